@@ -161,7 +161,7 @@ async fn talk(client: &Orb, object: ObjectRef) -> Result<(), Box<dyn std::error:
     Ok(())
 }
 
-/// The same reference with nothing but the profile of one transport, to show each by itself; a
+/// The reference with the profile of one transport alone, to show each by itself; a
 /// client otherwise takes the first that works.
 fn only(object: &ObjectRef, scheme: &str) -> ObjectRef {
     let mut ior = object.ior().clone();

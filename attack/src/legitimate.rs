@@ -1,4 +1,4 @@
-//! What has to pass, beside an attack and after it: each looks like an attack, and is none.
+//! Legitimate uses that look like attacks, and have to work beside an attack and after it.
 
 use crate::Failure;
 use crate::scene::honest_host;

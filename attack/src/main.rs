@@ -24,7 +24,7 @@ mod wire;
 use clap::{Args, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// What can go wrong with the experiment itself.
+/// A failure of the experiment itself.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a measurement has to be.
+/// The bound on a measurement.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Aim {

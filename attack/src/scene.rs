@@ -183,7 +183,7 @@ impl Scene {
         self.until_closed_but(0, patience)
     }
 
-    /// The same where `open` connections of the attack may stay.
+    /// Checks the end of an attack of which `open` connections may stay.
     pub(crate) fn until_closed_but(
         &self,
         open: usize,
@@ -238,7 +238,7 @@ impl Scene {
     }
 }
 
-/// What the honest client saw since the last look.
+/// The honest client's calls since the last look.
 fn look(honest: &mut Process) -> Result<Latency, Failure> {
     honest.tell("")?;
     Ok(serde_json::from_str(&honest.line()?)?)

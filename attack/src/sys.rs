@@ -1,4 +1,4 @@
-//! What only the C library can do.
+//! System calls that only the C library has.
 
 /// Has the allocator return freed memory to the system. glibc otherwise keeps freed memory for later, of which a
 /// measurement could not tell whether the server still holds it.

@@ -58,7 +58,7 @@ pub(crate) struct Options {
     max_connections: Option<usize>,
 }
 
-/// What the victim prints when it is ready.
+/// The line that the victim prints when it is ready.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Ready {
     pub(crate) port: u16,

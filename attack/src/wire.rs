@@ -92,7 +92,7 @@ pub(crate) struct Caller {
     reader: Reader,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Result(Message, usize),

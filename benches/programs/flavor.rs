@@ -7,7 +7,7 @@ use zorb::blocking::Wait as _;
 use zorb::executor::{Lane, WaitPolicy};
 use zorb::{Builder, Orb, SyncScope};
 
-/// What can go wrong in a program that has nobody to tell but the person in front of it.
+/// An error of a program, printed for the person at its terminal.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Whose thread polls.
@@ -26,7 +26,7 @@ pub(crate) enum Flavor {
     Blocking,
 }
 
-/// How an end waits for octets; as the ORB does unless told, if it is not said.
+/// How an end waits for octets; without it, by the ORB's default.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Wait {
     Park,
@@ -44,7 +44,7 @@ pub(crate) enum Scope {
     Target,
 }
 
-/// What both programs are told of how they live.
+/// Options of both programs: runtime, waiting, dispatch.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Life {
     /// Where the ORB lives.

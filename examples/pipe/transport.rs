@@ -284,7 +284,7 @@ struct Direction(Mutex<Way>);
 
 #[derive(Debug, Default)]
 struct Way {
-    /// What was written, and when it is there.
+    /// Written octets, and the time of their arrival.
     frames: VecDeque<(Instant, Bytes)>,
     octets: usize,
     /// Frames and octets that were ever written.
@@ -299,7 +299,7 @@ struct Way {
 }
 
 impl Way {
-    /// What is there into `buf`; `WouldBlock` with the time when something will be, if something is under way.
+    /// Reads arrived octets into `buf`; `WouldBlock` with the time when something will be, if something is under way.
     fn read(&mut self, buf: &mut BytesMut) -> Result<usize, (io::ErrorKind, Option<Instant>)> {
         let room = buf.capacity() - buf.len();
         if room == 0 {

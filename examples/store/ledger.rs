@@ -59,13 +59,13 @@ impl Ledger {
         Ok(self.len()?.div_ceil(BRANCH_SIZE))
     }
 
-    /// What is in an account; `None` if there is no such account.
+    /// The balance of an account; `None` if there is no such account.
     pub(crate) fn balance(&self, number: u64) -> Result<Option<i64>, redb::Error> {
         let table = self.database.begin_read()?.open_table(ACCOUNTS)?;
         Ok(table.get(number)?.map(|cents| cents.value()))
     }
 
-    /// What is in the accounts of a branch together.
+    /// The sum of a branch's accounts.
     pub(crate) fn total(&self, branch: u64) -> Result<i64, redb::Error> {
         let table = self.database.begin_read()?.open_table(ACCOUNTS)?;
         let first = branch * BRANCH_SIZE;

@@ -105,7 +105,7 @@ fn decode<O: ByteOrder>(mut d: Decoder<'_, O>) -> Vec<Any> {
     anys
 }
 
-/// The same anys, and the promise about memory.
+/// Anys, and the bound on their memory.
 fn read_measured<O: ByteOrder>(frame: &Frame, start: usize) -> Vec<Any> {
     let Ok(d) = Decoder::<O>::at(frame, start, format()) else {
         return Vec::new();

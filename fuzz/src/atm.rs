@@ -160,7 +160,7 @@ fn history(data: &[u8]) {
             assert_eq!(written(read), frame);
             sent += 1;
         }
-        // What is due at once is due again at once for ever.
+        // A timer that is due at once would be due again for ever.
         assert!(circuit.poll_timeout().is_none_or(|at| at > now));
         while circuit.poll_event().is_some() {}
     }

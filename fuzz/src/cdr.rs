@@ -224,7 +224,7 @@ impl Case {
         );
     }
 
-    /// The same for a codec.
+    /// Checks a codec.
     fn codec<O: ByteOrder, C: Codec>(&self) {
         let Some(mut d) = self.decoder::<O>() else {
             return;

@@ -19,7 +19,7 @@ fn limits() -> Limits {
     limits
 }
 
-/// What came out of a stream.
+/// The messages of a stream.
 struct Cut {
     messages: Vec<Message>,
     error: Option<ProtocolError>,

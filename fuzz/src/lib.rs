@@ -1,4 +1,4 @@
-//! What must hold for any octets whatever, as plain functions.
+//! Properties that hold for any octets, as plain functions.
 //!
 //! Each module has a `run` that panics when its promise is broken. libFuzzer calls it from
 //! `fuzz_targets`; `tests/replay.rs` calls it with every file of `corpus/<target>` and with some

@@ -101,7 +101,7 @@ fn port() -> u16 {
     })
 }
 
-/// What a stream asks for.
+/// The requests of a stream.
 #[derive(Default)]
 struct Ledger {
     /// Ids of requests and LocateRequests that have to be answered, in order.
@@ -227,7 +227,7 @@ impl Conversation {
         }
     }
 
-    /// What the server answers until the connection ends, or to a stream of whole messages.
+    /// The server's answers until the connection ends, or to a stream of whole messages.
     fn hold(&mut self, octets: &[u8], sizes: &[u8], is_whole: bool) -> Vec<Answer> {
         self.send(octets, sizes);
         if is_whole {
@@ -289,7 +289,7 @@ pub fn run(data: &[u8]) {
     let answers = joined.hold(stream, &[], ledger.is_whole);
     let ids: Vec<u32> = answers.iter().map(|answer| answer.id).collect();
     if !ledger.is_whole {
-        // What came before is answered unless the connection is over first; and others are served.
+        // Earlier requests are answered unless the connection ends first; and others are served.
         assert_eq!(Conversation::begin().hold(&[], &[], true), []);
         return;
     }

@@ -152,7 +152,7 @@ impl Graph {
     }
 }
 
-/// What a message may be read as.
+/// The types that a message may be read as.
 trait Shape: Encode + for<'de> Decode<'de> {
     /// Enters all that it holds.
     fn look(&self, graph: &mut Graph);

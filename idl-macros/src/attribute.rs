@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     orb: Option<syn::Path>,
 }
 
-/// What [`Arguments`] of the annotation have, and those of IDL that stands in the source have not.
+/// [`Arguments`] of the annotation alone, not of IDL in the source.
 struct WithFiles(Arguments);
 
 impl Parse for WithFiles {

@@ -45,7 +45,7 @@ impl Rebuilt {
         while let [token, tail @ ..] = rest {
             if let Some((comment, behind)) = doc_comment(rest) {
                 self.place(&comment.0, comment.1);
-                // What stands behind a comment on its line would become part of it.
+                // Text after a comment on its line would become part of it.
                 self.newline();
                 rest = behind;
                 continue;

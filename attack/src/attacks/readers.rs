@@ -26,7 +26,7 @@ pub(crate) fn unread(scene: &mut Scene) -> Result<(), Failure> {
     let mut flood = open(&target, ATTACKERS, wanted, |_| {
         let size = rng.choice(SIZES).unwrap_or_default();
         let requests = (ASKED as u32 / size.max(1)).min(REQUESTS);
-        // What the sockets' buffers take is neither held nor waited for.
+        // Octets in the sockets' buffers are neither held nor waited for.
         let replies = u64::from(requests) * (u64::from(size) + REPLY_OCTETS);
         harmless += usize::from(replies <= SOCKET_OCTETS);
         let mut all = Vec::new();

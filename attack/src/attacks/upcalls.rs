@@ -80,7 +80,7 @@ pub(crate) fn reconnects(scene: &mut Scene) -> Result<(), Failure> {
     for _ in 0..scene.sized(100, 10) {
         let _ = leave(scene, attacker, 4_096, ballast);
     }
-    // What has been sent is read by and by.
+    // Sent requests are read by and by.
     thread::sleep(Duration::from_millis(500));
     // Threads that begin an upcall at the same moment may go beyond the limit by their number.
     let threads = thread::available_parallelism().map_or(1, usize::from);

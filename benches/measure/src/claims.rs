@@ -146,7 +146,7 @@ pub(crate) fn run(options: &Options) -> Done {
     }
     let rows = (area.rows)(options)?;
     let lines: Vec<_> = rows.iter().map(Row::line).collect();
-    // The rows of `speed` take minutes, and are told as they come.
+    // The rows of `speed` take minutes, and are printed as they come.
     if name == "speed" {
         if options.compare.record {
             compare::record_claims(&format!("```text\n{}\n```", lines.join("\n")))?;

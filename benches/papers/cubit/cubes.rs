@@ -86,7 +86,7 @@ impl Cubes for Cuber {
     }
 }
 
-/// Serves until it is told to end.
+/// Serves until a client ends it.
 pub(crate) async fn serve(server: Server) -> Result<(), Failure> {
     let activate = |orb: &Orb| {
         let cuber = Cuber { orb: orb.clone() };

@@ -38,7 +38,7 @@ enum Role {
         #[command(flatten)]
         client: Client,
     },
-    /// Tells what the ORB speaks, and over what.
+    /// Prints the protocols and transports of the ORB.
     Protocols,
 }
 

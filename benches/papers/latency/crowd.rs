@@ -1,4 +1,4 @@
-//! Many connections to a server, without an ORB: whoever serves, the same client asks.
+//! Many connections to a server, without an ORB: every server has the same client.
 
 use crate::flavor::Failure;
 use std::io::{Read, Write};

@@ -1,6 +1,6 @@
 //! The server of `latency.idl`: as many servants as its client asks for, each with an object id that the POA gives it.
 //!
-//! `papers-latency-server --ior FILE [--runtime …]` writes the reference of its `Control`, serves until that is told
+//! `papers-latency-server --ior FILE [--runtime …]` writes the reference of its `Control`, serves until that is asked
 //! to shut down, and prints what all servants were sent.
 
 #[path = "../../programs/flavor.rs"]

@@ -13,7 +13,7 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Every protocol: the scheme of its endpoints.
 pub(crate) const SCHEMES: [&str; 4] = ["iiop", "uiop", "iioplite", "uioplite"];
 
-/// Clients whose one-way calls a server tells apart.
+/// Clients whose one-way calls a server counts apart.
 pub(crate) const CLIENTS: usize = 16;
 
 /// Serves the benchmark's interface. Of one-way octets that begin with a client's number and that of the call, it checks the

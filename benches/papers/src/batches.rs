@@ -51,7 +51,7 @@ fn time_by<S>(
         (end - start, end)
     };
     let mut length = 1;
-    // Whatever is called for the first time is slow, and whoever is kept from the CPU too: the fastest of three counts.
+    // A first call is slow, and so is one that another process keeps from the CPU: the fastest of three counts.
     let fastest = |length, once: &mut dyn FnMut(usize) -> (Duration, Duration)| {
         (0..3).map(|_| once(length).0).min()
     };

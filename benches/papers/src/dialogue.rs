@@ -1,13 +1,13 @@
 //! Questions on standard input, answers on standard output, a line each.
 //!
-//! A program is started once and asked for one point after the other, so that whoever asks can
+//! A program is started once and asked for one point after the other, so that the asking program can
 //! put the points of all programs in any order.
 
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
 use zorb_floor::report::Line;
 
-/// What can go wrong in a program that has nobody to tell but the person in front of it.
+/// An error of a program, printed for the person at its terminal.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Answers every line, its words given to `answer`, by a line of JSON, until there are no more.

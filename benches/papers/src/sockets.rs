@@ -32,7 +32,7 @@ fn socket(to: Domain, queue: Option<usize>) -> io::Result<Socket> {
 /// Connects to what a server of the floor wrote: `tcp ADDRESS` or `unix PATH`. The end spins before it sleeps, or not.
 ///
 /// # Errors
-/// It is neither, or nobody listens.
+/// It is neither, or the connection is refused.
 pub fn connect(reference: &str, queue: Option<usize>, spin: bool) -> io::Result<End> {
     let stream = match reference.trim().split_once(' ') {
         Some(("tcp", address)) => {
@@ -110,7 +110,7 @@ pub fn serve_all(
             Stream::Tcp(socket.into())
         };
         std::thread::spawn(move || {
-            // What ends a connection concerns nobody, unless it was told to end them all.
+            // The error of a connection is dropped, unless the connection asked to end them all.
             if let Ok(true) = serve(End::new(stream, spin), fold) {
                 let _ = crate::dialogue::say(&farewell().to_json());
                 std::process::exit(0);

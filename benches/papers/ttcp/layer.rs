@@ -106,7 +106,7 @@ pub(crate) async fn serve(server: Server) -> Result<(), Failure> {
         let connection = poll_fn(|cx| listener.poll_accept(cx)).await?;
         tokio::spawn(async move {
             if let Ok(true) = serve_one(End::new(connection)).await {
-                // Nobody is left to be told of a broken pipe.
+                // The reader of the pipe may have ended.
                 let _ = dialogue::say(&farewell().to_json());
                 std::process::exit(0);
             }

@@ -51,7 +51,7 @@ impl Ttcp for Receiver {
     }
 }
 
-/// Serves so many objects until one is told to end.
+/// Serves so many objects until a client ends one of them.
 pub(crate) async fn serve(server: Server, servants: usize) -> Result<(), Failure> {
     let activate = |orb: &Orb| {
         let poa = orb.root_poa();

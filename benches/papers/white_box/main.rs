@@ -5,7 +5,7 @@
 //! call takes, and the nanoseconds of each step of the client and of the server. `shutdown` ends the server.
 //!
 //! A step is what passes between two marks, less what a mark itself takes, which each program finds out when it starts; of
-//! each step the mean over the same calls is told, the middle half by how long they took, so that steps add up.
+//! each step the mean over the same calls is printed, the middle half by how long they took, so that steps add up.
 #![forbid(unsafe_code)]
 
 mod call;
@@ -43,7 +43,7 @@ enum Role {
     },
 }
 
-/// What goes wrong is told to whoever started it.
+/// Errors are printed for the program that started this one.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {

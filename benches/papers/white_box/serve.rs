@@ -46,7 +46,7 @@ impl Boxes for Servant {
     }
 }
 
-/// Serves until it is told to end.
+/// Serves until a client ends it.
 pub(crate) async fn serve(ior: PathBuf, unix: Option<PathBuf>) -> Result<(), Failure> {
     let endpoint = match unix {
         Some(path) => format!("uiop://{}", std::path::absolute(path)?.display()),

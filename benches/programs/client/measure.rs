@@ -81,7 +81,7 @@ async fn timed(
     // Until something has been answered each request says in which code sets it is.
     server.sync().await?;
     operation.repeat(&server, options.warmup, || ()).await?;
-    // Twice, since a server remembers an operation when it sees it again, and the end of the steady state is told by this.
+    // Twice, since a server remembers an operation when it sees it again, and an operation seen before marks the end of the steady state.
     for _ in 0..2 {
         server.sync().await?;
     }

@@ -45,7 +45,7 @@ pub(crate) struct Options {
     /// blocking socket.
     #[arg(long)]
     pub(crate) endian: Option<Endian>,
-    /// What the servant looks at of octet sequences, as the server was told.
+    /// What the servant reads of octet sequences: the same option as the server's.
     #[arg(long, default_value = "all")]
     pub(crate) look: Look,
 }

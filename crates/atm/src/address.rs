@@ -70,7 +70,7 @@ impl FromStr for CircuitId {
     }
 }
 
-/// What the network is asked for when a circuit is opened, in both directions. Unspecified bit rate and frames of
+/// The traffic contract requested when a circuit is opened, in both directions. Unspecified bit rate and frames of
 /// [`Config::MAX_SDU`](crate::session::Config::MAX_SDU) octets unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quality {

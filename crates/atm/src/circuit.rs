@@ -34,7 +34,7 @@ use crate::{
 pub(crate) struct Circuit {
     socket: Arc<Socket>,
     state: Mutex<State>,
-    /// Wakes the task: something is due earlier than it thinks, or there may be nothing left to do.
+    /// Wakes the task: a timer is due earlier than it expects, or there may be nothing left to do.
     work: Notify,
 }
 
@@ -62,7 +62,7 @@ struct State {
     waits_for_room: bool,
     /// Nothing can be sent or received any more, or the task has ended.
     gone: bool,
-    /// Who is to be woken when the lock is released.
+    /// Wakers to call when the lock is released.
     first: Option<Waker>,
     further: Vec<Waker>,
 }
@@ -73,7 +73,7 @@ const FRAMES_PER_TURN: usize = 64;
 const LARGE: usize = 4096;
 
 impl Circuit {
-    /// Takes over an open socket, for someone who has joined. The current runtime's reactor watches it, and drives the circuit
+    /// Takes over an open socket, for an owner that has joined. The current runtime's reactor watches it, and drives the circuit
     /// until it is idle; `ended` is called then.
     pub(crate) fn start(
         socket: Socket,
@@ -116,7 +116,7 @@ impl Circuit {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the machine, sends what comes of it, and wakes those who wait for it.
+    /// Runs `f` on the machine, sends the resulting frames, and wakes the waiters of its events.
     fn with<T>(&self, act: impl FnOnce(&mut State, Instant) -> T) -> T {
         let mut state = self.lock();
         let now = Instant::now();
@@ -147,7 +147,7 @@ impl Circuit {
             });
             match turn {
                 Turn::Empty => {
-                    // What has come since made another event, which this one is not.
+                    // Frames since then made another event.
                     if let Some(ready) = &mut readable {
                         AsyncFdReadyGuard::clear_ready(ready);
                     }
@@ -226,7 +226,7 @@ impl Circuit {
 
     // ------------------------------------------------------------------ the listener's
 
-    /// Begins to grant sessions. For who has joined.
+    /// Begins to grant sessions. For an owner that has joined.
     pub(crate) fn listen(&self) -> io::Result<()> {
         self.with(|state, _| {
             if state.has_listener {
@@ -264,7 +264,7 @@ impl Circuit {
 
     // ------------------------------------------------------------------ the connections'
 
-    /// Asks for a session. For who has joined.
+    /// Asks for a session. For an owner that has joined.
     pub(crate) fn open(&self) -> io::Result<u64> {
         self.with(|state, now| {
             let id = fastrand::u64(..);
@@ -353,7 +353,7 @@ impl Circuit {
     }
 }
 
-/// What is there to be received.
+/// Frames to be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Empty,
@@ -413,7 +413,7 @@ impl State {
         self.dispatch();
     }
 
-    /// Finds who waits for what has happened.
+    /// Finds the waiters of events.
     fn dispatch(&mut self) {
         while let Some(event) = self.machine.poll_event() {
             let waker = match event {
@@ -433,7 +433,7 @@ impl State {
         self.machine.fail();
     }
 
-    /// Whether something is due before the task knows of it.
+    /// Whether a timer is due before the task's wake-up.
     fn wants_the_task(&mut self) -> bool {
         let due = self.machine.poll_timeout();
         let is_earlier = match (due, self.sleeps) {

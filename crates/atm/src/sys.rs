@@ -52,7 +52,7 @@ struct Traffic {
     min_pcr: i32,
     max_cdv: i32,
     max_sdu: i32,
-    /// What ABR alone has.
+    /// Fields of ABR alone.
     abr: [u32; 4],
 }
 const _: () = assert!(size_of::<Traffic>() == 40 && align_of::<Traffic>() == 4);
@@ -196,7 +196,7 @@ pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<Asy
     Ok(registered?)
 }
 
-/// What keeps a socket open: the socket itself, or a share of it.
+/// A handle that keeps a socket open: the socket itself, or a share of it.
 pub(crate) trait Owns: AsRawFd {}
 impl Owns for Socket {}
 impl Owns for Arc<Socket> {}

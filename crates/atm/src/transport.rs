@@ -48,14 +48,14 @@ impl Atm {
         }
     }
 
-    /// What became of the frames of a circuit that this process has open; `None` if it has not.
+    /// The frame statistics of a circuit that this process has open; `None` if it has not.
     #[must_use]
     pub fn statistics(&self, circuit: CircuitId) -> Option<Statistics> {
         let open = self.network.circuits().get(&circuit)?.circuit.upgrade()?;
         Some(open.statistics())
     }
 
-    /// Opens a circuit, or joins those who have it open.
+    /// Opens a circuit, or joins the owners that have it open.
     fn join(&self, id: CircuitId, quality: &Quality) -> io::Result<Arc<Circuit>> {
         if let Some(open) = self.network.circuits().get(&id)
             && let Some(circuit) = open.circuit.upgrade()
@@ -403,7 +403,7 @@ impl EndpointAddress for AtmAddress {}
 
 /// How ATM addresses are written: `atm://interface.vpi.vci?parameters` ([`AtmAddress`]), and in a profile of
 /// [`PROFILE_ATM`] the numbers of both ends, then the traffic class (1 UBR, 2 CBR), the peak cell rate and the largest frame, of which
-/// 0 is none that was said.
+/// 0 means unspecified.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing to it")]
 pub struct AtmAddressing;

@@ -1,6 +1,6 @@
 //! Bit fields, numbers in part of a larger one, and flags: what generated code calls for them.
 
-/// What a bit field can hold, in the lowest bits of a number. Negative numbers are in two's complement.
+/// The value of a bit field, in the lowest bits of a number. Negative numbers are in two's complement.
 #[doc(hidden)]
 pub trait Bits: Copy {
     /// The lowest `width` bits, if that is enough for the value.
@@ -156,7 +156,7 @@ macro_rules! cdr_bitset {
     };
 }
 
-/// What a type of flags can do, and [`Encode`](crate::Encode) and [`Decode`](crate::Decode) for it: one number with a bit
+/// Methods of a type of flags, and [`Encode`](crate::Encode) and [`Decode`](crate::Decode) for it: one number with a bit
 /// for each. The flags are associated constants. Bits that no flag has are an error on reading.
 ///
 /// ```

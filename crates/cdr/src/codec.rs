@@ -34,7 +34,7 @@ use core::{borrow::Borrow, fmt, marker::PhantomData};
 pub trait Codec {
     /// The Rust type of values.
     type Value: Borrow<Self::Borrowed>;
-    /// What is enough to write one: `str` for `String`, `[T]` for `Vec<T>`.
+    /// The borrowed form that is written: `str` for `String`, `[T]` for `Vec<T>`.
     type Borrowed: ?Sized;
 
     /// As [`Decode::MIN_SIZE`].
@@ -416,7 +416,7 @@ impl<C: Codec, const N: usize> Array<C, N> {
     /// As [`decode`](Codec::decode), of an array that is too large for the stack, on which it never is.
     ///
     /// # Errors
-    /// What is wrong with the octets. If they are too few nothing is allocated.
+    /// The octets are malformed. If they are too few nothing is allocated.
     #[doc(hidden)]
     pub fn decode_boxed<O: ByteOrder>(
         decoder: &mut Decoder<'_, O>,

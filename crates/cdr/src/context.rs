@@ -1,13 +1,13 @@
-//! What values are decoded against.
+//! The context of decoding.
 
 use crate::{KnownValue, Limits};
 use alloc::sync::Arc;
 use core::any::Any;
 
-/// What values are decoded against, such as the ORB that object references belong to: see
+/// The context of decoding, such as the ORB that object references belong to: see
 /// [`Decoder::with_context`](crate::Decoder::with_context).
 pub trait Context: Send + Sync {
-    /// What [`Decoder::context`](crate::Decoder::context) gives to those who know the type.
+    /// The context for callers of [`Decoder::context`](crate::Decoder::context), to be downcast.
     fn as_any(&self) -> &(dyn Any + Send + Sync);
 
     /// A context that outlives the message, for an [`Any`](crate::Any) with references in it; `None` if it cannot be.
@@ -20,10 +20,10 @@ pub trait Context: Send + Sync {
         None
     }
 
-    /// A message takes more memory than [limits](Self::limits) permit, and is refused: for those who count that.
+    /// A message takes more memory than [limits](Self::limits) permit, and is refused: for counters.
     fn refused_memory(&self) {}
 
-    /// What is known of the value type with this repository id: values in anys may be of other types than their
+    /// The value type with this repository id: values in anys may be of other types than their
     /// TypeCodes say.
     fn value_type(&self, _id: &str) -> Option<KnownValue> {
         None

@@ -41,7 +41,7 @@ pub struct Decoder<'de, O> {
     piece: &'de [u8],
     /// Next octet, as an index of `piece`.
     pos: usize,
-    /// What to add to `pos` to get the index that alignment counts from (0 but in later GIOP 1.1 fragments).
+    /// The difference between `pos` and the index that alignment counts from (0 but in later GIOP 1.1 fragments).
     bias: usize,
     /// Octets of all pieces.
     total: usize,
@@ -59,7 +59,7 @@ pub struct Decoder<'de, O> {
     depth: u16,
     limits: Limits,
     format: WireFormat,
-    /// What is known of the values read so far; nothing before the first.
+    /// The values read so far; `None` before the first.
     // Not a `Rare`, whose drop would keep what is read from borrowed until the decoder's scope ends.
     values: Option<Box<ValueReader<'de>>>,
     order: PhantomData<O>,
@@ -137,7 +137,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// What was given to [`with_context`](Self::with_context); also inside encapsulations.
+    /// The context of [`with_context`](Self::with_context); also inside encapsulations.
     #[must_use]
     pub fn context(&self) -> Option<&'de (dyn Any + Send + Sync)> {
         self.context.map(Context::as_any)
@@ -148,7 +148,7 @@ impl<'de, O> Decoder<'de, O> {
         self.context.and_then(Context::keep)
     }
 
-    /// What the context knows of a value type.
+    /// A value type as the context knows it.
     pub(crate) fn value_type(&self, id: &str) -> Option<crate::KnownValue> {
         self.context.and_then(|context| context.value_type(id))
     }
@@ -188,7 +188,7 @@ impl<'de, O> Decoder<'de, O> {
         self.total.saturating_sub(self.pos)
     }
 
-    /// What was agreed on about text.
+    /// The negotiated code sets.
     #[inline]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -241,7 +241,7 @@ impl<'de, O> Decoder<'de, O> {
         self.take_cold(n)
     }
 
-    /// Runs `f` one level deeper. What can contain itself, such as a sequence of structs that hold such sequences,
+    /// Runs `f` one level deeper. A type that can contain itself, such as a sequence of structs that hold such sequences,
     /// is read inside this, or a message of a few kilobytes overflows the stack.
     ///
     /// # Errors
@@ -567,7 +567,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// A value of any type that knows how.
     ///
     /// # Errors
-    /// What the type says.
+    /// The error of the type's own implementation.
     #[inline]
     pub fn get<T: Decode<'de>>(&mut self) -> Result<T, DecodeError> {
         T::decode(self)

@@ -7,12 +7,12 @@ use crate::{
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-/// What to do with the inside of an encapsulation, in whichever byte order it is.
+/// A function of an encapsulation's contents, in either byte order.
 ///
 /// A closure cannot be generic over the order, so this is a trait. To decode one value there is
 /// [`Decoder::read_encapsulated`].
 pub trait EncapsulationVisitor<'de>: Sized {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
     /// Reads the inside. The decoder stands behind the byte order octet, at index 1; what is left over is ignored.

@@ -47,14 +47,14 @@ pub(crate) const FIRST_CAPACITY: usize = 512;
 /// ```
 pub struct Encoder<O> {
     out: Gather,
-    /// What to add to the number of own octets to get the index that alignment counts from.
+    /// The difference between the number of own octets and the index that alignment counts from.
     bias: usize,
     format: WireFormat,
     remembers_runs: bool,
-    /// What is written is for an any, which has to hold what is noted.
+    /// The output is for an any, which keeps the notes.
     holds: bool,
     held: Rare<Held>,
-    /// What is known of the values written so far; nothing before the first.
+    /// The values written so far; `None` before the first.
     values: Rare<ValueWriter>,
     order: PhantomData<O>,
 }
@@ -97,7 +97,7 @@ impl<O: ByteOrder> Encoder<O> {
         encoder
     }
 
-    /// What was noted.
+    /// The notes.
     pub(crate) fn take_held(&mut self) -> Option<Box<Held>> {
         self.held.take()
     }
@@ -135,7 +135,7 @@ impl<O: ByteOrder> Encoder<O> {
         O::ENDIAN
     }
 
-    /// What was agreed on about text.
+    /// The negotiated code sets.
     #[inline]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -246,7 +246,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a value of any type that knows how.
     ///
     /// # Errors
-    /// What the type says.
+    /// The error of the type's own implementation.
     #[inline]
     pub fn put<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         value.encode(self)
@@ -301,27 +301,27 @@ impl<O: ByteOrder> Encoder<O> {
         own.truncate(own.len().saturating_sub(back));
     }
 
-    /// What was written.
+    /// The octets written.
     #[inline]
     #[must_use]
     pub fn finish(self) -> Gather {
         self.out
     }
 
-    /// What was written, if it is in one piece: see [`Gather::as_single`].
+    /// The octets written, if they are in one piece: see [`Gather::as_single`].
     #[inline]
     #[must_use]
     pub fn as_single(&self) -> Option<&[u8]> {
         self.out.as_single()
     }
 
-    /// What was written, as by [`finish`](Self::finish); the encoder is used up with that.
+    /// The octets written, as by [`finish`](Self::finish); resets the encoder.
     #[must_use]
     pub fn take(&mut self) -> Gather {
         core::mem::take(&mut self.out)
     }
 
-    /// What was written, with the octets that were left out of it; the encoder is used up with that.
+    /// The octets written, with those that were left out of it; resets the encoder.
     pub fn take_lending<'a>(&mut self, lent: Lent<'a>) -> Lending<'a> {
         Lending::new(self.take(), lent)
     }

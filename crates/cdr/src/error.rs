@@ -1,4 +1,4 @@
-//! What can be wrong with octets, and with values.
+//! Errors of decoding and encoding.
 
 use thiserror::Error;
 
@@ -26,7 +26,7 @@ impl DecodeError {
         Self { kind, offset }
     }
 
-    /// What is wrong.
+    /// The error.
     #[must_use]
     pub const fn kind(&self) -> DecodeErrorKind {
         self.kind
@@ -50,7 +50,7 @@ impl DecodeError {
     }
 }
 
-/// What is wrong with octets.
+/// Why octets cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
@@ -168,7 +168,7 @@ pub enum DecodeErrorKind {
     /// An indirection leads to where nothing begins, or something else than what is expected.
     #[error("expected an indirection to an earlier {of}, found one to octet {target}")]
     BadIndirection {
-        /// What should begin there.
+        /// The expected target.
         of: &'static str,
         /// Where it leads; modulo the size of the address space.
         target: usize,
@@ -230,7 +230,7 @@ impl EncodeError {
         Self { kind }
     }
 
-    /// What is wrong.
+    /// The error.
     #[must_use]
     pub const fn kind(&self) -> EncodeErrorKind {
         self.kind
@@ -250,7 +250,7 @@ impl From<EncodeErrorKind> for EncodeError {
     }
 }
 
-/// What is wrong with a value.
+/// Why a value cannot be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum EncodeErrorKind {

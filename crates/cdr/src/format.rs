@@ -1,4 +1,4 @@
-//! What both ends of a connection have agreed on about text.
+//! The negotiated format of a connection: GIOP version and code sets.
 
 /// How text and wide text travel on a connection, and the minor version of GIOP.
 ///

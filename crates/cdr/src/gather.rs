@@ -1,4 +1,4 @@
-//! What goes out.
+//! Encoded output, in pieces.
 
 use crate::rare::Rare;
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ enum Piece {
     Lent(usize),
 }
 
-/// What few messages have.
+/// Parts that few messages have.
 #[derive(Default)]
 struct Rest {
     /// Pieces behind the first.
@@ -136,7 +136,7 @@ impl Gather {
     }
 
     /// Octets of memory that it keeps: all of its buffer, which may be much larger than what is in it, and what it shares.
-    /// What was [left out](Lending) is its owner's.
+    /// The [left-out](Lending) octets belong to their owner.
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = self.pieces().map(|(_, piece)| match piece {
@@ -297,7 +297,7 @@ impl Gather {
         core::mem::take(&mut self.own)
     }
 
-    /// What is not in the buffer, and before which octet of our own it goes.
+    /// Octets outside of the buffer, and the index of the own octet before which they go.
     fn pieces(&self) -> impl Iterator<Item = &(usize, Piece)> {
         let more = self.rest.iter().flat_map(|rest| &rest.more);
         self.first.iter().chain(more)

@@ -1,4 +1,4 @@
-//! What a message may make us do.
+//! Limits of decoding.
 
 /// Limits on what decoding may cost.
 ///
@@ -25,7 +25,7 @@ impl Limits {
     /// that this is safe in a thread with 512 KiB; interface definitions nest some ten levels, and lists that are
     /// built from recursive structs are rarely longer.
     ///
-    /// What is in a value (of a value type) is counted for itself; see [`VALUE_STACK`](Self::VALUE_STACK). Without the
+    /// The contents of a value (of a value type) are counted for themselves; see [`VALUE_STACK`](Self::VALUE_STACK). Without the
     /// feature `deep-values`, or where the stack's size is unknown, values count as much as sequences do, and
     /// in an any twice: in a debug build one that refers to the next takes 1.3 KiB, and 2.7 KiB with a struct and a
     /// union in between; in an any 4 KiB.

@@ -1,4 +1,4 @@
-//! What generated code calls for structs, enums and unions.
+//! Macros of generated code for structs, enums and unions.
 //!
 //! Names that a macro brings into scope next to the user's types begin with two underscores, since items and type
 //! parameters are not hygienic and IDL may well call a type `O`.
@@ -117,7 +117,7 @@ macro_rules! cdr_enum {
 
             const __COUNT: u32 = 0 $(+ { let _ = __Ordinal::$variant; 1 })+;
 
-            /// What stands for an ordinal that is none.
+            /// The placeholder for an invalid ordinal.
             const __FIRST: $name = {
                 let [first, ..] = [$(<$name>::$variant),+];
                 first

@@ -1,11 +1,11 @@
-//! What hardly ever is there.
+//! A box for rarely used state.
 
 use alloc::boxed::Box;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
 /// A boxed value that is nearly always absent. Its owner's drop glue checks for `None` inline and calls the out-of-line
-/// drop only for a value; otherwise each message would call it in vain.
+/// drop only for a value; otherwise each message would call it for nothing.
 pub(crate) struct Rare<T>(Option<Box<T>>);
 
 impl<T> Rare<T> {

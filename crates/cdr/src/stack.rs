@@ -6,7 +6,7 @@
 
 use crate::Limits;
 
-/// What one level of [`nested`](crate::Decoder::nested) takes at most, generously: a level in an any takes half of it
+/// The stack of one level of [`nested`](crate::Decoder::nested) at most, generously: a level in an any takes half of it
 /// in a debug build.
 const LEVEL: usize = 4 << 10;
 
@@ -25,7 +25,7 @@ pub(crate) struct Pieces {
     octets: usize,
 }
 
-/// What there is to be done before the next value.
+/// The step before the next value.
 pub(crate) enum Room {
     /// There is enough stack.
     Enough,

@@ -70,7 +70,7 @@ fn text_of_units(
             .iter()
             .map(|unit| load(*unit).to_le_bytes())
             .map(|[low, _]| low);
-        // What is checked a second time here is cheap to check.
+        // The second check is cheap.
         return String::from_utf8(octets.collect::<Vec<u8>>())
             .map_err(|_| DecodeErrorKind::InvalidUtf8);
     }
@@ -133,7 +133,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// What is wrong with text that is no UTF-8, of which all but the terminator has been read.
+    /// The error of text that is not UTF-8, of which all but the terminator has been read.
     #[cold]
     fn invalid_utf8(&self, octets: &[u8]) -> DecodeError {
         // Where it is, the fast check does not say.

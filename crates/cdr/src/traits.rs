@@ -42,7 +42,7 @@ pub trait Encode {
     /// Writes the value.
     ///
     /// # Errors
-    /// What cannot be expressed on the wire: see [`EncodeErrorKind`].
+    /// The value cannot be expressed on the wire: see [`EncodeErrorKind`].
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
 
     /// Writes values one behind the other, without a count.
@@ -171,7 +171,7 @@ pub trait Decode<'de>: Sized {
     /// Reads a value.
     ///
     /// # Errors
-    /// What is wrong with the octets: see [`DecodeErrorKind`].
+    /// The octets are malformed: see [`DecodeErrorKind`].
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError>;
 
     /// Reads `len` values, where `len` is from [`Decoder::read_count`], and adds them to `values`.
@@ -207,7 +207,7 @@ pub trait Decode<'de>: Sized {
 
     /// Loads a value from a window of its layout. Only called where [`LAYOUT`](Self::LAYOUT) is fixed.
     ///
-    /// What is no value is [noted](Window::note), and any value returned in its place.
+    /// An invalid value is [noted](Window::note), and any value returned in its place.
     #[doc(hidden)]
     #[inline(always)]
     fn decode_fixed<O: ByteOrder>(_window: &mut Window<'_>) -> Self {
@@ -275,7 +275,7 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
     mut one: impl FnMut(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
     settled: impl Fn(&[u8], WireFormat, &mut Vec<T>) -> bool,
 ) -> Result<(), DecodeError> {
-    // What takes no more memory than octets of the message is paid for. Where the product wraps, there is no such room
+    // Elements that take no more memory than octets of the message are paid for. Where the product wraps, there is no such room
     // either.
     if size_of::<T>() > min_size {
         decoder.charge_memory(len.wrapping_mul(size_of::<T>()))?;
@@ -311,7 +311,7 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
         values.truncate(before);
         decoder.rewind(octets.len());
     }
-    // What is wrong will be found, or there are too few octets in this GIOP 1.1 fragment, or too few altogether, or
+    // The error will be found, or there are too few octets in this GIOP 1.1 fragment, or too few altogether, or
     // none are needed.
     for _ in 0..rest {
         values.push(one(decoder)?);
@@ -319,7 +319,7 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
     Ok(())
 }
 
-/// What [`Decode::decode_settled`] does for any type.
+/// [`Decode::decode_settled`] for any type.
 #[inline(always)]
 pub(crate) fn load_all<T>(
     octets: &[u8],
@@ -338,7 +338,7 @@ pub(crate) fn load_all<T>(
     true
 }
 
-/// What [`Decode::decode_settled`] does for a type whose stride and phase the macros can name: nothing leaves the loop
+/// [`Decode::decode_settled`] for a type whose stride and phase the macros can name: nothing leaves the loop
 /// early, so that there is one check for room and none for each value.
 #[doc(hidden)]
 #[inline(always)]
@@ -427,7 +427,7 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
     rest.iter().try_for_each(|value| one(value, encoder))
 }
 
-/// What [`Encode::encode_settled`] does for any type.
+/// [`Encode::encode_settled`] for any type.
 #[inline(always)]
 pub(crate) fn store_all<T>(
     values: &[T],
@@ -449,7 +449,7 @@ pub(crate) fn store_all<T>(
     Ok(!faults.are_in(format))
 }
 
-/// What [`Encode::encode_settled`] does for a type whose stride and phase the macros can name, as [`__load_all`] does.
+/// [`Encode::encode_settled`] for a type whose stride and phase the macros can name, as [`__load_all`] does.
 #[doc(hidden)]
 #[inline(always)]
 pub fn __store_all<

@@ -1,4 +1,4 @@
-//! What reading and writing values (of value types) share: tags, and readers and writers of either byte order.
+//! Shared by reading and writing values (of value types): tags, and readers and writers of either byte order.
 //!
 //! ```text
 //! value      | tag | codebase? | ids? | state                                    |
@@ -28,7 +28,7 @@ pub(crate) const ONE_ID: u32 = 2;
 pub(crate) const ID_LIST: u32 = 6;
 /// Flag: the state is in chunks.
 pub(crate) const CHUNKED: u32 = 8;
-/// What may be set in a tag.
+/// The flags of a tag.
 pub(crate) const KNOWN_FLAGS: u32 = CODEBASE | TYPE_INFO | CHUNKED;
 /// Stands where a value, a repository id or a list of those was written before; its offset follows.
 pub(crate) const INDIRECTION: u32 = 0xffff_ffff;

@@ -20,7 +20,7 @@ pub struct Window<'a> {
     faults: Faults,
 }
 
-/// What was wrong with values, gathered without a branch.
+/// Errors of values, gathered without a branch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     /// Not 0 once there was a fault.
@@ -61,7 +61,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// What was agreed on about text.
+    /// The negotiated code sets.
     #[inline(always)]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -205,7 +205,7 @@ impl<'a> WindowMut<'a> {
         self.faults
     }
 
-    /// What was agreed on about text.
+    /// The negotiated code sets.
     #[inline(always)]
     #[must_use]
     pub const fn format(&self) -> WireFormat {

@@ -171,7 +171,7 @@ fn compile(files: &[PathBuf], input: &Input) -> Result<Output, Diagnostics> {
     compile_files(files, &input.options())
 }
 
-/// What has been said so far, on standard error. An error in a file that several include is said once.
+/// Diagnostics printed so far. An error in a file that several include is printed once.
 struct Reports<'a> {
     paint: &'a Paint,
     said: HashSet<(String, usize, usize, String)>,

@@ -107,7 +107,7 @@ fn main() -> ExitCode {
 }
 
 impl Command {
-    /// Whether it wants to know who answered.
+    /// Whether the command shows the endpoint that answered.
     fn hears(&self) -> bool {
         matches!(self, Self::Ping(_))
     }
@@ -162,7 +162,7 @@ mod tests {
         assert!(asks(&["-ORBtracelevel", "40", "ping"], None));
         assert!(asks(&["ping"], Some("25")));
         assert!(!asks(&["ping"], Some("24")));
-        // The argument counts more, the later one most, and what is behind `--` is none.
+        // Arguments override the variable, later ones earlier ones; words behind `--` are no options.
         assert!(!asks(&["-ORBtraceLevel", "0", "ping"], Some("25")));
         assert!(asks(&["-ORBtraceLevel", "0", "-ORBtraceLevel", "25"], None));
         assert!(!asks(&["ping", "--", "-ORBtraceLevel", "25"], None));

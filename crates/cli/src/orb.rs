@@ -20,7 +20,7 @@ const PAYLOAD: usize = 4096;
 /// How long a peer may take to hear that we go.
 const GOODBYE: Duration = Duration::from_millis(500);
 
-/// What a trace shows.
+/// The level of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Trace {
     /// Every GIOP message, its headers decoded.
@@ -29,7 +29,7 @@ pub(crate) enum Trace {
     Payload,
 }
 
-/// What all commands that call objects have in common.
+/// Options of all commands that call objects.
 #[derive(Debug)]
 pub(crate) struct Environment {
     pub(crate) paint: Paint,
@@ -85,11 +85,11 @@ pub(crate) async fn hang_up(orb: &Orb) {
     let _ = tokio::time::timeout(GOODBYE, orb.shutdown(true)).await;
 }
 
-/// What has been heard of a reply.
+/// The reply's sender, as the trace shows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
     message: String,
-    /// Who answered.
+    /// The endpoint that answered.
     pub(crate) peer: String,
     /// Where it says that the object is, if it does.
     pub(crate) forward: Option<String>,

@@ -33,13 +33,13 @@ pub(crate) struct Paint {
     pub(crate) title: Style,
     /// Names of facts.
     pub(crate) label: Style,
-    /// What is technical.
+    /// Technical details.
     pub(crate) pale: Style,
-    /// What is well.
+    /// Success.
     pub(crate) good: Style,
-    /// What is not.
+    /// Failure.
     pub(crate) bad: Style,
-    /// What one should know.
+    /// A remark.
     pub(crate) hint: Style,
 }
 

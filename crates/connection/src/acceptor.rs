@@ -40,7 +40,7 @@ impl Acceptor {
         }
     }
 
-    /// The same acceptor, whose connections are read by this reactor: [`run`](Self::run) has to be polled there, and the
+    /// Returns the acceptor with a reactor of its own for its connections: [`run`](Self::run) has to be polled there, and the
     /// listener to be of that runtime.
     #[must_use]
     pub fn in_reactor(mut self, reactor: Reactor) -> Self {

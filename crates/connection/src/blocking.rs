@@ -104,7 +104,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         consumed(false);
         output = Pin::new(&mut future).poll(&mut cx);
     };
-    // And this one may have consumed a wake-up for a future around it.
+    // This future may have consumed a wake-up of the one around it.
     consumed(true);
     output
 }
@@ -122,6 +122,9 @@ pub(crate) fn may_block() -> bool {
 }
 
 /// Runs a future whose calls block no longer than until the deadline.
+///
+/// # Cancel safety
+/// That of `future`.
 pub async fn with_deadline<F: Future>(deadline: Option<Instant>, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|cx| {

@@ -102,7 +102,7 @@ impl ConnectionCache {
 
     /// The connection for `key`: the one there is, or a new one. Callers that ask at the same
     /// time wait for the same attempt, which is a task of its own: none of them has to be polled
-    /// for the others to get on.
+    /// for the others to make progress.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -150,7 +150,7 @@ impl ConnectionCache {
         }
     }
 
-    /// What there is for `key`.
+    /// The entry of `key`.
     ///
     /// # Errors
     /// Once the cache is closed, and where a limit permits no further entry.
@@ -270,7 +270,7 @@ impl Forget {
     }
 }
 
-/// Takes a connection that is over out of the cache, since its endpoint may never be asked for again, and makes its room
+/// Removes a connection that has ended from the cache, since its endpoint may never be asked for again, and makes its room
 /// another one's.
 struct Forget {
     shared: Weak<Shared>,

@@ -10,7 +10,7 @@ pub(crate) enum Evicted {
     Memory,
     /// Memory is scarce, and the peer is slow for what it makes the ORB hold.
     Scarcity,
-    /// A message that has begun does not get on.
+    /// A message that has begun makes no progress.
     SlowSender,
     /// Output that waits is not read.
     SlowReader,
@@ -19,7 +19,7 @@ pub(crate) enum Evicted {
 }
 
 impl Evicted {
-    /// What counts such ends.
+    /// The counter of such ends.
     pub(crate) const fn counter(self) -> Counter {
         match self {
             Self::Memory => Counter::ConnectionsOverMemory,

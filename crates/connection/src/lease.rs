@@ -1,4 +1,4 @@
-//! The read lease: who may read a connection.
+//! The read lease: the right to read a connection.
 
 use super::sync::{AtomicU8, Mutex, Ordering};
 use core::fmt;

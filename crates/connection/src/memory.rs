@@ -48,7 +48,7 @@ impl MemoryLimit {
         self.limit
     }
 
-    /// Octets that are held now, as far as they are counted.
+    /// Counted octets that are held now.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)
@@ -113,7 +113,7 @@ impl Drop for MemoryShare {
     }
 }
 
-/// What one of a connection's holdings has reserved; given back when this is dropped.
+/// The reservation of one holding of a connection; released on drop.
 #[derive(Debug, Default)]
 pub(crate) struct Reserved {
     /// `None`: unlimited.
@@ -126,10 +126,10 @@ pub(crate) struct Reserved {
 impl Reserved {
     /// Octets of a holding that are not counted, as the connection is counted with them.
     pub(crate) const FREE: usize = 4 << 10;
-    /// What is reserved is a multiple of so many octets. Few, as the last chunk of each connection is mostly not used up,
-    /// and many against what small messages change.
+    /// Reservations are multiples of so many octets. A small number, as the last chunk of each connection is mostly unused,
+    /// and a large one beside the changes of small messages.
     const CHUNK: usize = 16 << 10;
-    /// What is reserved and not held stays below this: two chunks.
+    /// Reserved octets that are not held stay below this: two chunks.
     const MOST_UNUSED: usize = Self::CHUNK << 1;
 
     pub(crate) fn of(memory: &Arc<MemoryLimit>) -> Self {

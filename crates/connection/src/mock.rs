@@ -35,7 +35,7 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// What a test's connection does; by default it takes and sends nothing.
+/// A connection of a test; by default it takes and sends nothing.
 pub(crate) trait Acts: Debug + Send + Sync + 'static {
     fn read(&self) -> io::Result<usize> {
         Err(io::ErrorKind::WouldBlock.into())

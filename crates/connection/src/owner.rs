@@ -1,4 +1,4 @@
-//! What connections need of the ORB that owns them.
+//! The owner of connections: what they need of the ORB.
 
 use super::both_ways::BothWays;
 use super::counters::Counters;
@@ -21,9 +21,9 @@ use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress};
 /// Connections are generic over their owner, so that a request reaches it without an indirect call, and the header
 /// cache keeps the owner's own [`Cached`](Self::Cached) targets.
 pub trait Owner: Send + Sync + Sized + 'static {
-    /// What a request is for: an object, a forward, or why there is none.
+    /// The target of a request: an object, a forward, or the reason why there is none.
     type Target: Send + 'static;
-    /// What the request header cache keeps of a target.
+    /// The form of a target in the request header cache.
     type Cached: Send + 'static;
 
     /// How its connections behave.
@@ -58,7 +58,7 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// The target of a request that is refused.
     fn refuse(&self, exception: SystemException) -> Self::Target;
 
-    /// What the header cache may keep of a target: targets that the same object key and operation lead to until
+    /// The target's entry for the header cache: for targets that the same object key and operation lead to until
     /// [`recall`](Self::recall) says otherwise.
     fn cache(&self, target: &Self::Target) -> Option<Self::Cached>;
 
@@ -88,7 +88,7 @@ pub enum Located {
 /// How the connections of an ORB behave.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What a peer may make a connection hold.
+    /// Limits on a connection's memory and messages.
     pub limits: Limits,
     /// How readers wait.
     pub wait: WaitPolicy,
@@ -104,7 +104,7 @@ pub struct Settings {
     pub threads: bool,
     /// The code sets with a peer that states none.
     pub unstated_code_sets: CodeSets,
-    /// What was refused, dropped, limited or timed out on any of them.
+    /// Refusals, drops, limits and timeouts on any of them.
     pub counters: Arc<Counters>,
     /// How much memory those that are served may hold in all.
     pub memory: Arc<MemoryLimit>,
@@ -128,7 +128,7 @@ impl Settings {
     }
 }
 
-/// Whether a peer is omniORB, as far as its reference says.
+/// Whether a peer is omniORB, by its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to know")]
 pub enum PeerOrb {

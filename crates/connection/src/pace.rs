@@ -30,7 +30,7 @@ const SLOW_LOOKS: u32 = 2;
 /// say.
 const FIRST_MESSAGE: Duration = Duration::from_secs(60);
 
-/// What a look at a connection sees.
+/// The numbers of one look at a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     begun: Begun,
@@ -54,7 +54,7 @@ struct Window {
     messages: u64,
 }
 
-/// What is known of a connection.
+/// The pace of a connection since the last look.
 #[derive(Debug)]
 pub(crate) struct Seen {
     first: Instant,
@@ -201,7 +201,7 @@ pub(crate) fn to_evict<C>(
 
 impl Link {
     /// Ready when a reply that has begun does not get on, between once and twice `stall` after it has stopped. A server that
-    /// says nothing at all may be at work: that is what round-trip timeouts are for. Costs nothing per message, and a timer
+    /// sends nothing at all may be computing: round-trip timeouts are for that. Costs nothing per message, and a timer
     /// only while one that has begun is not whole: a runtime's poll is dearer while it has any timer.
     pub(crate) async fn paced(&self, stall: Option<Duration>) -> End {
         let Some(stall) = stall else {
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// What becomes of a connection that is looked at every second, and after how many seconds.
+    /// The fate of a connection that is checked every second, and the second of its end.
     fn watched(seconds: u64, facts: impl Fn(u64) -> Facts) -> Option<(u64, Evicted)> {
         let start = Instant::now();
         let mut seen = Seen::new(&facts(0), start);
@@ -344,7 +344,7 @@ mod tests {
         );
         assert!(!seen.look(&facts(2 * MIB as u64, MIB), at(4)));
         assert!(seen.look(&facts(2 * MIB as u64, MIB), at(5)));
-        // What holds nothing is not in the way.
+        // A connection that holds nothing is left alone.
         assert!(!seen.look(&facts(2 * MIB as u64, 0), at(6)));
         assert!(!seen.look(&facts(2 * MIB as u64, 0), at(7)));
     }

@@ -5,7 +5,7 @@
 //! rules:
 //!
 //! - **Budget.** Spins that find nothing, or find it late, are paid from a budget, which grows by a 64th of the time. So
-//!   spinning in vain costs a bounded share of the time, whatever it meets: a slow server or a crowd of threads. Time that
+//!   futile spinning costs a bounded share of the time, whatever the reason: a slow server or a crowd of threads. Time that
 //!   another process took, which got the CPU by the spin's `sched_yield`, is paid for when that happens repeatedly.
 //! - **Regret.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a spin
 //!   of that length would have found the octets. Two peers that both park need one such spin to find each other awake.
@@ -32,7 +32,7 @@ pub struct SpinLimits {
 }
 
 impl SpinLimits {
-    /// The budget grows by this part of the time: 1.6 % of it are spent on spins in vain at most.
+    /// The budget grows by this part of the time: futile spins take at most 1.6 % of it.
     pub const BUDGET_SHARE: u32 = 64;
     /// The largest budget: what several extended spins cost, for a connection whose peer has just become faster. A spin
     /// may overdraw it by half of this if the last wait was prompt: the peer is awake, and answers as soon again.
@@ -97,15 +97,15 @@ impl Clock for SystemClock {
 /// The result of a spin.
 #[derive(Debug)]
 pub(crate) enum Spun {
-    /// Nothing was tried, or in vain: park.
+    /// No spin, or a futile one: park.
     Park,
     /// Other tasks have waited for long enough: let them run, and spin again then.
     Yield,
-    /// What the read returned.
+    /// The result of the read.
     Read(io::Result<usize>),
 }
 
-/// What the reader of one connection has learnt of waiting.
+/// The spin state of one connection's reader.
 #[derive(Debug)]
 pub(crate) struct Spinner<C = SystemClock> {
     clock: C,
@@ -113,7 +113,7 @@ pub(crate) struct Spinner<C = SystemClock> {
     /// How long the next spin lasts, and whether it may overdraw the budget.
     next: Duration,
     overdraws: bool,
-    /// Nanoseconds of spins in vain that are paid for, and when the budget last grew.
+    /// Nanoseconds of futile spins in the budget, and the time of its last growth.
     budget: i64,
     grew: Option<Instant>,
     /// Successful spins in a row.
@@ -413,7 +413,7 @@ mod tests {
 
     impl Acts for Nothing {}
 
-    /// A clock that goes on by what a yield takes.
+    /// A clock that advances with each yield.
     #[derive(Debug, Clone)]
     struct TestClock {
         now: Rc<Cell<Instant>>,
@@ -452,7 +452,7 @@ mod tests {
         extended: micros(500),
     };
 
-    /// A reader whose peer answers after some time, and who is woken some time later where it parks.
+    /// A reader whose peer answers after some time, and which is woken some time later if it parks.
     struct Reader {
         clock: TestClock,
         spinner: Spinner<TestClock>,

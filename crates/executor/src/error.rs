@@ -91,7 +91,7 @@ pub enum BuildError {
         scheduling: Scheduling,
         /// The native priority.
         native: NativePriority,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// None of the CPUs is there, or the process may not use them.
@@ -99,7 +99,7 @@ pub enum BuildError {
     Cpus {
         /// The CPUs, by number.
         cpus: Vec<usize>,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The operating system starts no thread.

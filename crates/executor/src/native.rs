@@ -1,4 +1,4 @@
-//! What the operating system knows of a thread: its scheduling policy, its priority, its CPUs.
+//! Properties of an operating system's thread: scheduling policy, priority, CPUs.
 use std::{io, ops::RangeInclusive};
 
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -89,7 +89,7 @@ impl Scheduling {
 /// Costs a system call. A policy that [`Scheduling`] does not name is [`Scheduling::Inherited`], with priority 0.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 pub fn current_thread_scheduling() -> io::Result<(Scheduling, NativePriority)> {
     let (policy, parameters) = thread_schedule_policy_param(thread_native_id()).map_err(error)?;
     let scheduling = match policy {

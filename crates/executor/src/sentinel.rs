@@ -26,7 +26,7 @@ const TICKS_BEFORE_SLEEP: u32 = 200;
 /// counted by one step of a processor.
 const HALF: u32 = usize::BITS / 2;
 
-/// What one piece of code is in the half of its `age`, 0 or 1.
+/// The increment of one running piece of code in the half of its `age`, 0 or 1.
 const fn one(age: usize) -> usize {
     1 << (HALF * (age as u32 & 1))
 }
@@ -59,7 +59,7 @@ pub(crate) struct Sentinel {
 pub struct Held<'a>(Option<(&'a Sentinel, usize, usize)>);
 
 impl Held<'_> {
-    /// Of who need not be counted.
+    /// A guard that is not counted.
     pub(crate) const NOT: Self = Self(None);
 
     /// The time after which a worker has been held for long.

@@ -1,6 +1,6 @@
 use core::time::Duration;
 
-/// What a thread does while it waits for octets that may be microseconds away.
+/// The behaviour of a thread that waits for octets which may be microseconds away.
 ///
 /// To park and to be woken takes the kernel ten microseconds and more, as much as a whole call on one machine. To spin
 /// takes CPU time: the thread reads again and again, and lets other threads run in between (`sched_yield`).

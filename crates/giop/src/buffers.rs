@@ -11,7 +11,7 @@ use core::cell::{Cell, RefCell};
 const MAX_KEPT: usize = 16;
 /// A buffer grown beyond this is freed: one large message must not hold its memory for ever.
 const MAX_KEPT_CAPACITY: usize = 256 << 10;
-/// What a new buffer for a message holds without growing.
+/// Octets that a new message buffer holds without growing.
 const INITIAL_CAPACITY: usize = 1 << 10;
 
 thread_local! {
@@ -31,7 +31,7 @@ thread_local! {
 
 /// Buffers that are not in use.
 struct Kept {
-    /// The one that was given back last, which a call takes and gives back, and another one hardly ever in between.
+    /// The one that was returned last, which a call takes and returns, and another one hardly ever in between.
     last: Cell<Option<BytesMut>>,
     /// Those before it, the last one last.
     more: RefCell<Vec<BytesMut>>,
@@ -39,7 +39,7 @@ struct Kept {
 
 /// A thread's receive buffers.
 struct KeptReceive {
-    /// The one that was given back last: a connection that sleeps gives it, and one that is woken takes it, mostly the
+    /// The one that was returned last: a connection that sleeps gives it, and one that is woken takes it, mostly the
     /// same.
     last: Cell<Option<Receive>>,
     /// Those before it, the last one last.
@@ -78,7 +78,7 @@ impl Receive {
     }
 }
 
-/// The receive buffer that was given back last, if any is kept.
+/// The receive buffer that was returned last, if any is kept.
 #[inline]
 pub(crate) fn take_receive() -> Option<Receive> {
     let kept = RECEIVE.try_with(|kept| match kept.last.take() {
@@ -99,7 +99,7 @@ pub(crate) fn take_receive_of(least: usize, most: usize) -> Receive {
         let all = more.iter_mut().enumerate();
         let fitting = all.filter_map(|(at, buffer)| fits(buffer).then_some((buffer.whole, at)));
         let found = fitting.max().map(|(_, at)| more.remove(at));
-        // In its place again: too many are found by there being one when another is given back.
+        // In its place again: too many are found by there being one when another is returned.
         kept.last.set(more.pop());
         found
     });
@@ -124,7 +124,7 @@ pub(crate) fn give_receive(mut buffer: Receive) {
 }
 
 impl KeptReceive {
-    /// `last`: octets of the one that has been given back since.
+    /// `last`: octets of the one that has been returned since.
     #[cold]
     fn keep(&self, before: Receive, last: usize) {
         let mut more = self.more.borrow_mut();

@@ -57,7 +57,7 @@ impl CodeSetComponent {
     }
 }
 
-/// What TAG_CODE_SETS says of a server.
+/// The code sets of a server, from TAG_CODE_SETS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeSetInfo {
     /// For char and string.
@@ -74,7 +74,7 @@ impl CodeSetInfo {
         Self::native_in(CharSet::Utf8)
     }
 
-    /// What the references of an ORB say that is natively in `native`, and converts the other one.
+    /// The component of an ORB whose native set is `native`, and which converts the other one.
     #[must_use]
     pub fn native_in(native: CharSet) -> Self {
         let (native, other) = match native {
@@ -140,7 +140,7 @@ impl CodeSetInfo {
     }
 }
 
-/// What a reference says of its server that decides which code sets a client chooses.
+/// Properties of a server, from its reference, that decide which code sets a client chooses.
 #[derive(Debug, Clone, Copy)]
 #[expect(
     clippy::exhaustive_structs,
@@ -158,7 +158,7 @@ pub struct ServerText<'a> {
     pub version: Version,
 }
 
-/// What client and server agreed on for one connection.
+/// The negotiated code sets of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeSets {
     /// For char and string.

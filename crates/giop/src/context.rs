@@ -13,7 +13,7 @@ use zorb_cdr::{
 pub struct ServiceContextId(pub u32);
 
 impl ServiceContextId {
-    /// What the specification, or the vendor, calls it.
+    /// Its name in the specification, or of the vendor.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES
@@ -105,7 +105,7 @@ pub fn exception_detail(data: &[u8]) -> Option<String> {
 pub struct ServiceContext {
     /// Whose it is.
     pub id: ServiceContextId,
-    /// What it says, byte order octet first.
+    /// Its data, the octet of the byte order first.
     pub data: Bytes,
 }
 

@@ -36,7 +36,7 @@ const CUT_REMAINDER_1_1: usize = HEADER_LEN % ALIGNMENT;
 #[derive(Debug)]
 pub struct Fragments {
     header: MessageHeader,
-    /// What has not been handed out, without the message header.
+    /// The rest of the message that was not handed out, without the message header.
     rest: VecDeque<Bytes>,
     /// Where `rest` begins in the message.
     at: usize,

@@ -1,6 +1,6 @@
 //! The limits of one message and of one connection, by name.
 
-/// What a peer may send on one connection.
+/// Limits on the messages of one connection's peer.
 ///
 /// These count octets of messages. Memory is counted elsewhere, and for all connections together: a buffer may have twice as
 /// much room as what is in it, and a peer may have many connections (`zorb_connection::MemoryLimit`). No memory is taken for

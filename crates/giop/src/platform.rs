@@ -1,4 +1,4 @@
-//! What a reference says of the platform that its server runs on: the component that is reserved for peers who could do
+//! The platform of a server, as a component of its references: the component that is reserved for peers that could do
 //! without marshalling.
 //!
 //! The component is zorb's own ([`ComponentTag::ZORB_PLATFORM`]); other ORBs keep it and pass it on. Nothing is agreed on by
@@ -21,11 +21,11 @@ pub struct Platform {
     pub pointer_octets: u8,
     /// The alignment of the number that needs most, in octets.
     pub max_alignment: u8,
-    /// What peers of one platform may agree on beside GIOP, as a version; 0: nothing.
+    /// The version of a protocol beside GIOP for peers of one platform; 0 for none.
     pub protocol: u16,
     /// Processor, operating system and environment: `x86_64-linux-gnu`. At most [`MAX_ABI_OCTETS`](Self::MAX_ABI_OCTETS).
     pub abi: String,
-    /// What processes on one host have in common until it is started anew; empty where the system does not tell.
+    /// The identity of a host until it is restarted; empty where the system has none.
     /// At most [`MAX_HOST_OCTETS`](Self::MAX_HOST_OCTETS).
     pub host: Bytes,
 }
@@ -91,7 +91,7 @@ impl Platform {
         layout(self) == layout(other) && self.abi == other.abi
     }
 
-    /// Whether both are on one host, as far as they say.
+    /// Whether both state one host.
     #[must_use]
     pub fn is_on_host_of(&self, other: &Self) -> bool {
         !self.host.is_empty() && self.host == other.host
@@ -152,7 +152,7 @@ mod tests {
         other = this.clone();
         other.is_little_endian = !this.is_little_endian;
         assert!(!this.is_compatible_with(&other));
-        // Two that say nothing are not taken for one.
+        // Two that state none do not count as one.
         (other.host, other.abi) = (Bytes::new(), String::new());
         assert!(!other.is_on_host_of(&other.clone()));
     }

@@ -1,11 +1,11 @@
 //! Where a call's time goes: marks in a ring for each thread, with the feature `probes`; nothing at all without it.
 //!
-//! `probe!(Bound)` says that the step before it is over. Without the feature it expands to nothing, so that the hot
+//! `probe!(Bound)` marks the end of the step before it. Without the feature it expands to nothing, so that the hot
 //! path has not an instruction more; with it, it reads the clock and stores two words in a ring that the thread has
 //! had since its first mark: no lock, no allocation, no system call. A call is one after the other here, so that a
 //! reader of the rings separates calls by their first step.
 
-/// What is over when it is marked, in the order of a call.
+/// The step that a mark ends, in the order of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
@@ -14,7 +14,7 @@
 pub enum Point {
     /// Client: the stub is entered; nothing is over.
     Called,
-    /// Client: what a call has of its own is made.
+    /// Client: the call's own state is made.
     Initialised,
     /// Client: the reference's connection is found.
     Bound,
@@ -84,7 +84,7 @@ impl Point {
     ];
 }
 
-/// A step that is over.
+/// A step that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing else to say")]
 pub struct Mark {
@@ -94,7 +94,7 @@ pub struct Mark {
     pub point: Point,
 }
 
-/// Marks that a step is over: see [`probe`](crate::probe).
+/// Marks the end of a step: see [`probe`](crate::probe).
 #[cfg(feature = "probes")]
 #[doc(hidden)]
 #[macro_export]
@@ -156,7 +156,7 @@ mod ring {
         RINGS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that the step is over.
+    /// Marks the end of the step.
     pub fn mark(point: Point) {
         // A thread that ends has nothing more to say.
         let _ = RING.try_with(|ring| {
@@ -201,7 +201,7 @@ mod ring {
             })
             .collect();
         all.sort_unstable_by(f64::total_cmp);
-        // What was marked for this means nothing.
+        // Marks of the calibration mean nothing.
         drop(take());
         all.get(all.len() / 2).copied().unwrap_or(0.0)
     }

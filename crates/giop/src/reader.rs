@@ -51,7 +51,7 @@ impl Reader {
     const MAX_MOVED: usize = 4 << 10;
 
     /// Octets at the front of a buffer that small messages use one behind the other before it begins at its front again.
-    /// Few, so that they stay in the cache of one CPU.
+    /// A small number, so that they stay in the cache of one CPU.
     const NEAR_FRONT: usize = 4 << 10;
 
     /// Octets that a large message gets at once, if it announces as many. More only when half of
@@ -119,7 +119,7 @@ impl Reader {
         }
     }
 
-    /// What has begun and is not whole yet.
+    /// The messages that have begun and are not whole yet.
     #[must_use]
     pub fn begun(&self) -> Begun {
         match (self.partial.is_empty(), self.buffer.is_empty()) {
@@ -403,7 +403,7 @@ impl Reader {
             };
             self.skip = total(header).saturating_sub(wanted);
             if self.buffer.is_empty() && self.whole > buffers::MAX_RECEIVE_CAPACITY {
-                // What is left shares the memory of the message and would keep all of it alive.
+                // The rest shares the memory of the message and would keep all of it alive.
                 self.take();
             }
             if header.kind == MessageKind::Fragment || header.more_fragments {
@@ -431,7 +431,7 @@ impl Reader {
     }
 }
 
-/// What a [`Reader`] has of messages that are not whole.
+/// A [`Reader`]'s unfinished messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,

@@ -1,4 +1,4 @@
-//! What Real-time CORBA puts on the wire: the contexts RTCorbaPriority and RTCorbaPriorityRange, the policies that
+//! Real-time CORBA on the wire: the contexts RTCorbaPriority and RTCorbaPriorityRange, the policies that
 //! references state (TAG_POLICIES), and the endpoints with priorities of TAO's component.
 
 use crate::context::{ServiceContext, ServiceContextId, ServiceContexts};
@@ -20,7 +20,7 @@ const MAX_READ: usize = 256;
 /// The priority of an endpoint that has none, as TAO writes it.
 const NO_PRIORITY: i16 = -1;
 
-/// Who says at which priority a request is served: `RTCORBA::PriorityModel`.
+/// The source of a request's priority: `RTCORBA::PriorityModel`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
 pub enum PriorityModel {
@@ -193,7 +193,7 @@ impl ExposedPolicies {
     #[must_use]
     pub fn from_component(data: &[u8]) -> Self {
         let mut read = Self::default();
-        // What stands before a malformed part has been read.
+        // The parts before a malformed one have been read.
         let _ = in_encapsulation(data, ReadPolicies(&mut read));
         read
     }
@@ -321,7 +321,7 @@ impl<'de> EncapsulationVisitor<'de> for ReadEndpoints {
     }
 }
 
-/// What can go wrong with priorities and lanes. [`Fault::RealTime`](crate::Fault::RealTime) raises it.
+/// Faults of priorities and lanes. [`Fault::RealTime`](crate::Fault::RealTime) raises them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RealTimeFault {

@@ -24,7 +24,7 @@ const BEHIND_MESSAGE_HEADER: u32 = 12;
 
 const _: () = assert!(HEADER_OCTETS.is_multiple_of(BODY_ALIGNMENT));
 
-/// What a Reply's body holds.
+/// The contents of a Reply's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ReplyStatus {
@@ -67,7 +67,7 @@ impl ReplyStatus {
 pub struct ReplyHeader<'a> {
     /// Whose reply it is.
     pub request_id: u32,
-    /// What the body holds.
+    /// The contents of the body.
     pub status: ReplyStatus,
     /// The service contexts.
     pub contexts: ServiceContexts<'a>,
@@ -88,7 +88,7 @@ impl<'a> ReplyHeader<'a> {
         })
     }
 
-    /// What a client needs of it as a rule: request id, status, and where the body begins.
+    /// The parts that a client mostly needs: request id, status, and the position of the body.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -171,7 +171,7 @@ impl<'a> ReplyHeader<'a> {
     }
 }
 
-/// What stands in the fixed places of a reply without service contexts; nothing of one that has any.
+/// The fixed fields of a reply without service contexts; `None` for a reply with any.
 #[inline]
 fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, u32)> {
     let (words, _) = octets.first_chunk::<HEADER_OCTETS>()?.as_chunks();
@@ -186,14 +186,14 @@ fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, 
     (contexts == 0).then_some((id, status))
 }
 
-/// What a Reply is made of, but for its body.
+/// The header of a Reply, and its format.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyBuilder<'a> {
     /// The version of the request.
     pub version: Version,
     /// The id of the request.
     pub request_id: u32,
-    /// What the body holds.
+    /// The contents of the body.
     pub status: ReplyStatus,
     /// The service contexts to send.
     pub contexts: &'a [ServiceContext],

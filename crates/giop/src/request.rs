@@ -305,7 +305,7 @@ pub(crate) fn aligned_body<O: ByteOrder>(d: &mut Decoder<'_, O>) -> usize {
     }
 }
 
-/// What a Request is made of, but for its arguments.
+/// The header of a Request, and its format.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestBuilder<'a> {
     /// The version to write; at most the one in the profile used.

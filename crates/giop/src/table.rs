@@ -1,4 +1,4 @@
-//! Who waits for which reply.
+//! The waiters of expected replies.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// ```text
 ///  31            17 16             1 0
 ///  ┌───────────────┬────────────────┬─┐
-///  │  generation   │      slot      │p│   p: 0 for who opened the connection, 1 for who accepted
+///  │  generation   │      slot      │p│   p: 0 for the end that opened the connection, 1 for the other
 ///  └───────────────┴────────────────┴─┘
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -158,7 +158,7 @@ impl<T> RequestTable<T> {
         self.place(id).map(|(_, entry)| entry)
     }
 
-    /// Who waits for `id`, if anybody does.
+    /// The waiter of `id`, if there is one.
     #[inline]
     pub fn get_mut(&mut self, id: RequestId) -> Option<&mut T> {
         match self.entry(id)? {
@@ -187,7 +187,7 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// As [`complete`](Self::complete), for who wants nothing of the waiter, which is dropped where it is. Says whether
+    /// [`complete`](Self::complete) for callers that do not need the waiter, which is dropped in place. Returns whether
     /// there was one.
     #[inline]
     pub fn finish(&mut self, id: RequestId) -> bool {
@@ -204,7 +204,7 @@ impl<T> RequestTable<T> {
         true
     }
 
-    /// The caller of `id` has gone: the id stays out of use until its
+    /// Cancels `id`, whose caller has gone: the id is quarantined until its
     /// reply comes or [`MAX_QUARANTINED`](Self::MAX_QUARANTINED) others were abandoned after it.
     pub fn abandon(&mut self, id: RequestId) -> Option<T> {
         let entry = self.entry(id)?;

@@ -15,7 +15,7 @@ pub const DEFAULT_PORT: u16 = 2809;
 /// The key that `rir:` and `corbaname:` mean when they name none.
 pub const DEFAULT_KEY: &str = "NameService";
 
-/// What a stringified reference says.
+/// A parsed object URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ObjectUrl {
@@ -35,7 +35,7 @@ pub enum ObjectUrl {
     File(String),
 }
 
-/// What an object URL begins with.
+/// The scheme of an object URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UrlScheme {
@@ -61,7 +61,7 @@ impl fmt::Display for UrlScheme {
 }
 
 impl ObjectUrl {
-    /// What it begins with.
+    /// The text of the scheme.
     #[must_use]
     pub const fn scheme(&self) -> UrlScheme {
         match self {
@@ -106,7 +106,7 @@ pub enum CorbalocAddress {
     },
     /// Another protocol, whose addresses its transport reads.
     Other {
-        /// What stands before the colon, in lower case.
+        /// The text before the colon, in lower case.
         protocol: String,
         /// The highest GIOP version to use; 1.0 unless stated.
         version: Version,
@@ -152,18 +152,18 @@ pub enum UrlError {
     /// A scheme that the settings of the ORB do not permit here.
     #[error("object urls that begin with {0} are not permitted here")]
     SchemeNotPermitted(UrlScheme),
-    /// A protocol, host, port or version that is none.
+    /// Not a valid protocol, host, port or version.
     #[error("bad address {address:?}: {why}")]
     BadAddress {
         /// The address.
         address: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
     /// Something else behind the scheme.
     #[error("bad object url: {0}")]
     BadSchemeSpecificPart(&'static str),
-    /// A stringified reference that is none.
+    /// Not a valid stringified reference.
     #[error(transparent)]
     BadIor(#[from] IorError),
 }
@@ -200,7 +200,7 @@ impl FromStr for ObjectUrl {
         }
         if let Some(rest) = strip_scheme(text, "corbaname:") {
             let (context, name) = rest.split_once('#').unwrap_or((rest, ""));
-            // What is no UTF-8 is what omniNames writes: ISO 8859-1.
+            // Octets that are not UTF-8 are omniNames' ISO 8859-1.
             let name = String::from_utf8(unescape(name)?)
                 .unwrap_or_else(|e| e.into_bytes().into_iter().map(char::from).collect());
             return Ok(Self::Corbaname {

@@ -9,7 +9,7 @@ pub trait UserException: core::error::Error + Send + Sync + 'static {
     const REPOSITORY_ID: &'static str;
 }
 
-/// What an operation may end with instead of its result: one of the user exceptions it raises,
+/// The error of an operation: one of the user exceptions it raises,
 /// or a system exception.
 ///
 /// Generated for every operation with a `raises` clause; `SystemException` itself serves those

@@ -1,4 +1,4 @@
-//! What minor codes say, for people: those of the specification, and those of ORBs whose codes are known.
+//! Meanings of minor codes, as text: those of the specification, and those of ORBs whose codes are known.
 //!
 //! - here: omniORB, TAO and zorb;
 //! - `omg`: the standard ones.
@@ -37,7 +37,7 @@ impl fmt::Display for Vendor {
     }
 }
 
-/// What a minor code says, if it is one that is known.
+/// The meaning of a minor code, if it is known.
 pub(crate) fn describe(kind: Kind, minor: u32) -> Option<Vendor> {
     let code = minor & !VENDOR;
     match minor & VENDOR {
@@ -116,7 +116,7 @@ fn omniorb(kind: Kind, code: u32) -> Option<&'static str> {
 /// Five bits of where, seven of `errno`.
 fn tao(code: u32) -> Option<Vendor> {
     let location = match code >> 7 {
-        // With nothing else, the code says nothing.
+        // Without other bits, the code means nothing.
         0x00 if code == 0 => return None,
         0x00 => "connecting",
         0x01 => "location forward",

@@ -38,7 +38,7 @@ impl Annotation {
     }
 }
 
-/// What every named thing has in common.
+/// The common part of named declarations.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) name: Ident,

@@ -163,7 +163,7 @@ fn written(tokens: TokenStream) -> String {
 }
 
 impl BuildError {
-    /// What is wrong with the IDL, if that is what it is.
+    /// The diagnostics, if the IDL is wrong.
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         match &self.0 {

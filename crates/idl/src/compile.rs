@@ -14,7 +14,7 @@ use crate::preprocess::{Input, preprocess};
 use crate::resolve::resolve;
 use crate::source::SourceMap;
 
-/// What a compilation gives.
+/// The result of a compilation.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Output {

@@ -42,7 +42,7 @@ fn users(model: &Model, parts: impl Fn(&Model, DefId) -> Vec<DefId>) -> HashMap<
 }
 
 /// The types that the definition of a data type names. An interface has none: it is referred to, and what its
-/// operations take is not in it. The state of a value type is left to those who ask for it.
+/// operations take is not in it. Callers handle the state of a value type.
 pub(crate) fn member_types(model: &Model, id: DefId) -> Vec<&Type> {
     match &model.def(id).kind {
         DefKind::Struct(body) | DefKind::Exception(body) => {

@@ -22,11 +22,11 @@ pub struct Diagnostic {
     pub column: usize,
     /// How many characters of that line are meant; at least 1.
     pub length: usize,
-    /// What is wrong: lowercase, no full stop.
+    /// The message: lowercase, no full stop.
     pub message: String,
     /// Other places that matter, such as an earlier declaration.
     pub labels: Vec<Label>,
-    /// What would be right, where that is known.
+    /// The correction, where known.
     pub hint: Option<String>,
     /// The line of IDL that `line` names; the part of it that matters, if it is very long.
     pub source_line: String,
@@ -48,7 +48,7 @@ pub struct Label {
     pub column: usize,
     /// How many characters are meant; at least 1.
     pub length: usize,
-    /// What is there, such as "first declared here".
+    /// The text of the label, such as "first declared here".
     pub message: String,
     /// The line of IDL that `line` names; the part of it that matters, if it is very long.
     pub source_line: String,
@@ -56,21 +56,21 @@ pub struct Label {
     pub source_column: usize,
 }
 
-/// What a piece of a drawn [`Diagnostic`] is, for a program that colours it.
+/// The kind of a piece of a drawn [`Diagnostic`], for a program that colours it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
     /// The word "error".
     Severity,
-    /// What is wrong.
+    /// The message.
     Message,
     /// Line numbers, bars and arrows.
     Frame,
     /// The text of the IDL, and blanks.
     Source,
-    /// What underlines the fault.
+    /// The underline of the error.
     Mark,
-    /// What underlines another place, and is said of it.
+    /// The underline of another place, and its text.
     OtherMark,
     /// The hint, and a name of a file.
     Note,

@@ -60,7 +60,7 @@ pub const MAX_BASES: usize = 256;
 /// How many digits a fixed-point number may have: IDL's own bound, as sixteen octets hold them on the wire.
 pub const MAX_FIXED_DIGITS: u8 = 31;
 
-/// How many parameters one operation may have, and how many values it may give back. The longest that are known have
+/// How many parameters one operation may have, and how many values it may return. The longest that are known have
 /// some dozens; for rustc a function of so many is still nothing.
 pub const MAX_PARAMETERS: usize = 1_024;
 

@@ -30,7 +30,7 @@ pub(crate) struct Model {
     pub(crate) scopes: Vec<Scope>,
     /// Module scopes that another expansion has compiled, and the Rust path to each.
     pub(crate) externs: HashMap<ScopeId, String>,
-    /// What was used while it was only declared, and where first.
+    /// Definitions used while only declared, each with its first use.
     pub(crate) forward_uses: HashMap<DefId, Span>,
     /// Of typedefs of typedefs, the one at the end of their chain: which is looked up instead of followed, since there
     /// is no bound to its length.
@@ -39,12 +39,12 @@ pub(crate) struct Model {
 
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// What opens it; `None` for the root.
+    /// The definition that opens the scope; `None` for the root.
     pub(crate) owner: Option<DefId>,
     pub(crate) parent: Option<ScopeId>,
     /// By lower-case name: names that differ in case only collide.
     pub(crate) names: HashMap<String, DefId>,
-    /// What is declared here, in the order of the text.
+    /// The declarations of the scope, in the order of the text.
     pub(crate) order: Vec<DefId>,
     /// Outer names that were used here, which pins their meaning.
     pub(crate) introduced: HashMap<String, (Span, DefId)>,
@@ -163,7 +163,7 @@ pub(crate) struct Union {
 /// One member of a union.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// What the discriminator may be for it, in the order of the text.
+    /// The labels of the member, in the order of the text.
     pub(crate) labels: Vec<Value>,
     /// Whether it is also what every value without a label stands for.
     pub(crate) default: bool,
@@ -198,7 +198,7 @@ pub(crate) struct Bitmask {
     pub(crate) bits: Vec<(DefId, u32)>,
 }
 
-/// What can be called.
+/// An operation or attribute.
 #[derive(Debug)]
 pub(crate) struct Operation {
     /// The operation, attribute or factory.
@@ -228,7 +228,7 @@ pub(crate) struct Parameter {
     pub(crate) span: Span,
     pub(crate) direction: Direction,
     pub(crate) ty: Type,
-    /// What comments say of it.
+    /// Its documentation comment.
     pub(crate) doc: Option<Rc<str>>,
 }
 
@@ -257,14 +257,14 @@ pub(crate) enum Type {
     Principal,
     Object,
     ValueBase,
-    /// What has a name and is a type: a struct, union, enum, bitset, bitmask, interface, value type, value box, native
+    /// A named type: a struct, union, enum, bitset, bitmask, interface, value type, value box, native
     /// type or typedef.
     Named(DefId),
     /// Reported already.
     Error,
 }
 
-/// What a constant is worth.
+/// The value of a constant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Integer(i128),
@@ -350,7 +350,7 @@ impl Model {
         }
     }
 
-    /// What an interface or value type inherits names and operations from, nearer ones first; `None` for anything else.
+    /// The bases of an interface or value type, nearer ones first; `None` for anything else.
     pub(crate) fn ancestors(&self, id: DefId) -> Option<&[DefId]> {
         match &self.def(id).kind {
             DefKind::Interface(interface) => Some(&interface.ancestors),
@@ -437,7 +437,7 @@ impl Model {
         false
     }
 
-    /// What kind of thing `id` is, with its article.
+    /// The kind of definition `id`, with its article.
     pub(crate) fn noun(&self, id: DefId) -> &'static str {
         match self.def(id).kind {
             DefKind::Module(_) => "a module",

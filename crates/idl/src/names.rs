@@ -184,7 +184,7 @@ pub(crate) fn assign(model: &Model, options: &Options, settings: Settings, sink:
     names
 }
 
-/// What a scoped name means from the outside: a definition, or a parameter of an operation.
+/// The meaning of a scoped name from the outside: a definition, or a parameter of an operation.
 fn find(model: &Model, path: &str) -> Option<(DefId, Option<String>)> {
     let mut scope = ScopeId::ROOT;
     let mut found: Option<DefId> = None;

@@ -60,7 +60,7 @@ pub enum Setting {
     Extern(usize),
     /// The path of one of [`Options::externs`].
     ExternPath(usize),
-    /// What one of [`Options::renames`] renames.
+    /// The target of one of [`Options::renames`].
     Rename(usize),
     /// The Rust name that one of [`Options::renames`] gives.
     RustName(usize),

@@ -17,7 +17,7 @@ pub(crate) enum Precision {
     Quad,
 }
 
-/// What becomes of two numbers.
+/// An operation on two numbers.
 pub(crate) type Operator<T> = fn(T, T) -> T;
 
 /// A finite number: every double is a quad.
@@ -86,7 +86,7 @@ impl Real {
         Self(-self.0)
     }
 
-    /// What `double` or `quad` makes of the two; `None` if it is too large.
+    /// The result of `double` or `quad`; `None` if it is too large.
     pub(crate) fn combine(
         self,
         other: Self,

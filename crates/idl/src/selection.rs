@@ -4,16 +4,16 @@ use std::collections::HashSet;
 
 use crate::model::{Basic, Case, DefId, DefKind, Model, Type, Union, Value};
 
-/// What a union can be.
+/// The selections of a union.
 #[derive(Debug)]
 pub(crate) struct Selection<'a> {
     /// One for each member, in the order of the text.
     pub(crate) members: Vec<(&'a Case, Selector)>,
-    /// What is left selects no member.
+    /// The remaining values select no member.
     pub(crate) unset: Option<Unset>,
 }
 
-/// What selects a member.
+/// The labels of a member.
 #[derive(Debug)]
 pub(crate) enum Selector {
     /// This value alone.
@@ -24,7 +24,7 @@ pub(crate) enum Selector {
     Others,
 }
 
-/// What selects no member.
+/// A value that selects no member.
 #[derive(Debug)]
 pub(crate) enum Unset {
     /// This value alone.

@@ -1,4 +1,4 @@
-//! Adapters that are made when they are looked for.
+//! Adapter activators: adapters that are made on demand.
 
 use crate::adapter::Adapter;
 use crate::key::{ObjectId, ObjectKey, Path};
@@ -39,12 +39,15 @@ impl ObjectAdapter {
         self.missing_child(key).is_some()
     }
 
-    /// Has the adapters made that a key names, outermost first. One request is at work at a time for each name; others, for
+    /// Makes the adapters that a key names by their activators, outermost first. One request at a time does so for each name; others, for
     /// that adapter and those below it, wait until its activator is done.
     ///
     /// # Errors
     /// OBJECT_NOT_EXIST if an activator says that there is no such adapter, or does not make it; OBJ_ADAPTER if it raises a system
-    /// exception; what the states of the parents' managers mean for requests.
+    /// exception; the exceptions of the parents' managers for requests.
+    ///
+    /// # Cancel safety
+    /// Safe: adapters made so far stay. A running activator is dropped, and the next request calls it again.
     pub async fn activate_path(&self, key: &[u8]) -> Result<(), SystemException> {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         while let Some((parent, name)) = self.missing_child(key) {
@@ -58,10 +61,13 @@ impl ObjectAdapter {
         Ok(())
     }
 
-    /// The child of that name, made by the adapter activator if there is none; `None` if there is no activator, or it says so.
+    /// The child of that name, made by the adapter activator if it is missing; `None` if there is no activator, or it makes none.
     ///
     /// # Errors
-    /// What the activator raises.
+    /// The activator's exception.
+    ///
+    /// # Cancel safety
+    /// Safe: the activator is dropped, and an adapter that it has made stays.
     pub async fn activate_child(
         &self,
         parent: &Arc<Adapter>,
@@ -88,7 +94,7 @@ impl ObjectAdapter {
     }
 }
 
-/// When an activator is done, or given up, requests find the adapter that it has created.
+/// Shows the adapter that an activator has created to requests, when the activator is done or dropped.
 struct Made<'a> {
     server: &'a ObjectAdapter,
     parent: &'a Adapter,
@@ -207,7 +213,7 @@ mod tests {
         assert!(!server.may_be_activated(&own));
         let [to_it, below_it] = &mut others;
         assert_eq!(to_it.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
-        // The adapter is made, and has no activator of its own.
+        // The adapter exists now, without an activator.
         assert_eq!(below_it.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
         assert_eq!(server.locate(&below).unwrap_err(), Missing::Adapter);
     }

@@ -36,7 +36,7 @@ impl Asleep {
     /// Waits until the object is active: by the activator, or by a request that was faster.
     ///
     /// # Errors
-    /// What the activator raises; OBJECT_NOT_EXIST when it does nothing, or the adapter is destroyed meanwhile; OBJ_ADAPTER when
+    /// The activator's exception; OBJECT_NOT_EXIST when it does nothing, or the adapter is destroyed meanwhile; OBJ_ADAPTER when
     /// the servant is active for another object, and may not be.
     pub(crate) async fn wake(&self) -> Result<Arc<ActiveObject>, Raised> {
         let _turn = self.adapter.turns.turn(&self.id).await;

@@ -173,7 +173,7 @@ impl<M: MapEntry> Servants<M> {
         let hash = hashing.hash_one(Some(address));
         let entries = lock(entries);
         let found = entries.find(hash, |entry| is_of(entry, address))?.upgrade();
-        // What may be the last hold on an object is let go of when no lock is held.
+        // The handle may be the last of its object, so it is dropped without a lock.
         drop(entries);
         found
     }

@@ -1,4 +1,4 @@
-//! What a skeleton is called with: a message, or the values themselves.
+//! The call of a skeleton: a message, or the values themselves.
 
 use crate::operations::Operations;
 use crate::request::{Outcome, Receipt, Request};
@@ -83,7 +83,7 @@ impl Incoming<'_> {
         operations.find(self.operation())
     }
 
-    /// The message, for who takes nothing else; a call by values is none, and [untyped](Upcall::untyped) then.
+    /// The message; `None` for a call by values, which a skeleton that takes messages only answers by [untyped](Upcall::untyped).
     #[must_use]
     pub fn into_message(self) -> Option<Request> {
         match self {

@@ -24,7 +24,7 @@
 //!          [ ] an index: one load and two comparisons       { } a hash table: a keyed hash, a shard's read lock, a probe
 //! ```
 //!
-//! What the policies of the adapter make of that:
+//! The policies of the adapter decide on that:
 //!
 //! ```text
 //!                                  RETAIN                           NON_RETAIN

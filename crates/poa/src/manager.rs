@@ -7,7 +7,7 @@ use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// What a manager does with new requests. Requests already executing run on in every state.
+/// The state of a manager: what happens to new requests. Executing requests run on in every state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names are the specification's")]
@@ -61,7 +61,7 @@ pub struct PoaManager {
     minded: AtomicBool,
 }
 
-/// Who is held, by number in the order of their coming. A number without a waker has been woken
+/// Wakers of held requests, by number in order of arrival. A number without a waker has been woken
 /// and not looked yet.
 #[derive(Default)]
 struct Waiting {
@@ -69,7 +69,7 @@ struct Waiting {
     held: BTreeMap<u64, Option<Waker>>,
 }
 
-/// What became of a held request.
+/// The end of a held request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
     /// The state now; HOLDING when something else has to be looked at.
@@ -274,10 +274,10 @@ impl PoaManager {
     /// [`hold_requests_and_wait`](Self::hold_requests_and_wait).
     ///
     /// # Errors
-    /// As there.
+    /// [`ManagerError::Inactive`] if the manager is inactive, [`ManagerError::WithinUpcall`] inside an upcall of the ORB.
     ///
     /// # Cancel safety
-    /// As there.
+    /// Safe: the manager keeps its new state, and only the waiting ends.
     pub async fn discard_requests_and_wait(&self) -> Result<(), ManagerError> {
         self.change_and_wait(State::Discarding, false).await
     }
@@ -405,7 +405,7 @@ mod tests {
             manager.hold().poll_changed(&waker()),
             Poll::Ready(Held::Full)
         );
-        // Who gives up makes room.
+        // A cancelled request makes room.
         places.pop();
         assert_ne!(
             manager.hold().poll_changed(&waker()),

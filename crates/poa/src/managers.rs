@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
 pub struct ManagerAlreadyExists(pub String);
 
-/// The POA managers of an ORB, as long as a POA or the application has them.
+/// The POA managers of an ORB, while a POA or the application holds them.
 #[derive(Debug, Default)]
 pub struct Managers {
     by_id: Mutex<BTreeMap<String, Weak<PoaManager>>>,

@@ -1,4 +1,4 @@
-//! What keys that lead nowhere lack.
+//! Why a key leads nowhere.
 
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 

@@ -135,7 +135,7 @@ impl<V: Named + Clone> Names<V> {
         self.read(hash).find(hash, is_it).cloned()
     }
 
-    /// Puts an entry in, unless there is one of its name: the new one is given back then.
+    /// Puts an entry in, unless there is one of its name: the new one is returned then.
     ///
     /// # Errors
     /// The entry, when the name is taken.
@@ -152,7 +152,7 @@ impl<V: Named + Clone> Names<V> {
         }
     }
 
-    /// Puts an entry in, and gives the one that it takes the place of.
+    /// Puts an entry in, and returns the one that it takes the place of.
     pub fn replace(&self, entry: V) -> Option<V> {
         self.note_length(entry.name());
         let hash = self.hashing.hash(entry.name());
@@ -302,7 +302,7 @@ mod tests {
             for shard in names.shards.iter() {
                 assert!((50..200).contains(&shard.read().unwrap().len()));
             }
-            // Who knows what collides in one table does not know what does in another.
+            // Keys that collide in one table do not collide in another.
             assert_ne!(make().hashing.hash(b"one"), names.hashing.hash(b"one"));
         }
     }

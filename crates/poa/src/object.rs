@@ -1,4 +1,4 @@
-//! What is behind an object key: a servant, or somewhere else to go.
+//! The target of an object key: a servant, or a forward.
 
 use crate::adapter::Adapter;
 use crate::asleep::{Asleep, incarnate, locate_and_serve};
@@ -65,7 +65,7 @@ enum Other {
 /// An object that has left the active object map.
 struct Departing {
     departure: Departure,
-    /// What etherealizes it, in which adapter, and whether that is a cleanup.
+    /// The activator that etherealizes it, its adapter, and whether that is a cleanup.
     activator: Option<(Arc<dyn Activator>, Arc<Adapter>, bool)>,
 }
 
@@ -90,7 +90,7 @@ impl fmt::Debug for Forward {
     }
 }
 
-/// What an object is made with besides what is behind it.
+/// Settings of a new object beside its servant.
 pub(crate) struct Site<'a> {
     pub(crate) identity: Identity,
     pub(crate) priority: Option<i16>,
@@ -347,6 +347,9 @@ impl ActiveObject {
     /// # Errors
     /// TRANSIENT when as many wait as may, or when they are discarded; OBJ_ADAPTER when the
     /// manager is inactive; OBJECT_NOT_EXIST when the adapter is destroyed meanwhile.
+    ///
+    /// # Cancel safety
+    /// Safe: a dropped request makes room for another.
     pub fn released(&self) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
         let manager = Arc::clone(&self.manager);
         let adapter = Weak::clone(&self.adapter);
@@ -562,7 +565,7 @@ impl fmt::Debug for ActiveObject {
     }
 }
 
-/// What the state of a manager means for a new request, once it is not HOLDING.
+/// The fate of a new request by the state of its manager, once it is not HOLDING.
 impl State {
     /// `Ok` when requests are served.
     ///

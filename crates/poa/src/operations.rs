@@ -128,7 +128,7 @@ mod tests {
     use std::collections::BTreeSet;
     use zorb_idl::PerfectHash;
 
-    /// What the IDL compiler emits for its test: seed, displacements, slots.
+    /// The output of the IDL compiler for its test: seed, displacements, slots.
     static TABLE: Operations = include!("../../idl/tests/golden/dispatch_table.in");
 
     #[test]

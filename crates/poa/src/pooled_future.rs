@@ -22,7 +22,7 @@ const MAX_KEPT_OCTETS: usize = 16 << 10;
 
 /// A boxed future, without its type.
 pub(crate) trait PooledFuture: Send {
-    /// Polls the future; pending for ever when there is none.
+    /// Polls the future; always pending without one.
     ///
     /// Results of a call by values go to `values`, an `Option` of their type.
     fn poll(
@@ -48,7 +48,7 @@ impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Option<F> {
     }
 
     fn leave(mut self: Pin<Box<Self>>) {
-        // What is dropped with it is the application's, and may begin another upcall.
+        // Dropping it runs code of the application, which may begin another upcall.
         self.set(None);
         if size_of::<F>() <= MAX_KEPT_OCTETS {
             keep(self);

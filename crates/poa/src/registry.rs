@@ -1,4 +1,4 @@
-//! All adapters of an ORB, and the way from an object key to an active object.
+//! All adapters of an ORB, and the look-up of an object key.
 
 use crate::adapter::{Adapter, AdapterError, Common, Scheme};
 use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The kind of a key, as far as its octets show.
+/// The kind of a key, by its octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum Whose {
@@ -40,13 +40,13 @@ type Paths<'a> = MutexGuard<'a, HashMap<Vec<String>, Arc<Adapter>>>;
 pub struct ObjectAdapter {
     instance: InstanceId,
     server_id: String,
-    /// What the paths of this server begin with.
+    /// The prefix of this server's paths.
     path_prefix: Bytes,
     /// The transient ones, by the index in their keys.
     transient: Table<Adapter>,
     /// The persistent ones, by the path in their keys.
     persistent: Names<Arc<Adapter>>,
-    /// Children by full path, for who asks by name; requests never do.
+    /// Children by full path, for look-ups by name; requests do not use it.
     by_path: Mutex<HashMap<Vec<String>, Arc<Adapter>>>,
     root: Arc<Adapter>,
     plain: Arc<Adapter>,
@@ -152,7 +152,7 @@ impl ObjectAdapter {
         self.instance
     }
 
-    /// What persistent keys call this server.
+    /// The server's name in persistent keys.
     #[must_use]
     pub fn server_id(&self) -> &str {
         &self.server_id
@@ -170,7 +170,7 @@ impl ObjectAdapter {
         &self.plain
     }
 
-    /// Whose key it is.
+    /// The owner of a key: this server, another one, or unknown.
     #[must_use]
     pub fn whose(&self, key: &[u8]) -> Whose {
         match ObjectKey::parse(key).and_then(ObjectKey::unsealed) {
@@ -335,7 +335,7 @@ impl ObjectAdapter {
         self.destroy_with(adapter, true);
     }
 
-    /// [`destroy`](Self::destroy); says whether servant activators etherealize the objects, and gives the adapters that
+    /// [`destroy`](Self::destroy); says whether servant activators etherealize the objects, and returns the adapters that
     /// were destroyed, children first: [`Adapter::completed`] waits for their upcalls.
     pub fn destroy_with(
         &self,
@@ -385,7 +385,7 @@ impl ObjectAdapter {
         });
         // Before another adapter can be in the place of one of these.
         self.common.changes.count();
-        // Servants that go may do anything.
+        // Dropped servants run code of the application.
         drop(paths);
         gone.sort_by_key(|adapter| core::cmp::Reverse(adapter.path.len()));
         for adapter in &gone {
@@ -409,7 +409,7 @@ impl ObjectAdapter {
         begun
     }
 
-    /// Makes every manager INACTIVE: requests that are held are refused.
+    /// Makes every manager INACTIVE: held requests are refused.
     pub fn deactivate_managers(&self) {
         self.root.manager().deactivate();
         let managers: Vec<_> = self
@@ -422,7 +422,7 @@ impl ObjectAdapter {
         }
     }
 
-    /// Lets go of every servant; what comes afterwards is OBJECT_NOT_EXIST.
+    /// Drops every servant; later requests are OBJECT_NOT_EXIST.
     pub fn clear(&self) {
         self.destroy_below(self.paths(), &[], true);
         for adapter in [&self.root, &self.plain] {
@@ -456,7 +456,7 @@ impl ObjectAdapter {
     /// object that is not active is found too.
     ///
     /// # Errors
-    /// What is missing: OBJECT_NOT_EXIST for a key of another ORB or another life of this one, one whose code is wrong or
+    /// OBJECT_NOT_EXIST for a key of another ORB or another life of this one, one whose code is wrong or
     /// missing, a destroyed adapter, or an object that is not active.
     #[inline]
     pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, Missing> {

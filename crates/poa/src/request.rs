@@ -13,7 +13,7 @@ use zorb_giop::{
     ServiceContexts, SystemException, Version, buffers,
 };
 
-/// What has to be known of a request to answer it.
+/// The data of a request that its reply needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Receipt {
     /// The version the reply is written in.
@@ -26,7 +26,7 @@ pub struct Receipt {
     pub format: WireFormat,
 }
 
-/// What an upcall ends with.
+/// The end of an upcall.
 pub enum Outcome {
     /// A whole message, ready to be written.
     Reply(zorb_cdr::Gather),
@@ -82,7 +82,7 @@ impl Receipt {
     pub fn reply_in(&self, result: &impl Encode, outcome: &mut Option<Outcome>) {
         zorb_giop::probe!(Upcalled);
         debug_assert!(outcome.is_none(), "there is an outcome already");
-        // What is known to be nothing is not dropped when it is written over.
+        // Overwriting a known `None` drops nothing.
         if outcome.is_some() {
             return;
         }
@@ -284,7 +284,7 @@ impl Request {
         Some(RequestHeader::read(&self.message).ok()?.contexts)
     }
 
-    /// What a reply needs to know of the request.
+    /// The receipt that the reply needs.
     #[must_use]
     #[inline]
     pub const fn receipt(&self) -> Receipt {

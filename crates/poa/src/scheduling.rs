@@ -1,9 +1,9 @@
-//! How the upcalls of an adapter are scheduled, as far as an adapter has to know.
+//! Scheduling of an adapter's upcalls, as the adapter sees it.
 
 use core::any::Any;
 use core::fmt;
 
-/// What schedules the upcalls of an adapter: its owner's, which the adapter keeps and asks for the priority of each object.
+/// The scheduler of an adapter's upcalls: its owner's, which the adapter keeps and asks for the priority of each object.
 ///
 /// The adapter knows neither threads nor real-time policies: an object remembers its priority
 /// ([`ActiveObject::priority`](crate::ActiveObject::priority)), and the owner finds its own value again by

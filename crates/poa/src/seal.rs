@@ -11,12 +11,12 @@ use subtle::ConstantTimeEq;
 /// Octets of a code.
 pub(crate) const CODE_LEN: usize = 16;
 
-/// What the secrets of applications are made into keys with: no other use of the same secret gives the same key.
+/// The context for deriving keys from secrets: no other use of the same secret derives the same key.
 const CONTEXT: &str = "zorb 2026-11-24 codes in object keys";
 
-/// What codes in object keys are made with.
+/// The secret of codes in object keys.
 ///
-/// Its [`Debug`] says nothing of it.
+/// Its [`Debug`] does not show it.
 #[derive(Clone)]
 pub struct KeySecret {
     key: [u8; blake3::KEY_LEN],

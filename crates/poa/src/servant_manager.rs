@@ -13,10 +13,10 @@ use zorb_giop::{Ior, SystemException};
 /// A future in a box.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Runs an upcall that blocks on a thread that may block, and gives its outcome.
+/// Runs an upcall that blocks on a thread that may block, and returns its outcome.
 pub type OffReactor = Box<dyn Fn(Boxed<Outcome>) -> Boxed<Outcome> + Send + Sync>;
 
-/// What a servant manager raises.
+/// The exception of a servant manager.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -35,7 +35,7 @@ impl From<SystemException> for Raised {
     }
 }
 
-/// What [`Activator::incarnate`] ends with.
+/// The future of [`Activator::incarnate`].
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum Incarnated {
     /// The servant, which the adapter activates under the id that was asked for.
@@ -54,7 +54,7 @@ impl fmt::Debug for Incarnated {
     }
 }
 
-/// What [`Activator::incarnate`] gives.
+/// The result of [`Activator::incarnate`].
 pub type Incarnation = Boxed<Result<Incarnated, Raised>>;
 
 /// A servant activator: activates objects when they are called (RETAIN).
@@ -68,7 +68,7 @@ pub trait Activator: Send + Sync {
     fn etherealize(&self, object: Etherealization);
 }
 
-/// An object that is to be etherealized.
+/// An object to be etherealized.
 pub struct Etherealization {
     /// Its id.
     pub id: ObjectId,
@@ -116,7 +116,7 @@ pub trait AdapterActivator: Send + Sync {
     fn unknown_adapter(&self, name: String) -> Boxed<Result<bool, SystemException>>;
 }
 
-/// What [`Locator::preinvoke`] has found.
+/// The result of [`Locator::preinvoke`].
 #[expect(clippy::exhaustive_structs, reason = "a pair")]
 pub struct Located {
     /// The servant for this request.

@@ -1,4 +1,4 @@
-//! What generated skeletons are, seen from the adapter.
+//! Skeletons as the adapter sees them.
 
 use crate::incoming::Incoming;
 use crate::operations::Operations;
@@ -24,7 +24,7 @@ pub trait Skeleton: Send + Sync + 'static {
     /// returns: its outcome is in the call's [place](crate::IncomingRequest::outcome) then, and not in the upcall.
     fn start(&self, call: Incoming<'_>) -> Upcall;
 
-    /// The table that [`start`](Self::start) looks operations up in ([`Incoming::find`]), so that who knows a call to be
+    /// The table that [`start`](Self::start) looks operations up in ([`Incoming::find`]), so that a caller that knows a call to be
     /// like an earlier one need not have it looked up again. One without a table has an empty one.
     fn operations(&self) -> &'static Operations {
         static NONE: Operations = Operations::NONE;
@@ -54,7 +54,7 @@ pub trait Skeleton: Send + Sync + 'static {
 pub struct Upcall(State);
 
 enum State {
-    /// There is nothing to run.
+    /// Nothing to run.
     Over(Option<Outcome>),
     /// There is nothing to run, since the arguments are not of the types that the skeleton knows.
     Untyped,
@@ -91,7 +91,7 @@ impl Upcall {
         matches!(self.0, State::Polled(_))
     }
 
-    /// What becomes of a call by values ([`Incoming::Typed`]) whose values are not of the types that the skeleton
+    /// The end of a call by values ([`Incoming::Typed`]) whose values are not of the types that the skeleton
     /// knows, or which takes none: it has to come as a message. Nothing has run.
     pub const fn untyped() -> Self {
         Self(State::Untyped)
@@ -103,15 +103,15 @@ impl Upcall {
         matches!(self.0, State::Untyped)
     }
 
-    /// An upcall that is over before it begins.
+    /// An upcall with a ready outcome.
     pub fn ready(outcome: Outcome) -> Self {
         Self(State::Over(Some(outcome)))
     }
 }
 
-/// What the future of an upcall ends with.
+/// The output of an upcall's future.
 pub trait Finish {
-    /// What goes back to the client. A result that was called for by values is put into `values` instead, an
+    /// The reply to the client. A result that was called for by values is put into `values` instead, an
     /// `Option` of its type.
     fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome;
 

@@ -176,7 +176,7 @@ impl<T: Tenant> Table<T> {
         reserved
     }
 
-    /// Puts another entry in the place of the one there is, or of one that is still to come, and gives the one there was.
+    /// Puts another entry in the place of the one there is, or of one that is still to come, and returns the one there was.
     ///
     /// # Errors
     /// The entry, and nothing done, when there is neither.
@@ -244,7 +244,7 @@ impl<T: Tenant> Table<T> {
         })
     }
 
-    /// The entry is given back, as what it does when it goes may be to come back here.
+    /// The entry is returned, as what it does when it goes may be to come back here.
     fn take_out(
         &self,
         index: Index,

@@ -235,7 +235,7 @@ mod tests {
         let nested = Arc::clone(&queue);
         let mut outer = pin!(Arc::clone(&queue).run(Lineage::current(), async move {
             let within = Lineage::current();
-            // Also from a task of its own, which goes on with the lineage of its beginning.
+            // A task that the upcall became keeps the lineage of its beginning.
             nested
                 .run(within, async { Lineage::current().0.is_some() })
                 .await

@@ -27,14 +27,14 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// Reads what stands behind `scheme://`.
     ///
     /// # Errors
-    /// What was expected.
+    /// The expectation.
     fn parse(&self, text: &str) -> Result<Endpoint, AddressError>;
 
     /// Reads a whole text that says where to listen, with options and in other syntaxes if the transport has any.
     /// `None` for text that is no business of this transport.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// Expected and found text.
     fn parse_listen(&self, text: &str) -> Option<Result<ListenAddress, ParseEndpointError>> {
         let address = strip_scheme(text, self.scheme())?;
         let read = self.parse(address).map(ListenAddress::from);
@@ -45,7 +45,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// the transport has defaults of its own there.
     ///
     /// # Errors
-    /// What was expected.
+    /// The expectation.
     fn parse_corbaloc(&self, text: &str) -> Result<Endpoint, AddressError> {
         self.parse(text)
     }
@@ -65,7 +65,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// Writes the address in the body of a profile, behind the version and before the object key.
     ///
     /// # Errors
-    /// When the address cannot be written, or is none of this transport.
+    /// The address cannot be written, or belongs to another transport.
     fn write(&self, endpoint: &Endpoint, to: &mut dyn AddressWriter) -> Result<(), AddressError> {
         let _ = (endpoint, to);
         Err(AddressError::expected(
@@ -92,7 +92,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// Writes an address as the data of such a component, byte order aside. Returns whether it is to be written at all.
     ///
     /// # Errors
-    /// When the address cannot be written, or is none of this transport.
+    /// The address cannot be written, or belongs to another transport.
     fn write_component(
         &self,
         component: AddressComponent,
@@ -134,11 +134,11 @@ pub struct AddressComponent {
     pub profile: u32,
     /// The tag of the component.
     pub tag: u32,
-    /// Which endpoints of ours are written so.
+    /// The endpoints that are written in this form.
     pub holds: Holds,
 }
 
-/// Which endpoints are written as a component.
+/// The endpoints that a component has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the ORB has to know them all")]
 pub enum Holds {
@@ -238,7 +238,7 @@ pub trait AddressReader {
     fn read_octets(&mut self) -> Result<&[u8], AddressError>;
 }
 
-/// What was expected where an address was read or written.
+/// The expectation that an address did not meet, in reading or writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressError(Cow<'static, str>);
 
@@ -254,7 +254,7 @@ impl AddressError {
         ParseEndpointError::new(self.0, text)
     }
 
-    /// What was expected.
+    /// The expectation.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.0
@@ -269,7 +269,7 @@ impl fmt::Display for AddressError {
 
 impl Error for AddressError {}
 
-/// What stands behind `scheme://`, in whichever case the scheme is.
+/// The text after `scheme://`, whatever the case of the scheme.
 pub(crate) fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     strip(text, scheme)?.strip_prefix("://")
 }
@@ -298,7 +298,7 @@ const MAX_TAO_ENDPOINTS: u32 = 64;
 /// Reads that component, with addresses as `addressing` writes them in profiles.
 ///
 /// # Errors
-/// The component ends too early, or an address is none.
+/// The component ends too early, or an address is invalid.
 pub(crate) fn read_tao_endpoints(
     addressing: &dyn Addressing,
     from: &mut dyn AddressReader,

@@ -8,7 +8,7 @@ pub enum Delivery {
     Datagram,
 }
 
-/// What a transport can do, so that a messaging protocol can tell whether it fits.
+/// Capabilities of a transport, by which a messaging protocol decides whether it fits.
 ///
 /// Built by [`stream`](Self::stream) or [`datagram`](Self::datagram) and the `with_` methods.
 ///

@@ -31,7 +31,7 @@ use crate::AddressError;
 #[derive(Clone)]
 pub struct Endpoint {
     scheme: &'static str,
-    /// What the address is written as, by which endpoints are compared.
+    /// The text of the address, by which endpoints are compared.
     text: Arc<str>,
     address: Arc<dyn EndpointAddress>,
 }
@@ -81,7 +81,7 @@ impl Endpoint {
         }
     }
 
-    /// What stands before `://`, and finds the transport in a [`Registry`](crate::Registry).
+    /// The text before `://`, by which a [`Registry`](crate::Registry) finds the transport.
     #[must_use]
     pub const fn scheme(&self) -> &'static str {
         self.scheme
@@ -94,7 +94,7 @@ impl Endpoint {
         address.downcast_ref()
     }
 
-    /// What the address is written as: the text behind `scheme://`.
+    /// The address as text: the part behind `scheme://`.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

@@ -44,15 +44,15 @@ impl Properties {
     }
 }
 
-/// What a property of a transport is called in text, and what its values are.
+/// The name of a transport's property in text, and the form of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a row of a table")]
 pub struct Property {
     /// Its name: `nodelay`.
     pub name: &'static str,
-    /// What its values look like: `0 or 1`.
+    /// The form of its values: `0 or 1`.
     pub values: &'static str,
-    /// What holds unless it is set.
+    /// The default.
     pub default: &'static str,
 }
 
@@ -65,7 +65,7 @@ pub struct PropertyError {
 }
 
 impl PropertyError {
-    /// A name that is none of these.
+    /// Another name than these.
     #[must_use]
     pub fn unknown(name: &str, value: &str, known: &[Property]) -> Self {
         let names: Vec<_> = known.iter().map(|property| property.name).collect();

@@ -54,7 +54,7 @@ impl Registry {
     /// Reads an endpoint of any of the transports.
     ///
     /// # Errors
-    /// What was expected and what was found: the forms of all transports, their schemes, or the address that the scheme
+    /// Expected and found text: the forms of all transports, their schemes, or the address that the scheme
     /// asks for.
     pub fn parse(&self, text: &str) -> Result<Endpoint, ParseEndpointError> {
         let Some((scheme, address)) = text.split_once("://") else {
@@ -83,7 +83,7 @@ impl Registry {
         read.unwrap_or_else(|| self.parse(text).map(ListenAddress::from))
     }
 
-    /// The same transports, those for which there are properties with these.
+    /// Returns the transports with these properties, each with those that are meant for it.
     #[must_use]
     pub fn with_properties(&self, properties: &Properties) -> Self {
         let mut changed = self.clone();

@@ -47,12 +47,12 @@ pub(crate) struct StreamConnection {
 /// How octets that come are noticed.
 #[derive(Debug)]
 struct Watch {
-    /// The reactor's part, unless it looks away.
+    /// The registration with the reactor, unless deregistered.
     by: Option<AsyncFd<Arc<Socket>>>,
     heard: Heard,
 }
 
-/// What the reactor hears of.
+/// The interest that is registered with the reactor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Heard {
     /// All that comes.
@@ -226,7 +226,7 @@ impl Connection for StreamConnection {
             sys::set_low_water(&self.socket, 1)?;
             self.blocks_for_more.store(false, Ordering::Relaxed);
             watch.heard = Heard::All;
-            // Nor is the reactor to hear of what this thread waits for.
+            // The reactor does not watch for the events that this thread waits for.
             watch.by = None;
         }
         let Some(limit) = limit else {
@@ -379,10 +379,10 @@ fn address(address: &SockAddr) -> Address {
     }
 }
 
-/// What stream sockets can do.
+/// The capabilities of stream sockets.
 pub(crate) const STREAM: Capabilities = Capabilities::stream().with_gather().with_descriptor();
 
-/// And those within one host, whose peers the operating system knows.
+/// For connections within one host, whose peers the operating system knows.
 pub(crate) const LOCAL_STREAM: Capabilities = STREAM.with_peer_identity();
 
 /// How many peers wait to be accepted at most; the kernel cuts it down to its own limit (`somaxconn`, 4,096 on

@@ -35,7 +35,7 @@ pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<Asy
     Ok(registered?)
 }
 
-/// What keeps a socket open: the socket itself, or a share of it.
+/// A handle that keeps a socket open: the socket itself, or a share of it.
 pub(crate) trait Owns: AsRawFd {}
 impl Owns for Socket {}
 impl Owns for Arc<Socket> {}
@@ -84,7 +84,7 @@ fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: RecvFlags) -> Result
     Ok(received)
 }
 
-/// What a receive that failed says to callers.
+/// The error of a failed receive for its callers.
 #[cold]
 fn refused(buf: &mut BytesMut, errno: Errno) -> io::Error {
     if buf.spare_capacity_mut().is_empty() {
@@ -129,7 +129,7 @@ pub(crate) fn set_low_water(socket: &Socket, octets: libc::c_int) -> io::Result<
     }
 }
 
-/// What decides how fast octets leave (`TCP_CONGESTION`). A listener's is that of what it accepts.
+/// The congestion control (`TCP_CONGESTION`). Accepted connections inherit that of their listener.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 pub(crate) fn set_congestion_control(socket: &Socket, name: &str) -> io::Result<()> {
     Ok(net::sockopt::set_tcp_congestion(socket, name)?)
@@ -143,7 +143,7 @@ pub(crate) fn set_congestion_control(_: &Socket, _: &str) -> io::Result<()> {
 #[expect(clippy::cast_possible_truncation, reason = "an int has few octets")]
 const SIZE_OF_INT: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
 
-/// The socket itself is a blocking one, for those who want to wait in it.
+/// The socket itself is blocking, for callers that wait in it.
 const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::from_bits_retain(
     libc::MSG_NOSIGNAL.cast_unsigned(),
 ));

@@ -1,4 +1,4 @@
-//! What the operating system says of this host.
+//! Properties of this host, from the operating system.
 
 /// This host's name, as the kernel has it and omniORB writes it.
 #[must_use]

@@ -285,7 +285,7 @@ fn tcp_address(endpoint: &Endpoint) -> io::Result<&TcpAddress> {
     address::address(endpoint).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
-/// What is said of a host none of whose addresses would do. The kind is that of the last one.
+/// The error for a host whose addresses all failed. The kind is that of the last one.
 fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> io::Error {
     let Some((address, last)) = failed.pop() else {
         return io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
@@ -352,7 +352,7 @@ mod tests {
         socket
             .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
             .unwrap();
-        // What the kernel would do by chance for the port that it gave to us.
+        // The kernel would connect the socket to itself, by chance, on the port that it assigned.
         socket.connect(&socket.local_addr().unwrap()).unwrap();
         socket.set_nonblocking(true).unwrap();
         let error = Tcp::default().finish(socket).unwrap_err();

@@ -44,7 +44,7 @@ pub struct ReadOutcome {
 ///   [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
 ///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
 ///   take the first one's wake-ups away. Nothing worse happens.
-/// - **Who got `Pending` polls again** (or lets go of the connection). An abandoned wait for writability keeps its
+/// - **A caller that got `Pending` polls again** (or drops the connection). An abandoned wait for writability keeps its
 ///   registration, which costs a wake-up whenever the peer makes room.
 /// - Octets that were taken by `try_write` are the kernel's; there is nothing to flush.
 ///
@@ -104,7 +104,7 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// threads that have nothing else to do. To be ended from elsewhere by [`close`](Self::close), as by the peer.
     ///
     /// # Errors
-    /// `WouldBlock` when `limit` has passed, or most of it, or a signal came: who asked looks at the clock. Else as [`poll_read`](Self::poll_read); `Unsupported` by a transport that
+    /// `WouldBlock` when `limit` has passed, or most of it, or a signal came: the caller reads the clock. Otherwise as [`poll_read`](Self::poll_read); `Unsupported` by a transport that
     /// cannot, whose connections blocking callers then have read by the reactor.
     ///
     /// # Blocking
@@ -157,7 +157,7 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// This end.
     fn local(&self) -> &Address;
 
-    /// What this connection can do.
+    /// The capabilities of this connection.
     fn capabilities(&self) -> Capabilities;
 
     /// Which process the peer is, as the operating system vouches for it. `None` where it does not: see
@@ -210,7 +210,7 @@ pub trait Transport: Send + Sync + Debug + 'static {
         self.addressing().scheme()
     }
 
-    /// What its connections can do.
+    /// The capabilities of its connections.
     fn capabilities(&self) -> Capabilities;
 
     /// Opens a connection to the peer at `endpoint`. There is no timeout but the operating system's; wrap the future
@@ -244,8 +244,8 @@ pub trait Transport: Send + Sync + Debug + 'static {
         &[]
     }
 
-    /// The same transport with another value of one property, which text names: for configuration. What is open stays as
-    /// it is.
+    /// Returns the transport with another value of a property that text names: for configuration. Open connections stay as
+    /// they are.
     ///
     /// # Errors
     /// When there is no such property, or it has no such value. That the operating system refuses it shows when something
@@ -254,8 +254,8 @@ pub trait Transport: Send + Sync + Debug + 'static {
         Err(PropertyError::unknown(name, value, self.properties()))
     }
 
-    /// The same transport with the typed properties that are meant for it; `None` if there are none. What is open stays as
-    /// it is.
+    /// Returns the transport with the typed properties that are meant for it; `None` if there are none. Open connections stay as
+    /// they are.
     fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
         let _ = properties;
         None

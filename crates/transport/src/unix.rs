@@ -26,12 +26,12 @@ pub use address::{UnixAddress, UnixAddressing};
 /// UNIX stream sockets: endpoints `uiop:///path`, and `uiop://@name` in the abstract namespace.
 ///
 /// A listener that finds a socket at its path asks whether anybody listens there: if so it fails with `AddrInUse`,
-/// else it takes the stale socket's place (holding a lock on the directory for that moment, so that two who start
+/// else it takes the stale socket's place (holding a lock on the directory for that moment, so that two servers that start
 /// together do not remove each other's). Any process that may read a directory may lock it, so a lock that another
 /// one keeps delays a listener by two seconds, and no longer. It never removes what is not a socket. When it is
 /// dropped it removes its own socket, and only its own.
 ///
-/// Who may connect is decided by the permissions of the socket ([`UnixOptions::mode`]) and of the directories above it.
+/// The permissions of the socket ([`UnixOptions::mode`]) and of the directories above it decide who may connect.
 /// A directory that others may write to is no place for a socket: they may put their own there first.
 #[derive(Clone, Debug, Default)]
 pub struct Unix {
@@ -56,7 +56,7 @@ pub struct UnixOptions {
 }
 
 impl UnixOptions {
-    /// The permissions of a listener's socket, such as `0o660`: who may write to it may connect. Unless set, what the
+    /// The permissions of a listener's socket, such as `0o660`: users that may write to it may connect. Unless set, what the
     /// umask of the process leaves of `0o777`. They hold before the first client can connect.
     #[must_use]
     pub const fn mode(self, mode: u32) -> Self {
@@ -323,7 +323,7 @@ fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused))
 }
 
-/// Locks the directory of `path` against others who bind there.
+/// Locks the directory of `path` against other servers that bind there.
 ///
 /// A directory that cannot be locked is no reason not to listen: one that may not be read, a file system without locks,
 /// and a lock that is not released. Any user who may read the directory could keep a server from starting by such a lock.

@@ -1,4 +1,4 @@
-//! What the chores of the workspace share with the programs that measure: running commands, the peers, and which interop
+//! Shared by the chores of the workspace and the programs that measure: running commands, the peers, and which interop
 //! cells have passed.
 #![forbid(unsafe_code)]
 #![expect(

@@ -3,7 +3,7 @@
 use clap::Args;
 use xtask::step::{self, Done, root};
 
-/// What such a chore is called with.
+/// The arguments of such a chore.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Handed to the program: see `--help` of the chore

@@ -75,7 +75,7 @@ impl Sources {
             .map_err(|e| format!("cannot write {}: {e}", self.note.display()))
     }
 
-    /// What was noted, if that can be read.
+    /// The noted sources, if they can be read.
     fn noted(&self) -> Option<BTreeMap<String, u64>> {
         let text = fs::read_to_string(&self.note).ok()?;
         let line = |line: &str| {
@@ -170,7 +170,7 @@ mod tests {
         place.sources().note().unwrap();
         assert!(place.sources().are_noted());
         assert!(place.touched().is_empty());
-        // What was built is not among the sources.
+        // Built files are not among the sources.
         place.write("src/build/b.o", "built again");
         assert!(place.sources().are_noted());
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a chore ends with; the text is for the person who ran it.
+/// The result of a chore; the text is for the person at the terminal.
 pub type Done = Result<(), String>;
 
 /// The folder of the workspace's `Cargo.toml`.

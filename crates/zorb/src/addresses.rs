@@ -1,4 +1,4 @@
-//! What stands of a transport's addresses in object references: the transport says which octets, here is what is around them.
+//! Addresses of transports in object references: the transport encodes the address, this module what surrounds it.
 //!
 //! A profile is an encapsulation of the GIOP version, the address, the object key and, from 1.1 on, components; a component that
 //! holds an address is an encapsulation too. Which transports there are is not known here. Source: CORBA 3.3 Part 2,
@@ -35,7 +35,7 @@ impl Body {
     /// Reads a profile of the transport whose addresses these are.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// The reason, as text for people.
     pub(crate) fn read(
         profile: &TaggedProfile,
         addressing: &dyn Addressing,

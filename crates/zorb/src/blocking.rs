@@ -62,7 +62,7 @@ impl<F: Future> Wait for F {}
 
 /// An ORB for programs without async: see the [module](self).
 ///
-/// What does not wait is that of [`zorb::Orb`](crate::Orb), to which it dereferences; what does has the same name here
+/// Methods that do not wait are those of [`zorb::Orb`](crate::Orb), to which it dereferences; a method that waits has the same name here
 /// and blocks. Cheap to clone; every clone is the same ORB, which ends as that one does.
 #[derive(Clone)]
 pub struct Orb(crate::Orb);

@@ -42,14 +42,14 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// What an ORB knows of connections on which both ends send requests.
+/// The ORB's bidirectional connections: connections on which both ends send requests.
 #[derive(Debug)]
 pub(crate) struct BothWaysCalls {
     rule: Option<Rule>,
     offered: Mutex<HashMap<Endpoint, Vec<Weak<BothWays>>>>,
     /// The adapters whose objects peers may call on connections that this ORB has opened.
     adapters: RwLock<Vec<Arc<Adapter>>>,
-    /// What this ORB offers.
+    /// The listen points that this ORB offers.
     offer: Option<Arc<dyn Offer>>,
 }
 

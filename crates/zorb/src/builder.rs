@@ -1,4 +1,4 @@
-//! How an ORB is described before it starts.
+//! The builder: settings of an ORB before it starts.
 
 use crate::both_ways::Rule;
 use crate::descriptors;
@@ -22,12 +22,12 @@ use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, Version};
 use zorb_transport::Registry;
 
-/// How long connecting may take by default.
+/// The default time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections served at a time by default where there are descriptors for them, ten thousand of them from one host:
 /// each costs a descriptor, a task and, while a message is half there, a buffer.
 const MAX_CONNECTIONS: usize = 12_000;
-/// How long a client may stop within a message, or while its replies wait, by default: hyper gives the head of a
+/// The default time in which a client has to make progress within a message, or while its replies wait: hyper gives the head of a
 /// request as long, and nginx a read or write 60 s.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Connections served where each has a thread: a system allows a process some thousands of them.
@@ -35,7 +35,7 @@ const MAX_THREADS: usize = 1_000;
 
 /// Describes an ORB; [`build`](Self::build) starts it.
 ///
-/// What an ORB goes by comes from up to four sources, the later ones over the earlier ones: what is
+/// The settings of an ORB come from up to four sources, the later ones over the earlier ones: what is
 /// the default, what the methods of the builder say, what the environment says if
 /// [`env`](Self::env) was called, and what the arguments say if [`args`](Self::args) was: the
 /// operator has the last word. In which order the methods are called does not matter. A source that
@@ -51,14 +51,14 @@ pub struct Builder {
     lane: Option<Lane>,
     dispatch: Option<Dispatch>,
     pub(crate) settings: Settings,
-    /// Read already, and laid over the rest when the ORB is built.
+    /// Parsed options, applied over the rest when the ORB is built.
     pub(crate) given: OrbOptions,
-    /// Who speaks: the source and the option that is being laid over the rest.
+    /// The source and the option that is being applied over the rest.
     pub(crate) source: Source,
     pub(crate) option: &'static str,
 }
 
-/// Text that is read when the ORB is built, and what to call it when that fails.
+/// Text that is parsed when the ORB is built, with its name for an error.
 #[derive(Debug)]
 pub(crate) struct TextOption {
     text: String,
@@ -80,7 +80,7 @@ impl TextOption {
     }
 }
 
-/// What a running ORB goes by.
+/// The settings of a running ORB.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) id: String,
@@ -93,7 +93,7 @@ pub(crate) struct Settings {
     pub(crate) publish_platform: bool,
     pub(crate) initial_references: BTreeMap<String, String>,
     pub(crate) default_initial_reference: Option<String>,
-    /// What `string_to_object` takes; `None` for everything.
+    /// The URL schemes that `string_to_object` takes; `None` for all.
     pub(crate) url_schemes: Option<Vec<UrlScheme>>,
     /// Of the calls of all references.
     pub(crate) policies: PolicyOverrides,
@@ -105,7 +105,7 @@ pub(crate) struct Settings {
     pub(crate) decoding: Option<zorb_cdr::Limits>,
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
-    /// As the operator named it: without that, references say UTF-8, and servers get their own native one.
+    /// The operator's choice: without it references state UTF-8, and servers get their own native set.
     pub(crate) native_char_set: Option<CharSet>,
     pub(crate) unstated_char_set: CharSet,
     /// Connections served at a time; `None` for the default.
@@ -113,13 +113,13 @@ pub(crate) struct Settings {
     /// Limits on what peers have it serve, where they are not the defaults.
     pub(crate) serving: ServingSettings,
     pub(crate) trace_payload: usize,
-    /// Whether every connection that is served has a thread.
+    /// Whether each served connection has a thread of its own.
     pub(crate) threads: bool,
-    /// What the lane says unless this does.
+    /// Overrides the lane's wait policy.
     pub(crate) wait: Option<WaitPolicy>,
-    /// Which clients may be called on the connections that they have opened; `None` for none.
+    /// The rule for callbacks on clients' connections (bidirectional GIOP); `None` permits none.
     pub(crate) accept_bidirectional: Option<Rule>,
-    /// What sees every call.
+    /// The interceptor of every call.
     pub(crate) interceptor: Option<Arc<dyn Interceptor>>,
     /// Outgoing connections: in all, and to one host.
     pub(crate) max_outgoing: Option<usize>,
@@ -127,7 +127,7 @@ pub(crate) struct Settings {
     pub(crate) to_endpoint: usize,
     /// Whether UNIX sockets that a peer names are connected to.
     pub(crate) unix_sockets_of_peers: bool,
-    /// The value types that it knows.
+    /// The registered value types.
     pub(crate) values: ValueRegistry,
     pub(crate) real_time: RealTimeSettings,
 }
@@ -171,7 +171,7 @@ impl Settings {
         limits
     }
 
-    /// What holds with a peer that says nothing of code sets.
+    /// The code sets of a peer that states none.
     pub(crate) fn unstated_code_sets(&self) -> CodeSets {
         CodeSets {
             char_set: self.unstated_char_set,
@@ -233,7 +233,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Has an interceptor see every call of the ORB.
+    /// Registers an interceptor of every call of the ORB.
     #[cfg(test)]
     pub(crate) fn interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
         self.settings.interceptor = Some(interceptor);
@@ -269,7 +269,7 @@ impl Builder {
         self
     }
 
-    /// A name for the ORB, for who has several: see [`Orb::id`].
+    /// A name for the ORB, for programs with several: see [`Orb::id`].
     #[doc(alias = "-ORBid")]
     pub fn id(mut self, name: impl Into<String>) -> Self {
         self.settings.id = name.into();
@@ -291,7 +291,7 @@ impl Builder {
         self
     }
 
-    /// What references say of TCP endpoints, in place of what is listened to. May be repeated:
+    /// The published form of TCP endpoints in references, in place of those listened to. May be repeated:
     /// clients try one after the other. One of
     /// - `iiop://host:port`, where connections to the server get in through NAT or a forwarded port;
     ///   port 0 stands for the one listened to;
@@ -318,7 +318,7 @@ impl Builder {
         self
     }
 
-    /// What the keys of persistent objects call this server; empty unless set. Servers that could
+    /// The server's name in the keys of persistent objects; empty unless set. Servers that could
     /// be taken for each other (the same host and port at different times, the same names of
     /// adapters) want different ids: a reference to the one is OBJECT_NOT_EXIST at the other then.
     #[doc(alias = "-ORBServerId")]
@@ -500,7 +500,7 @@ impl Builder {
     /// Shows up to this many octets of each message, header included, in the trace of the target
     /// `zorb::giop`; none unless set.
     ///
-    /// What is shown is what is sent: passwords too. The trace itself is asked for where the program
+    /// The trace shows the octets that are sent, passwords included. The trace itself is asked for where the program
     /// sets up `tracing`, with that target at level TRACE.
     #[doc(alias = "-ORBtraceLevel")]
     #[doc(alias = "traceLevel")]

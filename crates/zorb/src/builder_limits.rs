@@ -1,4 +1,4 @@
-//! The limits on what peers have an ORB serve at a time, as the builder takes them.
+//! Limits of the builder on connections, upcalls and memory of peers.
 
 use crate::both_ways::Rule;
 use crate::builder::Builder;
@@ -7,7 +7,7 @@ use zorb_connection::Overload;
 use zorb_transport::{Address, Endpoint};
 
 impl Builder {
-    /// Which clients may be called on the connections that they have opened (bidirectional GIOP): none unless set.
+    /// Sets the rule for callbacks on connections that clients have opened (bidirectional GIOP): none unless set.
     ///
     /// The rule is asked when a client offers its connection (context BI_DIR_IIOP, GIOP 1.2), for the client's address
     /// and each endpoint for which it claims to stand. From then on, calls to references that peers have passed, and that
@@ -86,7 +86,7 @@ impl Builder {
         self
     }
 
-    /// What happens to requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set: they wait,
+    /// The policy for requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set: they wait,
     /// and once 256 of a connection wait, or 64 KiB of them, the connection is not read until there is room, which in the
     /// end makes its client wait.
     ///
@@ -99,15 +99,15 @@ impl Builder {
         self
     }
 
-    /// Closes connections of peers that do not get on for this long; 30 seconds unless set, and with zero none is closed.
+    /// Closes connections of peers that make no progress for this long; 30 seconds unless set, and with zero none is closed.
     ///
-    /// A client has to get on when a message of its has begun, from the first octet of its header to its last one, last
+    /// A client has to make progress when a message of its has begun, from the first octet of its header to its last one, last
     /// fragment included, and when replies wait for it: 240 octets a second have to move, on the average of each such time,
     /// and so many that what is held for it is done within ten minutes. A message of 64 MiB may so come at 112 KB/s. A
     /// connection is closed between once and twice this time after its client has stopped, one without a message after 60
     /// seconds. A client that has called may be quiet for as long as [`idle_timeout`](Self::idle_timeout) says.
     ///
-    /// A server that has begun a reply has to get on with it in the same way, or its connection is closed and the calls on it
+    /// A server that has begun a reply has to make progress in the same way, or its connection is closed and the calls on it
     /// are COMM_FAILURE; how long it may take before it begins is the business of
     /// [`round_trip_timeout`](Self::round_trip_timeout).
     #[doc(alias = "serverCallTimeOutPeriod")]

@@ -1,4 +1,4 @@
-//! The transports of an ORB, what references say of its platform, and what makes keys that cannot be guessed.
+//! Transports, the platform component of references, and the secret of authenticated keys.
 
 use crate::builder::{Builder, Settings};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Builder {
 }
 
 impl Settings {
-    /// What references say of the platform, if they do.
+    /// The platform component of references, if any.
     pub(crate) fn platform_component(&self) -> Option<TaggedComponent> {
         // It fails for no name that a platform has.
         let component = self

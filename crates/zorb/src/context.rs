@@ -1,4 +1,4 @@
-//! What a caller's surroundings are called and worth: the values that operations with a `context` clause send along.
+//! The context of a caller: names and values that operations with a `context` clause send along.
 
 use std::collections::BTreeMap;
 use zorb_cdr::{
@@ -73,7 +73,7 @@ impl<'de> Decode<'de> for Context {
     }
 }
 
-/// What of a context a request carries.
+/// The part of a context that a request carries.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextArgument<'a> {
     context: &'a Context,

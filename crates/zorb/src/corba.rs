@@ -1,4 +1,4 @@
-//! What IDL gets by `#include <orb.idl>` (or `import ::CORBA`) where no file of that name is found: of the module `CORBA`,
+//! The declarations of `#include <orb.idl>` (or `import ::CORBA`) where no file of that name is found: of the module `CORBA`,
 //! what other IDL refers to. Source: CORBA 3.3 part 1.
 //!
 //! `CORBA::TypeCode` is [`TypeCode`](crate::TypeCode), `CORBA::Object` [`ObjectRef`](crate::ObjectRef).

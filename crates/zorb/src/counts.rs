@@ -1,4 +1,4 @@
-//! What an ORB counts of its clients.
+//! Counters of an ORB: refusals, drops, limits and timeouts by cause.
 
 use crate::orb::{Orb, OrbInner};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ impl Orb {
         self.inner().connection_settings().memory.held()
     }
 
-    /// What the ORB has refused, dropped, limited or timed out, by cause, in both roles. Counters do not keep it alive.
+    /// Requests and connections that the ORB has refused, dropped, limited or timed out, by cause, in both roles. Counters do not keep it alive.
     ///
     /// ```
     /// # async fn example(orb: zorb::Orb) {

@@ -1,4 +1,4 @@
-//! What decoding asks of an ORB: references, value types, limits.
+//! The ORB as the context of decoding: references, value types, limits.
 
 use crate::orb::{Orb, OrbInner};
 use core::any::Any;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zorb_cdr::{Context, KnownValue};
 use zorb_connection::Counter;
 
-/// What references and value types are decoded against.
+/// The context in which references and value types are decoded.
 impl Context for OrbInner {
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         self
@@ -29,7 +29,7 @@ impl Context for OrbInner {
     }
 }
 
-/// The same, by whatever has to outlive a message: it counts as a handle of the ORB, as a reference does.
+/// Decodes with an owner that outlives the message: it counts as a handle of the ORB, as a reference does.
 impl Context for Orb {
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         &**self.inner()

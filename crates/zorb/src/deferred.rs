@@ -27,7 +27,7 @@ struct State {
     queues: HashMap<usize, VecDeque<Deferred>>,
 }
 
-/// What has become of a request.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeferOutcome {
     /// It is the first one of its queue, which needs a task that sends it.

@@ -11,7 +11,7 @@ use zorb_giop::{CompletionStatus, Fault, ReplySlot, ReplyStatus, SystemException
 /// A call that is put together while the program runs: the operation by its name on the wire, arguments and results as
 /// [`Any`]s. No IDL is needed, and any name may be sent, `_interface` too.
 ///
-/// What is given has to be what the operation takes: neither side can tell that a `long` was meant to be a `short`. So the
+/// The arguments have to be of the operation's types: neither side can detect that a `long` was meant to be a `short`. So the
 /// type of each any counts, as it is written: make one with [`Any::with_type_code`] where Rust does not tell it.
 ///
 /// A call costs what one of a stub does, and some allocations for each any.

@@ -1,4 +1,4 @@
-//! Objects that are somewhere else.
+//! Forwards: objects that have moved.
 
 use crate::interface::Interface;
 use crate::object::ObjectRef;
@@ -6,7 +6,7 @@ use core::fmt;
 use std::sync::Arc;
 use zorb_giop::{Ior, SystemException};
 
-/// Where requests are sent on to: what a server says of an object that has moved.
+/// The target of a forward: the server's answer (LOCATION_FORWARD) for an object that has moved.
 ///
 /// ```
 /// # fn f(poa: &zorb::Poa, there: zorb::ObjectRef) -> Result<(), zorb::Error> {
@@ -28,14 +28,14 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// To where `object` is.
+    /// Forwards to `object`.
     pub fn to(object: &impl Interface) -> Self {
         // Not the reference itself, which keeps its ORB, which would keep the forward.
         let ior = object.as_object().ior().clone();
         Self::new(move || Ok(ior.clone()))
     }
 
-    /// To where `ask` says. It is asked for every request that comes this way, and every
+    /// Forwards to the result of `ask`, which is called for every request to the forward, and every
     /// LocateRequest; clients remember the answer, so most requests of theirs do not come. It
     /// runs as a servant does: it may fail as one, and should take no longer. Like a servant that
     /// holds references of its own ORB, one that does keeps the ORB alive until it is shut down.

@@ -6,7 +6,7 @@
 //! leads where its components say (to a port for TLS, or a UNIX socket), so those count there. A profile of another protocol
 //! is its octets.
 //!
-//! What does not tell objects apart is left out: the repository id, the GIOP version, code sets, the ORB's type, further
+//! Data that does not distinguish objects is left out: the repository id, the GIOP version, code sets, the ORB's type, further
 //! addresses of a profile.
 
 use crate::addresses::{Body, read_component, read_profile};
@@ -21,7 +21,7 @@ impl ObjectRef {
     /// Whether the two references lead to the same object for certain. No server is asked: `false`
     /// proves nothing.
     ///
-    /// What the profiles say is compared, not their octets, as ORBs that pass a reference on write it anew: host, port
+    /// Compares the meaning of profiles, not their octets, as ORBs that pass a reference on encode it anew: host, port
     /// and object key of IIOP profiles, path and key of UNIX sockets, in any order; for profiles without a port,
     /// which leave that to a component, the components too; of other protocols the octets. The repository id, the
     /// GIOP version, code sets and further addresses of a profile do not count.
@@ -71,7 +71,7 @@ impl core::hash::Hash for ObjectRef {
     }
 }
 
-/// What a profile says of where the object is, and which one it is.
+/// The address and object key of a profile.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Identity {
     Known {
@@ -113,7 +113,7 @@ enum Elsewhere {
     Other(u32, Bytes),
 }
 
-/// What all profiles of a reference say, in an order of its own, each once.
+/// Addresses and keys of all profiles of a reference, sorted, each once.
 ///
 /// Costs some allocations for each profile.
 fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {
@@ -276,7 +276,7 @@ mod tests {
         // TLS: the port is in the component.
         let tls = |octets| with(ComponentTag(20), octets);
         assert_ne!(tls(&[0, 1]), tls(&[0, 2]));
-        // What the server converts is no place.
+        // Code sets are not part of an address.
         let sets = |octets| with(ComponentTag::CODE_SETS, octets);
         assert_eq!(sets(&[0, 1]), sets(&[0, 2]));
     }

@@ -179,7 +179,7 @@ impl Orb {
                     return Err(Error::File { path, cause });
                 }
             };
-            // Nor does an address that no transport reads.
+            // An address without a transport does not either.
             let place = |corbaloc: &Corbaloc| {
                 self.corbaloc(corbaloc)
                     .map_err(|error| match (error, &file) {
@@ -278,7 +278,7 @@ impl Orb {
     }
 }
 
-/// What is wrong with a file's text, without any part of it: the path may have come from outside, and the error may go
+/// Describes the error in a file's text, without any part of it: the path may have come from outside, and the error may go
 /// back there.
 fn describe_without_contents(error: &UrlError) -> &'static str {
     match error {
@@ -291,7 +291,7 @@ fn describe_without_contents(error: &UrlError) -> &'static str {
     }
 }
 
-/// What is wrong with asking for an initial reference that is no object reference here.
+/// The remedy for an initial reference that is not an object reference in zorb.
 fn local(name: &str) -> Option<&'static str> {
     match name {
         "RootPOA" => Some("an adapter is no object reference here: orb.root_poa() gives it"),
@@ -327,7 +327,7 @@ fn is_unix(prefix: &str) -> bool {
 /// Whether initial references can be found behind that prefix.
 ///
 /// # Errors
-/// What was expected, and what was found.
+/// Expected and found value.
 pub(crate) fn check_default(prefix: &str) -> Result<(), String> {
     match default_url(prefix, "X").parse::<ObjectUrl>() {
         Ok(ObjectUrl::Corbaloc(context) | ObjectUrl::Corbaname { context, .. })

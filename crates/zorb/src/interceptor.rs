@@ -20,7 +20,7 @@ use zorb_connection::CallError;
 use zorb_executor::Priority;
 use zorb_giop::{ReplyStatus, ResponseFlags, ServiceContext, SystemException};
 
-/// What sees every call of an ORB, as client and as server. Runs within the call: it may not block.
+/// An interceptor of every call of an ORB, as client and as server. Runs within the call: it must not block.
 pub(crate) trait Interceptor: fmt::Debug + Send + Sync {
     /// A request is about to be encoded. Called once for each attempt: a call that is forwarded or sent again is seen again.
     ///
@@ -50,10 +50,10 @@ pub(crate) struct ClientRequestInfo<'a> {
     pub(crate) response: ResponseFlags,
     /// The object is in the same ORB.
     pub(crate) is_collocated: bool,
-    /// When the call runs out of time. The ORB keeps that to itself; a server learns it from a service context of the
+    /// The deadline of the call. The ORB keeps that to itself; a server learns it from a service context of the
     /// interceptor's.
     pub(crate) deadline: Option<Instant>,
-    /// What the request is sent with, beside what the connection itself says.
+    /// Service contexts of the request, beside those of the connection.
     pub(crate) contexts: &'a mut Vec<ServiceContext>,
 }
 
@@ -76,10 +76,10 @@ pub(crate) struct ServerRequestInfo {
     pub(crate) response: ResponseFlags,
     /// The client is in the same ORB.
     pub(crate) is_collocated: bool,
-    /// What the request came with.
+    /// Service contexts of the request.
     pub(crate) contexts: Vec<ServiceContext>,
     /// With which the worker pool runs the upcall, where there is one.
     pub(crate) priority: Priority,
-    /// What the reply is sent with.
+    /// Service contexts of the reply.
     pub(crate) reply_contexts: Vec<ServiceContext>,
 }

@@ -1,4 +1,4 @@
-//! What every generated reference type has in common.
+//! The interface of generated reference types.
 
 use crate::object::ObjectRef;
 use crate::policy::{PolicyOverrides, SyncScope};
@@ -12,7 +12,7 @@ use zorb_cdr::{
 use zorb_executor::WaitPolicy;
 use zorb_giop::{Ior, SystemException};
 
-/// A typed object reference: what the IDL compiler makes of an interface for its clients.
+/// A typed object reference, generated for the clients of an interface.
 ///
 /// The operations of `CORBA::Object` live on [`ObjectRef`], which [`as_object`](Self::as_object)
 /// gives, since an IDL operation may be called `is_a`.
@@ -23,7 +23,7 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
     #[doc(hidden)]
     const TYPE: &'static StaticType;
 
-    /// Takes the reference to be of this type, without asking anybody.
+    /// Converts a reference without a check and without a call.
     fn unchecked_narrow(object: ObjectRef) -> Self;
 
     /// The untyped reference.
@@ -33,7 +33,7 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
     /// reference says so itself.
     ///
     /// # Errors
-    /// Whatever asking fails with.
+    /// The exception of the `_is_a` call.
     ///
     /// # Cancel safety
     /// Safe: the question has no effect.
@@ -49,28 +49,28 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
         }
     }
 
-    /// The same reference, whose calls fail with TIMEOUT when no reply has come after `limit`.
+    /// Returns the reference with a time limit: its calls fail with TIMEOUT if no reply has come after `limit`.
     #[must_use]
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     fn with_round_trip_timeout(&self, limit: Duration) -> Self {
         Self::unchecked_narrow(self.as_object().with_round_trip_timeout(limit))
     }
 
-    /// The same reference, whose one-way calls are done when `scope` says: see [`ObjectRef::with_sync_scope`].
+    /// Returns the reference with a SyncScope for its one-way calls: see [`ObjectRef::with_sync_scope`].
     #[must_use]
     #[doc(alias = "SyncScopePolicy")]
     fn with_sync_scope(&self, scope: SyncScope) -> Self {
         Self::unchecked_narrow(self.as_object().with_sync_scope(scope))
     }
 
-    /// The same reference, whose calls have these policies: see [`ObjectRef::with_policies`].
+    /// Returns the reference with these policies for its calls: see [`ObjectRef::with_policies`].
     #[must_use]
     #[doc(alias = "_set_policy_overrides")]
     fn with_policies(&self, policies: &PolicyOverrides) -> Self {
         Self::unchecked_narrow(self.as_object().with_policies(policies))
     }
 
-    /// The same reference, whose calls wait for their replies in this way: see
+    /// Returns the reference with a wait policy for its calls: see
     /// [`ObjectRef::with_wait_policy`].
     #[must_use]
     fn with_wait_policy(&self, policy: WaitPolicy) -> Self {
@@ -91,7 +91,7 @@ impl Interface for ObjectRef {
     }
 }
 
-/// What can be given where IDL wants a reference to an `R`, which may be nil: a reference of that type or of a derived
+/// A value for a parameter of IDL type `R`, which may be nil: a reference of that type or of a derived
 /// one, by value or by `&`; `None`; an `Option` of an `R`; a `&` of an `Option` of either, such as the result of a call.
 ///
 /// Stubs take `impl IntoReference<R>`. The compiler implements it for each reference and each of the interfaces that it
@@ -134,7 +134,7 @@ impl<R, T: ToReference<R> + ?Sized> IntoReference<R> for &T {
     }
 }
 
-/// What a `&` of can be given where IDL wants a reference to an `R`: see [`IntoReference`], which an `Option` implements
+/// A type whose `&` is a value for a parameter of IDL type `R`: see [`IntoReference`], which an `Option` implements
 /// for its own type alone, so that rustc knows the type of `None`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no reference to what `{R}` is one to",
@@ -197,7 +197,7 @@ fn kept(reference: &ObjectRef) -> Option<Arc<dyn Context>> {
     Some(Arc::new(reference.orb().clone()))
 }
 
-/// How references travel: as an IOR, nil as the empty one.
+/// The CDR codec of references: an IOR, the empty one for nil.
 #[derive(Debug)]
 pub struct RefCodec<T>(PhantomData<T>);
 

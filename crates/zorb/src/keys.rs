@@ -19,22 +19,22 @@ use zorb_poa::{
     ActiveObject, Missing, Named, Names, ObjectAdapter, ObjectId, ObjectKey, Whose, is_reserved,
 };
 
-/// Keys that the locator is asked about at a time; beyond it a request is TRANSIENT.
+/// Concurrent look-ups of the key resolver; a request beyond them is TRANSIENT.
 const MAX_PENDING_LOOKUPS: usize = 256;
-/// How long the locator may take; then the request is TRANSIENT, and the look-up is dropped.
+/// The time limit of a look-up, after which the request is TRANSIENT and the look-up dropped.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why an operation of the key table failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyTableError {
-    /// There is a reference behind the key: `rebind` replaces it.
+    /// The key is bound; `rebind` replaces its reference.
     #[error("the key \"{0}\" is bound already")]
     AlreadyBound(ObjectId),
-    /// There is none.
+    /// The key is not bound.
     #[error("the key \"{0}\" is not bound")]
     NotFound(ObjectId),
-    /// No request could name that key: it begins as the keys do that zorb makes.
+    /// The key begins as zorb's own keys do, so no request could reach it.
     #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
     ReservedKey(ObjectId),
     /// A nil reference leads nowhere.
@@ -42,7 +42,7 @@ pub enum KeyTableError {
     NilReference,
 }
 
-/// What is behind a plain key.
+/// The target of a plain key.
 #[derive(Clone)]
 struct Bound {
     key: Bytes,
@@ -72,19 +72,19 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// Lets go of everything, and of the ORB that the locator may hold.
+    /// Drops all references and the resolver, which may hold the ORB.
     pub(crate) fn clear(&self) {
         self.table.clear();
         self.locator.store(None);
     }
 }
 
-/// Where a key leads.
+/// The result of looking a key up.
 pub(crate) enum Found {
     Object(Arc<ActiveObject>),
-    /// To be answered with a forward.
+    /// The reply is a forward.
     Elsewhere(Arc<Ior>),
-    /// Only the locator knows.
+    /// The key resolver has to be asked.
     Unknown(Bytes),
 }
 
@@ -106,7 +106,7 @@ impl Bound {
     fn find(self, adapters: &ObjectAdapter) -> Result<Found, Missing> {
         match self.own.map(|key| adapters.locate(&key)) {
             Some(Ok(object)) => Ok(Found::Object(object)),
-            // What is ours and not an adapter's is asked for by its own key.
+            // An object of this ORB that no adapter has is looked up by its own key.
             Some(Err(Missing::Adapter)) | None => Ok(Found::Elsewhere(self.ior)),
             Some(Err(missing)) => Err(missing),
         }
@@ -114,7 +114,7 @@ impl Bound {
 }
 
 impl OrbInner {
-    /// Where a key leads, as far as that is known without waiting.
+    /// Looks a key up without waiting.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Result<Found, Missing> {
         match self.adapters().locate(key) {
@@ -124,7 +124,7 @@ impl OrbInner {
         }
     }
 
-    /// The same, for a peer. What is missing of what outlives the server is only missing for now
+    /// Looks the key up for a peer. A persistent object that is missing may be missing for now only
     /// while the server is starting: "never again" would have it forgotten.
     #[inline]
     pub(crate) fn find_for_peer(&self, key: &[u8]) -> Result<Found, SystemException> {
@@ -177,7 +177,7 @@ impl OrbInner {
         }
     }
 
-    /// Where a key leads, by the resolver if need be; never [`Found::Unknown`].
+    /// Looks a key up, by the resolver if necessary; never [`Found::Unknown`].
     pub(crate) async fn find_or_ask(&self, key: &[u8]) -> Result<Found, SystemException> {
         match self.find(key).map_err(Missing::raise)? {
             Found::Unknown(key) => self.ask(key).await,
@@ -185,7 +185,7 @@ impl OrbInner {
         }
     }
 
-    /// Asks the locator; never [`Found::Unknown`].
+    /// Asks the key resolver; never [`Found::Unknown`].
     pub(crate) async fn ask(&self, key: Bytes) -> Result<Found, SystemException> {
         // Nothing has begun in any of these cases.
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
@@ -211,7 +211,7 @@ impl OrbInner {
         }
     }
 
-    /// Has adapters made by their activators, then asks the locator.
+    /// Has activators make missing adapters, then asks the key resolver.
     async fn look_up(&self, key: Bytes) -> Result<Found, SystemException> {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         let failed = |_| raise(Fault::AdapterActivatorFailed);
@@ -295,7 +295,7 @@ impl KeyTable {
         self.0.object(Ior::clone(&bound.ior))
     }
 
-    /// Puts a reference behind a key, which may be any octets.
+    /// Binds a key, which may be any octets, to a reference.
     ///
     /// # Errors
     /// [`KeyTableError::AlreadyBound`] when there is one, [`KeyTableError::ReservedKey`] for keys
@@ -312,7 +312,7 @@ impl KeyTable {
             .map_err(|_| KeyTableError::AlreadyBound(key.into()))
     }
 
-    /// Puts a reference behind a key and gives the one that was there.
+    /// Binds a key to a reference and returns the previous one.
     ///
     /// # Errors
     /// [`KeyTableError::ReservedKey`] for keys that look like zorb's own.
@@ -326,7 +326,7 @@ impl KeyTable {
         Ok(before.map(|bound| self.object(&bound)))
     }
 
-    /// Takes the reference behind a key out.
+    /// Unbinds a key and returns its reference.
     ///
     /// # Errors
     /// [`KeyTableError::NotFound`] when there is none.
@@ -338,7 +338,7 @@ impl KeyTable {
         }
     }
 
-    /// The reference behind a key.
+    /// The reference that a key is bound to.
     #[must_use]
     pub fn find(&self, key: impl AsRef<[u8]>) -> Option<ObjectRef> {
         let bound = self.keys().table.find(key.as_ref())?;

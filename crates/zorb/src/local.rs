@@ -1,4 +1,4 @@
-//! What never leaves its process: local objects, and values of the application's that IDL knows by name only.
+//! Local objects, and values of native types.
 
 use core::any::Any;
 use core::fmt;
@@ -32,7 +32,7 @@ impl Native {
         Self(Arc::new(value))
     }
 
-    /// What is inside, if it is a `T`.
+    /// The local object, if it is a `T`.
     #[must_use]
     pub fn downcast_ref<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
@@ -53,7 +53,7 @@ impl PartialEq for Native {
 
 impl Eq for Native {}
 
-/// How values that stay in their process do not travel: so that what holds one is a type like others.
+/// The codec of local values, which refuses to marshal: so that types with local members are types like others.
 #[derive(Debug)]
 pub struct LocalCodec<T>(PhantomData<fn() -> T>);
 

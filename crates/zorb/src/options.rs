@@ -8,7 +8,7 @@ use zorb_cdr::CharSet;
 use zorb_giop::Version;
 use zorb_giop::url::ObjectUrl;
 
-/// What every option begins with, on a command line and, without the dash, in the environment.
+/// The prefix of every option, on a command line and, without the dash, in the environment.
 const PREFIX: &str = "-ORB";
 /// Octets of a message that a trace of level 30 shows: omniORB's number.
 const TRACED_OCTETS: usize = 128;
@@ -19,17 +19,17 @@ const CHAR_SETS: &str = "UTF-8 or ISO-8859-1";
 struct OptionSpec {
     /// Behind `-ORB`.
     name: &'static str,
-    /// What its value has to be.
+    /// The form of its value.
     value: &'static str,
     /// The environment may hold several values, separated by white space.
     several: bool,
     /// The list that it adds to. Lists of a lower source are replaced, not added to.
     list: Option<List>,
-    /// What it means: as a rule one method of the builder. An error says what is wrong.
+    /// Applies the value, mostly by one method of the builder. The error is the reason of a refusal.
     set: fn(Builder, &str) -> Result<Builder, String>,
 }
 
-/// What a source replaces as a whole.
+/// The group of settings that a source replaces as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum List {
     Listen,
@@ -374,9 +374,9 @@ pub struct OptionError {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Problem {
-    /// And what may have been meant.
+    /// The nearest known option.
     Unknown(Vec<&'static str>),
-    /// And what it would have to be.
+    /// The expected form of the value.
     NoValue(&'static str),
     Bad(String),
 }

@@ -1,4 +1,4 @@
-//! The ORB: what it listens to, what it is connected to, how it starts and ends.
+//! The ORB: its endpoints, its connections, its start and its end.
 
 mod access;
 
@@ -40,7 +40,7 @@ use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
 use zorb_poa::{ActiveObject, ObjectAdapter};
 use zorb_transport::{Endpoint, Registry};
 
-/// An object request broker: the way to objects elsewhere, and the home of objects here.
+/// An object request broker: makes calls to remote objects, and serves local ones.
 ///
 /// Built by [`Orb::builder`] inside a tokio runtime of either flavour, which is its lane: its
 /// connections are read and its servants run there. Several ORBs can live in one process. Cheap
@@ -78,10 +78,10 @@ pub(crate) struct OrbInner {
     silent: SilentEndpoints,
     connect_times: ConnectTimes,
     busy: Arc<BusyConnections>,
-    /// How connections behave.
+    /// Settings of connections.
     connections: zorb_connection::Settings,
     stopping: AtomicBool,
-    /// Outgoing calls are refused.
+    /// Whether outgoing calls are refused.
     ended: AtomicBool,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -96,7 +96,7 @@ pub(crate) struct OrbInner {
 }
 
 impl Orb {
-    /// Begins to describe an ORB.
+    /// Returns a builder with the default settings.
     #[doc(alias = "ORB_init")]
     pub fn builder() -> Builder {
         Builder::default()
@@ -206,7 +206,7 @@ impl Orb {
         &self.inner().settings.id
     }
 
-    /// Where the ORB lives: its connections are read there, and its servants run there.
+    /// The ORB's lane: the runtime that reads its connections and runs its servants.
     ///
     /// What calls most wants to be there too: a call from elsewhere has its connection in the runtime of its caller. On
     /// a [dedicated](Lane::dedicated) lane, `orb.lane().spawn(...)` runs a task that has the lane's thread for itself
@@ -248,7 +248,7 @@ impl Orb {
         Poa::plain(self.clone())
     }
 
-    /// Where the ORB listens, real ports filled in.
+    /// The endpoints that the ORB listens to, with their actual ports.
     #[must_use]
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.inner().listening
@@ -327,7 +327,7 @@ impl OrbInner {
         handles.or_else(another).map(Orb)
     }
 
-    /// What object references in messages are decoded against.
+    /// The context in which object references in messages are decoded.
     pub(crate) fn context(&self) -> Arc<dyn Context> {
         match self.this.upgrade() {
             Some(this) => this,
@@ -339,13 +339,13 @@ impl OrbInner {
         &self.lane
     }
 
-    /// How its connections behave.
+    /// Settings of its connections.
     #[inline]
     pub(crate) fn connection_settings(&self) -> &zorb_connection::Settings {
         &self.connections
     }
 
-    /// Which of its connections are busy.
+    /// Its busy connections.
     pub(crate) const fn busy_connections(&self) -> &Arc<BusyConnections> {
         &self.busy
     }
@@ -358,7 +358,7 @@ impl OrbInner {
         &self.keys
     }
 
-    /// Where references say that the ORB is.
+    /// The published endpoints of the ORB's references.
     pub(crate) fn published(&self) -> &Published {
         &self.published
     }
@@ -415,7 +415,7 @@ impl OrbInner {
         self.tasks.spawn_on(task, home);
     }
 
-    /// What the shutdown waits for until it is dropped.
+    /// A token that the shutdown waits for until it is dropped.
     pub(crate) fn task(&self) -> TaskTrackerToken {
         self.tasks.token()
     }
@@ -519,7 +519,7 @@ impl OrbInner {
         let last = Last(this);
         self.lane.spawn(async move {
             last.0.tasks.wait().await;
-            // Servants go now, and servant activators see them off.
+            // Servants are dropped now, and servant activators etherealize them.
             last.0.adapters.clear();
             last.0.tasks.wait().await;
             // Servants in progress may have called out until now.
@@ -529,7 +529,7 @@ impl OrbInner {
     }
 }
 
-/// What a shutdown does last. Dropped when all has been waited for, or with the task that waits,
+/// The last step of a shutdown. Dropped when all has been waited for, or with the task that waits,
 /// by a runtime that has shut down: no task is left then to be waited for, and those that wait for the ORB must not
 /// wait for ever.
 struct Last(Arc<OrbInner>);
@@ -555,7 +555,7 @@ impl Drop for Last {
     }
 }
 
-/// Says that the ORB is down, even if a servant panics when it is let go.
+/// Announces that the ORB is down, even if a servant panics when it is dropped.
 struct Down<'a>(&'a watch::Sender<bool>);
 
 impl Drop for Down<'_> {

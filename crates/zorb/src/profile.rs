@@ -154,7 +154,7 @@ fn endpoints<'a>(
         .chain(read(true))
 }
 
-/// What transports have addresses in such components of such profiles.
+/// The transports with addresses in such components of such profiles.
 pub(crate) fn address_components(
     transports: &Registry,
     profile: u32,
@@ -303,11 +303,11 @@ pub(crate) struct Published {
     pub(crate) version: Version,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) native_char_set: CharSet,
-    /// What references say of the platform, if they do.
+    /// The platform component of references, if any.
     pub(crate) platform: Option<TaggedComponent>,
 }
 
-/// What every profile of this ORB's says.
+/// The components of every profile of this ORB.
 pub(crate) fn common_components(
     published: &Published,
 ) -> Result<Vec<TaggedComponent>, EncodeError> {

@@ -11,7 +11,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// What the same takes on sockets that block, if this is somebody else's ORB: no ORB that waits like that takes less.
+    /// What the same takes on sockets that block, if this is another ORB: no ORB that waits like that takes less.
     pub(crate) fn without_an_orb(&self) -> Option<Self> {
         let peer = Peer::named("raw").ok()?;
         (self.peer.name == "omni").then_some(Self { peer, ..*self })
@@ -47,7 +47,7 @@ impl Stat {
         }
     }
 
-    /// What tells most of that work: only the whole of one-way calls is timed, and only the whole of many threads says
+    /// The number that says most of that work: only the whole of one-way calls is timed, and only the whole of many threads says
     /// what they hinder each other.
     pub(crate) fn main_of(work: &Work) -> Self {
         match work.op {

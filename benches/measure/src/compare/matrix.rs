@@ -9,7 +9,7 @@ use crate::measure::run::Work;
 type Row = (Work, &'static [Placement], &'static [&'static str]);
 
 const PINNED: &[Placement] = &[Same, Split];
-/// Of calls that take so long that whoever waits for them sleeps.
+/// Of calls that take so long that their callers park.
 const LONG: &[Placement] = &[Same, Split, Awake];
 
 /// With so many calls a round that it takes a tenth of a second, or so.

@@ -48,7 +48,7 @@ pub(crate) struct Experiment {
     pub(crate) question: &'static str,
     /// Where the programs ran that its findings are of, unless one of them says otherwise.
     pub(crate) placed: Placed,
-    /// Measures; who is missing is told to the session.
+    /// Measures; the session notes which programs are missing.
     pub(crate) measure: fn(&Session) -> Result<Vec<Point>, String>,
     /// Its pictures, drawn from the data alone.
     pub(crate) charts: fn(&Data) -> Vec<Chart>,

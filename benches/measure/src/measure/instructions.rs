@@ -16,7 +16,7 @@ pub(crate) struct Instructions {
 }
 
 /// Counts by what a run with more calls takes more than one with fewer, so that starting and ending do not count. The calls
-/// that it has more are untimed ones: of a timed one, a client's clock and the sorting of its times take some 300, whoever
+/// that it has more are untimed ones: of a timed one, a client's clock and the sorting of its times take some 300, whatever
 /// makes it. Both programs run under callgrind, which slows them alike, on one CPU, so that who waits for whom is as in
 /// life.
 ///

@@ -14,7 +14,7 @@ pub(crate) struct Machine {
     pub(crate) cpu: String,
     pub(crate) cpus: usize,
     pub(crate) kernel: String,
-    /// Whatever decides how fast TCP sends, of sockets that do not ask for another one. Not told by older files.
+    /// Whatever decides how fast TCP sends, of sockets that do not ask for another one. Absent in older files.
     #[serde(default)]
     pub(crate) congestion_control: String,
     /// Processes that ran or wanted to, on average of the last minute, before anything was measured.

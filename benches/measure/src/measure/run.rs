@@ -267,7 +267,7 @@ pub(crate) fn compare((calls, sum): (u64, u64), farewell: &Farewell) -> Result<(
     ))
 }
 
-/// What a command prints, if it ends well within the time. Nobody looks at a clock meanwhile: that would be a third
+/// What a command prints, if it ends well within the time. No clock is read meanwhile: that would be a third
 /// program on the CPUs of the two that are measured.
 pub(crate) fn to_end(command: &Command, most: Duration) -> Result<String, String> {
     let mut watched = Command::new("timeout");
@@ -288,7 +288,7 @@ fn said(status: ExitStatus, stdout: &[u8], stderr: &[u8]) -> Result<String, Stri
     Err(format!("ended with {status}: {}", why.trim()))
 }
 
-/// Waits for the end of a server that was told to; its line or two fit into a pipe, so nobody has to read meanwhile.
+/// Waits for the end of a server that a client ended; its line or two fit into a pipe, so nothing has to be read meanwhile.
 fn wait(child: &mut Child, most: Duration) -> Result<String, String> {
     let begin = Instant::now();
     while child.try_wait().map_err(|e| e.to_string())?.is_none() {

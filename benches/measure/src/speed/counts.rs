@@ -132,7 +132,7 @@ fn copies(octets: &'static str, side: Side) -> Claim {
     })
 }
 
-/// A runtime of several workers looks into its reactor every so many tasks beside the waits, whoever uses it.
+/// A runtime of several workers looks into its reactor every so many tasks beside the waits, for every program.
 fn others_over_floor(peer: &'static str, side: Side, floor: &'static str) -> Claim {
     let name = format!("system-calls/{peer}/{}/others-over-{floor}", name_of(side));
     // A hundredth is what two runs of the same program differ by.

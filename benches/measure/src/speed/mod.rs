@@ -32,7 +32,7 @@ fn all() -> Vec<Claim> {
 ///
 /// # Errors
 /// Nothing could be built, no claim is called so, or a comparison as a whole failed. What fails of a single claim is
-/// told in its row, which is short then.
+/// shown in its row, which is short then.
 pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, String> {
     each(options, words, |row| println!("{}", row.line()))
 }

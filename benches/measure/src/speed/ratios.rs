@@ -1,4 +1,4 @@
-//! Claims about what a call of ours takes of one of somebody else's.
+//! Claims about the time of our call, divided by that of another ORB's.
 
 use crate::claims::Aim::{self, AtLeast, AtMost};
 use crate::compare::{Cell, Stat, four_threads, work};

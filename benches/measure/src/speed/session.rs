@@ -86,7 +86,7 @@ impl Session {
         self.instructions.entry(key).or_insert_with(measure).clone()
     }
 
-    /// System calls of one call, both sides told the same.
+    /// System calls of one call, with the same options on both sides.
     pub(crate) fn system_calls(
         &mut self,
         peer: &str,

@@ -33,7 +33,7 @@ impl<const S: u8> Visitor for Freer<S> {
                 drop(memory.lend(block));
                 Ok(())
             }
-            // There is nothing to free, and nobody knew before it was asked.
+            // Nothing to free, which only the call found out.
             _ => {
                 black_box(at);
                 Ok(())

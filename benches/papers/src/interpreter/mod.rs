@@ -50,7 +50,7 @@ pub const SPLIT: u8 = 6;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Malformed;
 
-/// Whoever is called back for each part of a value.
+/// The callback for each part of a value.
 trait Visitor {
     /// A part of this type lies at `at`.
     fn visit(&mut self, ty: &Type, memory: &mut Memory, at: usize) -> Result<(), Malformed>;

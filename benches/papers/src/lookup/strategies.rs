@@ -220,7 +220,7 @@ impl Strategy for Delayered {
 
     fn key(&self, servant: u32, operation: u32) -> Vec<u8> {
         let at = u64::from(servant) * u64::from(self.operations) + u64::from(operation);
-        // Whoever numbers more than there can be finds nobody.
+        // A number beyond the largest possible one finds no servant.
         let at = u32::try_from(at).unwrap_or(u32::MAX);
         [at.to_be_bytes(), [0; 4]].concat()
     }

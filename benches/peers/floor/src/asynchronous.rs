@@ -7,8 +7,8 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, Runtime};
 
 /// A runtime of either flavour, with so many workers or as many as there are CPUs; with timers, as `#[tokio::main]` has
-/// them and as whoever calls with a time limit needs: a runtime that may have any looks at the clock each time that it
-/// sleeps, whoever uses them.
+/// them and as a call with a time limit needs: a runtime that may have any looks at the clock each time that it
+/// sleeps, whether they are used or not.
 ///
 /// # Errors
 /// The operating system's.
@@ -46,7 +46,7 @@ impl Either {
     /// Connects to what a server wrote: `tcp ADDRESS` or `unix PATH`.
     ///
     /// # Errors
-    /// It is neither, or nobody listens.
+    /// It is neither, or the connection is refused.
     pub async fn connect(reference: &str) -> io::Result<Self> {
         match reference.trim().split_once(' ') {
             Some(("tcp", address)) => {
@@ -147,7 +147,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> End<S> {
     }
 }
 
-/// Serves one connection; `fold` is told of every message. True when it is to be the last.
+/// Serves one connection; `fold` is called for every message. True if it is the last connection.
 ///
 /// # Errors
 /// The connection's.

@@ -24,7 +24,7 @@ impl Stream {
     /// Connects to what a server wrote: `tcp ADDRESS` or `unix PATH`.
     ///
     /// # Errors
-    /// It is neither, or nobody listens.
+    /// It is neither, or the connection is refused.
     pub fn connect(reference: &str) -> io::Result<Self> {
         match reference.trim().split_once(' ') {
             Some(("tcp", address)) => {
@@ -162,7 +162,7 @@ fn some(stream: &mut Stream, spin: bool, to: &mut [u8]) -> io::Result<usize> {
     stream.read(to)
 }
 
-/// Serves one connection; `fold` is told of every message. True when it is to be the last.
+/// Serves one connection; `fold` is called for every message. True if it is the last connection.
 ///
 /// # Errors
 /// The connection's.

@@ -1,4 +1,4 @@
-//! What a circuit makes of the frames that come.
+//! Received frames of a circuit.
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -180,7 +180,7 @@ impl SessionMachine {
         session.heard(now);
         let any = session.acknowledged(now, ack, selective);
         if any && session.closed.is_some() {
-            // What gets on may go on.
+            // A session that makes progress may go on.
             session.closed = Some(now);
         }
         // Half the room at once, so that a writer is not woken for each frame.

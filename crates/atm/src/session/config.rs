@@ -7,7 +7,7 @@ pub struct Config {
     /// The largest frame that is sent and received, in octets, head included: 256 to 65,535. What is sent is also no larger
     /// than what the peer receives.
     pub max_sdu: usize,
-    /// What the receive buffer holds in the unit of [`cost`](super::frame::cost): the kernel's own number. The peer has no
+    /// The size of the receive buffer in the unit of [`cost`](super::frame::cost): the kernel's own number. The peer has no
     /// more on its way than that, less [`RESERVE`](Self::RESERVE).
     pub receive_buffer: u64,
     /// Octets of a session that are kept because they were not acknowledged; writing waits for room.
@@ -37,12 +37,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// What of a receive buffer is left for frames that are not counted: acknowledgements, and what opens and ends sessions.
+    /// The part of a receive buffer for uncounted frames: acknowledgements, and frames that open and end sessions.
     pub const RESERVE: u64 = 32 * 768;
     /// The largest frame that fits into 32 KiB of the kernel's memory with what it keeps beside; one octet more takes 64 KiB.
     pub const MAX_SDU: usize = (32 << 10) - 384;
 
-    /// What the peer is allowed to have on its way.
+    /// The credit of the peer: octets that may be in flight.
     pub(super) fn buffer(&self) -> u64 {
         self.receive_buffer.saturating_sub(Self::RESERVE)
     }

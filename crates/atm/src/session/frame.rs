@@ -51,14 +51,14 @@ pub enum Frame {
     Open {
         /// The session that begins.
         session: u64,
-        /// What this end is and takes.
+        /// The parameters of this end.
         terms: Terms,
     },
     /// The answer that grants it.
     Accept {
         /// The session.
         session: u64,
-        /// What this end is and takes.
+        /// The parameters of this end.
         terms: Terms,
     },
     /// There is no such session, or no longer.
@@ -76,7 +76,7 @@ pub enum Frame {
         sequence: u64,
         /// The number of this frame; a piece that is sent again has another one.
         transmission: u64,
-        /// What has been received in the other direction.
+        /// The acknowledgement of the other direction.
         ack: Ack,
         /// Whether this is the last piece with octets.
         fin: bool,
@@ -85,20 +85,20 @@ pub enum Frame {
         /// Octets of the stream.
         payload: Bytes,
     },
-    /// What has been received.
+    /// The acknowledgement.
     Ack {
         /// The session.
         session: u64,
-        /// What has been received in sequence.
+        /// The pieces received in sequence.
         ack: Ack,
         /// Whether an answer is asked for.
         poll: bool,
-        /// What has been received beyond the sequence.
+        /// The pieces received beyond the sequence.
         selective: Bytes,
     },
 }
 
-/// What an end says of itself when a session begins.
+/// The parameters of an end, sent when a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "version 1 has these fields")]
 pub struct Terms {

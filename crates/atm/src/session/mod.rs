@@ -18,7 +18,7 @@
 //!   the kernel counts ([`frame::cost`]). Each session also has a window in octets, which opens as the application reads.
 //! - **End.** The last piece says that it is; one that says that nothing more will be read makes the other end's writes fail. What was
 //!   written before is delivered for as long as [`Config::linger`]. A frame of a session that is not there is answered by RESET.
-//! - **Dead peers.** An end that hears nothing asks, and gives a peer up that does not answer.
+//! - **Dead peers.** An end that hears nothing asks, and returns a peer up that does not answer.
 //!
 //! # Driving it
 //! Time is a parameter; it must not go backwards. After each call of a method that takes `now`:
@@ -98,7 +98,7 @@ pub enum Obstacle {
     Ended(End),
 }
 
-/// What became of the frames that came and went.
+/// Statistics of received and sent frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -152,7 +152,7 @@ impl SessionMachine {
     /// Asks for a session with this id, a number by chance. [`is_open`](Self::is_open) reports the outcome.
     ///
     /// # Errors
-    /// There is one with this id, or there are as many sessions as there may be.
+    /// The id is in use, or the limit of sessions is reached.
     pub fn open(&mut self, now: Instant, id: u64) -> Result<(), Obstacle> {
         if self.sessions.contains_key(&id) || self.sessions.len() >= self.config.max_sessions {
             return Err(Obstacle::Ended(End::Refused(Reason::Full)));
@@ -284,7 +284,7 @@ impl SessionMachine {
         }
     }
 
-    /// Forgets a session that was [closed](Self::close) as soon as it is over. Until then the session still reports its
+    /// Removes a session that was [closed](Self::close) as soon as it has ended. Until then the session still reports its
     /// end.
     pub fn release(&mut self, now: Instant, id: u64) {
         self.close(now, id);
@@ -326,13 +326,13 @@ impl SessionMachine {
         self.sessions.is_empty() && !self.listening
     }
 
-    /// What became of the frames so far.
+    /// The statistics of frames so far.
     #[must_use]
     pub const fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// What the frames that are on their way take of the peer's buffer, in the unit of [`frame::cost`].
+    /// The cost of frames in flight in the peer's buffer, in the unit of [`frame::cost`].
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         let costs = self
@@ -342,7 +342,7 @@ impl SessionMachine {
         costs.fold(0, u64::saturating_add)
     }
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
         let terms = self.terms();
         let due: Vec<u64> = self
@@ -386,7 +386,7 @@ impl SessionMachine {
         Some(frame.into_payload())
     }
 
-    /// What has happened.
+    /// Events.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -439,7 +439,7 @@ impl SessionMachine {
         self.events.push_back(Event::Writable(id));
     }
 
-    /// Removes the session if it is over.
+    /// Removes the session if it has ended.
     fn settle(&mut self, id: u64) {
         let Some(session) = self.sessions.get_mut(&id) else {
             return;

@@ -55,7 +55,7 @@ pub(super) struct Session {
     asks: bool,
     /// When the application has closed it.
     pub(super) closed: Option<Instant>,
-    /// Whether the application has let go of it.
+    /// Whether the application has dropped it.
     pub(super) released: bool,
     /// Whether the application waits for room to write.
     pub(super) wants_room: bool,
@@ -93,7 +93,7 @@ impl Session {
     pub(super) fn opened(&mut self, now: Instant, terms: Terms) {
         self.state = State::Open;
         self.terms = Some(terms);
-        // What was written meanwhile stays.
+        // Octets written meanwhile stay.
         let ack = Ack {
             window: terms.window,
             ..Ack::default()
@@ -133,7 +133,7 @@ impl Session {
         news.any
     }
 
-    /// What it has to send now: pieces for which there is room in the peer's buffer, of which other frames take `in_flight`
+    /// The next pieces to send: those for which there is room in the peer's buffer, of which other frames take `in_flight`
     /// already; then acknowledgements. The flag says whether it was sent before.
     pub(super) fn next_frame(
         &mut self,
@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// When something is due.
+    /// The time of the next timer.
     pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
         let open = match self.state {
             State::Ended(_) => return None,
@@ -222,7 +222,7 @@ impl Session {
         Some(self.heard.checked_add(config.dead_after)?.max(answered))
     }
 
-    /// Does what is due. Returns a frame that asks for the session again.
+    /// Runs the timers that are due. Returns a frame that asks for the session again.
     pub(super) fn timeout(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What one end receives in one session: octets that wait to be read, and pieces beyond a missing one.
+//! The receiving half of a session: octets that wait to be read, and pieces beyond a missing one.
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Instant,
@@ -34,10 +34,10 @@ pub(super) struct Receiver {
     finished: bool,
     /// The peer reads nothing any more.
     peer_closed: bool,
-    /// What comes is not read.
+    /// The reader is not interested in octets.
     discards: bool,
     due: Due,
-    /// What the frames that were not acknowledged took of the buffer.
+    /// The cost of unacknowledged frames in the buffer.
     taken: u64,
 }
 
@@ -56,7 +56,7 @@ pub(super) enum Due {
     Now,
 }
 
-/// What a piece was good for.
+/// The effect of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// There is more to read, or the end of it.
@@ -173,7 +173,7 @@ impl Receiver {
 
     fn append(&mut self, payload: Bytes, fin: bool, closed: bool) {
         self.next = self.next.saturating_add(1);
-        // What stands behind the end of the stream is no part of it.
+        // Octets after the end of the stream are not part of it.
         if self.discards || self.finished {
             self.read = self.read.saturating_add(octets(payload.len()));
         } else {

@@ -1,4 +1,4 @@
-//! What one end sends in one session: octets that wait to be cut, and pieces that wait to be acknowledged.
+//! The sending half of a session: octets that wait to be cut, and pieces that wait to be acknowledged.
 use std::{
     collections::VecDeque,
     io::IoSlice,
@@ -23,7 +23,7 @@ pub(super) struct Sender {
     base: u64,
     /// The number of the next frame.
     transmission: u64,
-    /// What the peer has said of them.
+    /// The peer's acknowledgement of them.
     seen: u64,
     /// Octets of the pieces that were not acknowledged.
     unacknowledged: usize,
@@ -31,7 +31,7 @@ pub(super) struct Sender {
     cut: u64,
     /// Up to where the peer takes them.
     window: u64,
-    /// What the frames that are on their way take of the peer's buffer.
+    /// The cost of frames in flight in the peer's buffer.
     in_flight: u64,
     /// Pieces that have to be sent again.
     lost: usize,
@@ -78,7 +78,7 @@ pub(super) struct Cut {
     pub(super) is_again: bool,
 }
 
-/// What an acknowledgement has said.
+/// The effect of an acknowledgement.
 #[derive(Debug, Default)]
 pub(super) struct News {
     /// Something that was not known.
@@ -245,7 +245,7 @@ impl Sender {
         self.pieces.len().checked_sub(1)
     }
 
-    /// Takes an acknowledgement. One of what was never sent says nothing.
+    /// Takes an acknowledgement. One of unsent pieces is ignored.
     ///
     /// Frames of a circuit overtake none, so whatever was sent before a frame that has arrived, and has not arrived itself,
     /// never will.

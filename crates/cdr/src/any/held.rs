@@ -1,4 +1,4 @@
-//! What values in an any need besides their octets: an ORB for references, and what is known of value types.
+//! Needs of values in an any besides their octets: an ORB for references, and descriptions of value types.
 
 use crate::{
     AnyDecoder, AnyEncoder, Context, DecodeError, EncodeError, StaticType, typecode::data::TypeRef,
@@ -6,7 +6,7 @@ use crate::{
 use alloc::{sync::Arc, vec::Vec};
 use core::any::Any;
 
-/// What is known of a value type here, whatever the TypeCode of an any says: a value in it may be of a derived type.
+/// A value type as this process knows it, whatever the TypeCode of an any says: a value in it may be of a derived type.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::exhaustive_structs,
@@ -38,7 +38,7 @@ pub enum CopyError {
     Write(EncodeError),
 }
 
-/// What is remembered while the value of an any is written; then what it is decoded against.
+/// Value types noted while the value of an any is written, by which it is decoded later.
 #[derive(Default)]
 pub(crate) struct Held {
     context: Option<Arc<dyn Context>>,

@@ -111,7 +111,7 @@ impl From<DecodeError> for Unshown {
 }
 
 fn shown(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Result<(), Unshown> {
-    // What can contain others is apart from what cannot, so that little is on the stack at each level.
+    // Types that can contain others have a function of their own, so that each level takes little stack.
     match ty.kind() {
         TcKind::Any => {
             let inner: TypeCode = d.get()?;
@@ -228,7 +228,7 @@ fn value_type(
                 Chosen::Stated => state(ty, d, f)?,
                 Chosen::Known(known) if known.custom.is_some() => {
                     scoped_name(TypeRef::Static(known.ty), f)?;
-                    // What is in there is known to the application alone. It is in chunks, so it can be skipped.
+                    // Only the application knows the contents. They are in chunks, so they can be skipped.
                     f.write_str(" { custom }")?;
                 }
                 Chosen::Known(known) => state(TypeRef::Static(known.ty), d, f)?,
@@ -267,7 +267,7 @@ fn union(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> R
     Ok(f.write_str(" }")?)
 }
 
-/// What is wrong with values that cannot be in an any.
+/// The error of values that cannot be in an any.
 const NOT_SHOWN: DecodeErrorKind = DecodeErrorKind::Expected("a type whose values an any may hold");
 
 fn elements(

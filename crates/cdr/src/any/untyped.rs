@@ -21,7 +21,7 @@ impl Any {
     /// ```
     ///
     /// # Errors
-    /// What cannot be said in the format of the encoder: text that is not in its code set, for instance.
+    /// The value has no form in the format of the encoder: text that is not in its code set, for instance.
     pub fn encode_value<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
         self.write(self.ty.view(), e)
     }

@@ -22,11 +22,11 @@ const VALUE_BASE: &str = "IDL:omg.org/CORBA/ValueBase:1.0";
 
 /// A value that is being copied: what says that two of them are the same.
 struct Copied {
-    /// Something, so that each has a place in memory of its own.
+    /// A field, so that each has an address of its own.
     _place: u8,
 }
 
-/// What a value in an any is copied as.
+/// The form in which a value of an any is copied.
 #[derive(Clone, Copy)]
 pub(super) enum Chosen {
     /// The type that the any's TypeCode states.
@@ -102,7 +102,7 @@ impl Walk {
             Ok(mark) => mark,
             Err(error) => return self.wrote(Err(error), d),
         };
-        // Who writes is on the same stack.
+        // The writer is on the same stack.
         let levels = e.begin_on_same_stack();
         d.value_state(|d| self.state_of(from, to, custom, d, e))?;
         e.end_on_same_stack(levels);
@@ -111,7 +111,7 @@ impl Walk {
         self.wrote(written, d)
     }
 
-    /// What stands before the state; nothing if there is none.
+    /// The header before the state; `None` without one.
     #[inline(never)]
     fn begin<'de, I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -140,7 +140,7 @@ impl Walk {
         Ok(Some((head, chosen, copied)))
     }
 
-    /// What an abstract interface stands for: an object, or a value.
+    /// The value of an abstract interface: an object reference, or a value.
     #[inline(never)]
     pub(super) fn abstraction<I: ByteOrder, P: ByteOrder>(
         &mut self,

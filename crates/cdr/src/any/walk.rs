@@ -19,12 +19,12 @@ const MAX_EMPTY_PARTS: u32 = 1024;
 /// Structs in structs in … that are looked through to find out whether a type takes octets at all.
 const MAX_LOOKED_INTO: u32 = 8;
 
-/// What a walk notes on its way.
+/// Notes of a walk.
 #[derive(Default)]
 pub(super) struct Walk {
     /// Parts that took no octets.
     empty: u32,
-    /// What went wrong on the other side, if that is what went wrong.
+    /// The error of the other side, if it was one.
     pub(super) not_written: Option<EncodeError>,
 }
 
@@ -43,7 +43,7 @@ impl Walk {
             AbstractInterface, Any, Array, Event, Except, Sequence, Struct, Union, Value, ValueBox,
         };
         let (from, to) = (from.unaliased(), to.unaliased());
-        // What can contain others is apart from what cannot, so that little is on the stack at each level.
+        // Types that can contain others have a function of their own, so that each level takes little stack.
         match from.kind() {
             Struct | Except | Union | Sequence | Array | Any | Value | ValueBox | Event
             | AbstractInterface => {

@@ -41,7 +41,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         self.checked_count(count, fits)
     }
 
-    /// The count of a sequence of who knows what: at most as many as there are octets, or as
+    /// The count of a sequence of any type: at most as many as there are octets, or as
     /// [`Limits::max_empty_elements`](crate::Limits::max_empty_elements).
     #[cfg(feature = "serde")]
     pub(crate) fn read_count_of_unknown(&mut self) -> Result<usize, DecodeError> {

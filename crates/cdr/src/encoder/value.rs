@@ -12,7 +12,7 @@ use crate::{
 use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 use core::fmt;
 
-/// What is known of the values of a message.
+/// The values of a message.
 #[derive(Default)]
 pub(super) struct ValueWriter {
     /// Where values begin, by where they are in memory. They are kept, so that their places are not used again.
@@ -31,7 +31,7 @@ pub(super) struct ValueWriter {
     chunk: usize,
     /// Behind the last end tag.
     ended: usize,
-    /// What was to be written, if nothing is.
+    /// The value to write, if it is not written yet.
     traced: Option<Vec<Shared>>,
 }
 
@@ -70,7 +70,7 @@ impl<O: ByteOrder> Encoder<O> {
         values.traced = Some(Vec::new());
     }
 
-    /// What was remembered since [`trace_values`](Self::trace_values).
+    /// The values noted since [`trace_values`](Self::trace_values).
     #[must_use]
     pub fn traced_values(mut self) -> Vec<Shared> {
         self.values

@@ -8,7 +8,7 @@ use core::{
     str::FromStr,
 };
 
-/// What is no [`Fixed`] of the type asked for.
+/// Why a text is not a `Fixed<D, S>`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FixedError {

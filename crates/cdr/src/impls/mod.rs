@@ -1,4 +1,4 @@
-//! What implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode).
+//! Implementations of [`Encode`](crate::Encode) and [`Decode`](crate::Decode).
 
 mod collections;
 mod numeric;

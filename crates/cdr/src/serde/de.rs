@@ -257,7 +257,7 @@ impl<'de, O: ByteOrder> de::SeqAccess<'de> for Elements<'_, 'de, O> {
         self.0.next(seed)
     }
 
-    /// What is allocated in advance: for all sequences within each other together no more elements than octets.
+    /// The limit of allocation in advance: for all sequences within each other together no more elements than octets.
     fn size_hint(&self) -> Option<usize> {
         Some(self.0.left.min(self.0.decoder.unowed(self.0.left)))
     }

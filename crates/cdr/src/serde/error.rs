@@ -1,4 +1,4 @@
-//! What can be wrong on the way through serde.
+//! Errors of serde's data model.
 
 use crate::{DecodeError, EncodeError};
 use alloc::{boxed::Box, string::ToString};
@@ -12,7 +12,7 @@ pub enum SerdeError {
     Decode(DecodeError),
     /// The value has no place in CDR.
     Encode(EncodeError),
-    /// What the type says.
+    /// The error of the type's own implementation.
     Custom(Box<str>),
 }
 

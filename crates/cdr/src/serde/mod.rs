@@ -6,7 +6,7 @@
 //!
 //! CDR does not describe itself, so both ends must have the same type: `deserialize_any` (and what needs it: untagged
 //! and internally tagged enums, `#[serde(flatten)]`, `serde_json::Value`) is refused. So is
-//! `#[serde(skip_serializing_if)]`, in effect: a field that is left out is not noticed by the reader, who reads the next.
+//! `#[serde(skip_serializing_if)]`, in effect: a reader does not notice an omitted field, and reads the next one.
 //!
 //! | serde | CDR | remarks |
 //! |---|---|---|
@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 ///
 /// # Errors
-/// What has no place in the table of this [module](self), and what the type itself refuses.
+/// The value has no place in the table of this [module](self), or the type's own implementation refuses it.
 pub fn to_bytes<O, T>(value: &T, format: WireFormat) -> Result<Vec<u8>, SerdeError>
 where
     O: ByteOrder,
@@ -71,7 +71,7 @@ where
 /// A value from CDR of byte order `O`, from index 0; octets behind it are ignored.
 ///
 /// # Errors
-/// What is wrong with the octets, and what the type itself refuses.
+/// The octets are malformed, or the type's own implementation refuses them.
 pub fn from_bytes<'de, O, T>(octets: &'de [u8], format: WireFormat) -> Result<T, SerdeError>
 where
     O: ByteOrder,

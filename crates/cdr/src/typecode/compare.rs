@@ -7,12 +7,12 @@ use alloc::{collections::BTreeSet, vec::Vec};
 /// to be slow, a product of their sizes, and count as different.
 const MAX_PAIRS: usize = 1 << 16;
 
-/// What counts as the same.
+/// The rule of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sameness {
     /// Everything: names and aliases too.
     Equal,
-    /// What CORBA calls equivalent: aliases and names are nothing, an id says it all.
+    /// CORBA's equivalence: aliases and names are ignored, equal ids suffice.
     Equivalent,
     /// That a value of the first can be one of the second: equivalent but for bounds of strings and sequences, which do not
     /// count, and `string` is `wstring`.

@@ -36,7 +36,7 @@ pub enum StaticType {
     WString(u32),
     /// Digits and scale.
     Fixed(u16, i16),
-    /// What is nothing but an id and a name: interfaces of all kinds, native types, components and homes.
+    /// Types with an id and a name only: interfaces of all kinds, native types, components and homes.
     Named(TcKind, &'static str, &'static str),
     /// Id, name, members.
     Struct(

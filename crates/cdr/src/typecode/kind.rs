@@ -1,4 +1,4 @@
-//! What kinds of type there are.
+//! The kinds of types (`CORBA::TCKind`).
 
 /// The kind of a [`TypeCode`](crate::TypeCode), with the number it has on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -63,7 +63,7 @@ impl TypeCode {
         }
     }
 
-    /// What kind of type it is.
+    /// The kind of the type.
     #[must_use]
     pub fn kind(&self) -> TcKind {
         self.view().kind()
@@ -121,7 +121,7 @@ impl TypeCode {
         Some(ty.member(index)?.label != 0)
     }
 
-    /// What a union is switched over.
+    /// The type of a union's discriminator.
     #[must_use]
     pub fn discriminator_type(&self) -> Option<Self> {
         let ty = self.view();

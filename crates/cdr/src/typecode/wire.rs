@@ -51,7 +51,7 @@ pub(crate) fn encode_type<O: ByteOrder>(
     writer.write(ty, encoder)
 }
 
-/// What was written of one outermost TypeCode.
+/// The written parts of one outermost TypeCode.
 struct Writer {
     /// Where the kinds of types stand, by the place of the types in memory.
     written: BTreeMap<usize, usize>,
@@ -225,7 +225,7 @@ impl<'de> Decode<'de> for TypeCode {
     }
 }
 
-/// What was read of one outermost TypeCode.
+/// The parts read of one outermost TypeCode.
 #[derive(Default)]
 struct Reader {
     nodes: Vec<Node>,

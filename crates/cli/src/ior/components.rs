@@ -10,7 +10,7 @@ use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 /// Components within components (a secure transport in a list of mechanisms) end here.
 const MAX_DEPTH: usize = 4;
 
-/// What components are understood by.
+/// The table of known components.
 #[derive(Clone, Copy)]
 pub(crate) struct Of {
     /// The version that zorb would speak.
@@ -75,7 +75,7 @@ fn explain_at(tag: u32, data: &[u8], base: usize, of: Of, depth: usize) -> Item 
     item
 }
 
-/// What a component is called by people.
+/// The name of a component.
 fn title(tag: u32) -> Option<&'static str> {
     Some(match tag {
         0 => "ORB type",
@@ -386,7 +386,7 @@ fn tao_endpoints(item: &mut Item, data: &[u8], base: usize) {
     }
 }
 
-/// What a list of mechanisms says of one of them.
+/// A mechanism of a compound list.
 struct Mechanism {
     requires: u16,
     transport: (u32, Vec<u8>, usize),

@@ -1,4 +1,4 @@
-//! Object keys: whose they are, and what they say to whom they belong.
+//! Object keys: the ORB that made them, and their meaning to it.
 //!
 //! A key is opaque to every ORB but its server, so this output is for people only. The layouts of other ORBs are those
 //! of their own tools (omniORB's `catior -o`) or sources.
@@ -7,13 +7,13 @@ use super::octets::text;
 use super::tree::{Item, escaped, hex};
 use zorb_poa::{Index, InstanceId, ObjectKey, Path, is_reserved};
 
-/// What all of TAO's keys begin with: `^t`, `^a`, `^o` and a NUL.
+/// The prefix of TAO's keys: `^t`, `^a`, `^o` and a NUL.
 const TAO_PREFIX: [u8; 4] = [0x14, 0x01, 0x0f, 0x00];
-/// What GlassFish's keys, and those of the JDK's former ORB, begin with.
+/// The prefix of GlassFish's keys, and those of the JDK's former ORB.
 const GLASSFISH_PREFIX: [u8; 4] = [0xaf, 0xab, 0xcb, 0x00];
-/// What omniORB puts before the name of each POA.
+/// omniORB's separator before the name of each POA.
 const OMNIORB_NAME: u8 = 0xff;
-/// What it puts before the stamp of a transient POA.
+/// The prefix of a transient POA's stamp.
 const OMNIORB_STAMP: u8 = 0xfe;
 /// Octets of such a stamp, and of TAO's.
 const STAMP_LEN: usize = 8;

@@ -146,7 +146,7 @@ fn explain_reference(text: &str, depth: usize, items: &mut Vec<Item>) {
     }
 }
 
-/// What follows `IOR:`, as far as it is pairs of digits.
+/// The pairs of digits after `IOR:`.
 fn explain_ior(digits: &str) -> Item {
     let good = digits
         .bytes()

@@ -69,7 +69,7 @@ macro_rules! encapsulation {
 }
 pub(crate) use encapsulation;
 
-/// What a byte order octet says.
+/// The byte order of an octet.
 pub(crate) fn byte_order(octets: &[u8]) -> &'static str {
     match octets.first() {
         Some(0) => "big-endian",

@@ -121,7 +121,7 @@ fn profile(tag: u32, data: &[u8], base: usize, which: &str) -> Item {
     item
 }
 
-/// What stands between version and key.
+/// The address between version and key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Address {
     /// Host and port.
@@ -299,14 +299,14 @@ fn explain_components(item: &mut Item, all: &Components, version: Version) {
     }
 }
 
-/// What a `corbaloc:` says.
+/// The parts of a `corbaloc:` URL.
 pub(crate) fn explain_corbaloc(url: &Corbaloc) -> Item {
     let mut item = Item::element("references", "Object URL", "").note("corbaloc");
     corbaloc(&mut item, url);
     item
 }
 
-/// What a `corbaname:` says.
+/// The parts of a `corbaname:` URL.
 pub(crate) fn explain_corbaname(context: &Corbaloc, name: &str) -> Item {
     let mut item = Item::element("references", "Object URL", "").note("corbaname");
     let mut asked = Item::new("context", "Naming context", "");

@@ -84,7 +84,7 @@ fn whole() -> Vec<u8> {
         .collect()
 }
 
-/// What is said of a key of TAO: persistent, below the root, with ids of the user.
+/// The description of a key of TAO: persistent, below the root, with ids of the user.
 fn tao_key(path: &[u8], id: &[u8]) -> String {
     let size = u32::try_from(path.len()).unwrap().to_be_bytes();
     let key = [&b"\x14\x01\x0f\x00NUP"[..], &size, path, id].concat();

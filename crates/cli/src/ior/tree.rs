@@ -1,4 +1,4 @@
-//! What is said of a reference: a tree, written for people or as JSON.
+//! The description of a reference: a tree, written as text or as JSON.
 
 use crate::paint::{Clean, Paint};
 use serde_json::{Map, Value};
@@ -18,18 +18,18 @@ pub(crate) struct Item {
     key: &'static str,
     /// Whether its siblings may have the same name, so that JSON has an array of them.
     is_element: bool,
-    /// What people read.
+    /// Text for people.
     label: String,
     text: String,
     /// A technical name or number, shown paler.
     note: String,
-    /// What machines read; `text` if null.
+    /// The value in JSON; `text` if null.
     json: Value,
-    /// What only machines read.
+    /// Fields of JSON alone.
     more: Map<String, Value>,
-    /// What is malformed.
+    /// Malformed parts.
     faults: Vec<String>,
-    /// What is allowed and will hardly be meant.
+    /// Legal parts that are probably mistakes.
     hints: Vec<String>,
     /// Octets to be shown.
     dump: Option<Vec<u8>>,

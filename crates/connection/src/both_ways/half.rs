@@ -81,7 +81,7 @@ enum Ended {
     Failed(io::ErrorKind, String),
 }
 
-/// What was read for a half by the other one.
+/// Octets of one half that the other half has read.
 #[derive(Debug, Default)]
 struct Waiting {
     client: BytesMut,
@@ -100,7 +100,7 @@ impl Waiting {
 #[derive(Debug)]
 struct Incoming {
     router: Router,
-    /// What one half has read for the other one.
+    /// Messages that one half has read for the other one.
     waiting: Waiting,
     ended: Option<Ended>,
 }
@@ -187,7 +187,7 @@ impl BothWays {
         self.opened_here
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection has ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
@@ -237,7 +237,7 @@ impl BothWays {
         }
     }
 
-    /// What there is for a half: read for it by the other one, or read now.
+    /// Octets for a half: read by the other half before, or read now.
     fn read(
         &self,
         half: Half,

@@ -9,13 +9,13 @@ use std::sync::{Arc, Weak};
 use zorb_giop::ServiceContext;
 use zorb_transport::{Connection, Endpoint};
 
-/// What a connection that is opened both ways needs of the ORB: what it says to the peer, and who serves the peer's
+/// The ORB's part in a bidirectional connection: the offer to the peer, and the owner that serves the peer's
 /// requests.
 pub trait Offer: fmt::Debug + Send + Sync {
     /// The context BI_DIR_IIOP: where the peer may take this ORB to be.
     fn context(&self) -> ServiceContext;
 
-    /// Serves the requests of the peer on a connection that was opened, and gives the stream of our own. If as many
+    /// Serves the requests of the peer on a connection that was opened, and returns the stream of our own. If as many
     /// connections are served as may be, there is the stream alone.
     fn split(&self, stream: Box<dyn Connection>, endpoint: &Endpoint) -> Split;
 }

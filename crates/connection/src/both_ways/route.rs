@@ -28,7 +28,7 @@ pub(super) struct Router {
     cut: Half,
     /// Whether this end opened the connection: its requests have even ids.
     opened_here: bool,
-    /// What came was no header: there are no messages any more.
+    /// The received octets were no header: the stream has no further messages.
     is_lost: bool,
 }
 
@@ -206,7 +206,7 @@ mod tests {
         [b"GIOP\x01", &[minor, flags, kind][..], &size, body].concat()
     }
 
-    /// What each half gets of octets that come in pieces of `step`.
+    /// The octets of each half if they arrive in pieces of `step`.
     fn routed(opened_here: bool, octets: &[u8], step: usize) -> [Vec<u8>; 2] {
         let mut router = Router::new(opened_here);
         let [mut client, mut server] = [Vec::new(), Vec::new()];

@@ -1,4 +1,4 @@
-//! What connections are shared by.
+//! Keys of shared connections.
 
 use super::super::both_ways::{BothWays, Offer};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use zorb_giop::ServiceContext;
 use zorb_giop::codeset::CodeSets;
 use zorb_transport::Endpoint;
 
-/// What a connection is shared by: everything that makes two callers unable to share one.
+/// The key of a shared connection: everything that keeps two callers from sharing one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CacheKey {
     endpoint: Endpoint,
@@ -65,7 +65,7 @@ impl Way {
         }
     }
 
-    /// What requests say of it, until they are heard.
+    /// The service contexts that requests carry until the peer has answered.
     pub(crate) fn context(&self) -> Option<ServiceContext> {
         match self {
             Self::Offered(offer) => Some(offer.context()),

@@ -1,4 +1,4 @@
-//! How many connections there may be, and why there is none.
+//! Limits on outgoing connections, and why one cannot be made.
 
 use core::time::Duration;
 use zorb_transport::{Endpoint, TransportError};
@@ -45,7 +45,7 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Who has named an endpoint.
+/// The source of an endpoint: the program or a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum NamedBy {
@@ -55,7 +55,7 @@ pub enum NamedBy {
     Peer,
 }
 
-/// Whether two endpoints are of one host, as far as they say. Two names of one host are two hosts.
+/// Whether two endpoints name one host. Two names of one host are two hosts.
 pub(super) fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
     match (one.host(), other.host()) {
         (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
@@ -84,7 +84,7 @@ pub enum ConnectError {
         /// Where to.
         endpoint: Endpoint,
     },
-    /// There are as many connections as there may be.
+    /// The limit of outgoing connections is reached.
     #[error(
         "cannot connect to {endpoint}: there are {limit} outgoing connections {what}, the limit"
     )]
@@ -96,7 +96,7 @@ pub enum ConnectError {
         /// The limit.
         limit: usize,
     },
-    /// The connection that the peer has offered is over, or serves requests of other code sets.
+    /// The connection that the peer has offered has ended, or serves requests of other code sets.
     #[error("the connection that {endpoint} has offered cannot be used")]
     Gone {
         /// Where to.

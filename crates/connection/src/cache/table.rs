@@ -44,7 +44,7 @@ impl Slot {
     }
 }
 
-/// What a cache has.
+/// The contents of a cache.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: HashMap<CacheKey, Slot>,
@@ -62,7 +62,7 @@ pub(super) struct Shared {
     pub(super) ended: Notify,
 }
 
-/// What a caller that wants a connection gets.
+/// The result of looking a connection up.
 pub(super) enum Claim {
     /// The connection or the attempt to make it, and for the caller that makes it the sender of its result.
     Entry(Entry, Option<Publish>),

@@ -1,6 +1,6 @@
 //! The client's end of a connection, shared by all references to one endpoint.
 //!
-//! # Who reads
+//! # The reader of a connection
 //!
 //! A connection has one stream of replies and any number of callers. A caller reads for itself and for the others, within
 //! its own poll or blocking its thread; the driver task reads when no caller does.
@@ -27,7 +27,7 @@
 //! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, and wakes the
 //!    leader, or the driver if there is none.
 //! 4. The reader blocks in `recv`, or found octets by spinning for several times in a row: the reactor stops watching
-//!    (`Spinner::deregister`), so that arrivals wake no thread in vain. `deregistered` is the driver's, whose timer
+//!    (`Spinner::deregister`), so that arrivals wake no thread for nothing. `deregistered` is the driver's, whose timer
 //!    looks whether replies still come.
 //! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look.
 //! 6. The lease holder hands a reply to its waiter (`ReplyWaiters::deliver`) and goes on; its own reply never goes
@@ -213,7 +213,7 @@ impl ClientConnection {
         self.waiters.state()
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection has ended.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire) || self.link.outbound.failure().is_some()

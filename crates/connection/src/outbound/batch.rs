@@ -24,7 +24,7 @@ impl Batch {
         self.queued.is_none()
     }
 
-    /// What it is counted with.
+    /// The counter of its requests.
     pub(super) const fn queued(&self) -> Option<Queued> {
         self.queued
     }

@@ -1,4 +1,4 @@
-//! Stands for a connection that has ended, where a request of it goes on: a one-way request that was held, for instance.
+//! A stand-in for a connection that has ended, while a request of it goes on: a one-way request that was held, for instance.
 
 use super::super::link::Link;
 use super::super::owner::Owner;

@@ -6,7 +6,7 @@ use zorb_giop::{
     HeaderOffsets, Message, MessageHeader, RequestHeader, RequestHeaderPrefix, ServiceContextId,
 };
 
-/// Sets of the cache, a power of two. Few, since each costs its memory: a client that calls more operations in turn is
+/// Sets of the cache, a power of two. A small number, since each costs its memory: a client that calls more operations in turn is
 /// served little slower by parsing.
 pub(super) const SETS: usize = 4;
 /// Entries of a set: two operations that alternate may well share one.

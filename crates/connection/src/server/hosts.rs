@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use zorb_transport::Address;
 
-/// What happens to a request that comes while as many upcalls are pending as may be.
+/// The policy for a request that arrives at the limit of pending upcalls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overload {
@@ -43,7 +43,7 @@ pub struct ServerLimits {
     /// Pending upcalls of all connections, closed ones included. As exact as the limit of a host. One in four is kept for
     /// hosts that have few pending, [64](Self::FEW_UPCALLS) at most, so that those that take what they can leave some to others.
     pub max_upcalls: usize,
-    /// What happens to requests beyond the limits on upcalls.
+    /// The policy for requests beyond the limits on upcalls.
     pub overload: Overload,
 }
 
@@ -165,7 +165,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What connections count as one host by.
+/// The identity of a host, by which its connections are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum HostKey {
     /// An address of IPv4, or the network of an address of IPv6, of which a host may have all addresses.
@@ -206,7 +206,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// What clients that make the ORB wait notify.
+    /// Notified when a client makes the ORB wait.
     pub(super) fn waits(&self) -> &Arc<Notify> {
         &self.hosts.waits
     }
@@ -225,7 +225,7 @@ impl Host {
             || all < limit && self.upcalls.pending() < ServerLimits::FEW_UPCALLS
     }
 
-    /// Whether another upcall of this host may be pending, as far as other hosts do not matter.
+    /// Whether another upcall of this host may be pending, by the host's own limit.
     pub(super) fn has_room_of_its_own(&self) -> bool {
         self.upcalls.has_room()
     }

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
-/// What requests of a connection are ordered by: each order is one of its own.
+/// The key of an order: requests of one connection with the same key run in the order of their arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OrderKey {
@@ -46,7 +46,7 @@ impl Drop for Before {
     /// pending, which the drops of its links within each other would need the stack for.
     fn drop(&mut self) {
         while let Ok(mut earlier) = self.0.try_recv() {
-            // What was `self` is empty, and dropped here.
+            // `self` is empty now, and dropped here.
             core::mem::swap(self, &mut earlier);
         }
     }

@@ -81,7 +81,7 @@ impl<O: Owner> Serving<O> {
             .collect()
     }
 
-    /// What clients that make the ORB wait notify.
+    /// Notified when a client makes the ORB wait.
     pub(super) fn waits(&self) -> &Arc<Notify> {
         &self.hosts.waits
     }

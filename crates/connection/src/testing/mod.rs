@@ -1,4 +1,4 @@
-//! What the tests of the crate share: streams in memory, an owner without an ORB, and a peer that a test plays itself.
+//! Support for the tests of the crate: streams in memory, an owner without an ORB, and a peer that a test plays itself.
 
 mod owner;
 mod peer;

@@ -22,7 +22,7 @@ use zorb_giop::{
 /// The key of the object that the owner has.
 pub(crate) const KEY: &[u8] = b"the object";
 
-/// What a request is for.
+/// The target of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Wanted {
     Operation(String),

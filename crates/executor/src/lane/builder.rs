@@ -1,4 +1,4 @@
-//! What a lane of its own threads is made of.
+//! Configuration of a lane with threads of its own.
 use std::{
     io,
     sync::{Arc, mpsc},
@@ -56,7 +56,7 @@ impl Default for LaneBuilder {
 }
 
 impl LaneBuilder {
-    /// What the threads are called. (Linux shows 15 octets of it.)
+    /// The name of the threads. (Linux shows 15 octets of it.)
     pub fn name(self, name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

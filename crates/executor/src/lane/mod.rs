@@ -137,7 +137,7 @@ impl Lane {
         Ok(lane.with_wait(WaitPolicy::Park))
     }
 
-    /// The same lane, with upcalls run in another way.
+    /// Returns the lane with another way to run upcalls.
     ///
     /// # Errors
     /// [`LaneError::DispatchDoesNotFit`] for [`Dispatch::BlockInPlace`] on a current-thread runtime, which cannot.
@@ -149,7 +149,7 @@ impl Lane {
         }
     }
 
-    /// The same lane, whose connections are waited for in another way; [adaptively](WaitPolicy::Adaptive) unless set.
+    /// Returns the lane with another wait policy for its connections; [adaptively](WaitPolicy::Adaptive) unless set.
     #[must_use]
     pub fn with_wait(self, wait: WaitPolicy) -> Self {
         Self { wait, ..self }

@@ -1,4 +1,4 @@
-//! What a pool is made of.
+//! Configuration of a worker pool.
 use std::{sync::Arc, time::Duration};
 
 use tokio::runtime::Handle;
@@ -36,7 +36,7 @@ impl LaneThreads {
         }
     }
 
-    /// The same lane with dynamic threads.
+    /// Returns the lane with dynamic threads.
     #[must_use]
     pub const fn dynamic(self, dynamic_threads: usize) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Builder {
         Self { room, ..self }
     }
 
-    /// What the threads are called; each gets the number of its place behind it. (Linux shows 15 octets of it.)
+    /// The name of the threads, each with its number appended. (Linux shows 15 octets of it.)
     pub fn name(self, name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -14,7 +14,7 @@ use std::{
 
 use crate::Priority;
 
-/// What a lane of a [`WorkerPool`](crate::WorkerPool) has done since the pool was built, and has to do.
+/// Statistics of a lane of a [`WorkerPool`](crate::WorkerPool) since the pool was built, and its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaneCounters {
@@ -60,7 +60,7 @@ impl LaneCounters {
 pub enum RejectReason {
     /// No thread is free, and as many requests or octets wait as may: an overload, which passes.
     Full,
-    /// The pool was shut down, for good.
+    /// The pool was shut down.
     Closed,
     /// No lane has the priority of the request.
     NoLane,
@@ -75,7 +75,7 @@ pub(super) struct Request<T> {
     /// When its result is of no use any more. Earlier ones go first among requests of one priority, and all of them before
     /// those without a deadline.
     pub(super) deadline: Option<Instant>,
-    /// What it counts of the queue's room in octets.
+    /// Its octets in the queue's account.
     pub(super) octets: usize,
     pub(super) work: T,
 }
@@ -88,14 +88,14 @@ pub(super) struct Shape {
     pub(super) dynamic_threads: usize,
 }
 
-/// What bounds the queues of all lanes together.
+/// The bound of the queues of all lanes together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) requests: usize,
     pub(super) octets: usize,
 }
 
-/// What becomes of a request that was taken.
+/// The placement of an accepted request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Placed {
     /// An idle worker has it and is to be woken.
@@ -119,7 +119,7 @@ pub(super) struct Assigned<T> {
     pub(super) borrowed: bool,
 }
 
-/// What the beginning of a blocking section leads to.
+/// The consequence of a blocking section's beginning.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocking {
     /// Whether another worker may run in place of the blocked one.
@@ -492,7 +492,7 @@ impl<T> Lanes<T> {
         Ok(Placed::Queued)
     }
 
-    /// What a worker of this lane does next: the most urgent request that it may take.
+    /// The next task of a worker of this lane: the most urgent request that it may take.
     fn dequeue(&mut self, own: usize) -> Option<Assigned<T>> {
         let highest = if self.borrowing {
             self.lanes.len()
@@ -530,7 +530,7 @@ impl<T> Queued<T> {
     }
 }
 
-/// What requests are ordered by; the greatest goes first.
+/// The order of requests; the greatest goes first.
 pub(super) type Key = (Priority, bool, Reverse<Option<Instant>>, Reverse<u64>);
 
 /// `Reverse(None)` would be greater than any deadline, so "none" is said by a flag in front.

@@ -34,7 +34,7 @@ pub use worker::{Job, blocking, current_priority};
 /// block or compute for as long as it likes: it takes up one thread, and delays nothing else. What a job awaits is
 /// driven elsewhere: sockets and timers by the runtime's own reactor, **which has to be running**. A
 /// current-thread runtime's is driven by its own thread alone, so while that thread is blocked (or after it has ended)
-/// no job's socket or timer gets on. The pool does not keep its runtime alive.
+/// no job's socket or timer makes progress. The pool does not keep its runtime alive.
 ///
 /// A job that panics ends; its thread goes on. The panic is reported by the panic hook, as for any thread.
 ///
@@ -59,7 +59,7 @@ pub use worker::{Job, blocking, current_priority};
 /// # End
 /// Cloning is cheap, and a clone is the same pool. When the last clone is dropped the pool takes no more jobs, runs
 /// those that are queued, and ends its threads. The dropping thread waits for that unless it is inside a runtime
-/// (jobs may need just that thread to get on) or one of the pool's; async code that wants to wait calls
+/// (jobs may need just that thread to make progress) or one of the pool's; async code that wants to wait calls
 /// [`shutdown`](Self::shutdown).
 #[derive(Clone)]
 pub struct WorkerPool {
@@ -145,7 +145,7 @@ impl WorkerPool {
         }
     }
 
-    /// Runs any future on a thread of a lane, and gives its result to the caller. Two allocations.
+    /// Runs any future on a thread of a lane, and returns its result to the caller. Two allocations.
     ///
     /// # Errors
     /// Why the pool does not take it, as for [`submit`](Self::submit).
@@ -184,7 +184,7 @@ impl WorkerPool {
         })
     }
 
-    /// What each lane has done and has to do, in ascending order of priority; one entry for a pool without lanes.
+    /// Statistics and queue of each lane, in ascending order of priority; one entry for a pool without lanes.
     ///
     /// The numbers are of one point in time. Takes the pool's lock, and allocates.
     #[must_use]
@@ -230,7 +230,7 @@ pub struct Submission {
     pub deadline: Option<Instant>,
     /// How much of [`Builder::queue_octets`] it takes while it waits.
     pub octets: usize,
-    /// What runs.
+    /// The job.
     pub job: Job,
 }
 
@@ -307,7 +307,7 @@ impl fmt::Display for Rejected {
 
 impl Error for Rejected {}
 
-/// What all clones of a pool hold together.
+/// The handle that all clones of a pool share.
 struct Owner {
     shared: Arc<Shared>,
 }

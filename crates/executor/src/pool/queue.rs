@@ -1,4 +1,4 @@
-//! The hand-over between threads that submit and threads that run: [`Lanes`] under a lock, and who is woken.
+//! The hand-over between submitting and running threads: [`Lanes`] under a lock, and the threads to wake.
 //!
 //! A thread that finds no request parks, outside of the lock; the submitter that assigns it one unparks it afterwards.
 //! A thread that is unparked before it parks does not park (`std::thread::park` keeps one token), so that no request is
@@ -205,7 +205,7 @@ fn call_all(waiters: BinaryHeap<Waiter>) {
     }
 }
 
-/// What becomes of a request whose submitter waits for room.
+/// The state of a request whose submitter waits for room.
 pub(super) enum Submitted<'a, T> {
     /// As by [`Queue::submit`].
     Taken(Option<WorkerId>),

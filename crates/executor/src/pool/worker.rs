@@ -60,7 +60,7 @@ impl Native {
     }
 }
 
-/// What all threads of a pool have in common.
+/// Settings of all threads of a pool.
 #[derive(Debug)]
 pub(super) struct Threads {
     pub(super) name: String,
@@ -82,7 +82,7 @@ impl Threads {
     }
 }
 
-/// What the clones of a pool and its threads share.
+/// The state that the clones of a pool and its threads share.
 pub(super) struct Shared {
     pub(super) queue: Queue<Job>,
     pub(super) threads: Threads,

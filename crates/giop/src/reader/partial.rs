@@ -16,10 +16,10 @@ const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
 pub(super) struct Partial {
     /// The request id in GIOP 1.2; in 1.1 there is at most one partial message and no id.
     id: Option<u32>,
-    /// What a CancelRequest may name, if it is a request and its first piece says so.
+    /// The request id for CancelRequest, if it is a request whose first piece has it.
     cancelled_by: Option<u32>,
     header: MessageHeader,
-    /// What has come of it, from the front of a buffer.
+    /// Its octets so far, from the front of a buffer.
     octets: BytesMut,
     /// GIOP 1.1: where the data of later fragments begins, since alignment restarts there.
     starts: Vec<usize>,

@@ -160,7 +160,7 @@ mod tests {
         octets
     }
 
-    /// What there is to tell apart: versions, byte orders, kinds, fragments, and what is none of them.
+    /// Headers of all kinds: versions, byte orders, message kinds, fragments, and malformed ones.
     fn headers() -> Vec<[u8; BEFORE_SIZE]> {
         let mut all = Vec::new();
         for minor in 0..=3 {

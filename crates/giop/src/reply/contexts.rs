@@ -7,7 +7,7 @@ use crate::header::Message;
 use crate::request::BODY_ALIGNMENT;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Gather, NativeEndian, WireFormat};
 
-/// What contexts may be longer by at most, so that the body behind them stays aligned: before GIOP 1.2 nothing else does
+/// The padding of contexts at most, so that the body behind them stays aligned: before GIOP 1.2 nothing else does
 /// that.
 const PADDING: [u8; 4] = [0; 4];
 

@@ -88,7 +88,7 @@ impl ReplySlot {
         self.endian
     }
 
-    /// What the body holds.
+    /// The contents of the body.
     #[inline]
     #[must_use]
     pub const fn status(&self) -> ReplyStatus {

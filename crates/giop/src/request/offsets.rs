@@ -4,7 +4,7 @@ use super::{RequestHeader, ResponseFlags};
 use crate::header::{HEADER_LEN, Message};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, WireFormat};
 
-/// What a request keeps of its header, which borrows from the message: the message can be moved then.
+/// Offsets of a request's header, instead of a header that borrows from the message: the message can be moved.
 #[derive(Debug, Clone, Copy)]
 pub struct HeaderOffsets {
     request_id: u32,

@@ -15,7 +15,7 @@ const ID_POSITION_BEFORE_1_2: usize = HEADER_LEN + 4;
 /// The beginning of all requests of one version to one object, up to the operation's name: written once, copied into
 /// each of them as one block.
 ///
-/// What it makes is octet by octet what [`RequestBuilder`](crate::RequestBuilder) makes.
+/// Its requests are octet by octet those of [`RequestBuilder`](crate::RequestBuilder).
 ///
 /// ```
 /// use zorb_cdr::{Encoder, NativeEndian, WireFormat};
@@ -43,7 +43,7 @@ pub struct RequestTemplate<O> {
     order: PhantomData<O>,
 }
 
-/// Operations of one object that a template keeps the beginnings of requests for. Few, since they are looked for one
+/// Operations of one object whose request headers a template keeps. A small number, since they are looked for one
 /// after the other, and kept as long as the reference is; an object whose clients call more of them has the others put
 /// together from the object's part and the name each time.
 const MAX_READY: usize = 6;

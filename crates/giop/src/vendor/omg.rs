@@ -2,7 +2,7 @@
 
 use crate::exception::SystemExceptionKind as Kind;
 
-/// What a standard minor code says; the same number means another thing with another exception.
+/// The meaning of a standard minor code, which depends on the exception.
 pub(super) fn describe(kind: Kind, code: u32) -> Option<&'static str> {
     match kind {
         Kind::BadParam => bad_param(code),

@@ -113,7 +113,7 @@ impl Generator<'_> {
                 let digits = Literal::u128_unsuffixed(number.unsigned_abs());
                 quote!(#sign #digits)
             }
-            // What no double is, is there to the last bit.
+            // A number that no double holds is written to the last bit.
             Value::Float(number) if !number.is_double() => {
                 let bits = hexadecimal(number.bits());
                 quote!(#orb::LongDouble::from_bits(#bits))

@@ -1,4 +1,4 @@
-//! What stays in its process: local interfaces and native types.
+//! Local interfaces and native types.
 
 use std::collections::HashSet;
 

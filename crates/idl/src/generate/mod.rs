@@ -58,7 +58,7 @@ struct Generator<'a> {
     defaults: bool,
     /// [`Options::delegates`].
     delegates: bool,
-    /// What CORBA has no TypeCode for.
+    /// Types without a TypeCode in CORBA.
     without_type_code: HashMap<DefId, ()>,
     /// Types of which a copy is as good as what is read of a message.
     plain: HashSet<DefId>,
@@ -92,7 +92,7 @@ impl Generator<'_> {
         match &self.model.def(id).kind {
             DefKind::Module(scope) => self.module(id, *scope),
             DefKind::Interface(interface) if interface.defined => self.interface(id, interface),
-            // What it can do is not known here; that it is an object is.
+            // Only that it is an object is known here, not its operations.
             DefKind::Interface(interface) if self.model.forward_uses.contains_key(&id) => {
                 match interface.kind {
                     InterfaceKind::Local => self.local_contract(id, interface),
@@ -154,7 +154,7 @@ impl Generator<'_> {
         }
         let contract = self.contract(id, interface);
         let reference = self.reference(id, interface);
-        // What supports an abstract interface is a value, or an object of an interface that is derived from it.
+        // An abstract interface is supported by values, and by objects of interfaces derived from it.
         let skeleton =
             (interface.kind != InterfaceKind::Abstract).then(|| self.skeleton(id, interface));
         let delegate = self.delegates.then(|| self.delegate(id, interface));

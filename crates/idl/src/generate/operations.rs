@@ -31,7 +31,7 @@ impl Generator<'_> {
             .filter(|parameter| parameter.direction != Direction::Out)
     }
 
-    /// What travels back, in the order of the reply.
+    /// The results, in the order of the reply.
     pub(super) fn outputs<'b>(&self, operation: &'b Operation) -> Vec<&'b Type> {
         let out = operation
             .parameters
@@ -57,7 +57,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What the operation of interface `owner` ends with when it fails.
+    /// The error of an operation of interface `owner`.
     pub(super) fn error_type(
         &self,
         from: ScopeId,
@@ -113,7 +113,7 @@ impl Generator<'_> {
         Some(quote!(#name: &#lifetime #orb::Context))
     }
 
-    /// A sentence on what an operation is, and what it gives back when that is not obvious.
+    /// A sentence on what an operation is, and what it returns when that is not obvious.
     pub(super) fn operation_doc(&self, operation: &Operation) -> TokenStream {
         let name = &self.model.def(operation.def).name;
         let mut line = match (operation.role, operation.oneway) {
@@ -254,7 +254,7 @@ impl Generator<'_> {
         quote! { #doc pub trait #name: #bounds { #(#methods)* } }
     }
 
-    /// What the servant's trait of `interface` asks of who implements it.
+    /// The bounds on implementations of the servant's trait of `interface`.
     pub(super) fn contract_bounds(&self, from: ScopeId, interface: &Interface) -> TokenStream {
         match &interface.bases[..] {
             [] => quote!(::core::marker::Send + ::core::marker::Sync + 'static),

@@ -155,7 +155,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The codecs of what an operation gives back.
+    /// The codecs of what an operation returns.
     pub(super) fn results(&self, from: ScopeId, operation: &Operation) -> Vec<TokenStream> {
         let outputs = self.outputs(operation).into_iter();
         outputs.map(|ty| self.codec(from, ty).tokens).collect()

@@ -164,7 +164,7 @@ impl Generator<'_> {
         quote!(#private::type_code!(#name = __Tc::#value; #what);)
     }
 
-    /// What stands behind `__Tc::`, a name that the macro brings along, for definition `id`.
+    /// The name after `__Tc::`, which the macro defines, for definition `id`.
     fn type_code_value(&self, id: DefId) -> Option<TokenStream> {
         let def = self.model.def(id);
         let from = def.scope;

@@ -28,7 +28,7 @@ pub(super) struct StubParameter {
 
 /// One argument on its way to a servant.
 pub(super) struct ServantArgument {
-    /// What is decoded.
+    /// The decoded type.
     pub(super) decoded: TokenStream,
     /// How it is handed over.
     pub(super) passed: TokenStream,
@@ -316,7 +316,7 @@ impl Generator<'_> {
         Some(quote!(&#lifetime #lent))
     }
 
-    /// What a parameter that is given by reference is a reference to.
+    /// The target of a parameter that is passed by reference.
     fn lent(&self, from: ScopeId, ty: &Type) -> TokenStream {
         match ty {
             Type::Str { .. } => quote!(str),

@@ -237,7 +237,7 @@ impl Generator<'_> {
         ident(&self.names.value_operations(id))
     }
 
-    /// What the trait of a value type holds: its own operations, and those of interfaces that it supports and its bases
+    /// The methods of a value type's trait: its own operations, and those of interfaces that it supports and its bases
     /// do not; each with the scope of what it raises.
     fn value_operations(&self, id: DefId) -> Vec<(ScopeId, &Operation)> {
         let Some(value) = self.model.value_type(id) else {

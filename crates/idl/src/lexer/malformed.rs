@@ -1,6 +1,6 @@
-//! What is wrong with a literal that is none, in words.
+//! Messages for malformed literals.
 
-/// Why `text`, which begins like a number, is none. Messages have it as `shown`.
+/// Why `text`, which begins like a number, is not one. Messages have it as `shown`.
 pub(super) fn number(text: &str, shown: &str) -> String {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -53,7 +53,7 @@ fn ends_in_backslash(text: &str) -> bool {
     backslashes % 2 == 1
 }
 
-/// What is wrong with the first escape that is none.
+/// The message for the first malformed escape.
 fn escape(body: &str, wide: bool) -> Option<String> {
     let mut rest = body;
     while let Some(at) = rest.find('\\') {
@@ -114,7 +114,7 @@ fn escape(body: &str, wide: bool) -> Option<String> {
     None
 }
 
-/// What is behind the escape of a low half, if `text` begins with one.
+/// The text after the escape of a low surrogate, if `text` begins with one.
 fn low_half(text: &str) -> Option<&str> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let code = u32::from_str_radix(digits, 16).ok()?;

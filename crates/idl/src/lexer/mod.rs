@@ -12,7 +12,7 @@ use crate::limits::MAX_NAME_CHARS;
 use crate::source::{FileId, Span};
 use literals::{narrow_literal, number, wide_literal};
 
-/// What a token is. Keywords are identifiers here: which words are reserved is the parser's knowledge.
+/// The kind of a token. Keywords are identifiers here: the parser knows the reserved words.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     /// A word as written.
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Pragma(Rc<IdPragma>),
     /// A comment that is about what stands in front of it: `///< text`. The preprocessor puts it where it belongs.
     Remark(Rc<str>),
-    /// What is no token; the message. An error only where it is not skipped by `#ifdef`.
+    /// Text that is not a token, with the message. An error only where `#ifdef` does not skip it.
     Bad(Rc<str>),
     /// The end of everything; only the preprocessor makes it.
     End,
@@ -53,7 +53,7 @@ pub(crate) struct IdPragma {
     pub(crate) set: IdSetting,
 }
 
-/// What an [`IdPragma`] sets.
+/// The setting of an [`IdPragma`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum IdSetting {
     Id(String),
@@ -284,7 +284,7 @@ fn comment_lines(comment: &str) -> impl Iterator<Item = &str> {
         .map(|line| line.trim().trim_start_matches('*').trim())
 }
 
-/// What `comment` says of what stands before it, if it is one of Doxygen's for that.
+/// The text of a Doxygen comment on the declaration before it.
 fn remark(comment: &str) -> Option<Rc<str>> {
     let marks = ["///<", "//!<", "/**<", "/*!<"];
     if !marks.iter().any(|mark| comment.starts_with(mark)) {
@@ -419,7 +419,7 @@ fn shown(text: &str) -> String {
     start
 }
 
-/// What to say about text that is no token, and how much of it to pass over.
+/// The message for text that is not a token, and how much of it to skip.
 fn bad(rest: &str) -> (Kind, usize) {
     let wide = usize::from(rest.starts_with("L\"") || rest.starts_with("L'"));
     let quoted = &rest[wide..];
@@ -436,7 +436,7 @@ fn bad(rest: &str) -> (Kind, usize) {
             .unwrap_or(rest.len());
         return (Kind::Bad(bad_number(&rest[..length]).into()), length);
     }
-    // As in `word`, of one that begins so.
+    // An identifier with this beginning, as in `word`.
     if first.is_alphabetic() {
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
         let length = end.unwrap_or(rest.len());

@@ -36,7 +36,7 @@ fn folded(name: &str) -> String {
     name.replace('_', "").to_lowercase()
 }
 
-/// The names of one Rust scope: for each, who has it, and what it is when it is not that thing itself.
+/// The names of one Rust scope: for each, its owner, and its role if it is not the owner's own name.
 type Taken = HashMap<(Space, String), (DefId, Option<String>)>;
 
 impl Clashes<'_> {
@@ -195,7 +195,7 @@ impl Clashes<'_> {
         }
     }
 
-    /// What has members: their names, and that of the module of what is declared inside.
+    /// The names of a type's members, and that of the module of its inner declarations.
     fn composite(&self, taken: &mut Taken, id: DefId, scope: ScopeId) {
         let is_member = |&&inner: &&DefId| matches!(self.model.def(inner).kind, DefKind::Member);
         let inner = self.model.scope(scope).order.iter();
@@ -305,7 +305,7 @@ impl Clashes<'_> {
         let describe = |def: &crate::model::Def, what: Option<String>| {
             what.unwrap_or_else(|| format!("`{}`", def.name))
         };
-        // What is generated has the name it has.
+        // Generated names are fixed.
         let renamed = if what.is_some() && was.is_none() {
             other
         } else {

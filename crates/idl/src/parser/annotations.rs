@@ -1,4 +1,4 @@
-//! What stands in front of a declaration: its comment and its annotations.
+//! The comment and the annotations before a declaration.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::input::{Parsed, Tokens, expected, ident, punct, scoped_name};
 use crate::ast::{Annotation, Expr, Ident};
 use crate::lexer::Kind;
 
-/// What the first tokens of a declaration say of all it declares.
+/// The annotations before a declaration, which hold for all it declares.
 #[derive(Clone, Default)]
 pub(super) struct Start {
     pub(super) doc: Option<Rc<str>>,

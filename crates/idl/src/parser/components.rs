@@ -20,11 +20,11 @@ use crate::diagnostic::Report;
 use crate::lexer::Kind;
 use crate::source::Span;
 
-/// What is refused, and what to do instead.
+/// The refused declaration, and its alternative.
 struct Refusal {
     what: &'static str,
     hint: &'static str,
-    /// What else it would have declared, by the end of its name.
+    /// Further declarations implied by the refused one, by the suffix of their names.
     implied: &'static [&'static str],
 }
 

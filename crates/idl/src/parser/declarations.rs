@@ -62,7 +62,7 @@ pub(super) fn definition<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed
     }
 }
 
-/// What may stand in a module and in an interface alike, if `word` begins it.
+/// A declaration of modules and interfaces alike, if `word` begins one.
 fn type_or_constant<'a>(
     i: Tokens<'a>,
     word: &str,

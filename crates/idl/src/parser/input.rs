@@ -24,7 +24,7 @@ use crate::limits::MAX_NESTING;
 use crate::preprocess::Remarks;
 use crate::source::{SourceMap, Span};
 
-/// What the parser functions share beside the input.
+/// The state of the parser beside its input.
 pub(crate) struct Context<'a> {
     pub(crate) sink: &'a Sink,
     /// Something was no IDL: what the tree says of the rest is not to be trusted.
@@ -109,7 +109,7 @@ impl<'a> Tokens<'a> {
         self.at.checked_sub(1).and_then(|at| self.all.get(at))
     }
 
-    /// What the comment behind the previous token says of it.
+    /// The comment behind the previous token.
     pub(super) fn remark(&self) -> Option<&'a str> {
         if self.context.remarks.is_empty() {
             return None;
@@ -502,7 +502,7 @@ pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
         .previous()
         .is_some_and(|token| matches!(token.kind, Kind::Bad(_)));
     if !forgotten {
-        // What is behind a token that was none is no second fault.
+        // The text after a malformed token is no second error.
         let at = i.index() - usize::from(reported);
         return expected(i, "`;`").map_err(|error| error.map(|fault: Fault| Fault { at, ..fault }));
     }

@@ -1,4 +1,4 @@
-//! What people write who know other languages better, and what is said of it.
+//! Mistakes by habits of other languages, and their messages.
 
 use super::input::{Tokens, is_keyword, keyword_meant};
 use super::types::begins;
@@ -6,7 +6,7 @@ use crate::diagnostic::Report;
 use crate::lexer::{Kind, Token};
 use crate::similar::nearest;
 
-/// What is probably meant where `found` stands behind two tokens and something else is expected.
+/// The probable intention where `found` follows two tokens and another token is expected.
 pub(super) fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<String> {
     let [introduced, previous] = before;
     if let Some(keyword) = resembled(before, found, expected) {
@@ -194,7 +194,7 @@ static MODIFIERS: phf::Set<&'static str> = phf::phf_set! {
     "volatile",
 };
 
-/// What to say where a keyword stands in place of a name, if the word before it is one that IDL does not know.
+/// The message for a keyword in place of a name, if the word before it is one that IDL does not know.
 pub(super) fn modifier(i: Tokens<'_>) -> Option<Report> {
     let token = i.previous()?;
     let Kind::Word(word) = &token.kind else {
@@ -219,7 +219,7 @@ fn makes_types(word: &str) -> bool {
     .contains(&word)
 }
 
-/// What to say where several such words, from `i` on, are none of IDL's types; `taken` of them would be one.
+/// The message for several such words, from `i` on, that are not an IDL type; the first `taken` would be one.
 pub(super) fn no_type(i: Tokens<'_>, taken: usize) -> Option<Report> {
     let word = |at: usize| match &i.nth(at).kind {
         Kind::Word(word) => Some(&**word),

@@ -30,12 +30,12 @@ use input::{Context, Fault, Parsed, Tokens, describe, is_keyword};
 use mistakes::hint;
 use remarks::Remarked;
 
-/// What has been read.
+/// The parsed definitions.
 pub(crate) struct Tree {
     pub(crate) definitions: Vec<Definition>,
     /// All of it was IDL.
     pub(crate) whole: bool,
-    /// What may have been declared in the parts that were no IDL, in lower case. `None` when it is not known which
+    /// Names that may have been declared in parts that were not IDL, in lower case. `None` when it is not known which
     /// definitions stand in which scope.
     pub(crate) lost: Option<HashSet<String>>,
 }

@@ -8,7 +8,7 @@ use crate::ast::{
     StringLiteral,
 };
 
-/// What a comment can be about.
+/// The subject of a comment.
 pub(super) trait Remarked {
     /// The heads that its documentation is in.
     fn heads(&mut self) -> Vec<&mut Head>;
@@ -27,7 +27,7 @@ pub(super) fn on_all<T: Remarked>(i: Tokens<'_>, items: &mut [T]) {
         return;
     };
     let mut heads: Vec<&mut Head> = items.iter_mut().flat_map(Remarked::heads).collect();
-    // What pragmas and the like declare has no name.
+    // Pragmas and the like declare no name.
     heads.retain(|head| !head.name.text.is_empty());
     let Some(last) = heads
         .last()
@@ -105,7 +105,7 @@ impl Remarked for StringLiteral {
     }
 }
 
-/// What is read and not kept.
+/// Parsed and discarded declarations.
 impl Remarked for () {
     fn heads(&mut self) -> Vec<&mut Head> {
         Vec::new()

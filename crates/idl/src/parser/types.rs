@@ -1,4 +1,4 @@
-//! What may stand where a type is asked for.
+//! Type specifications.
 
 use nom::Parser;
 use nom::combinator::{cut, opt};

@@ -244,9 +244,9 @@ impl Evaluator<'_> {
             Kind::Integer(number) => Ok(integer(*number, false)),
             Kind::Char(c) => Ok(signed(i64::from(u32::from(*c)))),
             Kind::WideChar(c) => Ok(signed(i64::from(*c))),
-            // As in C++.
+            // C++ does the same.
             Kind::Word(word) if &**word == "true" => Ok(signed(1)),
-            // What is defined nowhere is nothing.
+            // An undefined name is 0.
             Kind::Word(_) | Kind::Escaped(_) => Ok(signed(0)),
             Kind::Bad(message) => {
                 let text = piece.spelled(self.sources);

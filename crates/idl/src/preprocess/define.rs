@@ -9,7 +9,7 @@ use crate::diagnostic::Report;
 use crate::lexer::{Kind, Token};
 use crate::source::Span;
 
-/// What a name stands for.
+/// The definition of a macro.
 #[derive(Debug)]
 pub(super) struct Macro {
     pub(super) name: Rc<str>,
@@ -46,7 +46,7 @@ pub(super) const REST: &str = "__VA_ARGS__";
 /// Keeps what stands in parentheses behind it if there is anything left for [`REST`].
 pub(super) const IF_REST: &str = "__VA_OPT__";
 
-/// What `-D` calls the text it makes.
+/// The name of the text that `-D` makes.
 const OPTIONS: &str = "<defines>";
 
 impl Preprocessor<'_> {
@@ -294,7 +294,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// What is behind the `...` that `tokens` begin with.
+/// The tokens after the `...` that `tokens` begin with.
 fn dots(tokens: &[Token]) -> Option<&[Token]> {
     let dot = |token: &Token| token.kind == Kind::Punct(".");
     match tokens {

@@ -1,4 +1,4 @@
-//! What a name of a macro becomes, by the rules of C: what a macro has made is looked at again together with what
+//! Macro expansion by the rules of C: the expansion is scanned again together with what
 //! follows it, and a macro is not used within what it has made itself.
 
 use std::rc::Rc;
@@ -197,7 +197,7 @@ impl Preprocessor<'_> {
         Some(Piece::of(token, blank))
     }
 
-    /// What stands between the parentheses behind the name `used`.
+    /// The arguments between the parentheses after the name `used`.
     fn arguments(
         &mut self,
         called: &Macro,

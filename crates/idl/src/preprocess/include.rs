@@ -14,17 +14,17 @@ use crate::limits::{
 };
 use crate::source::{BUILTIN_NAME, FileId, Span, decode};
 
-/// What stands behind `#include`.
+/// The argument of `#include`.
 struct Wanted {
     name: String,
     /// In quotes: looked for beside the including file first.
     local: bool,
 }
 
-/// What other IDL may want of module CORBA, for where there is no `orb.idl`.
+/// The declarations of module CORBA that other IDL uses, where no directory has an `orb.idl`.
 const BUILTIN: &str = include_str!("../../idl/orb.idl");
 
-/// What an `import` names.
+/// The name of an `import`.
 enum Imported {
     /// By the first part of its name.
     Module(Rc<str>),
@@ -142,7 +142,7 @@ impl Preprocessor<'_> {
         canonical.is_ok_and(|path| self.known.contains_key(&path))
     }
 
-    /// What is to be included: as it is written, or as what macros make of it.
+    /// The file to include: as written, or as expanded from macros.
     fn wanted(&mut self, place: Span, at: Span, args: &[Token]) -> Option<Wanted> {
         let text = self.sources.file(place.file).text();
         let rest = text[at.end as usize..place.end as usize].trim();
@@ -292,7 +292,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// What to say of a file that is nowhere.
+/// The message for a file that was not found.
 fn missing(candidates: &[PathBuf]) -> String {
     if candidates.is_empty() {
         return "there is no include directory to look in".to_owned();

@@ -39,23 +39,23 @@ use define::Macro;
 use expand::Expansion;
 use piece::Piece;
 
-/// What the compiler is given.
+/// The input of the compiler.
 pub(crate) enum Input<'a> {
     Text { name: &'a str, text: &'a str },
     File(&'a Path),
 }
 
-/// What the grammar gets.
+/// The input of the grammar.
 pub(crate) struct Stream {
     /// Ends in [`Kind::End`].
     pub(crate) tokens: Vec<Token>,
-    /// What comments say of tokens in front of them, by index.
+    /// Comments on the tokens after them, by index.
     pub(crate) remarks: Remarks,
     /// Whether all of the text is in there. If not, what the grammar would miss says nothing about the text.
     pub(crate) whole: bool,
 }
 
-/// What `///<` says, by the index of the token before it.
+/// Comments by `///<`, by the index of the token before them.
 pub(crate) type Remarks = HashMap<usize, String>;
 
 /// Reads every input, and all they include, into one stream.
@@ -124,20 +124,20 @@ struct Preprocessor<'a> {
     sink: &'a Sink,
     words: Words,
     macros: HashMap<Rc<str>, Rc<Macro>>,
-    /// What macros have made and is still to be looked at; the innermost is the last.
+    /// Expansions still to be scanned; the innermost is the last.
     stack: Vec<Expansion>,
     /// How many tokens macros have made so far.
     macro_tokens: usize,
     /// How many octets of text `#` and `##` have made so far.
     macro_octets: usize,
-    /// What is expanded stands behind `#if`, where `defined` is an operator.
+    /// Expands the condition of an `#if`, where `defined` is an operator.
     in_condition: bool,
     open_files: Vec<FileId>,
     /// How many braces were open when each of them began.
     bases: Vec<usize>,
     /// Files that are not to be entered again.
     once: HashSet<FileId>,
-    /// What has been read, by canonical path.
+    /// Files read so far, by canonical path.
     known: HashMap<PathBuf, FileId>,
     /// The macros that guard whole files: defined, nothing is left of the file.
     guards: HashMap<FileId, Rc<str>>,
@@ -166,7 +166,7 @@ struct Reader {
     last_end: u32,
 }
 
-/// What is known about a file being wrapped into an include guard.
+/// The include guard of a file.
 enum Guard {
     /// Nothing has been seen yet.
     Start,

@@ -18,7 +18,7 @@ struct Argument {
 }
 
 impl Preprocessor<'_> {
-    /// What `found`, used at `place`, stands for. Stops where more tokens than macros may make have come about.
+    /// The expansion of `found`, used at `place`. Stops where more tokens than macros may make have come about.
     pub(super) fn substitute(
         &mut self,
         found: &Macro,

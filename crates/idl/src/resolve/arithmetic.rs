@@ -9,7 +9,7 @@ use crate::ast::BinaryOp;
 use crate::model::Value;
 use crate::real::{Operator, Precision, Real};
 
-/// What an expression is evaluated for: an integer type, or how exact a floating-point number.
+/// The target of an evaluation: an integer type, or the precision of a floating-point number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Width {
     pub(super) octets: u32,
@@ -18,7 +18,7 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// What every step of an expression must lie in: 32 or 64 bits, without a sign unless negative.
+    /// The range of every step of an expression: 32 or 64 bits, without a sign unless negative.
     pub(super) fn range(self) -> (i128, i128) {
         match self.octets {
             8 => (i64::MIN.into(), u64::MAX.into()),
@@ -66,7 +66,7 @@ impl From<DecimalError> for Refusal {
     }
 }
 
-/// What `value` is, with its article.
+/// The kind of `value`, with its article.
 pub(super) fn noun(value: &Value) -> &'static str {
     match value {
         Value::Integer(_) => "a whole number",

@@ -9,7 +9,7 @@ use crate::model::{DefId, DefKind, ScopeId, Type, Value};
 use crate::real::{Precision, Real};
 use crate::source::Span;
 
-/// What the target itself can hold, and its name.
+/// The range of the target, and its name.
 fn limits(basic: Basic) -> Option<(i128, i128, &'static str)> {
     Some(match basic {
         Basic::Octet => (0, 255, "octet"),
@@ -235,7 +235,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// What an operator is applied to: in the range of the expression.
+    /// The operand of an operator: in the range of the expression.
     fn part(&mut self, scope: ScopeId, expr: &Expr, width: Width) -> Option<Value> {
         let value = self.evaluate(scope, expr, width)?;
         self.in_range(&value, expr.span, width)?;
@@ -279,7 +279,7 @@ impl Resolver<'_> {
     }
 }
 
-/// What to say of an operator that does not do.
+/// The message for an operator that does not apply.
 fn refused(
     op: BinaryOp,
     refusal: &Refusal,

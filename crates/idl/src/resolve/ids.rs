@@ -9,7 +9,7 @@ use crate::lexer::{IdPragma, IdSetting};
 use crate::model::{DefId, DefKind, ScopeId};
 use crate::source::Span;
 
-/// What has been said of a definition's repository id.
+/// The pragmas and declarations on a definition's repository id.
 pub(super) struct SetId {
     span: Span,
     what: What,

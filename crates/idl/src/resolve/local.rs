@@ -1,4 +1,4 @@
-//! What cannot leave its process: local interfaces, and all that contains one.
+//! Local types: local interfaces, and all that contains one.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::model::{DefId, DefKind, InterfaceKind, Model, Operation, Role, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// What can be called from elsewhere has nothing local in its signature, and a value has nothing local in its
+    /// Checks that remote operations have no local types in their signatures, and that values have none in their
     /// state. Only asked at the end, as forward declarations and recursion leave open what a type contains.
     pub(super) fn check_local(&self) {
         let local = local_types(&self.model);

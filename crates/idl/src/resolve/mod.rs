@@ -82,17 +82,17 @@ pub(crate) fn resolve(
 struct Resolver<'a> {
     model: Model,
     sink: &'a Sink,
-    /// What was used while only declared, and where first.
+    /// Definitions used while only declared, each with its first use.
     forward_uses: HashMap<DefId, Span>,
     /// How deep the types of typedefs are.
     depths: HashMap<DefId, usize>,
     /// Definitions whose repository id a pragma or `typeid` has set.
     ids: HashMap<DefId, SetId>,
-    /// What `typeprefix` has set for a scope.
+    /// The `typeprefix` of a scope.
     prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
     /// `typeprefix` declarations, until everything is there that they may mean.
     put_off: Vec<(ScopeId, ScopedName, StringLiteral)>,
-    /// What was imported in vain or stands in a part that is no IDL, by lower-case name: it is not missed a second time.
+    /// Names of failed imports and of parts that are not IDL, in lower case: they are not reported a second time.
     missed: HashSet<String>,
     /// Scopes that inherit from a faulty definition: their names are unknown.
     broken: HashSet<ScopeId>,
@@ -118,7 +118,7 @@ impl Resolver<'_> {
         let head = &definition.head;
         match &definition.kind {
             DefinitionKind::Module(body) => self.module(scope, head, body),
-            // What was announced is in a part that is no IDL, perhaps.
+            // The definition may be in a part that is not IDL.
             DefinitionKind::InterfaceForward(_)
             | DefinitionKind::ValueForward(_)
             | DefinitionKind::StructForward
@@ -202,7 +202,7 @@ impl Resolver<'_> {
     /// Declares what is of no use, but has a name.
     fn unsupported(&mut self, scope: ScopeId, head: &Head) {
         let known = self.existing(scope, head);
-        // What was announced may turn out to be a component or an event type.
+        // The declaration may turn out to be a component or an event type.
         let fits = |id| {
             matches!(self.model.def(id).kind, DefKind::Unsupported) || self.is_only_forward(id)
         };
@@ -251,7 +251,7 @@ impl Resolver<'_> {
         let inner = match self.existing(scope, head) {
             Some(id) if let DefKind::Module(inner) = self.model.def(id).kind => {
                 self.check_spelling(id, head);
-                // What an earlier opening used is no longer pinned.
+                // Names used by an earlier opening are no longer pinned.
                 self.model.scopes[inner.0].introduced.clear();
                 inner
             }
@@ -498,7 +498,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The built-in `orb.idl` has been compiled into the ORB. Who adds something to the module gets all of it.
+    /// The built-in `orb.idl` has been compiled into the ORB. IDL that adds to the module gets code for all of it.
     fn builtin_corba(&mut self, sources: &SourceMap) {
         let corba = self.model.scope(ScopeId::ROOT).names.get("corba");
         let Some(scope) = corba.and_then(|&id| self.model.own_scope(id)) else {

@@ -9,7 +9,7 @@ use crate::model::{DefId, DefKind, ScopeId, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// What already has the name of `head` in `scope`, whatever the case.
+    /// The definition that already has the name of `head` in `scope`, whatever the case.
     pub(super) fn existing(&self, scope: ScopeId, head: &Head) -> Option<DefId> {
         self.model
             .scope(scope)
@@ -166,7 +166,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What `name` means in `scope`. What cannot be found, or is no one thing, is reported.
+    /// The meaning of `name` in `scope`. Missing and ambiguous names are reported.
     pub(super) fn lookup(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
         let (first, rest) = name.parts.split_first()?;
         let key = first.text.to_lowercase();
@@ -186,7 +186,7 @@ impl Resolver<'_> {
             }
             return None;
         };
-        // What was declared after a use of a name in another case has been reported: the use means what it meant before.
+        // A declaration after a use of its name in another case has been reported: the use keeps its meaning.
         if let Some(&(_, meant)) = self.model.scope(found_in).introduced.get(&key)
             && self.model.def(id).name != first.text
             && self.model.def(meant).name == first.text
@@ -222,11 +222,11 @@ impl Resolver<'_> {
             }
             spelled &= self.check_use(id, &part.text, part.span);
         }
-        // Who writes `ROW` may not mean what is called `row`: whether it could stand here is no second fault.
+        // `ROW` may not mean `row`: whether `row` could stand here is no second error.
         spelled.then_some(id)
     }
 
-    /// What `name` means where a base is named: not the typedefs that may lead to it.
+    /// The meaning of `name` as a base: without the typedefs that may lead to it.
     pub(super) fn lookup_base(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
         let id = self.lookup(scope, name)?;
         match self.model.unaliased(&Type::Named(id)) {

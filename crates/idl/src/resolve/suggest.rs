@@ -13,7 +13,7 @@ use crate::similar::{distance, slips};
 /// How many names are compared with one that was not found. A suggestion must not delay the error.
 const MAX_CANDIDATES: usize = 10_000;
 
-/// What other languages call the types of IDL.
+/// Names of IDL's types in other languages.
 static FOREIGN: phf::Map<&'static str, &'static str> = phf::phf_map! {
     "int" => "long",
     "integer" => "long",
@@ -50,7 +50,7 @@ const BASIC: [&str; 14] = [
 pub(super) struct Unknown {
     /// Where it was looked for, and outwards from there.
     scope: ScopeId,
-    /// What the part before it names: there and nowhere else it was looked for.
+    /// The scope of the part before it, the only place of the look-up.
     within: Option<DefId>,
     name: Ident,
 }

@@ -259,7 +259,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What an operation takes or gives back is complete down to the elements of its sequences.
+    /// Checks that types of parameters and results are complete down to the elements of their sequences.
     pub(super) fn check_signature_type(&self, ty: &Type, span: Span) {
         let mut inner = self.model.unaliased(ty);
         let mut sequence = false;

@@ -114,7 +114,7 @@ impl Resolver<'_> {
         self.constant(scope, ty, Some(written), expr)
     }
 
-    /// What `name` alone is among the enumerators of `of`, unless it means something of that enum where it stands
+    /// The meaning of `name` among the enumerators of `of`, unless it means something of that enum where it stands
     /// anyway: the labels of a union know the enumerators of its discriminator, wherever the enum is declared.
     fn enumerator_of(&mut self, of: DefId, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
         let [part] = &name.parts[..] else {

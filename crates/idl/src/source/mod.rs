@@ -76,7 +76,7 @@ pub(crate) struct SourceFile {
     /// Asked for by name, as opposed to included.
     pub(crate) main: bool,
     line_starts: Vec<usize>,
-    /// What `#line` has said, in order.
+    /// The `#line` directives, in order.
     renumbered: Vec<Renumbered>,
     /// The first `#include` of it, or `import`.
     included: Option<Span>,
@@ -92,7 +92,7 @@ struct Renumbered {
 }
 
 impl SourceFile {
-    /// What spans are positions in.
+    /// The text of spans.
     pub(crate) fn text(&self) -> &Rc<str> {
         &self.text.clean
     }
@@ -222,7 +222,7 @@ impl SourceMap {
 
     /// Notes that what stands at `place` is a macro that is defined at `definition`.
     pub(crate) fn expand(&mut self, place: Span, definition: Span) {
-        // What it expands into in turn is at the same place, and less to the point.
+        // Its own expansions are at the same place, and less specific.
         self.expansions.entry(place).or_insert(definition);
     }
 
@@ -236,7 +236,7 @@ impl SourceMap {
         self.files[id.0 as usize].main = true;
     }
 
-    /// What `span` covers, without line splices.
+    /// The text of `span`, without line splices.
     pub(crate) fn text(&self, span: Span) -> &str {
         let text: &str = self.file(span.file).text();
         text.get(span.start as usize..span.end as usize)

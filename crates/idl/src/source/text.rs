@@ -5,9 +5,9 @@ use std::rc::Rc;
 /// A text without what has no meaning in it: marks of an encoding, spliced line ends, the kinds of line ends.
 #[derive(Debug)]
 pub(crate) struct Text {
-    /// What the lexer reads; spans count its octets.
+    /// The text that the lexer reads; spans count its octets.
     pub(crate) clean: Rc<str>,
-    /// What people see, where that is something else.
+    /// The text for messages, if it differs.
     original: Option<Box<str>>,
     /// Where line splices have been taken out, in order.
     cuts: Vec<Cut>,
@@ -21,7 +21,7 @@ struct Cut {
     removed: usize,
 }
 
-/// What cannot be text.
+/// Octets that are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoText {
     /// A zero octet, and where it is.

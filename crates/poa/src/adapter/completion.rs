@@ -1,4 +1,4 @@
-//! Waiting for the upcalls of an adapter, for its manager and its destruction; children that are made when they are looked for.
+//! Waiting for the upcalls of an adapter, for its manager and its destruction; adapter activators.
 
 use super::{ActivatesChildren, Adapter, AdapterError, Objects};
 use crate::identity::Identity;
@@ -20,12 +20,12 @@ impl Adapter {
         poll_fn(|cx| self.leaving.poll_all_ended(cx.waker())).await;
     }
 
-    /// What its ending requests are counted by.
+    /// The counter of its ending requests.
     pub(crate) fn leaving(&self) -> &Arc<Leaving> {
         &self.leaving
     }
 
-    /// Has children made when they are looked for; the last activator that was set counts, `None` for none.
+    /// Sets the adapter activator, which makes missing children; `None` removes it.
     ///
     /// # Errors
     /// [`AdapterError::Destroyed`].
@@ -46,7 +46,7 @@ impl Adapter {
         activator.as_ref().map(|activator| Arc::clone(&activator.0))
     }
 
-    /// Puts another entry in the place of one that is executing requests.
+    /// Replaces an entry that is executing requests.
     fn replace_busy(&self, busy: &Arc<ActiveObject>) {
         let identity = busy.identity().clone();
         let fresh = match (busy.skeleton(), busy.forward()) {

@@ -74,7 +74,7 @@ pub enum AdapterError {
     #[error(transparent)]
     #[doc(alias = "AdapterInactive")]
     Inactive(#[from] AdapterInactive),
-    /// As many objects or adapters as there can be.
+    /// The adapter holds the largest possible number of objects, or the ORB that of adapters.
     #[error(transparent)]
     Full(#[from] TableFull),
 }

@@ -9,7 +9,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use core::sync::atomic::Ordering;
 
 impl Adapter {
-    /// Another id than all before, also in earlier lives of the server if references outlive it.
+    /// A new id, different from those of earlier lives of the server if references outlive it.
     pub(super) fn assign(&self) -> ObjectId {
         let number = self.assigned.fetch_add(1, Ordering::Relaxed);
         if self.policies.is_indexed() {
@@ -21,7 +21,7 @@ impl Adapter {
         octets.freeze().into()
     }
 
-    /// Whether an object of that id can be here.
+    /// Whether this adapter may have an object of that id.
     pub(super) fn check_id(&self, id: &[u8]) -> Result<(), AdapterError> {
         self.check_alive()?;
         if matches!(self.scheme, Scheme::Plain) && is_reserved(id) {
@@ -70,7 +70,7 @@ impl Adapter {
         }
     }
 
-    /// What the codes of the adapter's keys are made with, if they have any.
+    /// The secret of the codes in the adapter's keys, if they have any.
     fn secret(&self) -> Option<&KeySecret> {
         match self.policies.key_protection {
             KeyProtection::None => None,
@@ -144,7 +144,7 @@ impl Adapter {
     }
 }
 
-/// Octets of an id that an adapter assigns whose references outlive it.
+/// Octets of an id that a persistent adapter assigns.
 const ASSIGNED_LEN: usize = 16;
 
 /// The index of a transient object without an entry, by the number of its id.

@@ -32,7 +32,7 @@ use processing::Processing;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-/// How the keys of an adapter's objects are made.
+/// The kind of an adapter's object keys.
 #[derive(Debug)]
 pub(crate) enum Scheme {
     Transient(Index),
@@ -65,34 +65,34 @@ pub struct Adapter {
     manager: Arc<PoaManager>,
     objects: Objects,
     servants: Servants<ActiveObject>,
-    /// What makes the ids different that this adapter assigns.
+    /// Distinguishes the ids that this adapter assigns.
     assigned: AtomicU64,
     destroyed: AtomicBool,
-    /// An activator has created it and is not done yet: requests do not find it.
+    /// Hidden from requests, because its activator is not done yet.
     being_made: AtomicBool,
     common: Arc<Common>,
     processing: Processing,
     /// With [`ThreadModel::SingleThread`] and [`ThreadModel::MainThread`].
     turn_queue: Option<Arc<TurnQueue>>,
     pub(crate) turns: Turns,
-    /// Makes children when they are looked for.
+    /// The adapter activator.
     children: ArcSwapOption<ActivatesChildren>,
     pub(crate) child_turns: Turns,
     leaving: Arc<Leaving>,
     scheduling: Option<Arc<dyn UpcallScheduling>>,
-    /// When unused objects were looked for first.
+    /// The start of the clock for unused objects.
     ticks_began: OnceLock<Instant>,
 }
 
-/// What the adapters of an ORB have in common.
+/// The state that all adapters of an ORB share.
 #[derive(Default)]
 pub(crate) struct Common {
     pub(crate) changes: Changes,
     /// The ORB.
     pub(crate) owner: OnceLock<Weak<dyn Any + Send + Sync>>,
-    /// Runs upcalls that block where they may.
+    /// Runs blocking upcalls outside of the reactor.
     pub(crate) off_reactor: OnceLock<OffReactor>,
-    /// What codes in keys are made with.
+    /// The secret of codes in keys.
     pub(crate) secret: OnceLock<KeySecret>,
     /// Turns of the adapters with MAIN_THREAD_MODEL.
     main_thread: Arc<TurnQueue>,
@@ -127,16 +127,16 @@ impl Tenant for Adapter {
     }
 }
 
-/// Counts what ends what a key leads to: deactivations, forwards in the place of objects, adapters that go. Who
-/// remembers what it has found compares it with the count from before it looked. Nothing is counted that is only new,
-/// since what was missing is not remembered.
+/// Counts the events that change the target of a key: deactivations, forwards in place of objects, destroyed adapters. A cache
+/// keeps the count from before its look-up with the result, and compares it. New objects are not counted, since missing
+/// ones are not cached.
 #[derive(Debug, Default)]
 pub(crate) struct Changes(AtomicU64);
 
 impl Changes {
-    /// To be called when it is done: who looks from now on has to find what is true now.
+    /// To be called after the change: later look-ups have to find the new state.
     pub(crate) fn count(&self) {
-        // Released: the change, to who sees the count.
+        // Released: a reader of the count sees the change.
         self.0.fetch_add(1, Ordering::Release);
     }
 
@@ -220,19 +220,19 @@ impl Adapter {
         &self.manager
     }
 
-    /// What it was made with.
+    /// The policies of its creation.
     #[must_use]
     pub fn policies(&self) -> Policies {
         self.policies
     }
 
-    /// Whether it is gone for good.
+    /// Whether it has been destroyed.
     #[must_use]
     pub fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Acquire)
     }
 
-    /// What schedules its upcalls, if something does.
+    /// The scheduler of its upcalls, if any.
     #[must_use]
     pub fn scheduling(&self) -> Option<&Arc<dyn UpcallScheduling>> {
         self.scheduling.as_ref()
@@ -301,7 +301,7 @@ impl Adapter {
         self.destroyed.store(true, Ordering::Release);
     }
 
-    /// Lets go of every object, and lets what is held look again. With a servant activator the objects are etherealized, if
+    /// Drops every object, and wakes held requests. With a servant activator the objects are etherealized, if
     /// that is wanted.
     pub(crate) fn clear(&self, etherealize_objects: bool) {
         self.manager.wake_held();
@@ -323,7 +323,7 @@ impl Adapter {
             self.forget_servant(object);
         }
         self.common.changes.count();
-        // Servants that go may do anything.
+        // Dropped servants run code of the application.
         drop(drained);
     }
 
@@ -376,7 +376,7 @@ impl Adapter {
         ActiveObject::forwarding(forward, self.site(identity))
     }
 
-    /// Puts an object in under a new id.
+    /// Inserts an object under a new id.
     fn put_new(
         &self,
         make: impl FnOnce(Identity) -> Arc<ActiveObject>,
@@ -395,7 +395,7 @@ impl Adapter {
         }
     }
 
-    /// Puts an object in under its id, unless that is taken.
+    /// Inserts an object under its id, unless that is taken.
     fn put_at(
         &self,
         id: &[u8],
@@ -434,7 +434,7 @@ impl Adapter {
         }
     }
 
-    /// Activates a servant under a new object id and gives the object's key.
+    /// Activates a servant under a new object id and returns the object's key.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] when ids are the user's to assign or there is no active object map,
@@ -443,7 +443,7 @@ impl Adapter {
         Ok(self.key(self.activate_new(&skeleton)?.as_ref()))
     }
 
-    /// Activates a servant under a new object id and gives the id.
+    /// Activates a servant under a new object id and returns the id.
     fn activate_new(&self, skeleton: &Arc<dyn Skeleton>) -> Result<ObjectId, AdapterError> {
         self.check_assigns_ids()?;
         self.check_retains()?;
@@ -464,7 +464,7 @@ impl Adapter {
         }
     }
 
-    /// Takes an object out of the table. Upcalls on it run on and keep their servant until they
+    /// Removes an object from the table. Upcalls on it run on and keep their servant until they
     /// are done; later requests are for an object that is not active. When the last upcall has ended the object is etherealized,
     /// if there is a servant activator, and the same id may be used [again](Self::deactivation_ended), unless it is one of an
     /// adapter that assigns ids, is transient, and has nothing but its active object map.
@@ -522,7 +522,7 @@ impl Adapter {
         self.leaving.ended(&id.into()).await;
     }
 
-    /// Makes an object that is somewhere else, under a new id, and gives its key.
+    /// Makes an object that is somewhere else, under a new id, and returns its key.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).

@@ -16,7 +16,7 @@ pub(super) enum Processing {
     Locator(ArcSwapOption<Set<dyn Locator>>),
 }
 
-/// What the application has set.
+/// The processing that the application has set.
 pub(super) struct Set<T: ?Sized>(pub(super) Arc<T>);
 
 impl<T: ?Sized> fmt::Debug for Set<T> {
@@ -43,7 +43,7 @@ impl Processing {
         matches!(self, Self::Activator(_))
     }
 
-    /// Lets go of what has been set.
+    /// Drops the servant manager and the default servant.
     pub(super) fn clear(&self) {
         match self {
             Self::ActiveObjectMapOnly => {}

@@ -14,7 +14,7 @@ use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 
 impl Adapter {
-    /// Has objects activated when they are called and are not active.
+    /// Sets the servant activator: inactive objects are activated when they are called.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and RETAIN,
@@ -29,7 +29,7 @@ impl Adapter {
         }
     }
 
-    /// Has a servant found for each request.
+    /// Sets the servant locator, which finds a servant for each request.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and NON_RETAIN,
@@ -44,7 +44,7 @@ impl Adapter {
         }
     }
 
-    /// Serves the objects that are not active with this servant from now on.
+    /// Sets the default servant, which serves inactive objects.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] without USE_DEFAULT_SERVANT, [`AdapterError::Destroyed`].
@@ -52,7 +52,7 @@ impl Adapter {
         self.check_alive()?;
         match &self.processing {
             Processing::DefaultServant(place) => {
-                // What it takes the place of goes when its last request has ended.
+                // The replaced object is dropped when its last request has ended.
                 place.store(Some(Arc::new(Set(servant))));
                 self.common.changes.count();
                 Ok(())
@@ -98,7 +98,7 @@ impl Adapter {
         }
     }
 
-    /// What serves a request for an object with this id that is not active; `None` for OBJECT_NOT_EXIST.
+    /// The servant of a request for an inactive object with this id; `None` for OBJECT_NOT_EXIST.
     #[inline]
     pub(super) fn process_named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
         match self.processing.is_map_only() {
@@ -149,7 +149,7 @@ impl Adapter {
 }
 
 impl Adapter {
-    /// What stands for an object that is not active while the manager is not ACTIVE: its state comes before the active object map.
+    /// A stand-in for an inactive object while the manager is not ACTIVE: its state comes before the active object map.
     pub(crate) fn held_missing(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
         if self.is_destroyed() || self.manager.state() == State::Active {
             return None;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 impl Adapter {
-    /// Activates a servant under this object id and gives the object's key.
+    /// Activates a servant under this object id and returns the object's key.
     ///
     /// # Errors
     /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::BeingDeactivated`] when an upcall on an
@@ -26,7 +26,7 @@ impl Adapter {
         Ok(self.key(id))
     }
 
-    /// As [`activate_with_id`](Self::activate_with_id), and gives the object, which another thread may deactivate at once.
+    /// As [`activate_with_id`](Self::activate_with_id), and returns the object, which another thread may deactivate at once.
     pub(crate) fn activate_at(
         &self,
         id: &[u8],
@@ -61,7 +61,7 @@ impl Adapter {
         address.is_some_and(|address| self.servants.is_active(address))
     }
 
-    /// Activates a servant under a new id, and gives that.
+    /// Activates a servant under a new id, and returns that.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).

@@ -6,11 +6,11 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What times of use are counted in.
+/// The unit of times of use.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Adapter {
-    /// Deactivates the objects that no request has come for since `unused_for` before `now`, and gives their number. When the last
+    /// Deactivates the objects that no request has come for since `unused_for` before `now`, and returns their number. When the last
     /// upcall on one has ended it is etherealized, once; the next request for its id has it incarnated again.
     ///
     /// This is the clock of the policy: a request leaves a mark at its object, and a look collects the marks, so that an object is
@@ -56,7 +56,7 @@ impl Adapter {
     }
 }
 
-/// Holders of an entry that executes nothing: the map, and who looks.
+/// Holders of an entry that executes nothing: the map, and the caller.
 const IDLE_HOLDERS: usize = 2;
 
 fn is_unused(entry: &Arc<ActiveObject>, now: u32, unused_for: u32) -> bool {

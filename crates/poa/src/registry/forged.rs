@@ -71,7 +71,7 @@ fn an_authenticated_key_leads_to_its_object_and_a_forged_one_nowhere() {
             assert!(!server.may_be_activated(key));
         }
     }
-    // What has no code does not get one by having it right.
+    // A correct code does not help a key that has none by its adapter's policy.
     let plain = server.root().activate(inert()).unwrap();
     let sealed = KeySecret::from_application(SECRET).seal(&plain);
     assert!(server.locate(&plain).is_ok());

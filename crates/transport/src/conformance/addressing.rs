@@ -1,7 +1,7 @@
-//! What is written of addresses, and read again.
+//! Addresses in CDR: written and read again.
 use crate::{AddressError, AddressReader, AddressWriter, Endpoint, conformance::Fixture};
 
-/// What an address writes of itself, and what it reads of what it has written: CDR in either byte order, in
+/// The octets of a written address, for reading it again: CDR in either byte order, in
 /// which a value of n octets begins at a multiple of n.
 #[derive(Debug, Default)]
 pub struct Octets {
@@ -22,7 +22,7 @@ impl Octets {
         }
     }
 
-    /// What was written.
+    /// The octets written.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.octets

@@ -122,7 +122,7 @@ pub async fn closing_wakes_the_waiting_writer(fixture: &dyn Fixture) {
 pub async fn writing_to_a_closed_peer_is_an_error(fixture: &dyn Fixture) {
     let (client, server) = connected(fixture).await;
     drop(server);
-    // What the peer's machine has not refused yet is taken; the refusal comes sooner or later.
+    // Octets are taken until the peer's machine refuses them, sooner or later.
     let error = loop {
         if let Err(error) = write_all(&*client, &[0; 64]).await {
             break error;

@@ -1,4 +1,4 @@
-//! What comes of octets when something between the two ends fails.
+//! Failures between the two ends, and the octets that arrive.
 //!
 //! Between client and server stands a relay: a server to the one and a client to the other, over the transport itself, which passes
 //! octets on late, in pieces, not at all for a while, or only so many of them. Frames are under the transport, so only
@@ -25,7 +25,7 @@ pub trait FrameFaults: Send + Sync {
     fn double(&self, of: u32);
 }
 
-/// What a relay does to the octets that go from the client to the server.
+/// The fault of a relay on octets from the client to the server.
 #[derive(Default)]
 struct Plan {
     /// At most so many octets at a time, and a turn of the runtime between them; 0: as they come.
@@ -144,7 +144,7 @@ pub async fn a_connection_that_is_cut_at_any_octet_gives_what_came_before_it_and
         let received = read_until_over(&*server).await;
         assert_eq!(received, sent[..cut], "cut after {cut} octets");
         relay.await.expect("a relay");
-        // And the writer finds it out.
+        // The writer learns of it, too.
         assert_eq!(read_until_over(&*client).await, b"");
     }
 }

@@ -1,4 +1,4 @@
-//! What every transport must do, as checks that are generic over it: octets, wake-ups, ends, addresses, and faults on
+//! The contract of transports, as checks that are generic over it: octets, wake-ups, ends, addresses, and faults on
 //! the way.
 //!
 //! An adapter implements [`Fixture`] and writes `zorb_transport::conformance_tests!(its_fixture())` in a test file;
@@ -42,7 +42,7 @@ pub use faults::*;
 pub use listening::*;
 pub use streaming::*;
 
-/// What the checks need to know of a transport.
+/// A transport under test.
 pub trait Fixture: Send + Sync {
     /// The transport, as its users would make it.
     fn transport(&self) -> Arc<dyn Transport>;

@@ -1,4 +1,4 @@
-//! What happens to octets, and who is woken when.
+//! Order and completeness of octets, and wake-ups.
 use std::{
     future::poll_fn,
     io::{self, IoSlice},
@@ -289,7 +289,7 @@ pub async fn octets_that_come_without_read_interest_are_found_by_the_next_poll(
         .await
         .expect("a writable connection");
     assert_eq!(read_exactly(&*server, 5).await, b"early");
-    // Nor is an end of the stream missed.
+    // An end of the stream is not missed either.
     server.unwatch();
     drop(client);
     assert_eq!(read_to_end(&*server).await, b"");

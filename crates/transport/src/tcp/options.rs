@@ -158,7 +158,7 @@ impl TcpOptions {
         })
     }
 
-    /// What has to be known before a listener is bound.
+    /// Options that have to be set before a listener is bound.
     pub(super) fn before_binding(&self, socket: &Socket) -> io::Result<()> {
         socket.set_reuse_address(self.reuse_address)?;
         if self.reuse_port {

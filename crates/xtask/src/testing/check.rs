@@ -8,13 +8,13 @@ use clap::Args;
 use std::time::Duration;
 use xtask::step::{self, Done, root};
 
-/// What is checked.
+/// Arguments of `check`.
 #[derive(Args, Debug)]
 #[group(id = "checking")]
 pub(crate) struct Options {
     /// Packages, with or without `zorb-`; those with changes unless named
     packages: Vec<String>,
-    /// What counts as changed: everything since this revision
+    /// Checks what has changed since this revision
     #[arg(long, default_value = "HEAD")]
     since: String,
 }

@@ -138,7 +138,7 @@ pub(crate) fn run(executables: &[&Executable], setting: &Setting) -> Result<Summ
 }
 
 impl Executable {
-    /// What people call it.
+    /// Its name for people.
     pub(crate) fn name(&self) -> String {
         match self.is_unit {
             true => format!("{} ({} unit tests)", self.target, self.package),

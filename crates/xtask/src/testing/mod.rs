@@ -18,7 +18,7 @@ use workspace::Workspace;
 use xtask::step::{self, Done, root};
 use xtask::{cells, peers};
 
-/// What is tested, and how.
+/// Arguments of `test`.
 #[derive(Args, Debug)]
 #[group(id = "testing")]
 pub(crate) struct Options {
@@ -43,7 +43,7 @@ enum Phase {
     Peers,
     /// Circuits of ATM, in a virtual machine whose kernel has them
     Atm,
-    /// What starts rustc or cargo: diagnostics, rebuilds, whole collections of IDL, pages and examples, doc tests
+    /// Tests that start rustc or cargo: diagnostics, rebuilds, whole collections of IDL, pages and examples, doc tests
     Compilers,
     /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items
     Packages,
@@ -104,7 +104,7 @@ impl Phase {
         phase.map_or(Self::Unit, |(_, _, phase)| *phase)
     }
 
-    /// What cargo has to build for phases, as its arguments; nothing stands for everything.
+    /// The targets that cargo builds for phases, as its arguments; none for everything.
     fn targets(phases: &[Self], workspace: &Workspace) -> Vec<String> {
         let mut with_executables = Self::value_variants()
             .iter()
@@ -213,7 +213,7 @@ pub(crate) fn run(options: &Options) -> Done {
     };
     let machine = match phases.contains(&Phase::Atm) && !options.no_peers {
         false => Err("--no-peers says so".to_owned()),
-        // What cannot be made is no failure of a test.
+        // A file that cannot be made fails no test.
         true => times.step("the machine for ATM is made", MACHINE, || Ok(atm::ready()))?,
     };
 

@@ -63,7 +63,7 @@ fn tier(address: &Address) -> Option<u8> {
         // A link-local address means nothing without the client's own interface.
         IpAddr::V6(v6) if v6.is_unicast_link_local() => return None,
         ip if ip.is_loopback() => 4,
-        // Two hosts on one cable, without anybody who gives addresses out.
+        // Two hosts on one cable, without a DHCP server.
         IpAddr::V4(v4) if v4.is_link_local() => 3,
         // Not 127.0.0.1, and still an alias that perhaps many hosts have.
         _ if interface == "lo" => 2,
@@ -95,7 +95,7 @@ fn best(addresses: Vec<Address>, routed: &[Option<IpAddr>]) -> Vec<IpAddr> {
     found
 }
 
-/// The address of ours that packets to the world would leave with. Nothing is sent.
+/// The local address of packets to the default route. Sends nothing.
 fn towards<A: Into<IpAddr>>((from, to): (A, A)) -> Option<IpAddr> {
     let socket = UdpSocket::bind(SocketAddr::new(from.into(), 0)).ok()?;
     // A port that is never asked.

@@ -1,4 +1,4 @@
-//! What is asked to be listened to: what the transports understand.
+//! Listening to the endpoints of the builder, by the transports that know them.
 
 use std::sync::Arc;
 use zorb_transport::{
@@ -18,7 +18,7 @@ impl Listen {
     /// Reads text in any syntax of the transports.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// Expected and found value.
     pub(crate) fn read(text: &str, transports: &Registry) -> Result<Self, String> {
         let address = transports
             .parse_listen(text)

@@ -13,7 +13,7 @@ use zorb_transport::{Endpoint, Registry};
 /// The transports, one of them with another value of a property: `scheme.name=value`.
 ///
 /// # Errors
-/// What was expected and what was found.
+/// Expected and found value.
 pub(crate) fn with_property(text: &str, transports: &Registry) -> Result<Registry, String> {
     let parts = text.split_once('.').and_then(|(scheme, rest)| {
         let (name, value) = rest.split_once('=')?;
@@ -84,7 +84,7 @@ fn doubt_where(
         Ok(_) => None,
         Err(_) if host.eq_ignore_ascii_case("localhost") => None,
         Err(_) => {
-            // What was listened to is the first address of the name that would do.
+            // The listener took the first usable address of the name.
             let first = first(host, port)?;
             (first.is_loopback() && published.contains(listening)).then(|| {
                 format!(

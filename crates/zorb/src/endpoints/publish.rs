@@ -1,4 +1,4 @@
-//! What references say of the endpoints that are listened to.
+//! Publishing: the endpoints in references, from those that are listened to.
 
 use super::Listen;
 use super::interfaces;
@@ -28,7 +28,7 @@ impl Publish {
     /// Reads what is to be published.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// Expected and found value.
     pub(crate) fn read(text: &str, transports: &Registry) -> Result<Self, String> {
         text.split('|')
             .map(|rule| Rule::read(rule.trim(), transports))
@@ -77,7 +77,7 @@ impl Rule {
     }
 }
 
-/// What to publish, as asked for.
+/// The configured endpoints to publish.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Publishing {
     pub(crate) host: Option<String>,
@@ -85,8 +85,8 @@ pub(crate) struct Publishing {
 }
 
 impl Publishing {
-    /// What references say of the endpoints that are really listened to, in their order; for TCP
-    /// ones what was asked for, in the place of the first of them.
+    /// The published endpoints of those that are listened to, in their order; for TCP
+    /// endpoints the configured ones, in the place of the first of them.
     ///
     /// # Errors
     /// When nothing comes of what was asked for.
@@ -279,7 +279,7 @@ mod tests {
                 &format!("iiop://{host}:2"),
             ],
         );
-        // What passes connections on to a UNIX socket.
+        // A proxy that passes connections on to a UNIX socket.
         assert_eq!(
             published(&rules(&["iiop://nat:99"]), &["uiop:///x"]).unwrap(),
             ["iiop://nat:99", "uiop:///x"]

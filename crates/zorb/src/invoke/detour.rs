@@ -6,19 +6,19 @@ use crate::object::{BindingGuard, ObjectRef};
 use zorb_connection::CallError;
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException, SystemExceptionKind};
 
-/// Forwards that one call follows. Servers that send a client in circles exist.
+/// Forwards that one call follows. Some servers forward in circles.
 const MAX_FORWARDS: usize = 10;
 /// Times that one call is sent again because the connection ended before it could start.
 const MAX_RESENDS: usize = 2;
 
-/// How often a call has gone another way than straight to its object.
+/// Counts of a call's detours: forwards, resends and other addressing.
 #[derive(Debug, Default)]
 pub(super) struct Detours {
     forwards: usize,
     resends: usize,
     /// Times that the server wanted its object addressed in another way.
     pub(super) readdressed: usize,
-    /// The reference itself has been asked again, after the place that a forward led to had failed.
+    /// The original reference has been used again, after the target of a forward had failed.
     fell_back: bool,
 }
 
@@ -26,7 +26,7 @@ impl Detours {
     /// Counts a forward.
     ///
     /// # Errors
-    /// TRANSIENT when there were as many as there may be.
+    /// TRANSIENT beyond [`MAX_FORWARDS`] or [`MAX_RESENDS`].
     pub(super) fn forward(&mut self) -> Result<(), SystemException> {
         self.forwards += 1;
         if self.forwards > MAX_FORWARDS {
@@ -36,7 +36,7 @@ impl Detours {
         Ok(())
     }
 
-    /// Whether a call that failed so is sent again: it surely did not start, and not too often yet. Counts it if so.
+    /// Whether a failed call is sent again: it surely did not start, and was not sent too often. Counts the resend.
     pub(super) fn resend(&mut self, error: &CallError) -> bool {
         let again = matches!(error, CallError::NotSent(_)) && self.resends < MAX_RESENDS;
         self.resends += usize::from(again);
@@ -45,10 +45,10 @@ impl Detours {
 }
 
 impl ObjectRef {
-    /// Where a call goes that has failed, or whose reply is no result: the binding to try next. `octets`: of the request.
+    /// The next binding for a call that has failed, or whose reply is no result. `octets`: of the request.
     ///
     /// # Errors
-    /// What the call ends with, if it goes nowhere.
+    /// The call's exception, if there is no other endpoint to try.
     pub(super) async fn detour(
         &self,
         guard: BindingGuard,
@@ -95,7 +95,7 @@ impl ObjectRef {
             Err(error) => {
                 self.unbind(binding);
                 if detours.resend(&error) {
-                    // A forwarded location that is gone is asked for anew where the forward came from.
+                    // If a forwarded location is gone, the original server is asked again.
                     return self.binding().await;
                 }
                 error.raise()

@@ -1,4 +1,4 @@
-//! What an interceptor sees of a call on the client's side.
+//! Interception points of the client: `send_request` and `receive_reply` around each attempt.
 
 use super::Invocation;
 use super::collocated::Collocated;
@@ -9,18 +9,18 @@ use std::time::Instant;
 use zorb_connection::CallError;
 use zorb_giop::{ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, SystemException};
 
-/// What a call has beside what all calls have: service contexts of interceptors and policies.
+/// Additions to a call: service contexts of interceptors and policies.
 #[derive(Debug, Default)]
 pub(super) struct Contexts {
     /// Of the request.
     pub(super) request: Vec<ServiceContext>,
     /// Of the request whatever interceptors add: its start and end times.
     pub(super) policies: Option<ServiceContext>,
-    /// When the reply is of no use any more.
+    /// The time after which the reply is of no use.
     pub(super) deadline: Option<Instant>,
     /// Its priority.
     pub(super) priority: Option<ServiceContext>,
-    /// By when the request has to be on its way.
+    /// The time by which the request has to be sent.
     pub(super) request_end: Option<Limit>,
     /// Of the reply of a collocated object.
     pub(super) reply: Vec<ServiceContext>,
@@ -55,7 +55,7 @@ impl Invocation<'_> {
             .map_or(&[], |contexts| &contexts.request)
     }
 
-    /// What is known of the request, with the contexts of this attempt.
+    /// The request as the interceptor sees it, with the contexts of this attempt.
     fn info(&mut self, is_collocated: bool) -> ClientRequestInfo<'_> {
         ClientRequestInfo {
             operation: self.operation,

@@ -25,7 +25,7 @@ impl ObjectRef {
             .map(|task| self.in_task(task));
         let object = own.as_ref().unwrap_or(self);
         let deadline = levels.get(|policies| policies.deadline);
-        // One beyond the clock's range is none.
+        // A limit beyond the clock's range is no limit.
         let deadline = deadline.and_then(|after| Instant::now().checked_add(after));
         if limits.is_none() && deadline.is_none() {
             return object.request_until_done(invocation, reply).await;
@@ -44,7 +44,7 @@ impl ObjectRef {
         object.within(&limits, sent, calling).await
     }
 
-    /// Holds everything that a call does to its time limits: resolving, connecting, waiting for room, forwards, and
+    /// Applies its time limits to all steps of a call: resolving, connecting, waiting for room, forwards, and
     /// sending again. Without limits it does nothing.
     pub(super) async fn within_limit<T>(
         &self,

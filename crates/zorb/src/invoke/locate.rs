@@ -1,4 +1,4 @@
-//! LocateRequest: asking where an object is, without calling it.
+//! LocateRequest: locates an object without calling it.
 
 use super::detour::Detours;
 use crate::object::{ObjectRef, Remote, Target};
@@ -6,9 +6,9 @@ use crate::serve::locate_reply;
 use core::sync::atomic::AtomicBool;
 use zorb_giop::{CompletionStatus, Fault, LocateReply, SystemException, SystemExceptionKind};
 
-/// Asks whether the server has the object.
+/// Whether the server has the object.
 pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
-    // Nothing is carried out, however far the question got.
+    // A LocateRequest executes nothing.
     let sent = AtomicBool::new(false);
     object
         .within_limit(&sent, locate_until_done(object))

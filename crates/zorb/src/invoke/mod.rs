@@ -49,7 +49,7 @@ use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
 };
 
-/// How arguments are encoded into a request to an object.
+/// Encodes the arguments of a request to an object.
 struct Encoding<'a, A> {
     arguments: &'a A,
 }
@@ -71,7 +71,7 @@ impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
     }
 }
 
-/// A call on its way to its object: what the client's side knows of a request.
+/// A call in progress: the client's state of a request.
 pub(crate) struct Invocation<'a> {
     operation: &'a str,
     arguments: &'a dyn EncodeArguments,
@@ -81,9 +81,9 @@ pub(crate) struct Invocation<'a> {
     response: ResponseFlags,
     /// A one-way request may leave together with others (SYNC_NONE).
     batched: bool,
-    /// When the call runs out of time.
+    /// The deadline of the call.
     deadline: Option<Instant>,
-    /// What [interceptors](crate::interceptor) have added to this attempt, if there are any.
+    /// Service contexts by [interceptors](crate::interceptor) for this attempt, if any.
     contexts: Option<Box<Contexts>>,
     /// Set while the request is on its way to the servant, whatever becomes of the call.
     sent: &'a AtomicBool,
@@ -123,12 +123,12 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// Where the result of a call is.
+/// The place of a call's result.
 #[derive(Debug, Clone, Copy)]
 enum Outcome {
     /// In the reply, whose text is in this format.
     Reply(WireFormat),
-    /// With the values of the call, or there is none.
+    /// Among the values of the call, if any.
     Values,
 }
 
@@ -136,7 +136,7 @@ impl ObjectRef {
     /// Calls an operation and waits for its result. For generated stubs.
     ///
     /// # Errors
-    /// Whatever the operation raises, or the ORB on its behalf.
+    /// The exceptions of the operation, and system exceptions of the ORB.
     ///
     /// # Cancel safety
     /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest. Whether the
@@ -177,7 +177,7 @@ impl ObjectRef {
     /// As [`invoke`](Self::invoke).
     ///
     /// # Cancel safety
-    /// As of `invoke`: within one ORB, too, an upcall that has begun goes on.
+    /// That of [`invoke`](Self::invoke): within one ORB, too, an upcall that has begun goes on.
     #[doc(hidden)]
     #[expect(
         clippy::manual_async_fn,
@@ -246,7 +246,7 @@ impl ObjectRef {
         }
     }
 
-    /// Calls an operation whose parameters are known while the program runs only, and waits for its reply: a result or an
+    /// Calls an operation whose parameters are known only at run time, and waits for its reply: a result or an
     /// exception of the operation's own, with the format of its text.
     pub(crate) async fn invoke_untyped<A: Encode + Sync>(
         &self,
@@ -263,7 +263,7 @@ impl ObjectRef {
         }
     }
 
-    /// How arguments are encoded.
+    /// Encodes the arguments.
     const fn encoding<'a, A: Encode + Sync>(&self, arguments: &'a A) -> Encoding<'a, A> {
         Encoding { arguments }
     }
@@ -283,7 +283,7 @@ impl ObjectRef {
         }
     }
 
-    /// Binds, sends, waits, and follows where the reply leads.
+    /// Binds, sends, waits, and follows forwards.
     async fn request_until_done(
         &self,
         invocation: &mut Invocation<'_>,
@@ -376,7 +376,7 @@ impl ObjectRef {
             .flatten()
     }
 
-    /// How the text of replies is to be read.
+    /// The format of text in replies.
     #[inline]
     fn format(&self, binding: &Binding) -> WireFormat {
         binding.format()

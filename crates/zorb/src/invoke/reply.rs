@@ -66,7 +66,7 @@ impl ObjectRef {
         read.unwrap_or_else(|error| Err(marshal(error)))
     }
 
-    /// The results of a call whose values were handed over as they are.
+    /// The results of a collocated call by values.
     pub(super) fn settle<R: Returned, E: OperationError>(
         &self,
         results: Option<R::Values>,
@@ -103,7 +103,7 @@ impl ObjectRef {
         let mut explained = None;
         if let Some(message) = reply.message() {
             if message.header.kind != kind {
-                // What kind of reply was meant is not known, so neither is what happened.
+                // The kind of the reply is unknown, and so is the fate of the call.
                 let kind = message.header.kind;
                 let error = ProtocolError::WrongDirection { kind };
                 return Err(self.broken(error, CompletionStatus::Maybe));

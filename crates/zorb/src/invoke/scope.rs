@@ -1,9 +1,9 @@
-//! What a one-way call asks of the server, by its SyncScope.
+//! The response flags of a one-way request, by its SyncScope.
 
 use crate::policy::SyncScope;
 use zorb_giop::{ResponseFlags, Version};
 
-/// What to ask of the server, if it is to answer.
+/// The response flags, if the server is to reply.
 pub(super) const fn response(scope: SyncScope) -> Option<ResponseFlags> {
     match scope {
         SyncScope::None | SyncScope::WithTransport => None,

@@ -26,7 +26,7 @@ pub(super) trait Values: Send {
     /// Where the results belong: an `Option` of their type.
     fn results(&mut self) -> &mut (dyn Any + Send);
 
-    /// A place of the same type, for an upcall that goes on by itself.
+    /// A place of the same type, for an upcall that became a task.
     fn place(&self) -> Box<dyn Any + Send>;
 
     /// Takes the results from such a place.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use zorb_transport::{Address, Capabilities, Connection, Endpoint, Listener, PeerIdentity};
 
-/// A connection that carries GIOP to those who use it, and GIOPlite on the wire.
+/// A connection that carries GIOP for its users, and GIOPlite on the wire.
 #[derive(Debug)]
 pub(super) struct LiteConnection {
     plain: Box<dyn Connection>,

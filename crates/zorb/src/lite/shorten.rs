@@ -54,7 +54,7 @@ const MAX_SLICES: usize = 64;
 /// Messages that one write begins.
 const MAX_HEADERS: usize = 16;
 
-/// What goes out: messages of GIOP, whose headers are shortened on the way.
+/// The sending side: shortens the headers of GIOP messages.
 #[derive(Debug, Default)]
 pub(super) struct Shortener {
     /// The header that the next message begins with, as far as it has been taken.
@@ -200,10 +200,10 @@ impl Shortener {
     }
 }
 
-/// What comes in: messages of GIOPlite, whose headers are lengthened.
+/// The receiving side: lengthens the headers of GIOPlite messages.
 #[derive(Debug, Default)]
 pub(super) struct Lengthener {
-    /// What was received and not passed on yet.
+    /// Octets received and not passed on yet.
     received: BytesMut,
     header: Header,
     /// Octets of the header that are still to be passed on.
@@ -216,7 +216,7 @@ pub(super) struct Lengthener {
 const READ_OCTETS: usize = 8 << 10;
 
 impl Lengthener {
-    /// Passes on what was received, as far as there is room for it. Returns how many octets.
+    /// Passes on received octets while there is room; returns their number.
     ///
     /// # Errors
     /// Of kind `InvalidData` for what is no header of GIOPlite.

@@ -1,4 +1,4 @@
-//! What programs want of a naming service.
+//! The client of a naming service.
 
 use super::cos_naming::naming_context::{DestroyError, NotFoundReason};
 use super::cos_naming::{NamingContextExtRef, NamingContextRef};
@@ -96,7 +96,7 @@ impl NamingClient {
     }
 
     /// The object bound to a name, as a reference of type `T`. The object is asked whether it is
-    /// one, unless its reference says so itself; for `T =` [`ObjectRef`] it is left in peace.
+    /// one, unless its reference says so itself; for `T =` [`ObjectRef`] it is not called.
     ///
     /// # Errors
     /// [`NamingError::NotFound`], [`NamingError::InvalidName`], [`NamingError::Nil`],
@@ -379,7 +379,7 @@ impl NamingClient {
         }
     }
 
-    /// What is bound to a name that could not be bound. JacORB's service looks whether a name is
+    /// The binding that is in the way of a new one. JacORB's service looks whether a name is
     /// free, and binds it, in two steps; it says that it cannot proceed when another call came
     /// between them, and has bound what one of the two wanted.
     async fn bound_instead(
@@ -433,7 +433,7 @@ fn may_lack_contexts(name: &Name, error: &NamingError) -> bool {
     name.len() > 1 && (missing || is_bad_param(error))
 }
 
-/// What JacORB's service raises when it takes an object for a context.
+/// The exception of JacORB's service for an object in the place of a context.
 fn is_bad_param(error: &NamingError) -> bool {
     let bad_param = SystemExceptionKind::BadParam;
     let system = error.system();

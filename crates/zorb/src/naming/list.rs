@@ -76,7 +76,7 @@ enum Step {
 
 type Asking = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// What a call has given, and the iterator if there may be more.
+/// The bindings of a call, and the iterator if there may be more.
 struct Answer {
     bindings: Result<Vec<Binding>, SystemException>,
     more: Option<BindingIteratorRef>,
@@ -109,7 +109,10 @@ impl Bindings {
         poll_fn(|cx| self.poll_next(cx)).await.transpose()
     }
 
-    /// [`next`](Self::next) for who writes futures by hand.
+    /// [`next`](Self::next) for hand-written futures.
+    ///
+    /// # Errors
+    /// See [`next`](Self::next).
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Entry, NamingError>>> {
         loop {
             if let Some(entry) = self.ready.pop_front() {

@@ -47,7 +47,7 @@ impl Name {
             address: address.to_owned(),
             why: why.to_string(),
         };
-        // What reading the URL would take for something else than address.
+        // Characters that a URL's parser would not take for the address.
         if let Some(stray) = address.chars().find(|&c| c == '#' || c.is_whitespace()) {
             return Err(invalid(&format_args!("expected no {stray:?} in it")));
         }
@@ -154,7 +154,7 @@ impl From<&[NameComponent]> for Name {
     }
 }
 
-/// What the operations of a [`NamingClient`](super::NamingClient) take as a name: text, or a
+/// A name for the operations of a [`NamingClient`](super::NamingClient): text, or a
 /// [`Name`].
 pub trait IntoName: sealed::Sealed {
     #[doc(hidden)]

@@ -60,7 +60,7 @@ impl BindingSlot {
         kept.push(Arc::clone(binding));
     }
 
-    /// What one of the bindings that are kept knows of priorities.
+    /// The priority selection of a cached binding.
     pub(super) fn kept_selection(&self) -> Option<Selection> {
         self.kept().first()?.selection.clone()
     }
@@ -154,7 +154,7 @@ pub(crate) enum Target {
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
     pub(crate) connection: Arc<ClientConnection>,
-    /// What all requests to the object begin with.
+    /// The common prefix of all requests to the object.
     pub(crate) requests: RequestTemplate<NativeEndian>,
 }
 

@@ -42,7 +42,7 @@ impl ObjectRef {
     /// A binding that an earlier call at this priority, from this runtime, has left.
     ///
     /// # Errors
-    /// As for a call at the priority that the caller has now.
+    /// Selects the endpoint as a call at the caller's current priority does.
     pub(super) fn kept_binding(
         &self,
         home: &Handle,

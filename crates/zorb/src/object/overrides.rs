@@ -18,7 +18,7 @@ use zorb_executor::WaitPolicy;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind};
 
 impl ObjectRef {
-    /// The same reference, whose calls have these policies, over those that it has already
+    /// Returns the reference with these policies for its calls, over those that it has already
     /// ([`policy`](crate::policy)). They do not travel with the reference.
     ///
     /// Its calls keep their order among themselves and with those through the reference that it was made from, as long
@@ -34,7 +34,7 @@ impl ObjectRef {
         self.with_overrides(policies)
     }
 
-    /// The same reference with policies that are known while the program runs only.
+    /// Returns the reference with policies that are chosen at run time.
     ///
     /// # Errors
     /// BAD_PARAM, minor code 30, if two policies are of one type.
@@ -98,15 +98,15 @@ impl ObjectRef {
         }
     }
 
-    /// The same reference, whose calls fail with TIMEOUT when no reply has come after `limit`.
+    /// Returns the reference with a time limit: its calls fail with TIMEOUT if no reply has come after `limit`.
     #[must_use]
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     pub fn with_round_trip_timeout(&self, limit: Duration) -> Self {
         self.with_policies(&PolicyOverrides::new().relative_round_trip_timeout(limit))
     }
 
-    /// The same reference, whose `char`s and `string`s travel in `set`, whatever its server is natively and the ORB
-    /// [wants](crate::Builder::native_char_code_set).
+    /// Returns the reference with a code set: its `char`s and `string`s travel in `set`, whatever its server's native set and
+    /// [the ORB's](crate::Builder::native_char_code_set).
     ///
     /// If the server states that it has the set, it is agreed on, and the calls go over a connection of their own. If
     /// it does not, or states nothing, nothing is agreed on: text travels in `set`, and wide text not at all. That is
@@ -124,7 +124,7 @@ impl ObjectRef {
         self.with_policies(&PolicyOverrides::new().wait_policy(policy))
     }
 
-    /// The same reference, whose one-way calls are done when `scope` says, whatever the ORB's do.
+    /// Returns the reference with a SyncScope for its one-way calls, instead of the ORB's.
     ///
     /// Its calls keep their order among themselves and with those through the reference that it was made from, as long
     /// as both go over one connection.

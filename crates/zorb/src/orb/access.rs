@@ -1,4 +1,4 @@
-//! What the parts of an ORB ask it for.
+//! Accessors of the ORB's parts.
 
 use super::OrbInner;
 use crate::addresses::read_profile;

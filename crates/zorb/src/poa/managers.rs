@@ -61,7 +61,7 @@ impl fmt::Debug for Servant {
     }
 }
 
-/// What a servant manager raises.
+/// The exception of a servant manager.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ServantManagerError {
@@ -102,19 +102,19 @@ pub struct Cleanup {
     pub remaining_activations: bool,
 }
 
-/// Activates objects when they are called, and sees them off ([`Poa::set_servant_manager`]).
+/// Activates objects when they are called, and etherealizes them ([`Poa::set_servant_manager`]).
 ///
 /// Both operations run within the POA's thread policy. For one id they run one after the other, whatever number of requests there
 /// is for it; for different ids at the same time.
 ///
 /// Source: CORBA 3.3 Part 1, `PortableServer::ServantActivator`.
 pub trait ServantActivator: Send + Sync + 'static {
-    /// Gives the servant of the object with this id, which is active from then on.
+    /// Returns the servant of the object with this id, which is active from then on.
     ///
     /// Runs as a part of the first upcall that needs the object; requests that come meanwhile wait for it. A panic is UNKNOWN.
     ///
     /// # Errors
-    /// What the clients of all these requests get: `ForwardRequest` is a LOCATION_FORWARD. There is no such object:
+    /// The reply to all these requests: `ForwardRequest` is a LOCATION_FORWARD. There is no such object:
     /// OBJECT_NOT_EXIST.
     fn incarnate(
         &self,
@@ -142,13 +142,13 @@ pub trait ServantActivator: Send + Sync + 'static {
 ///
 /// Source: CORBA 3.3 Part 1, `PortableServer::ServantLocator`.
 pub trait ServantLocator: Send + Sync + 'static {
-    /// What `preinvoke` hands on to `postinvoke`.
+    /// The cookie that `preinvoke` hands on to `postinvoke`.
     type Cookie: Send + 'static;
 
-    /// Gives the servant for a request. `operation` is the name on the wire, as `_get_owner` or `_is_a`.
+    /// Returns the servant for a request. `operation` is the name on the wire, as `_get_owner` or `_is_a`.
     ///
     /// # Errors
-    /// What the client gets; there is no `postinvoke` then.
+    /// The exception of the reply; `postinvoke` is not called then.
     fn preinvoke(
         &self,
         id: &ObjectId,
@@ -156,7 +156,7 @@ pub trait ServantLocator: Send + Sync + 'static {
         operation: &str,
     ) -> impl Future<Output = Result<(Servant, Self::Cookie), ServantManagerError>> + Send;
 
-    /// Ends a request for which `preinvoke` gave a servant, whether the operation has a result, raised an exception or panicked.
+    /// Ends a request for which `preinvoke` returned a servant, whether the operation has a result, raised an exception or panicked.
     /// Not called for an upcall that a shutdown abandons.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl<M> Managed<M> {
     }
 }
 
-/// What a manager without its ORB says: there is no such object.
+/// The exception of a manager whose ORB is gone: OBJECT_NOT_EXIST.
 fn gone<T>() -> Result<T, Raised> {
     Err(zorb_poa::Missing::Adapter.raise().into())
 }
@@ -285,7 +285,7 @@ where
 }
 
 impl Poa {
-    /// Has objects activated when they are called and are not active: for objects of which there
+    /// Sets an activator of inactive objects that are called: for objects of which there
     /// are more than fit into memory. A closure in place of a [`ServantActivator`].
     ///
     /// `incarnate` is given this POA and the id, and activates the object under that id
@@ -331,7 +331,7 @@ impl Poa {
         Ok(self.adapter.set_activator(manager)?)
     }
 
-    /// Has a servant activator incarnate objects that are called and not active, and etherealize those that are deactivated.
+    /// Sets the servant activator: it incarnates inactive objects that are called, and etherealizes those that are deactivated.
     ///
     /// ```
     /// # use zorb::{ObjectId, Poa, Servant, ServantActivator, ServantManagerError, SystemExceptionKind};
@@ -361,7 +361,7 @@ impl Poa {
         Ok(self.adapter.set_activator(Managed::new(self, activator))?)
     }
 
-    /// Deactivates the objects that have not been called for `unused_for` at the time `now`, and gives their number: a ready-made
+    /// Deactivates the objects that have not been called for `unused_for` at the time `now`, and returns their number: a ready-made
     /// eviction for objects that a servant activator makes again. Each is etherealized once, when its last upcall has ended; the
     /// next call incarnates it anew. To be called several times within `unused_for`, by whichever clock the program has:
     ///
@@ -386,7 +386,7 @@ impl Poa {
         Ok(self.adapter.deactivate_unused(now, unused_for)?)
     }
 
-    /// Has a servant locator find the servant of each request.
+    /// Sets the servant locator, which finds the servant of each request.
     ///
     /// # Errors
     /// As [`set_servant_manager`](Self::set_servant_manager), with NON_RETAIN.

@@ -30,7 +30,7 @@ pub trait InterfaceSkeleton: Skeleton {
     type Ref: Interface;
 }
 
-/// A portable object adapter: where servants become objects.
+/// A portable object adapter: activates servants as objects.
 ///
 /// The root POA comes from [`Orb::root_poa`]. Its manager begins HOLDING, as the specification
 /// has it: call `poa.the_poa_manager().activate()` once the servants are in place. Cheap to
@@ -84,7 +84,7 @@ impl Poa {
         self.adapter.manager()
     }
 
-    /// What it was made with.
+    /// The policies of its creation.
     #[must_use]
     pub fn policies(&self) -> Policies {
         self.adapter.policies()
@@ -105,7 +105,7 @@ impl Poa {
         &self.adapter
     }
 
-    /// Whether references to objects of this POA lead anywhere.
+    /// Whether references to objects of this POA have an endpoint.
     fn check_published(&self) -> Result<(), Error> {
         match Scheduled::of(&self.adapter) {
             // Its lanes may listen.
@@ -130,7 +130,7 @@ impl Poa {
         Ok(T::unchecked_narrow(ObjectRef::new(self.orb.clone(), ior)))
     }
 
-    /// Activates a servant under a new object id and gives its reference.
+    /// Activates a servant under a new object id and returns its reference.
     ///
     /// The adapter holds the servant until [`deactivate_object`](Self::deactivate_object) or the
     /// ORB's shutdown.
@@ -148,7 +148,7 @@ impl Poa {
         self.reference(type_id, &key)
     }
 
-    /// Activates the servant that `make` gives, under a new object id, and gives its reference. `make` gets the reference,
+    /// Activates the servant that `make` gives, under a new object id, and returns its reference. `make` gets the reference,
     /// so that a servant which hands out references to itself holds its own from the start.
     ///
     /// Requests before the end of `make` are OBJECT_NOT_EXIST. A servant that keeps its reference keeps the ORB running
@@ -187,7 +187,7 @@ impl Poa {
         self.activate_object_with_id(id, make(&reference))
     }
 
-    /// Activates a servant under this object id, which may be any octets, and gives its
+    /// Activates a servant under this object id, which may be any octets, and returns its
     /// reference.
     ///
     /// In a POA that assigns ids by itself the id has to come from it: from a reference that
@@ -255,7 +255,7 @@ impl Poa {
     ///
     /// # Errors
     /// [`AdapterError::ObjectNotActive`] when it is not, [`AdapterError::WrongPolicy`] with NON_RETAIN;
-    /// [`create_reference_with_id`](Self::create_reference_with_id) does not mind.
+    /// [`create_reference_with_id`](Self::create_reference_with_id) accepts inactive objects.
     pub fn id_to_reference(&self, id: impl AsRef<[u8]>) -> Result<ObjectRef, Error> {
         let id = id.as_ref();
         let object = self.adapter.active(id)?;
@@ -263,7 +263,7 @@ impl Poa {
         self.reference(object.type_id(), &key)
     }
 
-    /// Takes the object out: later requests get OBJECT_NOT_EXIST, upcalls in progress go on and
+    /// Deactivates the object: later requests get OBJECT_NOT_EXIST, upcalls in progress go on and
     /// keep the servant until they are done. Its id may be used again
     /// [when they have ended](Self::deactivation_ended), unless the POA is transient and assigns ids by itself.
     ///
@@ -291,7 +291,7 @@ impl Poa {
         self.adapter.deactivation_ended(id.as_ref()).await;
     }
 
-    /// Makes a reference, under a new object id, whose requests are sent on to somewhere else.
+    /// Makes a reference, under a new object id, whose requests are forwarded.
     /// [`deactivate_object`](Self::deactivate_object) ends that.
     ///
     /// # Errors
@@ -303,7 +303,7 @@ impl Poa {
         self.reference(T::REPOSITORY_ID, &key)
     }
 
-    /// From now on requests to the object are sent on to somewhere else: it has moved. Upcalls in
+    /// Forwards requests to the object from now on: it has moved. Upcalls in
     /// progress go on and keep the servant until they are done, then it is let go.
     /// [`deactivate_object`](Self::deactivate_object) ends the forward; afterwards a servant may
     /// have the id again.

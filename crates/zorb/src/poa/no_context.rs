@@ -1,8 +1,8 @@
-//! What operations of `PortableServer::Current` raise outside of upcalls.
+//! The error of `PortableServer::Current` outside of upcalls.
 
 use zorb_giop::{SystemException, SystemExceptionKind};
 
-/// Nothing is being executed here: an operation of [`PoaCurrent`](super::PoaCurrent) outside of upcalls.
+/// No request is being executed here: an operation of [`PoaCurrent`](super::PoaCurrent) was called outside of upcalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no request is being executed here")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]

@@ -1,4 +1,4 @@
-//! A set of policies, and the levels that a call finds them at.
+//! A set of policies, and the levels at which a call looks them up.
 
 use super::current;
 use super::untyped::{Policy, PolicyType};
@@ -131,7 +131,7 @@ impl PolicyOverrides {
         self
     }
 
-    /// What the ORB may do to reach an object again (`RebindPolicy`).
+    /// The steps that the ORB may take to reach an object again (`RebindPolicy`).
     #[doc(alias = "RebindPolicy")]
     pub fn rebind(mut self, mode: RebindMode) -> Self {
         self.rebind = Some(mode);
@@ -200,7 +200,7 @@ impl PolicyOverrides {
         self
     }
 
-    /// The same policies without those of these types; all of them for an empty list, as CORBA has it for
+    /// Returns the policies without those of these types; all of them for an empty list, as CORBA has it for
     /// `get_policy_overrides`.
     pub(crate) fn listed(&self, types: &[PolicyType]) -> Vec<Policy> {
         let all = self.policies();

@@ -132,7 +132,7 @@ pub enum PolicyErrorReason {
 pub struct PolicyError {
     /// Of which type it was to be.
     pub policy_type: PolicyType,
-    /// What was wrong.
+    /// The reason.
     pub reason: PolicyErrorReason,
 }
 
@@ -238,7 +238,7 @@ impl Policy {
         let short = || read(octets, Short).map_err(malformed);
         let time = || {
             let ticks = read(octets, UtcTime).map_err(malformed)?;
-            // What is before 1970 or behind the clock's range is no time of this host's.
+            // Times before 1970 or beyond the clock's range are no times of this host.
             (ticks.checked_sub(GREGORIAN_TO_UNIX))
                 .and_then(|ticks| SystemTime::UNIX_EPOCH.checked_add(duration(ticks)))
                 .ok_or_else(|| refused(Reason::UnsupportedPolicyValue))

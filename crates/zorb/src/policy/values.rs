@@ -33,7 +33,7 @@ pub enum SyncScope {
     WithTarget,
 }
 
-/// What the ORB may do without the application's knowledge to reach an object again: `Messaging::RebindMode` (CORBA 3.3
+/// The steps that the ORB may take without the application's knowledge to reach an object again: `Messaging::RebindMode` (CORBA 3.3
 /// part 1, section 17.2.1.2).
 ///
 /// A reference is bound by its first call, which every mode permits, and by

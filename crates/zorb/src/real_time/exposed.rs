@@ -1,4 +1,4 @@
-//! What a reference states for its clients.
+//! Policies that a reference states for its clients.
 
 use crate::addresses::Body;
 use std::sync::Arc;

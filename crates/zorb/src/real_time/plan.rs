@@ -21,7 +21,7 @@ pub(crate) struct Planned {
     pub(crate) lane: Priority,
     /// The pool of its POA, if that has one.
     pub(crate) pool: Option<Arc<Pool>>,
-    /// What its reply says of the priority.
+    /// The priority context of the reply.
     pub(crate) echo: Option<ServiceContext>,
 }
 

@@ -62,11 +62,11 @@ impl Poa {
         assigned.map_err(|before| raise(RealTimeFault::PriorityAssigned(before)).into())
     }
 
-    /// [`create_reference`](Self::create_reference) of an object with a priority of its own.
+    /// Makes a reference to an object with a priority of its own: see [`create_reference`](Self::create_reference).
     ///
     /// # Errors
-    /// As there, [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED, BAD_PARAM for a priority below 0 or
-    /// without a lane.
+    /// Those of `create_reference`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for a
+    /// priority below 0 or without a lane.
     pub fn create_reference_with_priority<T: Interface>(
         &self,
         priority: Priority,
@@ -75,10 +75,12 @@ impl Poa {
         self.create_reference_with_id(id)
     }
 
-    /// [`create_reference_with_id`](Self::create_reference_with_id) of an object with a priority of its own.
+    /// Makes a reference to an object with this id and a priority of its own: see
+    /// [`create_reference_with_id`](Self::create_reference_with_id).
     ///
     /// # Errors
-    /// As there, and as [`activate_object_with_id_and_priority`](Self::activate_object_with_id_and_priority).
+    /// Those of `create_reference_with_id` and of
+    /// [`activate_object_with_id_and_priority`](Self::activate_object_with_id_and_priority).
     pub fn create_reference_with_id_and_priority<T: Interface>(
         &self,
         id: impl AsRef<[u8]>,
@@ -88,11 +90,11 @@ impl Poa {
         self.create_reference_with_id(id)
     }
 
-    /// [`activate`](Self::activate) of an object with a priority of its own.
+    /// Activates an object with a priority of its own: see [`activate`](Self::activate).
     ///
     /// # Errors
-    /// As there, [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED, BAD_PARAM for a priority below 0 or
-    /// without a lane.
+    /// Those of `activate`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for a priority
+    /// below 0 or without a lane.
     pub fn activate_object_with_priority<S: InterfaceSkeleton>(
         &self,
         servant: S,
@@ -102,11 +104,12 @@ impl Poa {
         self.activate_object_with_id(id, servant)
     }
 
-    /// [`activate_object_with_id`](Self::activate_object_with_id) of an object with a priority of its own.
+    /// Activates an object with this id and a priority of its own: see
+    /// [`activate_object_with_id`](Self::activate_object_with_id).
     ///
     /// # Errors
-    /// As there, [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED, BAD_PARAM for a priority below 0 or
-    /// without a lane, BAD_INV_ORDER, minor code 18, if the object has another priority already.
+    /// Those of `activate_object_with_id`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for
+    /// a priority below 0 or without a lane; BAD_INV_ORDER, minor code 18, if the object has another priority already.
     pub fn activate_object_with_id_and_priority<S: InterfaceSkeleton>(
         &self,
         id: impl AsRef<[u8]>,

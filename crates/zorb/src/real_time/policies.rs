@@ -12,7 +12,7 @@ use zorb_poa::{Adapter, AdapterError, InvalidPolicy, PolicyType, UpcallSchedulin
 #[expect(clippy::exhaustive_structs, reason = "the policy has two values")]
 #[doc(alias = "create_priority_model_policy")]
 pub struct PriorityModelPolicy {
-    /// Who says it.
+    /// The source of the priority.
     pub model: PriorityModel,
     /// SERVER_DECLARED: the priority of objects that have none of their own. CLIENT_PROPAGATED: that of requests without
     /// one, from ORBs that know nothing of priorities.
@@ -168,7 +168,7 @@ impl UpcallScheduling for Scheduled {
 }
 
 impl Scheduled {
-    /// What schedules the upcalls of an adapter.
+    /// The scheduler of an adapter's upcalls.
     pub(crate) fn of(adapter: &Adapter) -> Option<&Self> {
         let scheduling: &dyn core::any::Any = &**adapter.scheduling()?;
         scheduling.downcast_ref()
@@ -236,7 +236,7 @@ impl Scheduled {
         lanes.into_iter().find(|lane| band.contains(lane.0))
     }
 
-    /// What references to an object of this priority state.
+    /// The components of references to an object of this priority.
     pub(super) fn exposed(&self, priority: i16) -> ExposedPolicies {
         ExposedPolicies {
             priority_model: (self.model).map(|policy| match policy.model {

@@ -1,4 +1,4 @@
-//! What references to objects of POAs with real-time policies say.
+//! References to objects of POAs with real-time policies.
 
 use super::policies::Scheduled;
 use crate::addresses::Body;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zorb_transport::Endpoint;
 
-/// What an ORB has of real-time things while it runs.
+/// Thread pools and priority mapping of a running ORB.
 #[derive(Debug, Default)]
 pub(crate) struct RealTime {
     pools: Mutex<Pools>,

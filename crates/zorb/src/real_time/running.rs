@@ -6,7 +6,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 use zorb_executor::Priority;
 
-/// What the priority belongs to.
+/// The owner of the priority: a thread or a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// This thread.
@@ -27,7 +27,7 @@ pub(super) struct Current {
     pub(super) lane: Option<(usize, Priority)>,
 }
 
-/// What runs at a priority.
+/// A future that runs at a priority.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Running {
     pub(crate) priority: Priority,
@@ -86,7 +86,7 @@ pub(crate) async fn at<F: Future>(
     };
     let mut future = pin!(future);
     let output = poll_fn(|cx| {
-        // What runs within an upcall runs in its lane.
+        // Code within an upcall runs in its lane.
         current.lane = lane.or_else(self::lane);
         let entered = Entered(CURRENT.replace(current));
         let polled = future.as_mut().poll(cx);
@@ -102,7 +102,7 @@ pub(crate) async fn at<F: Future>(
     output
 }
 
-/// What this thread runs now.
+/// The upcall of this thread.
 pub(super) fn current() -> Current {
     CURRENT.get()
 }

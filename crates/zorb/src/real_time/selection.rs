@@ -23,7 +23,7 @@ pub(crate) enum Selected {
     Band(PriorityBand),
 }
 
-/// What a binding knows of priorities.
+/// The priority model of a binding.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     selected: Selected,

@@ -25,7 +25,7 @@ impl ThreadpoolLane {
         }
     }
 
-    /// The same lane with threads that are started when all others are busy.
+    /// Returns the lane with dynamic threads, which are started when all others are busy.
     pub const fn dynamic(mut self, dynamic_threads: usize) -> Self {
         self.threads = self.threads.dynamic(dynamic_threads);
         self
@@ -40,7 +40,7 @@ impl ThreadpoolLane {
     }
 }
 
-/// What a thread pool is made of: the arguments of `create_threadpool` and `create_threadpool_with_lanes`.
+/// The configuration of a thread pool: the arguments of `create_threadpool` and `create_threadpool_with_lanes`.
 ///
 /// Requests wait in a buffer of 1,024 requests of any size when no thread is free, unless [`buffering`](Self::buffering)
 /// says otherwise.
@@ -203,7 +203,7 @@ impl Threadpool {
         self.0.endpoints().collect()
     }
 
-    /// What each lane has done and has to do, in ascending order of priority; one entry for a pool without lanes.
+    /// Statistics and queue of each lane, in ascending order of priority; one entry for a pool without lanes.
     #[must_use]
     pub fn counters(&self) -> Vec<LaneCounters> {
         self.0.workers.counters()
@@ -219,7 +219,7 @@ pub(super) struct PoolLane {
     pub(super) _reactor: Lane,
 }
 
-/// What the clones of a pool share.
+/// The state that clones of a pool share.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(super) id: u32,
@@ -238,7 +238,7 @@ impl Pool {
         &self.workers
     }
 
-    /// What distinguishes it from every other pool.
+    /// The id of the pool.
     pub(super) fn address(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
     }

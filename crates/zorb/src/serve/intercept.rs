@@ -1,4 +1,4 @@
-//! What an interceptor sees of a request on the server's side.
+//! Interception points of the server: `receive_request` and `send_reply` around an upcall.
 
 use crate::interceptor::{Interceptor, ServerRequestInfo};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use zorb_poa::{Outcome, Receipt, Request};
 /// A request that an interceptor has seen, until its reply.
 pub(crate) type Intercepted = Option<Box<ServerRequestInfo>>;
 
-/// What an interceptor has seen of a request that is submitted to a worker pool. The upcall has it, and the thread that
+/// The interception of a request that is submitted to a worker pool. The upcall has it, and the thread that
 /// submits it, which answers the request where the queue is full.
 #[derive(Clone)]
 pub(super) struct Submitted(Option<Arc<Mutex<Intercepted>>>);
@@ -20,7 +20,7 @@ impl Submitted {
         Self(intercepted.map(|info| Arc::new(Mutex::new(Some(info)))))
     }
 
-    /// What was seen of the request, the first time.
+    /// The request as the interceptor saw it at `receive_request`.
     #[inline]
     pub(super) fn take(&self) -> Intercepted {
         let mut info = (self.0.as_ref()?.lock()).unwrap_or_else(PoisonError::into_inner);
@@ -31,7 +31,7 @@ impl Submitted {
 /// Has the interceptor, if there is one, see a request that is about to be dispatched.
 ///
 /// # Errors
-/// What the interceptor raises: the servant is not called.
+/// The interceptor's exception: the servant is not called.
 #[inline]
 pub(super) fn receive_request(
     interceptor: Option<&dyn Interceptor>,
@@ -61,7 +61,7 @@ fn receive_with(
 /// Has the interceptor see a collocated call.
 ///
 /// # Errors
-/// What the interceptor raises: the servant is not called.
+/// The interceptor's exception: the servant is not called.
 #[cold]
 pub(crate) fn receive_collocated(
     interceptor: &dyn Interceptor,
@@ -123,7 +123,7 @@ fn send_with(
     }
 }
 
-/// Has the interceptor see an outcome, and gives the contexts that it sends with the reply.
+/// Has the interceptor see an outcome, and returns the contexts that it sends with the reply.
 pub(crate) fn reply_contexts(
     interceptor: Option<&dyn Interceptor>,
     intercepted: Intercepted,

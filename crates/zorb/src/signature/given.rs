@@ -1,4 +1,4 @@
-//! What calls within one ORB hand over in place of messages: the values themselves.
+//! Arguments and results of collocated calls: the values themselves in place of messages.
 //!
 //! The servant must not be able to tell. So what cannot be said on the wire is refused here as it is there, a reference
 //! becomes one of the ORB's with nothing but what it says, and arguments are copies: the upcall goes on when its caller
@@ -22,7 +22,7 @@ use zorb_poa::{Recycled, RecycledText};
 
 /// An argument of a stub, for a servant's parameter `P`.
 pub trait Give<P: Parameter>: Encode {
-    /// What the upcall gets.
+    /// The upcall's argument.
     ///
     /// # Errors
     /// As [`Encode::encode`].
@@ -31,7 +31,7 @@ pub trait Give<P: Parameter>: Encode {
 
 /// All of them: a tuple.
 pub trait GiveAll<P: Parameters>: Encode {
-    /// What the upcall gets.
+    /// The upcall's argument.
     ///
     /// # Errors
     /// As [`Encode::encode`].
@@ -41,7 +41,7 @@ pub trait GiveAll<P: Parameters>: Encode {
 /// Octets of a call within one ORB.
 #[derive(Debug)]
 pub enum OwnedOctets {
-    /// Shared by who called.
+    /// Shared with the caller.
     Shared(Frame),
     /// Copied.
     Copied(Recycled<u8>),
@@ -211,7 +211,7 @@ impl<const N: u32> Give<BorrowedBoundedOctets<N>> for HeldOctets<'_, N> {
     }
 }
 
-/// The codec of a result that a servant of the same ORB may give back as it is.
+/// The codec of a result that a servant of the same ORB may return as it is.
 pub trait Settle: Codec {
     /// The value as its caller gets it.
     ///
@@ -238,7 +238,7 @@ impl<R: Interface> Settle for RefCodec<R> {
     }
 }
 
-/// Results that a servant of the same ORB may give back as they are.
+/// Results that a servant of the same ORB may return as they are.
 pub trait Returned: Results {
     /// Them as their caller gets them.
     ///

@@ -18,13 +18,13 @@ pub trait Parameter {
     /// The argument of a call from within the same ORB. It has to be the upcall's own: that may go on when its caller
     /// is gone.
     type Owned: Send + 'static;
-    /// What the method takes.
+    /// The type of the method's parameter.
     type Passed<'a>;
 
     /// Reads it.
     ///
     /// # Errors
-    /// What is wrong with the octets.
+    /// The octets are malformed.
     fn decode<'m, O: ByteOrder>(
         decoder: &mut Decoder<'m, O>,
     ) -> Result<Self::Decoded<'m>, DecodeError>;
@@ -36,7 +36,7 @@ pub trait Parameter {
     fn lend(owned: &mut Self::Owned) -> Self::Passed<'_>;
 }
 
-/// What is handed over as it is: numbers, enums and the like.
+/// Types that are passed by value: numbers, enums and the like.
 #[derive(Debug)]
 pub struct ByValue<T>(PhantomData<T>);
 
@@ -86,7 +86,7 @@ impl<C: Codec<Value: Default + Send + 'static>> Parameter for Taken<C> {
     }
 }
 
-/// What is lent to the servant as a `&B`, such as a `&str` of a `String`.
+/// Types that are lent to the servant as a `&B`, such as a `String` as `&str`.
 #[derive(Debug)]
 pub struct ByRef<C, B: ?Sized>(PhantomData<C>, PhantomData<B>);
 
@@ -313,12 +313,12 @@ pub trait Parameters: Sized {
     /// Reads them.
     ///
     /// # Errors
-    /// What is wrong with the octets.
+    /// The octets are malformed.
     fn decode<'m, O: ByteOrder>(
         decoder: &mut Decoder<'m, O>,
     ) -> Result<Self::Decoded<'m>, DecodeError>;
 
-    /// What an upcall keeps of its request: all of it, or how it is answered if there is nothing to read.
+    /// The part of a request that its upcall keeps: all of it, or the receipt alone if there is nothing to read.
     type Kept: Send + 'static;
 
     /// Keeps it. Nothing if there is no request.

@@ -1,4 +1,4 @@
-//! What an operation gives back: a tuple of codecs, and what Rust has in its place.
+//! Results of an operation: a tuple of codecs, and the Rust type in its place.
 
 use core::borrow::Borrow;
 use core::marker::PhantomData;
@@ -12,13 +12,13 @@ pub trait Results {
     /// Reads them.
     ///
     /// # Errors
-    /// What is wrong with the octets.
+    /// The octets are malformed.
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Values, DecodeError>;
 
     /// Writes them.
     ///
     /// # Errors
-    /// What cannot be expressed on the wire.
+    /// A result cannot be expressed on the wire.
     fn encode<O: ByteOrder>(
         values: &Self::Values,
         encoder: &mut Encoder<O>,

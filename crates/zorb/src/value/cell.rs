@@ -1,4 +1,4 @@
-//! What the handles of one value share.
+//! The state that the handles of one value share.
 
 use super::types::{Behaviour, Caster, State, ValueInfo};
 use core::any::TypeId;

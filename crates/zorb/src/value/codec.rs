@@ -77,7 +77,7 @@ fn begin<'de, T: ValueType, O: ByteOrder>(
     match d.begin_value()? {
         ValueStart::Null => Ok(Begun::Over(None)),
         ValueStart::Again(value) => match value.downcast::<Cell>() {
-            // What an indirection leads to may be anything.
+            // The target of an indirection may be of any type.
             Ok(cell) if cell.info().is(TypeId::of::<T>()) => Ok(Begun::Over(Some(Value::of(cell)))),
             Ok(_) => Err(d.error(DecodeErrorKind::Expected("a value of another type"))),
             // It stands in an any.
@@ -187,7 +187,7 @@ impl<R: Interface> IdlReference for Abstract<R> {
     type Codec = AbstractCodec<R>;
 }
 
-/// What an abstract interface stands for: an object reference, or a value whose type supports the interface.
+/// The value of an abstract interface: an object reference, or a value whose type supports the interface.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,

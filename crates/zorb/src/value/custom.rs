@@ -64,7 +64,7 @@ enum Cause {
 }
 
 impl MarshalError {
-    /// An error of one's own: what was expected, as in "version 1". MARSHAL in reading, BAD_PARAM in writing.
+    /// An error of the application: the expectation, as in "version 1". MARSHAL in reading, BAD_PARAM in writing.
     #[must_use]
     pub const fn expected(what: &'static str) -> Self {
         Self(Cause::Expected(what))
@@ -83,7 +83,7 @@ impl fmt::Display for MarshalError {
 
 impl core::error::Error for MarshalError {}
 
-/// What a custom value is written to.
+/// The output of a custom value (`CORBA::DataOutputStream`).
 #[derive(Debug)]
 #[doc(alias = "DataOutputStream")]
 pub struct DataOutput<'a> {
@@ -95,7 +95,7 @@ impl DataOutput<'_> {
     /// Writes a value of any type of IDL but references, values, wide strings.
     ///
     /// # Errors
-    /// What cannot be said on the wire.
+    /// A value cannot be expressed on the wire.
     pub fn write(&mut self, value: &(impl Encode + ?Sized)) -> Result<(), MarshalError> {
         let result = match &mut self.e {
             AnyEncoder::Big(e) => e.put(value),
@@ -119,7 +119,7 @@ impl DataOutput<'_> {
     /// Writes a value of a value type.
     ///
     /// # Errors
-    /// What the value cannot be written for.
+    /// The value cannot be written.
     pub fn write_value<T: ValueType>(
         &mut self,
         value: Option<&Value<T>>,
@@ -155,7 +155,7 @@ impl DataOutput<'_> {
     }
 }
 
-/// What a custom value is read from.
+/// The input of a custom value (`CORBA::DataInputStream`).
 #[derive(Debug)]
 #[doc(alias = "DataInputStream")]
 pub struct DataInput<'a, 'de> {
@@ -167,7 +167,7 @@ impl<'de> DataInput<'_, 'de> {
     /// Reads a value of any type of IDL but references, values, wide strings.
     ///
     /// # Errors
-    /// What is wrong with the octets; if there are values of value types in it, as
+    /// The octets are malformed; if there are values of value types in it, as
     /// [`read_value`](Self::read_value).
     pub fn read<T: Decode<'de>>(&mut self) -> Result<T, MarshalError> {
         let result = match &mut self.d {
@@ -180,7 +180,7 @@ impl<'de> DataInput<'_, 'de> {
     /// Reads a `wstring`.
     ///
     /// # Errors
-    /// What is wrong with the octets.
+    /// The octets are malformed.
     pub fn read_wide(&mut self) -> Result<String, MarshalError> {
         let result = match &mut self.d {
             AnyDecoder::Big(d) => d.read_wide_string(),
@@ -192,7 +192,7 @@ impl<'de> DataInput<'_, 'de> {
     /// Reads a value of a value type, which is complete, as is all that it refers to.
     ///
     /// # Errors
-    /// What is wrong with the octets, or with the type of the value;
+    /// The octets are malformed, or the value is of another type;
     /// [`IncompleteValue`](DecodeErrorKind::IncompleteValue) (MARSHAL) for one that is part of a cycle with the value
     /// that is being read, or with one around it.
     pub fn read_value<T: ValueType>(&mut self) -> Result<Option<Value<T>>, MarshalError> {
@@ -208,7 +208,7 @@ impl<'de> DataInput<'_, 'de> {
     /// whole message has been read; [`Value::read`] panics then, and [`Value::try_read`] returns `None`.
     ///
     /// # Errors
-    /// What is wrong with the octets, or with the type of the value.
+    /// The octets are malformed, or the value is of another type.
     pub fn read_incomplete_value<T: ValueType>(
         &mut self,
     ) -> Result<Option<Value<T>>, MarshalError> {
@@ -218,7 +218,7 @@ impl<'de> DataInput<'_, 'de> {
     /// Reads an object reference.
     ///
     /// # Errors
-    /// What is wrong with the octets.
+    /// The octets are malformed.
     pub fn read_object<R: Interface>(&mut self) -> Result<Option<R>, MarshalError> {
         self.codec::<RefCodec<R>>()
     }
@@ -240,7 +240,7 @@ impl<'de> DataInput<'_, 'de> {
     }
 }
 
-/// What `read` reads, if all values in it are complete.
+/// Returns what `read` reads, if all values in it are complete.
 fn complete<'de, O: ByteOrder, T>(
     d: &mut Decoder<'de, O>,
     read: impl FnOnce(&mut Decoder<'de, O>) -> Result<T, DecodeError>,

@@ -70,7 +70,7 @@ fn collect(cells: &[Arc<Cell>]) {
     }
     let dead = states.iter_mut().zip(&live).filter(|(_, live)| !**live);
     let emptied: Vec<_> = dead.filter_map(|(state, _)| state.take()).collect();
-    // What is in them may lock cells as it is dropped, if only to find out that there is nothing left.
+    // Their contents may lock cells when they are dropped.
     drop(states);
     drop(emptied);
 }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(other(&other(&a, 0), 1).read().name, "c");
         a.write().others.clear();
 
-        // What is kept refers to nothing, so the rest goes.
+        // Values in use refer to none of the others, which are emptied.
         let (a, cycles) = read(&octets());
         let (c, first) = (other(&a, 2), weak(&a));
         drop(a);

@@ -96,7 +96,7 @@ impl<T: ValueType> Value<T> {
         self.cell.info().id()
     }
 
-    /// The same value as one of a type that `T` is derived from.
+    /// Returns the value as one of a base type of `T`.
     #[must_use]
     pub fn upcast<B: ValueType>(&self) -> Value<B>
     where
@@ -105,7 +105,7 @@ impl<T: ValueType> Value<T> {
         Value::of(Arc::clone(&self.cell))
     }
 
-    /// The same value as one of type `D`, if it is one.
+    /// Returns the value as one of type `D`, if it is one.
     #[must_use]
     pub fn downcast<D: ValueType>(&self) -> Option<Value<D>> {
         let is = self.cell.info().is(TypeId::of::<D>());
@@ -201,7 +201,7 @@ impl<T: ValueState> Value<T> {
     }
 }
 
-/// What is wrong with a program that looks at a value without state.
+/// The panic of a program that reads a value without state.
 const NO_STATE: &str = "a value that may be incomplete is looked at with `try_read` or `try_write`";
 /// Guards exist for values with state, of a type that was found to be theirs, and keep it there.
 const HAS_STATE: &str = "a guard is of a value with state";

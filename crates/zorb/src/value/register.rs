@@ -32,7 +32,7 @@ impl Builder {
     /// [`Orb::register_value`]; `false` unless set: it also reads those of the IDL that was compiled together with what is
     /// expected.
     ///
-    /// What is not registered then is truncated to the first of its bases that is, where its type permits that, and is MARSHAL
+    /// A value of an unregistered type is truncated to its first registered base, where its type permits that, and is MARSHAL
     /// (minor code 1) otherwise: a program decides which of its types may come from a peer. Boxes are value types, too.
     pub fn registered_values_only(mut self, only: bool) -> Self {
         self.settings.values.set_registered_only(only);

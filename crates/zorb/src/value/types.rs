@@ -1,4 +1,4 @@
-//! What the compiler makes of value types, and the types that an ORB knows.
+//! Generated value types, and the registry of an ORB.
 
 use super::custom::CustomMarshal;
 use core::any::{Any, TypeId};
@@ -18,7 +18,7 @@ pub trait ValueType: Send + Sync + 'static {
     #[doc(hidden)]
     const TYPE: &'static StaticType;
 
-    /// What is known of it.
+    /// Its description.
     #[doc(hidden)]
     fn info() -> &'static ValueInfo;
 }
@@ -75,7 +75,7 @@ impl ValueType for ValueBase {
 
 impl Derives<Self> for ValueBase {}
 
-/// What is known of a value type before there is a value of it.
+/// The description of a value type.
 #[derive(Debug)]
 #[doc(hidden)]
 #[expect(clippy::exhaustive_structs, reason = "generated code fills it in")]
@@ -250,7 +250,7 @@ impl ValueRegistry {
         self.registered_only
     }
 
-    /// What anys want to know of a type.
+    /// The description of a type for anys.
     pub(crate) fn known(&self, id: &str) -> Option<KnownValue> {
         Some(self.get(id)?.known)
     }

@@ -57,7 +57,7 @@ pub(crate) enum Kind {
 /// Whose quartiles are shown on stacked bars.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Spread {
-    /// Nobody's.
+    /// Of no program.
     None,
     /// Those of the bars as a whole, which have been measured too.
     Whole(Vec<Mark>),

@@ -128,7 +128,7 @@ fn lines<B: DrawingBackend>(
             let thin = style.color.mix(0.75).stroke_width(k);
             line(chart, p99.clone(), thin, style.dash, k)?;
         }
-        // Lines alone could not be told apart in grey.
+        // Lines alone would look the same in grey.
         signs(area, chart, &p99, |at| small(at, style, k))?;
     }
     for series in &panel.series {

@@ -58,7 +58,7 @@ pub(super) fn measure(
                 label: Some(label.to_owned()),
                 unit: "calls/s",
             };
-            // A link that is held back makes some calls wait and others not, so that the middle one tells nothing.
+            // A link that is held back makes some calls wait and others not, so that the median says nothing.
             collected.add(place, answer.calls_per_s, None);
             Ok(())
         })?;

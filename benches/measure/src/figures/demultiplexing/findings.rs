@@ -112,7 +112,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
                     times[0].factor(),
                     times[1].factor()
                 );
-                // Slightly is by less than what tells two apart.
+                // Slightly is by less than the difference that counts as one.
                 (
                     seen,
                     Holds::all(times.map(|times| times.beside(1.0, EQUAL))),

@@ -219,7 +219,7 @@ pub(super) fn findings(data: &Data) -> [Finding; 2] {
     ]
 }
 
-/// Whether stacks can be sampled; who is missing is told.
+/// Whether stacks can be sampled; a note says what is missing.
 pub(super) fn is_there(session: &Session, profiler: Profiler) -> bool {
     if profiler != Profiler::Perf {
         session.miss("shares of one-way calls (perf may not look)");

@@ -106,7 +106,7 @@ fn works(session: &Session, kinds: &[Kind]) -> Vec<Work> {
     kinds.iter().flat_map(|kind| each(*kind)).collect()
 }
 
-/// Asks everybody who can send such buffers, in rounds of their own.
+/// Asks every program that can send such buffers, in rounds of their own.
 fn ask(
     session: &Session,
     rounds: usize,

@@ -32,7 +32,7 @@ pub(super) const CLIENT: [(&str, &str); 11] = [
     ("demarshal", "C9 demarshal"),
 ];
 
-/// The same of a server. What passes between the end of its write and the first read of the next request is nobody's:
+/// The same of a server. What passes between the end of its write and the first read of the next request belongs to no step:
 /// it waits.
 pub(super) const SERVER: [(&str, &str); 13] = [
     ("read", "S01 read on"),

@@ -37,7 +37,7 @@ fn fold(digest: u64) {
     DIGEST.fetch_add(digest, Ordering::Relaxed);
 }
 
-/// Ends the process when the connection was the one that said so; what else ends it concerns nobody.
+/// Ends the process after the connection that asked for it. Errors of other connections are dropped.
 fn over(last: io::Result<bool>) {
     if let Ok(true) = last {
         let farewell = Farewell {

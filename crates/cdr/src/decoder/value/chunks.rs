@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl<'de, O> Decoder<'de, O> {
-    /// What `f` reads, without going on.
+    /// Returns what `f` reads, without advancing.
     pub(crate) fn peek<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let here = (self.pos, self.piece, self.bias, self.later);
         let chunk_end = self.chunk_end();

@@ -1,4 +1,4 @@
-//! What a value says of itself before its state: tag, codebase, repository ids; and the indirections that stand for them.
+//! The header of a value before its state: tag, codebase, repository ids; and the indirections that stand for them.
 
 use super::Ids;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use alloc::{sync::Arc, vec::Vec};
 
 impl<'de, O> Decoder<'de, O> {
-    /// What follows a tag: codebase and repository ids.
+    /// The parts after a tag: codebase and repository ids.
     pub(super) fn value_head(&mut self, tag: u32) -> Result<(Ids<'de>, bool), DecodeError> {
         let chunked = tag & CHUNKED != 0;
         let type_info = tag & TYPE_INFO;

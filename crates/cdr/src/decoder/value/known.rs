@@ -1,11 +1,11 @@
-//! What is known of the values of a message that is read.
+//! The values of a message that is read.
 
 use super::Ids;
 use crate::{stack::Pieces, value::Shared};
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::fmt;
 
-/// What is not in chunks has no end that would be known beforehand.
+/// A value without chunks has no end that is known beforehand.
 pub(super) const NO_CHUNK: usize = usize::MAX;
 /// No end tag has been read that would end outer values too.
 pub(super) const NOT_ENDED: u32 = u32::MAX;
@@ -13,7 +13,7 @@ pub(super) const NOT_ENDED: u32 = u32::MAX;
 /// No value that is being read.
 pub(super) const NONE_OPEN: usize = usize::MAX;
 
-/// What is known of the values of a message.
+/// The values of a message.
 #[derive(Clone)]
 pub(in crate::decoder) struct ValueReader<'de> {
     /// All octets of the message, or of the encapsulation.
@@ -131,7 +131,7 @@ impl<'de> ValueReader<'de> {
     /// Which of the values that are being read the one at `target` is or refers to, as an index in `open`: the
     /// outermost. [`NONE_OPEN`] if it is complete, and so is all that it refers to.
     ///
-    /// What is found is noted at every value on the way, or a peer could have us walk the same way again and again.
+    /// The result is noted at every value on the way, or a peer could have us walk the same way again and again.
     pub(super) fn reach_of(&mut self, target: usize) -> usize {
         let mut way = Vec::new();
         let mut at = target;

@@ -24,7 +24,7 @@ use alloc::{boxed::Box, sync::Arc};
 /// Repository ids, or a list of them that several values have.
 type Ids<'de> = Arc<[&'de [u8]]>;
 
-/// What begins at the current position.
+/// The construct at the current position.
 #[derive(Debug)]
 #[expect(
     clippy::exhaustive_enums,
@@ -225,7 +225,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// What the collector made of the values that were read, if there are cycles among them. The caller drops it when
+    /// The collector's owner of the values that were read, if there are cycles among them. The caller drops it when
     /// the values are not needed any more; otherwise it is dropped with the decoder.
     #[inline]
     #[must_use]
@@ -248,7 +248,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         let position = self.pos;
         if let Some(values) = &mut self.values {
             values.open.pop();
-            // What refers only to itself, or to what is in it, is complete.
+            // A value that refers only to itself, or to values within it, is complete.
             let outermost = values.open.get(values.reach).copied();
             let reach = outermost.map_or(NONE_OPEN, |_| values.reach);
             values.reach = head.reach.min(reach);
@@ -274,7 +274,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         Ok(())
     }
 
-    /// What follows the tag of a value that is in `outer` values in chunks.
+    /// The parts after the tag of a value within `outer` chunked values.
     fn new_value(
         &mut self,
         tag: u32,

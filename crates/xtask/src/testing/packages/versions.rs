@@ -79,7 +79,7 @@ fn copy_workspace(to: &Path) -> Done {
         let (from, to) = (root().join(file), to.join(file));
         let copied =
             fs::create_dir_all(to.parent().unwrap_or(&to)).and_then(|()| match from.exists() {
-                // What is as it was keeps its time, so that it is not compiled again.
+                // An unchanged file keeps its time, so that it is not compiled again.
                 true if fs::read(&from)? == fs::read(&to).unwrap_or_default() => Ok(()),
                 true => fs::copy(&from, &to).map(drop),
                 false => Ok(()),
