@@ -1,6 +1,7 @@
 //! `cargo xtask claims lanes`: what lanes guarantee under load, measured by `papers-lanes`.
 
 use crate::claims::{Aim, Row};
+use crate::figures;
 use crate::measure::{programs, quiet};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,11 +11,16 @@ use std::process::{Command, Stdio};
 #[derive(Deserialize)]
 struct Measured {
     numbers: BTreeMap<String, f64>,
+    /// What `sched_rt_runtime_us` was.
+    #[serde(default)]
     bound: String,
+    /// Why nothing can be measured here.
+    #[serde(default)]
+    unmeasurable: Option<String>,
 }
 
 /// Rows by name, the number that each is of, and its aim.
-const ROWS: [(&str, &str, Aim); 13] = [
+const ROWS: [(&str, &str, Aim); 14] = [
     (
         "high-lane-missed-deadlines",
         "deadlines/high/missed",
@@ -55,6 +61,7 @@ const ROWS: [(&str, &str, Aim); 13] = [
         "allocations/half-sync",
         Aim::AtMost(0.0),
     ),
+    ("allocations/lane", "allocations/lane", Aim::AtMost(0.0)),
     (
         "earliest-deadline-first",
         "overload/ratio",
@@ -65,12 +72,13 @@ const ROWS: [(&str, &str, Aim); 13] = [
 /// Measures the rows whose names contain one of the words, all of them without words.
 ///
 /// # Errors
-/// The program does not build, or does not run: without the privilege of real-time threads nothing is measured.
+/// The program does not build, or does not run. Without the privilege of real-time threads the rows say that they are
+/// unmeasurable.
 pub(crate) fn rows(words: &[String]) -> Result<Vec<Row>, String> {
     let asked =
         |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     let wanted: Vec<_> = ROWS.iter().filter(|(name, _, _)| asked(name)).collect();
-    programs::build(&["zorb-papers"], &["--bin", "papers-lanes"], &[])?;
+    figures::lanes::build()?;
     let others = quiet::wait();
     if let Some(warning) = others.warning {
         eprintln!("{warning}");
@@ -113,6 +121,9 @@ fn compute(numbers: &mut BTreeMap<String, f64>) {
 
 /// The numbers of its group, for people.
 fn note(number: &str, measured: &Measured) -> String {
+    if let Some(why) = &measured.unmeasurable {
+        return format!("unmeasurable: {why}");
+    }
     let group = number.split('/').next().unwrap_or_default();
     let of_group = measured
         .numbers
@@ -158,6 +169,14 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_cannot_be_measured_says_why() {
+        let text = r#"{"numbers":{},"unmeasurable":"no privilege"}"#;
+        let measured: Measured = serde_json::from_str(text).unwrap();
+        let said = note("tail/same/ratio", &measured);
+        assert_eq!(said, "unmeasurable: no privilege");
+    }
+
+    #[test]
     fn a_note_has_the_numbers_of_its_group() {
         let measured = Measured {
             numbers: numbers(&[
@@ -166,6 +185,7 @@ mod tests {
                 ("x/y", 1.0),
             ]),
             bound: "950000".to_owned(),
+            unmeasurable: None,
         };
         let expected = "same/alone 80.0000, sched_rt_runtime_us was 950000";
         assert_eq!(note("tail/same/ratio", &measured), expected);

@@ -1,35 +1,29 @@
 //! What is claimed of lanes, each measured by one function.
 
-use crate::Place;
-use crate::experiments::{Parties, continuous, run};
+use crate::experiments::Parties;
 use crate::hand_over;
-use crate::world::{Client, Level, Load, Server};
-use serde::Serialize;
+use crate::hosts::{Place, Places};
+use crate::world::{Client, HIGH, LOW, Load, Server, percentile, run};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use zorb::Interface;
+use zorb::SystemExceptionKind;
 use zorb::policy::PolicyOverrides;
-use zorb::{Interface, SystemExceptionKind};
 use zorb_floor::counting;
 use zorb_papers::dialogue::Failure;
 
 /// Numbers by their names.
 pub(crate) type Numbers = BTreeMap<String, f64>;
 
-#[derive(Serialize)]
-pub(crate) struct Measured {
-    pub(crate) numbers: Numbers,
-    /// What `sched_rt_runtime_us` was before the run, which restores it.
-    pub(crate) bound: String,
-}
-
 /// All of them, or those whose names contain one of the words.
 pub(crate) async fn all(
     words: &[String],
     time: Duration,
-    same: Place,
-    split: Option<Place>,
+    places: &Places,
 ) -> Result<Numbers, Failure> {
     let mut numbers = Numbers::new();
+    let (same, split) = (&places.same, places.split.as_ref());
+    let apart = split.unwrap_or(same);
     let asked =
         |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     if asked("deadlines") {
@@ -42,10 +36,10 @@ pub(crate) async fn all(
         }
     }
     if asked("fairness") {
-        fairness(&mut numbers, split.unwrap_or(same)).await?;
+        fairness(&mut numbers, apart).await?;
     }
     if asked("strategies") {
-        strategies(&mut numbers, split.unwrap_or(same)).await?;
+        strategies(&mut numbers, apart).await?;
     }
     if asked("hand-over")
         && let Some(split) = split
@@ -56,18 +50,18 @@ pub(crate) async fn all(
         allocations(&mut numbers, same).await?;
     }
     if asked("overload") {
-        overload(&mut numbers, split.unwrap_or(same)).await?;
+        overload(&mut numbers, apart).await?;
     }
     Ok(numbers)
 }
 
 /// Overload of the lower lanes beside a high-priority client at 75 Hz, and a capacity that is measured before it.
-async fn deadlines(numbers: &mut Numbers, time: Duration, place: Place) -> Result<(), Failure> {
+async fn deadlines(numbers: &mut Numbers, time: Duration, place: &Place) -> Result<(), Failure> {
     const RATES: [f64; 3] = [75.0, 50.0, 25.0];
     // A third more than what the dissertation's CPU could do.
     const WORK: u32 = 42;
     let parties = Parties::with_lanes(place, 2).await?;
-    let alone = [(&parties.clients[0], continuous(WORK))];
+    let alone = [(&parties.clients[0], Load::continuous(WORK))];
     let seconds = Duration::from_secs(3);
     let capacity = run(&alone, seconds).await?[0].made as f64 / seconds.as_secs_f64();
     numbers.insert("deadlines/capacity".to_owned(), capacity);
@@ -78,7 +72,7 @@ async fn deadlines(numbers: &mut Numbers, time: Duration, place: Place) -> Resul
         parties
             .best_effort
             .iter()
-            .map(|client| (client, continuous(WORK))),
+            .map(|client| (client, Load::continuous(WORK))),
     );
     let calls = run(&loads, time).await?;
     for (name, calls) in ["high", "medium", "low"].iter().zip(&calls) {
@@ -92,21 +86,13 @@ async fn deadlines(numbers: &mut Numbers, time: Duration, place: Place) -> Resul
     parties.end().await
 }
 
-fn percentile(mut times: Vec<u64>, percent: usize) -> f64 {
-    times.sort_unstable();
-    let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
-    times.get(at).copied().unwrap_or_default() as f64
-}
-
 /// The 99th percentile of a high-priority client's calls, without and with eight low-priority clients that never pause.
-async fn tail(numbers: &mut Numbers, at: &str, place: Place) -> Result<(), Failure> {
-    let (high, low): (Level, Level) = (Some(30), Some(10));
-    let high_lane = Server::lane(place.server, high).await?;
-    let low_lane = Server::lane(place.server, low).await?;
-    let client = Client::start(place.client, high, &high_lane).await?;
+async fn tail(numbers: &mut Numbers, at: &str, place: &Place) -> Result<(), Failure> {
+    let server = Server::lanes(&place.server, &[LOW, HIGH]).await?;
+    let client = Client::start(place, Some(HIGH), &server).await?;
     let mut crowd = Vec::new();
     for _ in 0..8 {
-        crowd.push(Client::start(place.client, low, &low_lane).await?);
+        crowd.push(Client::start(place, Some(LOW), &server).await?);
     }
     let measured = Load {
         rate: Some(500.0),
@@ -121,24 +107,22 @@ async fn tail(numbers: &mut Numbers, at: &str, place: Place) -> Result<(), Failu
     let mut loads = vec![(&client, measured)];
     loads.extend(crowd.iter().map(|client| (client, saturating)));
     let beside = run(&loads, time).await?;
-    let [alone, beside] =
-        [alone, beside].map(|calls| percentile(calls[0].nanoseconds.clone(), 99) / 1e3);
+    let [alone, beside] = [alone, beside].map(|calls| calls[0].percentile(99));
     numbers.insert(format!("tail/{at}/alone"), alone);
     numbers.insert(format!("tail/{at}/beside"), beside);
     numbers.insert(format!("tail/{at}/ratio"), beside / alone);
     for client in crowd.into_iter().chain([client]) {
         client.end().await?;
     }
-    high_lane.end().await?;
-    low_lane.end().await
+    server.end().await
 }
 
 /// Eight clients of a pool of two threads.
-async fn fairness(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
-    let server = Server::pool(place.server, None, 2).await?;
+async fn fairness(numbers: &mut Numbers, place: &Place) -> Result<(), Failure> {
+    let server = Server::without_lanes(&place.server, None, 2).await?;
     let mut clients = Vec::new();
     for _ in 0..8 {
-        clients.push(Client::start(place.client, None, &server).await?);
+        clients.push(Client::start(place, None, &server).await?);
     }
     let load = Load {
         rate: None,
@@ -158,15 +142,18 @@ async fn fairness(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
 
 /// The median of `noparams`, in nanoseconds: of a lane (leader/followers), of a pool (half-sync/half-async), and of an
 /// ORB as it comes. In turns, so that what disturbs the machine disturbs all.
-async fn strategies(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
+async fn strategies(numbers: &mut Numbers, place: &Place) -> Result<(), Failure> {
     let servers = [
-        ("leader-followers", Server::lane(place.server, None).await?),
-        ("half-sync", Server::pool(place.server, None, 1).await?),
-        ("plain", Server::plain(place.server).await?),
+        ("leader-followers", Server::one_thread(&place.server).await?),
+        (
+            "half-sync",
+            Server::without_lanes(&place.server, None, 1).await?,
+        ),
+        ("plain", Server::plain(&place.server).await?),
     ];
     let mut clients = Vec::new();
     for (_, server) in &servers {
-        clients.push(Client::start(place.client, None, server).await?);
+        clients.push(Client::start(place, None, server).await?);
     }
     let mut times = vec![Vec::new(); servers.len()];
     for round in 0..7 {
@@ -192,21 +179,39 @@ async fn strategies(numbers: &mut Numbers, place: Place) -> Result<(), Failure> 
 }
 
 /// Allocations of both ends in ten thousand calls, after as many that do not count.
-async fn allocations(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
+async fn allocations(numbers: &mut Numbers, place: &Place) -> Result<(), Failure> {
+    const CALLS: usize = 10_000;
     counting::start();
-    for (name, server) in [
-        ("leader-followers", Server::lane(place.server, None).await?),
-        ("half-sync", Server::pool(place.server, None, 1).await?),
+    for (name, server, level) in [
+        (
+            "leader-followers",
+            Server::one_thread(&place.server).await?,
+            None,
+        ),
+        (
+            "half-sync",
+            Server::without_lanes(&place.server, None, 1).await?,
+            None,
+        ),
+        (
+            "lane",
+            Server::lanes(&place.server, &[LOW, HIGH]).await?,
+            Some(HIGH),
+        ),
     ] {
-        let client = Client::start(place.client, None, &server).await?;
-        let mut before = None;
-        for call in 0..20_000 {
-            if call == 10_000 {
-                before = counting::so_far();
+        let client = Client::start(place, level, &server).await?;
+        let worker = client.worker.clone();
+        let counted = client.run(async move {
+            let mut before = None;
+            for call in 0..2 * CALLS {
+                if call == CALLS {
+                    before = counting::so_far();
+                }
+                worker.noparams().await?;
             }
-            client.worker.noparams().await?;
-        }
-        let (all, _) = counting::between(before, counting::so_far()).unwrap_or_default();
+            Ok::<_, zorb::SystemException>(counting::between(before, counting::so_far()))
+        });
+        let (all, _) = counted.await??.unwrap_or_default();
         numbers.insert(format!("allocations/{name}"), all as f64);
         client.end().await?;
         server.end().await?;
@@ -216,12 +221,12 @@ async fn allocations(numbers: &mut Numbers, place: Place) -> Result<(), Failure>
 
 /// Deadlines that are met when half as many requests again come as a thread can serve: first come, first served, and the
 /// earliest deadline first with late requests refused.
-async fn overload(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
+async fn overload(numbers: &mut Numbers, place: &Place) -> Result<(), Failure> {
     const WORK: u32 = 1_000;
     const CALLS: u64 = 6_000;
     for (name, with_deadlines) in [("first-come", false), ("earliest-deadline", true)] {
-        let server = Server::pool(place.server, None, 1).await?;
-        let client = Client::start(place.client, None, &server).await?;
+        let server = Server::without_lanes(&place.server, None, 1).await?;
+        let client = Client::start(place, None, &server).await?;
         let mut random = fastrand::Rng::with_seed(21);
         let begin = Instant::now();
         let mut tasks = Vec::new();

@@ -1,7 +1,7 @@
 //! The hand-over of work to another thread on another CPU, beside the system calls that it cannot do without.
 
-use crate::Place;
 use crate::claims::Numbers;
+use crate::hosts::Place;
 use crate::world::lane;
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -22,8 +22,9 @@ const PAUSE: Duration = Duration::from_micros(60);
 struct Mark(AtomicU64);
 
 /// Medians of the time from before the wake-up to the first instruction on the other CPU.
-pub(crate) async fn measure(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
-    let times = tokio::task::spawn_blocking(move || in_turns(place)).await?;
+pub(crate) async fn measure(numbers: &mut Numbers, place: &Place) -> Result<(), Failure> {
+    let (from, to) = (place.client.cpus.clone(), place.server.cpus.clone());
+    let times = tokio::task::spawn_blocking(move || in_turns(&from, &to)).await?;
     for (name, times) in times.map_err(|e| -> Failure { e.to_string().into() })? {
         numbers.insert(format!("hand-over/{name}"), times);
     }
@@ -43,26 +44,28 @@ pub(crate) async fn measure(numbers: &mut Numbers, place: Place) -> Result<(), F
     Ok(())
 }
 
-fn pin(cpu: usize) -> Result<(), Failure> {
+fn pin(cpus: &[usize]) -> Result<(), Failure> {
     let mut set = CpuSet::new();
-    set.set(cpu);
+    for cpu in cpus {
+        set.set(*cpu);
+    }
     Ok(sched_setaffinity(None, &set)?)
 }
 
 type Wake<'a> = (&'static str, Box<dyn FnMut(Arc<Mark>) + 'a>);
 
 /// All ways in turns, so that what disturbs the machine disturbs all.
-fn in_turns(place: Place) -> Result<Vec<(&'static str, f64)>, Failure> {
-    pin(place.client)?;
+fn in_turns(from: &[usize], to: &[usize]) -> Result<Vec<(&'static str, f64)>, Failure> {
+    pin(from)?;
     let begun = Instant::now();
-    let reactor = lane("reactor", place.server, None)?;
+    let reactor = lane("reactor", to, None)?;
     let pool = WorkerPool::builder()
         .lane(&reactor)
         .threads(1)
-        .cpus([place.server])
+        .cpus(to.iter().copied())
         .build()?;
-    let futex = Arc::new(Parked::start(place.server, begun));
-    let event = Arc::new(Polling::start(place.server, begun)?);
+    let futex = Arc::new(Parked::start(to, begun));
+    let event = Arc::new(Polling::start(to, begun)?);
     let mut ways: Vec<Wake<'_>> = vec![
         ("futex", Box::new(|mark| futex.wake(mark))),
         (
@@ -149,11 +152,11 @@ impl Slot {
 }
 
 impl Parked {
-    fn start(cpu: usize, begun: Instant) -> Self {
+    fn start(cpus: &[usize], begun: Instant) -> Self {
         let slot = Arc::<Slot>::default();
-        let own = Arc::clone(&slot);
+        let (own, cpus) = (Arc::clone(&slot), cpus.to_vec());
         let thread = thread::spawn(move || {
-            if pin(cpu).is_err() {
+            if pin(&cpus).is_err() {
                 return;
             }
             while !own.ends.load(Ordering::Acquire) {
@@ -187,16 +190,16 @@ struct Polling {
 }
 
 impl Polling {
-    fn start(cpu: usize, begun: Instant) -> Result<Self, Failure> {
+    fn start(cpus: &[usize], begun: Instant) -> Result<Self, Failure> {
         let event = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         epoll::add(&poll, &event, epoll::EventData::new_u64(0), flags)?;
         let slot = Arc::<Slot>::default();
-        let own = Arc::clone(&slot);
+        let (own, cpus) = (Arc::clone(&slot), cpus.to_vec());
         thread::spawn(move || {
             let mut events = Vec::with_capacity(8);
-            if pin(cpu).is_err() {
+            if pin(&cpus).is_err() {
                 return;
             }
             while !own.ends.load(Ordering::Acquire) {

@@ -1,27 +1,37 @@
-//! Lanes under load: the experiments of the dissertation's chapter 7, and what is claimed of lanes.
+//! Real-time CORBA under load: the experiments of the dissertation's chapter 7, those of its chapters 2 and 4 to 6 that
+//! belong to them, and what is claimed of lanes.
 //!
-//! - `papers-lanes experiments --seconds S` runs experiments 1 to 8, S seconds for each point, and prints a line of JSON
-//!   for each.
+//! - `papers-lanes experiments --seconds S` measures S seconds for each point, and prints a line of JSON for each value.
 //! - `papers-lanes claims --seconds S [WORD…]` prints numbers by their names, as one JSON object.
 //!
-//! Servers and clients are ORBs of one process, each with a thread and a TCP connection of its own; a lane is an ORB with
-//! its own reactor and endpoint. Threads are SCHED_FIFO, which needs the privilege; the kernel's bound on real-time threads
+//! A server is one ORB; where it has lanes, they are those of a thread pool of Real-time CORBA, and requests run at the
+//! priority that their client propagates. Each client is an ORB with a thread of its own. All are threads of one process,
+//! which share connections over TCP only: those of a host have its CPUs, and where there are two hosts, each has a network
+//! namespace of its own. Threads are SCHED_FIFO, which needs the privilege; the kernel's bound on real-time threads
 //! (`sched_rt_runtime_us`) is lifted for the run, restored after it, and printed.
 
 #![expect(clippy::print_stdout, reason = "its result is lines of output")]
 
 mod claims;
+mod dispatching;
 mod experiments;
 mod hand_over;
+mod hosts;
+mod inversion;
+mod memory;
+mod propagation;
 mod real_time;
+mod report;
+mod strategies;
 mod work;
 mod world;
 
 use clap::{Parser, Subcommand};
 use experiments::Experiments;
+use hosts::Places;
 use real_time::Unbounded;
+use report::Report;
 use rustix::thread::{CpuSet, sched_getaffinity};
-use serde::Serialize;
 use std::time::Duration;
 use zorb_floor::counting;
 use zorb_papers::dialogue::Failure;
@@ -37,7 +47,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Role {
-    /// Experiments 1 to 8.
+    /// All that is drawn.
     Experiments {
         /// How long each point is measured.
         #[arg(long, default_value_t = 3.0)]
@@ -53,64 +63,60 @@ enum Role {
     },
 }
 
-/// The CPUs of both ends.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    client: usize,
-    server: usize,
-}
-
-/// A point of an experiment.
-#[derive(Serialize)]
-struct Sample {
-    panel: String,
-    series: String,
-    x: f64,
-    value: f64,
-    unit: &'static str,
-}
-
 fn main() -> Result<(), Failure> {
     let options = Options::parse();
     let allowed = sched_getaffinity(None)?;
-    let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
-    let first = cpus.next().ok_or("no CPU")?;
-    let same = Place {
-        client: first,
-        server: first,
-    };
-    let split = cpus.next().map(|second| Place {
-        client: second,
-        server: first,
-    });
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .collect();
+    let places = Places::of(&cpus)?;
     work::calibrate();
-    let unbounded = Unbounded::new()?;
+    let unbounded = Unbounded::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     match options.role {
         Role::Experiments { seconds } => {
-            println!("{}", serde_json::json!({ "bound": unbounded.before }));
-            let mut report = |sample: Sample| match serde_json::to_string(&sample) {
-                Ok(line) => println!("{line}"),
-                Err(error) => eprintln!("{error}"),
-            };
-            let mut experiments = Experiments {
-                time: Duration::from_secs_f64(seconds),
-                report: &mut report,
-            };
-            runtime.block_on(experiments.all(same, split))?;
+            let time = Duration::from_secs_f64(seconds);
+            let report = Report;
+            match &unbounded {
+                Ok(unbounded) => println!("{}", serde_json::json!({ "bound": unbounded.before })),
+                Err(why) => report.missing(&format!("what needs real-time threads ({why})")),
+            }
+            runtime.block_on(experiments(report, time, &places, unbounded.is_ok()))?;
         }
         Role::Claims { seconds, words } => {
             let time = Duration::from_secs_f64(seconds);
-            let numbers = runtime.block_on(claims::all(&words, time, same, split))?;
-            let measured = claims::Measured {
-                numbers,
-                bound: unbounded.before.clone(),
+            let measured = match &unbounded {
+                Ok(unbounded) => {
+                    let numbers = runtime.block_on(claims::all(&words, time, &places))?;
+                    serde_json::json!({ "numbers": numbers, "bound": unbounded.before })
+                }
+                Err(why) => serde_json::json!({ "numbers": {}, "unmeasurable": why }),
             };
-            println!("{}", serde_json::to_string(&measured)?);
+            println!("{measured}");
         }
     }
     drop(unbounded);
     Ok(())
+}
+
+async fn experiments(
+    report: Report,
+    time: Duration,
+    places: &Places,
+    may_be_real_time: bool,
+) -> Result<(), Failure> {
+    // Before anything has allocations counted, which costs time.
+    let in_memory = move || {
+        memory::measure(report, time / 4)?;
+        dispatching::measure(report, time)
+    };
+    tokio::task::spawn_blocking(in_memory).await??;
+    if may_be_real_time {
+        Experiments { time, report }.all(places).await?;
+        inversion::measure(report, time, &places.same).await?;
+        propagation::measure(report, &places.same.server).await?;
+    }
+    strategies::measure(report, time, places).await
 }

@@ -1,18 +1,26 @@
-//! Servers and clients of the experiments: lanes, each with a reactor, a listening endpoint and threads of its own.
+//! Servers and clients of the experiments.
 
+use crate::hosts::{Host, Place};
 use crate::work::{UNIT, burn};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-use zorb::executor::{Dispatch, Lane, NativePriority, Scheduling, WorkerPool};
-use zorb::{Orb, SystemException};
+use zorb::executor::{
+    Dispatch, Lane, LinearMapping, NativePriority, PriorityMapping, Scheduling, WorkerPool,
+};
+use zorb::real_time::{
+    Priority, PriorityModelPolicy, RtPolicies, Threadpool, ThreadpoolLane, ThreadpoolOptions,
+};
+use zorb::{Interface, OctetsRef, Orb, Policies, SystemException};
 use zorb_papers::dialogue::Failure;
 
 zorb::idl! {
     module Lanes {
+        typedef sequence<octet> Octets;
         interface Worker {
             /// Uses so many microseconds of the server's CPU.
             void work(in unsigned long microseconds);
             void noparams();
+            void store(in Octets data);
         };
     };
 }
@@ -31,6 +39,11 @@ impl Worker for Servant {
     async fn noparams(&self) -> Result<(), SystemException> {
         Ok(())
     }
+
+    async fn store(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
+        std::hint::black_box(data.len());
+        Ok(())
+    }
 }
 
 /// `<work>` as the servant counts it.
@@ -38,73 +51,175 @@ pub(crate) fn units(work: u32) -> u32 {
     work * UNIT.as_micros() as u32
 }
 
-/// A SCHED_FIFO priority, or none: the default scheduling class.
-pub(crate) type Level = Option<i32>;
+/// A CORBA priority, and with it SCHED_FIFO; none: the default scheduling class.
+pub(crate) type Level = Option<Priority>;
 
-pub(crate) fn lane(name: &str, cpu: usize, level: Level) -> Result<Lane, Failure> {
-    let builder = Lane::builder().name(name).cpus([cpu]);
+/// The priorities of the dissertation's Table 7.1, which are mapped linearly to native ones.
+pub(crate) const HIGH: Priority = Priority(32_767);
+pub(crate) const MEDIUM: Priority = Priority(21_844);
+pub(crate) const LOW: Priority = Priority(10_922);
+pub(crate) const BEST_EFFORT: Priority = Priority(0);
+
+/// Clients by urgency.
+pub(crate) const URGENCIES: [(&str, Priority); 3] =
+    [("high", HIGH), ("medium", MEDIUM), ("low", LOW)];
+
+fn native(priority: Priority) -> Result<NativePriority, Failure> {
+    let range = Scheduling::Fifo.native_range();
+    let native = range.and_then(|range| LinearMapping.to_native(priority, &range));
+    Ok(native.ok_or("SCHED_FIFO has no priorities here")?)
+}
+
+/// A thread with a runtime.
+pub(crate) fn lane(name: &str, cpus: &[usize], level: Level) -> Result<Lane, Failure> {
+    let builder = Lane::builder().name(name).cpus(cpus.iter().copied());
     Ok(match level {
-        Some(priority) => builder.scheduling(Scheduling::Fifo, NativePriority(priority)),
+        Some(priority) => builder.scheduling(Scheduling::Fifo, native(priority)?),
         None => builder,
     }
     .build()?)
 }
 
-/// An endpoint of a server and its lane.
+/// A server: an ORB.
 pub(crate) struct Server {
     orb: Orb,
     reference: String,
+    pool: Option<Threadpool>,
     /// Where it runs, if it is not a lane of its own.
     _runtime: Option<Lane>,
 }
 
 impl Server {
-    /// A lane of one thread that reads requests and runs their upcalls (leader/followers).
-    pub(crate) async fn lane(cpu: usize, level: Level) -> Result<Self, Failure> {
-        let lane = lane("server", cpu, level)?;
-        Self::start(Orb::builder().lane(lane)).await
+    /// One ORB whose thread pool has a lane of one thread for each priority.
+    pub(crate) async fn lanes(host: &Host, priorities: &[Priority]) -> Result<Self, Failure> {
+        let lanes: Vec<_> = priorities.iter().map(|priority| (*priority, 1)).collect();
+        Self::lanes_with(host, &lanes, |options| options).await
     }
 
-    /// A reactor and worker threads behind a queue (half-sync/half-async), all at one priority.
-    pub(crate) async fn pool(cpu: usize, level: Level, threads: usize) -> Result<Self, Failure> {
-        let reactor = lane("reactor", cpu, level)?;
-        let mut pool = WorkerPool::builder()
-            .lane(&reactor)
-            .threads(threads)
-            .cpus([cpu]);
-        if let Some(priority) = level {
-            pool = pool
-                .scheduling(Scheduling::Fifo)
-                .mapping(zorb::executor::DirectMapping)
-                .default_priority(zorb::executor::Priority(i16::try_from(priority)?));
-        }
-        let pool = pool.build()?;
-        let orb = Orb::builder().lane(reactor).dispatch(Dispatch::Pool(pool));
-        Self::start(orb).await
+    /// The same with so many threads of each lane, and what else the pool is to have.
+    pub(crate) async fn lanes_with(
+        host: &Host,
+        lanes: &[(Priority, usize)],
+        options: impl FnOnce(ThreadpoolOptions) -> ThreadpoolOptions + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let (cpus, endpoint) = (host.cpus.clone(), endpoint(host));
+        let lanes: Vec<_> = (lanes.iter())
+            .map(|(priority, threads)| {
+                ThreadpoolLane::new(*priority, *threads).listen(endpoint.clone())
+            })
+            .collect();
+        host.run(async move {
+            let orb = Orb::builder().lane(lane("server", &cpus, None)?);
+            let orb = orb.scheduling(Scheduling::Fifo).build().await?;
+            let lanes = options(ThreadpoolOptions::with_lanes(lanes).cpus(cpus));
+            Self::with_pool(orb, lanes, BEST_EFFORT).await
+        })
+        .await
+    }
+
+    /// A thread pool without lanes: its threads, and the one that reads, have its priority, and each takes that of the
+    /// request that it runs.
+    pub(crate) async fn without_lanes(
+        host: &Host,
+        level: Level,
+        threads: usize,
+    ) -> Result<Self, Failure> {
+        let (cpus, endpoint) = (host.cpus.clone(), endpoint(host));
+        host.run(async move {
+            let orb = Orb::builder().lane(lane("server", &cpus, level)?);
+            let scheduling = match level {
+                Some(_) => Scheduling::Fifo,
+                None => Scheduling::Inherited,
+            };
+            let orb = orb.scheduling(scheduling).listen(endpoint).build().await?;
+            let priority = level.unwrap_or_default();
+            let options = ThreadpoolOptions::new(threads, priority).cpus(cpus);
+            Self::with_pool(orb, options, priority).await
+        })
+        .await
+    }
+
+    async fn with_pool(
+        orb: Orb,
+        options: ThreadpoolOptions,
+        priority: Priority,
+    ) -> Result<Self, Failure> {
+        let pool = orb.rt_orb().create_threadpool(options).await?;
+        let policies = RtPolicies::new()
+            .priority_model(PriorityModelPolicy::client_propagated(priority))
+            .threadpool(&pool);
+        let poa = orb
+            .root_poa()
+            .create_rt_poa("plant", Policies::default(), policies, None)?;
+        let worker: WorkerRef = poa.activate(WorkerServant::new(Servant))?;
+        poa.the_poa_manager().activate()?;
+        Ok(Self {
+            reference: orb.object_to_string(&worker),
+            orb,
+            pool: Some(pool),
+            _runtime: None,
+        })
+    }
+
+    /// One thread that reads requests and runs their upcalls (leader/followers).
+    pub(crate) async fn one_thread(host: &Host) -> Result<Self, Failure> {
+        Self::threads(host, 1).await
+    }
+
+    /// Threads of which each reads requests and runs their upcalls (leader/followers).
+    pub(crate) async fn threads(host: &Host, threads: usize) -> Result<Self, Failure> {
+        let (cpus, endpoint) = (host.cpus.clone(), endpoint(host));
+        host.run(async move {
+            let lane = Lane::builder().name("server").threads(threads).cpus(cpus);
+            Self::plain_orb(Orb::builder().lane(lane.build()?), endpoint).await
+        })
+        .await
+    }
+
+    /// A thread that reads and worker threads behind a queue (half-sync/half-async), without priorities.
+    pub(crate) async fn pool(host: &Host, threads: usize) -> Result<Self, Failure> {
+        let (cpus, endpoint) = (host.cpus.clone(), endpoint(host));
+        host.run(async move {
+            let reactor = lane("server", &cpus, None)?;
+            let pool = WorkerPool::builder().lane(&reactor).threads(threads);
+            let dispatch = Dispatch::Pool(pool.cpus(cpus).build()?);
+            Self::plain_orb(Orb::builder().lane(reactor).dispatch(dispatch), endpoint).await
+        })
+        .await
     }
 
     /// An ORB as it comes, in a multi-thread runtime of two threads on that CPU.
-    pub(crate) async fn plain(cpu: usize) -> Result<Self, Failure> {
-        let runtime = Lane::builder()
-            .name("plain")
-            .threads(2)
-            .cpus([cpu])
-            .build()?;
-        let started = runtime.handle().spawn(Self::start(Orb::builder()));
-        let mut server = started.await??;
-        server._runtime = Some(runtime);
-        Ok(server)
+    pub(crate) async fn plain(host: &Host) -> Result<Self, Failure> {
+        let (cpus, endpoint) = (host.cpus.clone(), endpoint(host));
+        host.run(async move {
+            let runtime = Lane::builder().name("plain").threads(2).cpus(cpus);
+            let runtime = runtime.build()?;
+            let started = runtime
+                .handle()
+                .spawn(Self::plain_orb(Orb::builder(), endpoint));
+            let mut server = started.await??;
+            server._runtime = Some(runtime);
+            Ok(server)
+        })
+        .await
     }
 
-    async fn start(orb: zorb::Builder) -> Result<Self, Failure> {
-        let orb = orb.listen("iiop://127.0.0.1:0").build().await?;
+    async fn plain_orb(orb: zorb::Builder, endpoint: String) -> Result<Self, Failure> {
+        let orb = orb.listen(endpoint).build().await?;
         let worker: WorkerRef = orb.root_poa().activate(WorkerServant::new(Servant))?;
         orb.root_poa().the_poa_manager().activate()?;
         Ok(Self {
             reference: orb.object_to_string(&worker),
             orb,
+            pool: None,
             _runtime: None,
         })
+    }
+
+    /// Requests that its thread pool has begun.
+    pub(crate) fn begun(&self) -> u64 {
+        let lanes = self.pool.iter().flat_map(Threadpool::counters);
+        lanes.map(|lane| lane.started).sum()
     }
 
     pub(crate) async fn end(self) -> Result<(), Failure> {
@@ -113,33 +228,104 @@ impl Server {
     }
 }
 
+fn endpoint(host: &Host) -> String {
+    format!("iiop://{}:0", host.address)
+}
+
 /// A client with a thread and a connection of its own.
 pub(crate) struct Client {
     lane: Lane,
     orb: Orb,
+    level: Level,
     pub(crate) worker: WorkerRef,
 }
 
 impl Client {
     /// Has made a call: its connection is there.
-    pub(crate) async fn start(cpu: usize, level: Level, server: &Server) -> Result<Self, Failure> {
-        let lane = lane("client", cpu, level)?;
-        let orb = Orb::builder().lane(lane.clone()).build().await?;
-        let object = orb.string_to_object(&server.reference).await?;
-        let worker: WorkerRef = zorb::Interface::unchecked_narrow(object);
-        worker.noparams().await?;
-        Ok(Self { lane, orb, worker })
+    pub(crate) async fn start(
+        place: &Place,
+        level: Level,
+        server: &Server,
+    ) -> Result<Self, Failure> {
+        let (cpus, reference) = (place.client.cpus.clone(), server.reference.clone());
+        let started = place.client.run(async move {
+            let lane = lane("client", &cpus, level)?;
+            let orb = Orb::builder().lane(lane.clone()).build().await?;
+            let object = orb.string_to_object(&reference).await?;
+            let worker: WorkerRef = Interface::unchecked_narrow(object);
+            Ok(Self {
+                lane,
+                orb,
+                level,
+                worker,
+            })
+        });
+        let client = started.await?;
+        client.noparams(1).await?;
+        Ok(client)
+    }
+
+    /// Another caller in the same ORB: with a thread of its own, and with the connections that the ORB has.
+    pub(crate) async fn beside(&self, place: &Place, level: Level) -> Result<Self, Failure> {
+        let cpus = place.client.cpus.clone();
+        let lane = place
+            .client
+            .run(async move { lane("caller", &cpus, level) });
+        let client = Self {
+            lane: lane.await?,
+            orb: self.orb.clone(),
+            level,
+            worker: self.worker.clone(),
+        };
+        client.noparams(1).await?;
+        Ok(client)
+    }
+
+    /// Runs on the client's thread, at its priority.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        calls: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        Ok(match self.level {
+            Some(priority) => {
+                let current = self.orb.rt_current();
+                let scoped = async move { current.scope(priority, calls).await };
+                self.lane.spawn(scoped).await??
+            }
+            None => self.lane.spawn(calls).await?,
+        })
+    }
+
+    /// Starts calls on the client's thread, at its priority.
+    pub(crate) fn spawn(
+        &self,
+        calls: impl Future<Output = ()> + Send + 'static,
+    ) -> tokio::task::JoinHandle<()> {
+        let (level, current) = (self.level, self.orb.rt_current());
+        self.lane.spawn(async move {
+            match level {
+                // The priority is one that the client has begun with.
+                Some(priority) => drop(current.scope(priority, calls).await),
+                None => calls.await,
+            }
+        })
     }
 
     /// Runs a load on the client's thread from `begin` on.
-    pub(crate) fn run(&self, load: Load, begin: Instant, time: Duration) -> mpsc::Receiver<Calls> {
+    pub(crate) fn load(&self, load: Load, begin: Instant, time: Duration) -> mpsc::Receiver<Calls> {
         let (done, result) = mpsc::channel();
-        let worker = self.worker.clone();
+        let (worker, level, current) = (self.worker.clone(), self.level, self.orb.rt_current());
         drop(self.lane.spawn(async move {
             tokio::time::sleep_until(begin.into()).await;
-            let calls = load.run(&worker, begin, time).await;
+            let run = load.run(&worker, begin, time);
+            let calls = match level {
+                Some(priority) => current.scope(priority, run).await,
+                None => Ok(run.await),
+            };
             // The experiment waits for it.
-            let _ = done.send(calls);
+            if let Ok(calls) = calls {
+                let _ = done.send(calls);
+            }
         }));
         result
     }
@@ -147,7 +333,7 @@ impl Client {
     /// How long calls without parameters take, in nanoseconds, made on the client's thread.
     pub(crate) async fn noparams(&self, calls: usize) -> Result<Vec<u64>, Failure> {
         let worker = self.worker.clone();
-        let times = self.lane.spawn(async move {
+        let times = self.run(async move {
             let mut times = Vec::with_capacity(calls);
             for _ in 0..calls {
                 let begun = Instant::now();
@@ -189,9 +375,52 @@ impl Calls {
     pub(crate) fn met(&self) -> f64 {
         100.0 * self.made as f64 / (self.made + self.missed).max(1) as f64
     }
+
+    /// So many percent of the calls took no longer, in microseconds.
+    pub(crate) fn percentile(&self, percent: usize) -> f64 {
+        percentile(self.nanoseconds.clone(), percent) / 1e3
+    }
+}
+
+pub(crate) fn percentile(mut times: Vec<u64>, percent: usize) -> f64 {
+    times.sort_unstable();
+    let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+    times.get(at).copied().unwrap_or_default() as f64
+}
+
+/// Runs loads at the same time, each on its client's thread.
+pub(crate) async fn run(loads: &[(&Client, Load)], time: Duration) -> Result<Vec<Calls>, Failure> {
+    let begin = Instant::now() + Duration::from_millis(20);
+    let started: Vec<_> = loads
+        .iter()
+        .map(|(client, load)| client.load(*load, begin, time))
+        .collect();
+    let wait = move || {
+        started
+            .iter()
+            .map(|calls| calls.recv())
+            .collect::<Result<Vec<_>, _>>()
+    };
+    Ok(tokio::task::spawn_blocking(wait).await??)
 }
 
 impl Load {
+    /// Calls of that `<work>` without a pause.
+    pub(crate) fn continuous(work: u32) -> Self {
+        Self {
+            rate: None,
+            microseconds: units(work),
+        }
+    }
+
+    /// Calls of that `<work>`, so many a second.
+    pub(crate) fn rated(rate: f64, work: u32) -> Self {
+        Self {
+            rate: Some(rate),
+            microseconds: units(work),
+        }
+    }
+
     async fn run(self, worker: &WorkerRef, begin: Instant, time: Duration) -> Calls {
         let mut calls = Calls::default();
         let end = begin + time;

@@ -8,7 +8,7 @@ mod cubit;
 pub(crate) mod data;
 mod demultiplexing;
 pub(crate) mod finding;
-mod lanes;
+pub(crate) mod lanes;
 mod latency;
 mod measured;
 mod page;
@@ -75,6 +75,7 @@ fn tables(experiment: &Experiment, data: &Data) -> String {
         name if name == profiles::EXPERIMENT.name => profiles::tables(data),
         name if name == white_box::EXPERIMENT.name => white_box::tables(data),
         name if name == throughput::EXPERIMENT.name => throughput::tables(data),
+        name if name == lanes::EXPERIMENT.name => lanes::stories(),
         _ => String::new(),
     }
 }
@@ -221,10 +222,19 @@ fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
 /// Builds the programs. Without omniORB's there are pictures without omniORB, which say so.
 fn ready(options: &Options) -> Result<Session, String> {
     tools::ready(&["taskset", "prlimit", "git"])?;
-    programs::build_ours()?;
-    let omniorb = peers::ready_to_compare();
+    let omniorb = match options.names.as_slice() {
+        // Of one process, without peers.
+        [name] if name == lanes::EXPERIMENT.name => {
+            lanes::build()?;
+            Err("not asked for".to_owned())
+        }
+        _ => {
+            programs::build_ours()?;
+            peers::ready_to_compare()
+        }
+    };
     if let Err(why) = &omniorb {
-        eprintln!("no omniORB: {why}");
+        eprintln!("without omniORB: {why}");
     }
     let usual = if options.quick { QUICK_ROUNDS } else { ROUNDS };
     let rounds = options.rounds.map_or(usual, usize::from);

@@ -79,6 +79,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
         workload(data),
         invocation_rate(data),
         concurrency(data),
+        doubled(data),
         without_lanes(data),
     ];
     all.push(order(
@@ -87,7 +88,16 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
         "rising rates with lanes, one CPU",
         RISING,
     ));
-    all.push(split(data));
+    all.push(apart(
+        data,
+        "a CPU each",
+        "With client and server apart, too, the high client loses nothing before the others (experiment 5, Figure 7.10b)",
+    ));
+    all.push(apart(
+        data,
+        "two hosts",
+        "The same over a network: two hosts (experiment 5, Figure 7.10b)",
+    ));
     all.push(order(
         data,
         "Where the rate falls with the priority, it is the low client at 75 Hz that is affected first; the high one is not (experiment 6, \
@@ -107,16 +117,29 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
         "best effort with lanes, one CPU",
         |high, medium, _, _| Holds::when(high >= WHOLE && medium >= WHOLE),
     ));
-    all.push(
-        effort(
-            data,
-            "Below capacity, best-effort clients have the slack and no more (experiment 8, Figure 7.14a)",
-            "best effort below capacity with lanes, one CPU",
-            |high, medium, low, effort| {
-                Holds::when([high, medium, low].iter().all(|share| *share >= WHOLE) && effort > 0.0)
-            },
+    let slack = |high: f64, medium: f64, low: f64, effort: f64| {
+        Holds::when([high, medium, low].iter().all(|share| *share >= WHOLE) && effort > 0.0)
+    };
+    all.push(effort(
+        data,
+        "Below capacity, best-effort clients have the slack and no more (experiment 8, Figure 7.14a)",
+        "best effort below capacity with lanes, one CPU",
+        slack,
+    ));
+    all.push(more_slack(data));
+    for (claim, panel) in [
+        (
+            "With a CPU for each end they take nothing from the others either (experiment 8, Figure 7.14b)",
+            "best effort below capacity with lanes, a CPU each",
         ),
-    );
+        (
+            "Nor on two hosts (experiment 8, Figure 7.14b)",
+            "best effort below capacity with lanes, two hosts",
+        ),
+    ] {
+        all.push(effort(data, claim, panel, slack).placed(Placed::Split));
+    }
+    all.extend(pools(data));
     all
 }
 
@@ -160,12 +183,14 @@ fn invocation_rate(data: &Data) -> Finding {
     Finding::said(claim, seen, Holds::all(holds))
 }
 
+/// Configurations of the server: series, and how many CPUs it has.
+const CONCURRENT: [&str; 3] = ["1 thread, 1 CPU", "2 threads, 1 CPU", "2 threads, 2 CPUs"];
+
 fn concurrency(data: &Data) -> Finding {
-    let panel = "concurrency, one CPU";
     let claim = "On one CPU neither more clients nor more server threads make more calls of work that computes (experiment 3, Figure 7.7)";
-    let rates: Vec<f64> = ["1 server threads", "3 server threads"]
+    let rates: Vec<f64> = CONCURRENT[..2]
         .iter()
-        .flat_map(|series| data.line(panel, series))
+        .flat_map(|series| data.line("concurrency", series))
         .map(|(_, rate)| rate)
         .collect();
     let (least, most) = rates
@@ -182,6 +207,33 @@ fn concurrency(data: &Data) -> Finding {
         three_digits(most)
     );
     Finding::said(claim, seen, Holds::when(most <= 1.15 * least))
+}
+
+/// With a second CPU.
+fn doubled(data: &Data) -> Finding {
+    let claim = "With two CPUs and two threads, two clients make twice the calls, and more clients no more (experiment 3, Figure 7.7)";
+    let one = data.at("concurrency", CONCURRENT[1], 2.0);
+    let line = data.line("concurrency", CONCURRENT[2]);
+    let two = line.iter().filter(|(clients, _)| *clients >= 2.0);
+    let gains: Vec<f64> = two
+        .map(|(_, rate)| rate / one.unwrap_or(f64::NAN))
+        .collect();
+    let (Some(first), true) = (gains.first(), one.is_some()) else {
+        return Finding::not_measured(claim, "one CPU only").placed(Placed::Split);
+    };
+    let each: Vec<_> = gains.iter().map(|gain| format!("×{gain:.2}")).collect();
+    let seen = format!(
+        "calls of those on one CPU, with 2, 5 and 20 clients: {}",
+        each.join(", ")
+    );
+    // The clients need some of both CPUs as well.
+    let holds = Holds::when(
+        *first >= 1.7
+            && gains
+                .iter()
+                .all(|gain| gain / first <= 1.15 && first / gain <= 1.15),
+    );
+    Finding::said(claim, seen, holds).placed(Placed::Split)
 }
 
 fn without_lanes(data: &Data) -> Finding {
@@ -201,25 +253,87 @@ fn without_lanes(data: &Data) -> Finding {
     Finding::said(claim, seen, Holds::when(high.1 < WHOLE && low.1 > high.1))
 }
 
-/// With a CPU for the clients, the server is free between two calls of the high one.
-fn split(data: &Data) -> Finding {
-    let panel = "rising rates with lanes, a CPU each";
-    let claim = "With client and server apart, too, the high client is affected last, and the medium one makes some progress (experiment \
-                 5, Figure 7.10b)";
-    let all = RISING.map(|client| shares(data, panel, client));
+/// With a CPU or a host for the clients, the server is free between two calls of the high one.
+fn apart(data: &Data, at: &str, claim: &str) -> Finding {
+    let panel = format!("rising rates with lanes, {at}");
+    let all = RISING.map(|client| shares(data, &panel, client));
     if all.iter().any(Vec::is_empty) {
-        return Finding::not_measured(claim, "one CPU only").placed(Placed::Split);
+        return Finding::not_measured(claim, "not measured here").placed(Placed::Split);
     }
     let names = RISING.iter().zip(&all);
     let seen: Vec<_> = names
         .map(|(client, shares)| shown(client.0, shares))
         .collect();
+    let high = Holds::all(all[0].iter().map(|(_, share)| Holds::when(*share >= WHOLE)));
     let last = all
         .each_ref()
         .map(|shares| shares.last().map_or(0.0, |last| last.1));
-    let [high, medium, low] = last;
-    let holds = Holds::when(high >= medium && medium >= low - 0.05);
+    let [_, medium, low] = last;
+    let holds = Holds::all([high, Holds::when(medium >= low - 0.05)]);
     Finding::said(claim, seen.join("; "), holds).placed(Placed::Split)
+}
+
+/// Experiment 9: what a pool without lanes does, by its own priority, where there is most work.
+fn pools(data: &Data) -> [Finding; 3] {
+    let of = |pool: &str| {
+        RISING.map(|client| shares(data, &format!("rates with a {pool} pool, one CPU"), client))
+    };
+    let judged = |pool: &str, claim: &str, judge: fn(f64, f64, f64) -> bool| {
+        let all = of(pool);
+        let [Some(high), Some(medium), Some(low)] = all
+            .each_ref()
+            .map(|shares| shares.last().map(|last| last.1))
+        else {
+            return Finding::not_measured(claim, "not measured here");
+        };
+        let names = RISING.iter().zip(&all);
+        let seen: Vec<_> = names
+            .map(|(client, shares)| shown(client.0, shares))
+            .collect();
+        Finding::said(
+            claim,
+            seen.join("; "),
+            Holds::when(judge(high, medium, low)),
+        )
+    };
+    [
+        judged(
+            "low",
+            "A pool without lanes at low priority treats all alike: the high client is not spared (experiment 9, Figure 7.15b)",
+            |high, _, _| high < WHOLE,
+        ),
+        judged(
+            "medium",
+            "At medium priority the high and the medium client are alike, before the low one (experiment 9, Figure 7.16a)",
+            |high, medium, low| high < WHOLE && low <= high.min(medium),
+        ),
+        judged(
+            "high",
+            "At high priority it does as lanes do: low first, then medium, high last (experiment 9, Figure 7.16b)",
+            |high, medium, low| high >= WHOLE && high >= medium && medium >= low,
+        ),
+    ]
+}
+
+/// What the client's work leaves to the server when it has a CPU of its own.
+fn more_slack(data: &Data) -> Finding {
+    let claim =
+        "The slack grows where the clients have a CPU of their own (experiment 8, Figure 7.14b)";
+    let of = |at: &str| {
+        let panel = format!("best effort below capacity with lanes, {at}");
+        data.line(&panel, BEST_EFFORT).last().map(|last| last.1)
+    };
+    let (Some(same), Some(split)) = (of("one CPU"), of("a CPU each")) else {
+        return Finding::not_measured(claim, "not measured here").placed(Placed::Split);
+    };
+    let hosts = of("two hosts").map(|rate| format!(", on two hosts {}", three_digits(rate)));
+    let seen = format!(
+        "best-effort calls a second: on one CPU {}, a CPU each {}{}",
+        three_digits(same),
+        three_digits(split),
+        hosts.unwrap_or_default()
+    );
+    Finding::said(claim, seen, Holds::when(split > same)).placed(Placed::Split)
 }
 
 /// With the most best-effort clients: shares of the three, calls a second of best effort.

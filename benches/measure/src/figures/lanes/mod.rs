@@ -1,11 +1,13 @@
-//! Lanes under load: experiments 1 to 8 of the dissertation's chapter 7.
+//! Real-time CORBA under load: the experiments of the dissertation's chapter 7, and those of its chapters 2 and 4 to 6 that
+//! explain them.
 
 mod findings;
+mod patterns;
+mod pictures;
 
 use crate::figures::Experiment;
-use crate::figures::chart::{Axis, Chart, Panel};
 use crate::figures::data::{Collected, Data, Place, Point};
-use crate::figures::finding::Placed;
+use crate::figures::finding::{Finding, Placed};
 use crate::figures::session::Session;
 use crate::figures::source;
 use crate::measure::programs;
@@ -14,137 +16,118 @@ use std::process::{Command, Stdio};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "lanes",
-    sources: &[(source::DISSERTATION, "experiments 1 to 8 of chapter 7")],
-    question: "Which client loses its deadlines first when a CPU has more to do than it can? A high-priority client calls 75 times a \
-        second, a medium one 50 and a low one 25 times; each call keeps the server's CPU busy for a calibrated time, 0.215 ms for a \
-        unit of work, so that 30 units at 150 calls a second fill it. A rate-based client whose call takes longer than its period \
-        misses the periods that pass meanwhile. *Without lanes*, all threads are in the default scheduling class, and a pool of four \
-        threads serves all clients. *With lanes*, each priority has a server thread (leader/followers) with its own reactor and \
-        endpoint, and client and server threads are SCHED_FIFO at the same priority. Best-effort clients call without pause, at the \
-        lowest priority. The kernel's bound on real-time threads (`sched_rt_runtime_us`) is lifted for the run. Clients and servers \
-        are ORBs of one process, which share connections over TCP only.",
+    sources: &[(
+        source::DISSERTATION,
+        "experiments 1 to 9 of chapter 7, Figures 2.5, 5.8 and 6.7, Tables 4.1 and 5.3",
+    )],
+    question: "Which client loses its deadlines first when a CPU has more to do than it can? Three clients call a server: an urgent \
+        one 75 times a second, a medium one 50 times, and one with time to spare 25 times. Each call keeps the server's CPU busy for \
+        a calibrated time, 0.215 ms for a *unit of work*, so that 150 calls a second of 30 units fill it. With more work something has \
+        to give way, and the question is what. A client whose call takes longer than its period misses the periods that pass \
+        meanwhile. *Best-effort* clients call without pause and take whatever is left.\n\n\
+        *Without lanes*, four threads of the server take requests as they come, and nothing has a priority. *With lanes*, the server \
+        has one thread pool of Real-time CORBA with a lane for each priority (32,767, 21,844, 10,922 and 0, as in the \
+        dissertation): a port, a thread that reads, a queue and a thread that serves. Clients send their priority with each request, \
+        and all threads are SCHED_FIFO, so that the operating system takes the CPU away from the less urgent. The kernel's bound on \
+        such threads (`sched_rt_runtime_us`) is lifted for the run. *Two hosts* are two network namespaces of one machine with a \
+        virtual Ethernet between them and a CPU each: what they share is the machine, not the network.",
     placed: Placed::Same,
     measure,
-    charts,
-    findings: findings::findings,
+    charts: pictures::charts,
+    findings,
 };
+
+pub(crate) use pictures::stories;
+
+fn findings(data: &Data) -> Vec<Finding> {
+    let mut all = findings::findings(data);
+    all.extend(patterns::findings(data));
+    all
+}
 
 /// A line of the program.
 #[derive(Deserialize)]
-struct Sample {
-    panel: String,
-    series: String,
-    x: f64,
-    value: f64,
-    unit: String,
+#[serde(untagged)]
+enum Line {
+    Sample {
+        panel: String,
+        series: String,
+        x: f64,
+        #[serde(default)]
+        label: Option<String>,
+        value: f64,
+        unit: String,
+    },
+    Missing {
+        missing: String,
+    },
+    /// What the kernel's bound on real-time threads was.
+    Bound {
+        #[serde(rename = "bound")]
+        _bound: String,
+    },
 }
+
+/// Builds the program.
+///
+/// # Errors
+/// Cargo does not start, or fails.
+pub(crate) fn build() -> Result<(), String> {
+    programs::build(&["zorb-papers"], &["--bin", "papers-lanes"], &[])
+}
+
+const UNITS: [&str; 9] = [
+    "%", "calls/s", "ms", "ns", "M/s", "times", "allowed", "priority", "µs",
+];
 
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let mut collected = Collected::default();
-    session.step("experiments 1 to 8");
-    let seconds = session.pick("2.5", "0.2");
-    let output = Command::new(programs::ours("papers-lanes"))
-        .args(["experiments", "--seconds", seconds])
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| format!("papers-lanes: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("papers-lanes: {}", output.status));
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    // The first line says what the kernel's bound was.
-    for line in text.lines().skip(1) {
-        let sample: Sample = serde_json::from_str(line).map_err(|e| format!("{line}: {e}"))?;
-        let place = Place {
-            panel: sample.panel,
-            series: sample.series,
-            x: sample.x,
-            label: None,
-            unit: if sample.unit == "%" { "%" } else { "calls/s" },
-        };
-        collected.add(place, sample.value, None);
+    let seconds = session.pick("1.2", "0.02");
+    let rounds = session.pick(session.rounds, 1);
+    session.expect(rounds);
+    for round in 1..=rounds {
+        session.step(format!("round {round}"));
+        let output = Command::new(programs::ours("papers-lanes"))
+            .args(["experiments", "--seconds", seconds])
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|e| format!("papers-lanes: {e}"))?;
+        if !output.status.success() {
+            return Err(format!("papers-lanes: {}", output.status));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        for line in text.lines() {
+            take(line, session, &mut collected)?;
+        }
     }
     Ok(collected.points())
 }
 
-/// Panels of a picture: the name in the data, the title.
-type Panels = &'static [(&'static str, &'static str)];
-
-const WORK: &str = "work (units of 0.215 ms)";
-const CALLS: &str = "calls a second";
-
-const PICTURES: [(&str, &str, &str, Panels); 4] = [
-    (
-        "rates",
-        "Rate-based clients and increasing work (dissertation, experiments 4 to 6)",
-        WORK,
-        &[
-            ("rates without lanes, one CPU", "without lanes, one CPU"),
-            ("rising rates with lanes, one CPU", "lanes, one CPU"),
-            (
-                "falling rates with lanes, one CPU",
-                "lanes, rates falling, one CPU",
-            ),
-            ("rising rates with lanes, a CPU each", "lanes, a CPU each"),
-        ],
-    ),
-    (
-        "best-effort",
-        "Rate-based clients and best-effort load (dissertation, experiments 7 and 8)",
-        "best-effort clients",
-        &[
-            (
-                "best effort without lanes, one CPU",
-                "without lanes, work 30",
-            ),
-            ("best effort with lanes, one CPU", "lanes, work 30"),
-            (
-                "best effort below capacity with lanes, one CPU",
-                "lanes, work 28",
-            ),
-            (
-                "best effort below capacity with lanes, a CPU each",
-                "lanes, work 28, a CPU each",
-            ),
-        ],
-    ),
-    (
-        "workload",
-        "One client that calls without pause (dissertation, experiment 1)",
-        WORK,
-        &[("workload, one CPU", "one server thread, one CPU")],
-    ),
-    (
-        "concurrency",
-        "Clients that call without pause (dissertation, experiment 3)",
-        "clients",
-        &[("concurrency, one CPU", "work 30, one CPU")],
-    ),
-];
-
-fn charts(data: &Data) -> Vec<Chart> {
-    let mut charts: Vec<Chart> = PICTURES
-        .iter()
-        .map(|(file, title, x, panels)| {
-            let panel = |(name, title): &(&str, &str)| {
-                Panel::lines(data, name, title, Axis::linear(x), Axis::linear(CALLS))
+fn take(line: &str, session: &Session, collected: &mut Collected) -> Result<(), String> {
+    match serde_json::from_str(line).map_err(|e| format!("{line}: {e}"))? {
+        Line::Bound { .. } => {}
+        Line::Missing { missing } => {
+            eprintln!("not measured: {missing}");
+            session.miss(missing);
+        }
+        Line::Sample {
+            panel,
+            series,
+            x,
+            label,
+            value,
+            unit,
+        } => {
+            let known = UNITS.iter().find(|known| **known == unit);
+            let place = Place {
+                panel,
+                series,
+                x,
+                label,
+                unit: known.ok_or_else(|| format!("{line}: no such unit"))?,
             };
-            let panels = panels.iter().filter_map(panel).collect();
-            Chart::new(format!("lanes-{file}"), *title, panels)
-        })
-        .collect();
-    let rate = Panel::lines(
-        data,
-        "invocation rate, one CPU",
-        "work 30, one CPU",
-        Axis::linear("calls a second asked for"),
-        Axis::linear("deadlines met (%)"),
-    );
-    charts.push(Chart::new(
-        "lanes-invocation-rate",
-        "One rate-based client beyond the capacity (dissertation, experiment 2)",
-        rate.into_iter().collect(),
-    ));
-    charts.retain(|chart| !chart.panels.is_empty());
-    charts
+            collected.add(place, value, None);
+        }
+    }
+    Ok(())
 }
