@@ -1,4 +1,4 @@
-//! What happens in one process: a call between two objects of an ORB, and CDR of a sequence of structs.
+//! Benches of one process: a collocated call, and CDR of a sequence of structs.
 //!
 //! `cargo bench --bench alone` prints a name and a number a line: microseconds a call, nanoseconds an element, each the
 //! median of many short batches. `cargo xtask claims speed` reads them. `cargo bench -p zorb-cdr` has CDR in full.

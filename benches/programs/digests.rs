@@ -1,4 +1,4 @@
-//! What a servant makes of structs; of what else there is the floor's digests are.
+//! Digests of structs; those of other types are the floor's.
 
 use crate::common::idl::bench::BinStruct;
 use zorb_floor::digest;

@@ -1,4 +1,4 @@
-//! What we say of ourselves, measured: `cargo xtask claims AREA`.
+//! Claims about zorb, measured: `cargo xtask claims AREA`.
 
 use crate::{attack, compare, engine, figures, idl, lanes, poa, protocols, speed, waiting};
 use clap::Args;
@@ -13,7 +13,7 @@ struct Area {
     rows: fn(&Options) -> Result<Vec<Row>, String>,
 }
 
-/// What is measured, and how.
+/// Arguments of `claims`.
 #[derive(Args, Debug)]
 #[group(id = "claims")]
 pub(crate) struct Options {
@@ -92,7 +92,7 @@ pub(crate) struct Row {
     pub(crate) note: String,
 }
 
-/// What a measurement has to be.
+/// The aim of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Aim {
     AtLeast(f64),

@@ -1,4 +1,4 @@
-//! What the IDL compiler takes for a large model, and what rustc takes for the Rust it makes.
+//! The time of the IDL compiler for a large model, and that of rustc for its code.
 
 use std::collections::HashMap;
 use std::fs;

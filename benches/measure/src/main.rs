@@ -1,4 +1,4 @@
-//! What is measured and drawn of zorb: attacks, claims, comparisons, the figures of the papers. Run as `cargo xtask …`.
+//! Measurements and figures of zorb: attacks, claims, comparisons, the papers' experiments. Run as `cargo xtask …`.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,

@@ -52,7 +52,7 @@ pub(crate) fn rows(quick: bool, words: &[String]) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// What the program says, a value for each line.
+/// The program's output, a value for each line.
 fn say(args: &[&str]) -> Result<Vec<Value>, String> {
     let program = programs::ours(PROGRAM);
     let output = Command::new(&program).args(args).output();

@@ -15,7 +15,7 @@ use crate::measure::statistics::median;
 use crate::measure::{programs, quiet, tools};
 use neighbours::{Neighbours, Quota};
 
-/// What else the machine does.
+/// The other load of the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Load {
     Quiet,

@@ -1,4 +1,4 @@
-//! What is called, and the references that it is called by.
+//! The calls, and their references.
 
 use zorb::{Char, SystemException};
 use zorb_floor::digest;
@@ -31,7 +31,7 @@ enum Payload {
     Struct(Vec<BinStruct>),
 }
 
-/// What is called.
+/// The operation of a call.
 #[derive(Debug)]
 pub(crate) struct Operation {
     interface: Interface,

@@ -1,4 +1,4 @@
-//! What an activated object takes beside its servant.
+//! The memory of an activated object beside its servant.
 
 use crate::{Ids, resident};
 use std::any::Any;

@@ -1,4 +1,4 @@
-//! What `cargo xtask claims poa` measures of adapters: memory, time of activation, calls through servants of each kind, and
+//! Measurements of adapters for `cargo xtask claims poa`: memory, time of activation, calls through servants of each kind, and
 //! adapters whose objects come and go while they are called.
 //!
 //! Each run answers one question by a line of JSON:
@@ -26,9 +26,9 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Question {
-    /// What activated objects take.
+    /// The memory of activated objects.
     Memory {
-        /// Who chooses the ids.
+        /// The assignment of ids.
         ids: Ids,
         /// How many.
         objects: usize,
@@ -52,7 +52,7 @@ enum Question {
     },
 }
 
-/// Who chooses object ids.
+/// The assignment of object ids.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Ids {
     /// The adapter: transient references.

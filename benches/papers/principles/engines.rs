@@ -1,4 +1,4 @@
-//! What writes and reads an argument.
+//! Engines that write and read an argument.
 
 #[path = "../../programs/structs.rs"]
 mod structs;
@@ -101,7 +101,7 @@ impl<const S: u8> Engine for Interpreted<S> {
     }
 }
 
-/// What generated code does.
+/// The engine of generated code.
 pub(crate) struct Compiled<T> {
     value: T,
     frame: Frame,
@@ -187,7 +187,7 @@ impl<T: Argument> Engine for Compiled<T> {
     }
 }
 
-/// The same value in an any.
+/// The value in an any.
 pub(crate) struct InAnAny<T> {
     value: T,
     any: Any,

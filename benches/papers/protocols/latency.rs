@@ -1,4 +1,4 @@
-//! What a call takes, over every protocol.
+//! The time of a call, over every protocol.
 
 use crate::ends::{Failure, Folder, Remote, SCHEMES, builder, by, endpoints, server};
 use crate::idl::bench::{BinStruct, TtcpRef};

@@ -1,4 +1,4 @@
-//! What protocols cost, and what becomes of calls when servers go: the measurements behind `cargo xtask claims protocols`.
+//! The cost of protocols, and the fate of calls when servers end: the measurements behind `cargo xtask claims protocols`.
 //! Each prints a line of JSON.
 //!
 //! - `latency`: the median time of every operation of `bench.idl` over TCP, UNIX sockets and GIOPlite, in turns.

@@ -1,4 +1,4 @@
-//! What the programs of the papers' experiments share.
+//! Shared by the programs of the papers' experiments.
 //!
 //! `cargo xtask figures` redoes the experiments of the papers that zorb
 //! starts from. What runs in zorb for that, or in one process without any

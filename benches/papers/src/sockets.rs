@@ -1,4 +1,4 @@
-//! The same octets without an ORB: the floor's messages over blocking sockets, with queues of a given length.
+//! The baseline without an ORB: the floor's messages over blocking sockets, with queues of a given length.
 
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};

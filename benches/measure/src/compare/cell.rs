@@ -11,7 +11,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// What the same takes on sockets that block, if this is another ORB: no ORB that waits like that takes less.
+    /// The time of blocking sockets, if this is another ORB: no ORB that blocks takes less.
     pub(crate) fn without_an_orb(&self) -> Option<Self> {
         let peer = Peer::named("raw").ok()?;
         (self.peer.name == "omni").then_some(Self { peer, ..*self })

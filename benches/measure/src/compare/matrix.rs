@@ -1,4 +1,4 @@
-//! What is compared.
+//! The matrix of comparisons.
 
 use crate::compare::cell::Cell;
 use crate::measure::peer::Peer;
@@ -28,7 +28,7 @@ pub(crate) const fn work(op: &'static str, size: usize) -> Work {
     }
 }
 
-/// The same with four client threads.
+/// The calls of four client threads.
 pub(crate) const fn four_threads(work: Work) -> Work {
     Work { threads: 4, ..work }
 }

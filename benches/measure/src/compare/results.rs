@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     pub(crate) cell: Cell,
     /// By round; none if it cannot be measured yet.
     samples: Vec<Sample>,
-    /// What our programs or this machine cannot do that it needs.
+    /// Missing abilities of our programs or of this machine.
     pub(crate) lacks: Vec<&'static str>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Results {
     cpus: Cpus,
     rounds: usize,
     loads: Vec<f64>,
-    /// What was not as it has to be.
+    /// Disturbances of the measurement.
     warning: Option<String>,
     pub(crate) all: Vec<Asked>,
 }
@@ -152,7 +152,7 @@ impl Results {
         self.all.iter().find(|asked| asked.cell == *cell)
     }
 
-    /// What it was measured on.
+    /// The machine of the measurement.
     pub(crate) fn head(&self) -> String {
         let worst = self.loads.iter().copied().fold(0.0, f64::max);
         let (machine, cpus, rounds) = (self.machine.lines(), self.cpus, self.rounds);

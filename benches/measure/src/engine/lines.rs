@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is compiled into a library of one file.
+/// Shipped code of one file of a library.
 #[derive(Debug, Default, PartialEq)]
 struct Shipped<'a> {
     lines: Vec<&'a str>,

@@ -17,7 +17,7 @@ use crate::speed;
 use std::fs;
 use xtask::step::root;
 
-/// What a connection does and what the facade adds to it.
+/// The code of a connection, and that of the facade.
 const ENGINE: [&str; 3] = [
     "crates/connection/src",
     "crates/zorb/src/serve",

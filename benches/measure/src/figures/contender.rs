@@ -1,4 +1,4 @@
-//! Who is asked for points: a series of a picture, in one placement, with a dialogue that runs.
+//! Contenders: a series of a picture in one placement, with a running dialogue.
 
 use crate::figures::data::{Collected, Place};
 use crate::figures::session::Session;

@@ -108,7 +108,7 @@ impl fmt::Display for Cpus {
     }
 }
 
-/// What the kernel writes for a set of CPUs: `0-2,5`.
+/// The kernel's form of a set of CPUs: `0-2,5`.
 fn list(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {

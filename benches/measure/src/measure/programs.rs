@@ -15,7 +15,7 @@ pub(crate) struct Profile {
     folder: &'static str,
 }
 
-/// What figures and claims are measured with.
+/// The programs of figures and claims.
 const RELEASE: Profile = Profile {
     name: "release",
     folder: "release",

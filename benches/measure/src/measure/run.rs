@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What is called, and how often.
+/// The calls of a run, and their number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Work {
     pub(crate) op: &'static str,
@@ -52,7 +52,7 @@ impl Work {
     }
 }
 
-/// What a client prints, as far as it is looked at here.
+/// The parts of a client's output that are used here.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Sample {
     pub(crate) p50_ns: f64,
@@ -65,7 +65,7 @@ pub(crate) struct Sample {
     pub(crate) allocated_octets: Option<u64>,
 }
 
-/// What a server prints at its end.
+/// The output of a server at its end.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Farewell {
     calls: u64,

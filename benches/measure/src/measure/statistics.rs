@@ -1,4 +1,4 @@
-//! What many rounds say together.
+//! Statistics of rounds.
 
 /// The middle of the values, or the mean of the two in the middle; `None` for none and for what is not a number.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {

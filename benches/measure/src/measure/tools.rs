@@ -3,7 +3,7 @@
 use xtask::peers::install;
 use xtask::step::{Done, on_path};
 
-/// What is timed and pinned with, and counts: program and package.
+/// Tools for timing, pinning and counting: program and package.
 const TOOLS: [(&str, &str); 7] = [
     ("taskset", "util-linux"),
     ("prlimit", "util-linux"),

@@ -26,7 +26,7 @@ pub(crate) enum How {
 pub(crate) struct Claim {
     pub(crate) name: String,
     pub(crate) aim: Aim,
-    /// What our programs have to be able to do.
+    /// The abilities that our programs need.
     pub(crate) needs: &'static [&'static str],
     pub(crate) how: How,
 }

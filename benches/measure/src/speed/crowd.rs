@@ -14,7 +14,7 @@ use std::process::{Child, Stdio};
 /// Connections that do nothing.
 const IDLE: usize = 10_000;
 
-/// What they cost.
+/// Their cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Crowd {
     /// Octets of resident memory of the server, each.

@@ -15,7 +15,7 @@ use xtask::step::{Done, root};
 /// What may be more than what is recorded, in hundredths, and in instructions for short calls.
 const TOLERANCE: (f64, f64) = (2.0, 25.0);
 
-/// What is counted.
+/// The counts.
 const ROWS: [(&str, Work); 17] = [
     ("tokio-current", counted("noparams", 0, 1_000)),
     ("tokio-dedicated", counted("noparams", 0, 1_000)),

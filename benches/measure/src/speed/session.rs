@@ -1,4 +1,4 @@
-//! What the claims of one run share, so that nothing is measured twice.
+//! Measurements that the claims of one run share.
 
 use crate::compare::{Cell, Options, Results, measure_cells};
 use crate::measure::instructions::{self, Instructions};

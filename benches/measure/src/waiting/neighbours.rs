@@ -1,4 +1,4 @@
-//! What runs beside the programs that are measured, and how much CPU time they may have.
+//! Load beside the measured programs, and their quota of CPU time.
 
 use super::Load;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The same on tokio, with its own streams.
+//! The baseline on tokio, with its own streams.
 
 use crate::message::{HEAD, Kind, READ_OCTETS, folded, head, parse};
 use std::io::{self, ErrorKind};

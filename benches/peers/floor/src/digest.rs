@@ -1,4 +1,4 @@
-//! What a servant makes of its arguments, so that no ORB is fast by not looking at them.
+//! Digests of a servant's arguments, so that no ORB is fast by not looking at them.
 //!
 //! Sums, since they cost next to nothing (a processor adds several words at a time) and every field changes them. The
 //! same sums are in the C++ programs.

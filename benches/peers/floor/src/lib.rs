@@ -1,4 +1,4 @@
-//! What a call costs without an ORB: the same octets to and fro, over the same sockets.
+//! The baseline of a call without an ORB: the same octets to and fro, over the same sockets.
 //!
 //! Two programs, `floor-server` and `floor-client`, with the options that every peer's have, and a choice of the
 //! way in which they wait ([`Way`]). What all timed programs of the house share is here too: the [`digest`] of what

@@ -1,9 +1,9 @@
-//! What a client prints: one line of JSON.
+//! The output of a client: one line of JSON.
 
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// What one thread measured.
+/// The measurements of one thread.
 #[derive(Debug)]
 pub struct Measured {
     /// Nanoseconds of each call; empty when only the whole was timed.
@@ -120,7 +120,7 @@ impl Line {
     }
 }
 
-/// What a server prints at its end: how often it was called, and the digest of everything that it was sent.
+/// The output of a server at its end: how often it was called, and the digest of everything that it was sent.
 #[derive(Debug, Serialize)]
 pub struct Farewell {
     /// Calls that were folded.

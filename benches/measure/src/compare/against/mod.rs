@@ -48,7 +48,7 @@ const FROZEN: [&str; 11] = [
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Contender {
     Old,
-    /// The same programs as the old ones.
+    /// A second copy of the old programs.
     Again,
     New,
 }

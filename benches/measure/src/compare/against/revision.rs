@@ -30,7 +30,7 @@ impl Revision {
             .all(|program| programs.join(program).exists())
         {
             let worktree = folder.join("worktree");
-            // What an earlier run that was interrupted has left there.
+            // The worktree of an interrupted earlier run.
             let _ = git(&["worktree", "remove", "--force", &shown(&worktree)]);
             git(&["worktree", "add", "--detach", &shown(&worktree), &commit])?;
             let built = build(&worktree, &folder.join("build"), &programs);
@@ -78,7 +78,7 @@ fn build(worktree: &Path, build: &Path, programs: &Path) -> Result<String, Strin
     copied().map_err(|error: std::io::Error| format!("{}: {error}", programs.display()))
 }
 
-/// What git prints, without the end of its line.
+/// The output of git, without the end of its line.
 fn git(arguments: &[&str]) -> Result<String, String> {
     let said = step::output(Command::new("git").current_dir(root()).args(arguments))?;
     Ok(said.trim().to_owned())

@@ -1,4 +1,4 @@
-//! What is compared between revisions: rows that a user of the ORB recognises, in each configuration and placement.
+//! Comparisons between revisions: rows that a user of the ORB recognises, in each configuration and placement.
 
 use crate::compare::cell::Cell;
 use crate::compare::{four_threads, work};

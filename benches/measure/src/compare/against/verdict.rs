@@ -1,4 +1,4 @@
-//! What the rounds say of each row, and of all together.
+//! Verdicts of the rounds, for each row and for all together.
 
 use super::{Compared, Contender};
 use crate::compare::cell::{Cell, Stat};

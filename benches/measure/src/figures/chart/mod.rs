@@ -19,7 +19,7 @@ use crate::figures::data::{Data, Point};
 /// A picture.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
-    /// What its files are called, without an ending: the experiment's name, and what is in it.
+    /// The name of its files, without an extension: the experiment's name, and what is in it.
     pub(crate) file: String,
     pub(crate) title: String,
     /// In reading order, up to so many beside each other.
@@ -68,7 +68,7 @@ pub(crate) enum Spread {
     Parts,
 }
 
-/// What belongs together, under one name in the legend.
+/// A series, with one name in the legend.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
     pub(crate) name: String,
@@ -133,30 +133,30 @@ impl Chart {
         }
     }
 
-    /// The same with one panel below the other: where there are so many bars that they would be too thin.
+    /// Stacks the panels, where there are so many bars that they would be too thin.
     pub(crate) fn in_a_column(self) -> Self {
         Self { columns: 1, ..self }
     }
 
-    /// The same with a clause more below it.
+    /// Adds a clause below it.
     pub(crate) fn noting(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// The same, whose numbers these tools made.
+    /// Names the tools that made its numbers.
     pub(crate) fn made_by(mut self, tools: &[&'static str]) -> Self {
         self.tools.extend(tools);
         self
     }
 
-    /// What is said below it.
+    /// The text below it.
     #[cfg(test)]
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What made its numbers.
+    /// The tools that made its numbers.
     pub(crate) fn tools(&self) -> &[&'static str] {
         &self.tools
     }

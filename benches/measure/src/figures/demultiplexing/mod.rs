@@ -80,7 +80,7 @@ const OF_MANY: usize = 10;
 const MORE_OPERATIONS: usize = 1_000;
 const OF_MORE: usize = 100;
 
-/// What is looked for.
+/// A look-up.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     servants: usize,

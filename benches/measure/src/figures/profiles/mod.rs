@@ -174,7 +174,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     Ok(collected.points())
 }
 
-/// What both ends do in a run.
+/// The options of both ends in a run.
 type Ends<T> = [Vec<T>; 2];
 
 /// Looks into every flood once a round; what came of the runs of each.
@@ -288,7 +288,7 @@ fn keep_functions(collected: &mut Collected, (at, name): (usize, &str), runs: &[
 
 /// System calls, their numbers for a buffer.
 fn system_calls(session: &Session, subject: Subject) -> Result<Ends<Called>, String> {
-    // What the paper sent.
+    // The paper's sizes.
     let octets = session.pick(64 << 20, 8 << 20);
     let buffers = (octets / subject.size).max(1) as f64;
     looked_into(

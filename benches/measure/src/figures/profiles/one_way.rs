@@ -1,4 +1,4 @@
-//! What the time of one-way calls without parameters goes to, by perf and the system calls in its stacks.
+//! The time of one-way calls without parameters, by perf and the system calls in its stacks.
 
 use crate::figures::data::{Collected, Data};
 use crate::figures::finding::{Finding, Holds};
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const CALLS: usize = 500_000;
 const QUICK_CALLS: usize = 50_000;
 
-/// What a sample is of.
+/// The part of a sample.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Part {
     Reading,
@@ -100,7 +100,7 @@ fn shares(text: &str) -> Option<BTreeMap<Part, f64>> {
     counts.keys().any(is_call).then_some(counts)
 }
 
-/// What the parts are called.
+/// The names of the parts.
 pub(super) fn names() -> [&'static str; 5] {
     PARTS.map(Part::name)
 }

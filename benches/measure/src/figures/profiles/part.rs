@@ -1,4 +1,4 @@
-//! What a function is there for, as far as its name says.
+//! The part of a function, by its name.
 
 use crate::figures::profiles::tool::Share;
 

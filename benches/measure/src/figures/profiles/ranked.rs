@@ -1,9 +1,9 @@
-//! What comes first over many runs, each of which names other functions or calls first.
+//! Rankings over many runs, each of which ranks functions or calls in another order.
 
 use crate::measure::statistics::median;
 use std::collections::BTreeMap;
 
-/// What one run says: a value by its name.
+/// The result of a run: a value by its name.
 pub(super) type Run = BTreeMap<String, f64>;
 
 /// Adds up what has the same name.

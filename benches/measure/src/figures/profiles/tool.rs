@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use xtask::step::on_path;
 
-/// What a function took.
+/// The cost of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Share {
     /// The program, library or kernel that it is of.
@@ -18,7 +18,7 @@ pub(super) struct Share {
     pub(super) percent: f64,
 }
 
-/// What finds out about functions.
+/// A profiling tool.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Profiler {
     Perf,
@@ -49,7 +49,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// What a command prints.
+/// The output of a command.
 fn said(command: &mut Command) -> Result<String, String> {
     let output = command.output();
     let name = command.get_program().display().to_string();

@@ -1,4 +1,4 @@
-//! What is drawn of it.
+//! The charts of the experiment.
 
 use crate::figures::chart::{Axis, Chart, Kind as Shape, Panel, Series};
 use crate::figures::contender::{PLACEMENTS, place_title};
@@ -99,7 +99,7 @@ fn roads(data: &Data, road: Road) -> Chart {
     .noting(OF_ONE)
 }
 
-/// What the queues are worth.
+/// The gain of longer queues.
 fn queues(data: &Data) -> Chart {
     let mut panels = Vec::new();
     for queue in Queue::ALL {

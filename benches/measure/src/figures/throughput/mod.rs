@@ -71,7 +71,7 @@ const SIZES: [usize; 14] = [
 const PAPERS: usize = 128 << 10;
 const QUICK_SIZES: [usize; 3] = [1 << 10, 8 << 10, 64 << 10];
 
-/// What is flooded with.
+/// The buffers of a flood.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Work {
     kind: Kind,
