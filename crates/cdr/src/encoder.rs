@@ -97,6 +97,31 @@ impl<O: ByteOrder> Encoder<O> {
         encoder
     }
 
+    /// Begins the value of another any, in the same buffer.
+    #[inline]
+    pub(crate) fn hold_anew(&mut self) {
+        if self.is_used() {
+            let buffer = self.out.take_buffer();
+            *self = Self {
+                holds: true,
+                ..Self::with_buffer(buffer, self.format)
+            };
+        }
+    }
+
+    /// Whether there is anything to forget before it begins anew.
+    #[inline]
+    fn is_used(&self) -> bool {
+        !self.out.is_empty() || self.bias != 0 || self.held.is_some() || self.values.is_some()
+    }
+
+    /// Everything that was written. What is written next is in another buffer.
+    pub(crate) fn take_written(&mut self) -> Gather {
+        let empty = Gather::new(BytesMut::new());
+        self.bias = 0;
+        core::mem::replace(&mut self.out, empty)
+    }
+
     /// The notes.
     pub(crate) fn take_held(&mut self) -> Option<Box<Held>> {
         self.held.take()

@@ -283,6 +283,30 @@ fn small_anys_hold_no_more_than_a_small_multiple_of_their_octets() {
     );
 }
 
+/// Seven million of them are in 28 MiB.
+#[test]
+fn small_anys_of_a_sequence_allocate_nothing_each() {
+    let octet = Any::new(&7_u8).unwrap();
+    let long = Any::new(&7_i64).unwrap();
+    let text = Any::new("nine long").unwrap();
+    let ty = Any::new(octet.type_code()).unwrap();
+    for any in [Any::default(), octet, long, text, ty] {
+        let anys = vec![any; 10_000];
+        let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+        e.put(&anys[..]).unwrap();
+        let frame = Frame::new(e.finish().into_bytes());
+        let (calls, _, decoded) = counted(|| {
+            Decoder::<NativeEndian>::new(&frame, WireFormat::default()).get::<Vec<Any>>()
+        });
+        assert_eq!(decoded.unwrap(), anys);
+        assert!(
+            calls < 10,
+            "{calls} allocations for anys of {}",
+            anys[0].type_code()
+        );
+    }
+}
+
 /// A union that takes one octet of a message without its member, and 4 KiB of memory with or without it.
 #[expect(
     clippy::large_enum_variant,

@@ -5,11 +5,13 @@
 //! - `untyped`: as arguments and results, without their types;
 //! - `walk`: reading and writing by TypeCode alone;
 //! - `values`: value types among them;
+//! - `kept`: where the octets of a value are;
 //! - `held`: what values need besides their octets;
 //! - `parts`: taking apart and putting together what no Rust type is known of;
 //! - `show`: values as people read them.
 
 mod held;
+mod kept;
 mod parts;
 mod show;
 mod typed;
@@ -24,7 +26,8 @@ pub use typed::{ExceptionCodec, IdlReference, IdlType, IdlValue};
 
 use crate::{
     ByteOrder, CharSet, Codec, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
-    EncodeErrorKind, Encoder, Frame, NativeEndian, TypeCode, WCharSet, WireFormat,
+    EncodeErrorKind, Encoder, NativeEndian, TypeCode, WCharSet, WireFormat,
+    traits::decode_run,
     typecode::{
         Sameness, TcKind,
         data::{NULL, TypeRef},
@@ -32,8 +35,9 @@ use crate::{
         wire::encode_type,
     },
 };
-use alloc::sync::Arc;
+use alloc::vec::Vec;
 use bytes::Bytes;
+use kept::Kept;
 use walk::{Walk, encode_error};
 
 /// How values are kept: as GIOP 1.2 in UTF-8 and UTF-16, but with all of a `char`'s 256 values.
@@ -58,7 +62,7 @@ const STORED: WireFormat = WireFormat {
 /// ```
 ///
 /// The value is kept in octets, in one form whatever it came in, and checked when it comes: what an `Any` holds is a
-/// value of its type. A clone costs two reference counts. Values of types that were not known when the program was
+/// value of its type. A clone costs two reference counts at most; up to 14 octets are kept without an allocation. Values of types that were not known when the program was
 /// compiled can be looked at with [`members`](Self::members), [`elements`](Self::elements) and their like, printed, and
 /// sent on.
 ///
@@ -66,11 +70,11 @@ const STORED: WireFormat = WireFormat {
 #[derive(Clone)]
 pub struct Any {
     ty: TypeCode,
-    /// In [`STORED`] form, native order, position 0.
-    value: Bytes,
-    /// What references and values of value types in it are decoded against.
-    held: Option<Arc<Held>>,
+    value: Kept,
 }
+
+// A peer chooses how many anys there are in a message.
+const _: () = assert!(size_of::<Any>() == 32);
 
 /// Octets of a value up to which it is copied to its exact size. The encoder's first buffer has as many: an any that
 /// kept it would hold some hundred octets of memory for each of a small value, and a sequence of anys would let its sender
@@ -107,28 +111,24 @@ impl Any {
     pub fn new<T: IdlType + ?Sized>(value: &T) -> Result<Self, EncodeError> {
         let mut e = Encoder::holding(STORED);
         value.put_idl(&mut e)?;
-        Ok(Self::written(TypeCode::from_static(T::TYPE), e))
+        Ok(Self::written(TypeCode::from_static(T::TYPE), &mut e))
     }
 
-    /// The any whose value was written.
-    fn written(ty: TypeCode, mut e: Encoder<NativeEndian>) -> Self {
-        let held = e.take_held().map(Arc::from);
+    /// The any whose value was written. The encoder keeps its buffer unless the value needs all of it.
+    #[inline]
+    fn written(ty: TypeCode, e: &mut Encoder<NativeEndian>) -> Self {
+        let held = e.take_held();
+        if held.is_none()
+            && let Some(value) = e.as_single().and_then(Kept::here)
+        {
+            return Self { ty, value };
+        }
         let value = match e.as_single() {
             Some(octets) if octets.len() <= COPIED => Bytes::copy_from_slice(octets),
-            _ => e.finish().into_bytes(),
+            _ => e.take_written().into_bytes(),
         };
-        Self { ty, value, held }
-    }
-
-    /// Octets of memory that the value takes at most, apart from its type. A buffer that was kept has grown to less than
-    /// twice what is in it.
-    fn octets_held(&self) -> usize {
-        let octets = match self.value.len() {
-            len @ 0..=COPIED => len,
-            len => len.saturating_mul(2),
-        };
-        let held = self.held.as_ref().map_or(0, |held| held.octets());
-        octets.saturating_add(held)
+        let value = Kept::there(value, held);
+        Self { ty, value }
     }
 
     /// Puts a value into an any as one of a type that Rust does not tell from that of the value: an alias, a bounded
@@ -161,7 +161,7 @@ impl Any {
         }
         let mut e = Encoder::holding(STORED);
         self.write(ty.view(), &mut e)?;
-        Ok(Self::written(ty.clone(), e))
+        Ok(Self::written(ty.clone(), &mut e))
     }
 
     /// The type of the value.
@@ -210,20 +210,19 @@ impl Any {
     fn decode<T: IdlValue>(&self, to: TypeRef<'_>) -> Result<T, DecodeError> {
         let from = self.ty.view();
         let as_is = matches!(to.kind(), TcKind::ObjRef | TcKind::Value | TcKind::ValueBox);
-        let octets = if as_is || same(from, to, Sameness::Equivalent) {
-            self.value.clone()
-        } else {
-            // Other bounds are nothing to a decoder, but wide text is to one that expects other text.
-            let mut e = Encoder::<NativeEndian>::new(STORED);
-            self.write(to, &mut e)
-                .map_err(|_| DecodeError::new(OTHER_FORM, 0))?;
-            e.finish().into_bytes()
-        };
-        let frame = Frame::new(octets);
-        let mut d = Decoder::<NativeEndian>::new(&frame, STORED);
-        if let Some(held) = &self.held {
-            d = d.with_context(&**held);
+        if as_is || same(from, to, Sameness::Equivalent) {
+            return Self::whole::<T>(self.value.decoder());
         }
+        // Other bounds are nothing to a decoder, but wide text is to one that expects other text.
+        let mut e = Encoder::<NativeEndian>::holding(STORED);
+        self.write(to, &mut e)
+            .map_err(|_| DecodeError::new(OTHER_FORM, 0))?;
+        let other = Self::written(self.ty.clone(), &mut e);
+        Self::whole::<T>(other.value.decoder())
+    }
+
+    /// A value that is all that a decoder has.
+    fn whole<T: IdlValue>(mut d: Decoder<'_, NativeEndian>) -> Result<T, DecodeError> {
         let value = T::Codec::decode(&mut d)?;
         if d.remaining() != 0 {
             return Err(d.error(OTHER_FORM));
@@ -241,19 +240,30 @@ impl Any {
 
     /// A decoder at the start of the value.
     fn decoder(&self) -> Decoder<'_, NativeEndian> {
-        let d = Decoder::from_slice(&self.value, STORED);
-        match &self.held {
-            Some(held) => d.with_context(&**held),
-            None => d,
-        }
+        self.value.decoder()
     }
 
-    /// Reads a value of a type that is known by its TypeCode alone.
-    fn read<O: ByteOrder>(ty: TypeCode, d: &mut Decoder<'_, O>) -> Result<Self, DecodeError> {
-        let mut e = Encoder::holding(STORED);
-        Walk::default().copy(ty.view(), ty.view(), d, &mut e)?;
+    /// Reads a type and a value of it, for which `e` has room.
+    #[inline]
+    fn read_any<O: ByteOrder>(
+        d: &mut Decoder<'_, O>,
+        e: &mut Encoder<NativeEndian>,
+    ) -> Result<Self, DecodeError> {
+        let ty: TypeCode = d.get()?;
+        d.nested(|d| Self::read(ty, d, e))
+    }
+
+    /// Reads a value of a type that is known by its TypeCode alone, for which `e` has room.
+    #[inline]
+    fn read<O: ByteOrder>(
+        ty: TypeCode,
+        d: &mut Decoder<'_, O>,
+        e: &mut Encoder<NativeEndian>,
+    ) -> Result<Self, DecodeError> {
+        e.hold_anew();
+        Walk::default().copy(ty.view(), ty.view(), d, e)?;
         let any = Self::written(ty, e);
-        d.charge_memory(any.octets_held())?;
+        d.charge_memory(any.value.memory(COPIED))?;
         Ok(any)
     }
 }
@@ -267,8 +277,7 @@ impl Default for Any {
     fn default() -> Self {
         Self {
             ty: TypeCode::from_static(&NULL),
-            value: Bytes::new(),
-            held: None,
+            value: Kept::NOTHING,
         }
     }
 }
@@ -295,7 +304,26 @@ impl<'de> Decode<'de> for Any {
     const MIN_SIZE: usize = 4;
 
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
-        let ty: TypeCode = decoder.get()?;
-        decoder.nested(|d| Self::read(ty, d))
+        Self::read_any(decoder, &mut Encoder::holding(STORED))
+    }
+
+    /// One buffer is enough for all of them.
+    fn decode_into<O: ByteOrder>(
+        decoder: &mut Decoder<'de, O>,
+        len: usize,
+        values: &mut Vec<Self>,
+    ) -> Result<(), DecodeError> {
+        let mut e = Encoder::holding(STORED);
+        let one = |d: &mut Decoder<'de, O>| Self::read_any(d, &mut e);
+        let settled = Self::decode_settled::<O>;
+        decode_run(
+            decoder,
+            len,
+            values,
+            <Self as Decode<'_>>::MIN_SIZE,
+            <Self as Decode<'_>>::LAYOUT,
+            one,
+            settled,
+        )
     }
 }

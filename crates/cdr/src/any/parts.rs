@@ -238,7 +238,8 @@ struct Parts<'a> {
 impl Parts<'_> {
     /// The next part, which is of that type.
     fn take(&mut self, ty: TypeRef<'_>) -> Result<Any, DecodeError> {
-        Any::read(TypeCode::of_view(ty), &mut self.d)
+        let mut e = Encoder::holding(STORED);
+        Any::read(TypeCode::of_view(ty), &mut self.d, &mut e)
     }
 }
 
@@ -264,8 +265,8 @@ impl Made {
         part.write(ty, &mut self.e)
     }
 
-    fn finish(self, ty: &TypeCode) -> Any {
-        Any::written(ty.clone(), self.e)
+    fn finish(mut self, ty: &TypeCode) -> Any {
+        Any::written(ty.clone(), &mut self.e)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values of anys as arguments and results: without their types, which both sides know.
 
-use super::Any;
+use super::{Any, STORED};
 use crate::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, TypeCode};
 
 impl Any {
@@ -35,6 +35,7 @@ impl Any {
         ty: &TypeCode,
         d: &mut Decoder<'_, O>,
     ) -> Result<Self, DecodeError> {
-        d.nested(|d| Self::read(ty.clone(), d))
+        let mut e = Encoder::holding(STORED);
+        d.nested(|d| Self::read(ty.clone(), d, &mut e))
     }
 }

@@ -252,7 +252,7 @@ impl Reader {
             return Err(d.error_behind(4, DecodeErrorKind::Expected("a kind of TypeCode")));
         };
         if let Some(ty) = simple(kind) {
-            self.note(position, Link::Static(ty), false);
+            self.note_part(position, ty);
             return Ok(Link::Static(ty));
         }
         if let TcKind::String | TcKind::WString = kind
@@ -260,7 +260,7 @@ impl Reader {
         {
             d.read_u32()?;
             let ty = unbounded(kind);
-            self.note(position, Link::Static(ty), false);
+            self.note_part(position, ty);
             return Ok(Link::Static(ty));
         }
         d.charge_memory(size_of::<Node>())?;
@@ -304,6 +304,14 @@ impl Reader {
             *place = node;
         }
         Ok(link)
+    }
+
+    /// Notes a type without parts, if it is in another: nothing leads back to one that is all that is read.
+    #[inline]
+    fn note_part(&mut self, position: usize, ty: &'static StaticType) {
+        if !self.nodes.is_empty() {
+            self.note(position, Link::Static(ty), false);
+        }
     }
 
     fn note(&mut self, position: usize, link: Link, open: bool) {
