@@ -56,7 +56,9 @@ impl ServerLimits {
     /// 65,536 upcalls in all: those of four busy hosts. At a kilobyte or two each, 64 to 128 MiB.
     pub const DEFAULT_MAX_UPCALLS: usize = 65_536;
     /// Requests of one connection that are read and [wait](Overload::Wait). Enough that what a client sends behind a
-    /// burst, a CancelRequest above all, is still read.
+    /// burst, a CancelRequest above all, is still read. Further ones are not read; where most upcalls that stand in their way
+    /// are those of clients that have gone, they are read and refused with TRANSIENT, so that the end of a connection is
+    /// seen behind them.
     pub const MAX_WAITING_REQUESTS: usize = 256;
     /// Octets of the requests of one connection that are read and [wait](Overload::Wait); the last of them may exceed it.
     pub const MAX_WAITING_OCTETS: usize = 64 << 10;
@@ -92,6 +94,8 @@ const MAX_REFUSALS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Gate {
     pending: AtomicUsize,
+    /// Those of them whose connection has ended. It wraps for a moment where an upcall ends while its connection does.
+    left_behind: AtomicUsize,
     limit: usize,
     /// Connections that wait.
     waiting: AtomicUsize,
@@ -102,6 +106,7 @@ impl Gate {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             pending: AtomicUsize::new(0),
+            left_behind: AtomicUsize::new(0),
             limit,
             waiting: AtomicUsize::new(0),
             room: Notify::new(),
@@ -116,6 +121,12 @@ impl Gate {
     #[inline]
     fn pending(&self) -> usize {
         self.pending.load(Ordering::SeqCst)
+    }
+
+    /// Whether most of the places are those of upcalls whose clients are gone.
+    fn is_left_behind(&self) -> bool {
+        let left = self.left_behind.load(Ordering::Relaxed);
+        left > self.limit / 2 && left <= self.pending()
     }
 
     fn enter(&self) {
@@ -228,6 +239,27 @@ impl Host {
     /// Whether another upcall of this host may be pending, by the host's own limit.
     pub(super) fn has_room_of_its_own(&self) -> bool {
         self.upcalls.has_room()
+    }
+
+    /// Whether there is no room because most of it is taken by upcalls whose clients are gone: this host's, or those of all.
+    /// To wait for these is of no use to its clients.
+    pub(super) fn is_left_behind(&self) -> bool {
+        !self.has_room_of_its_own() && self.upcalls.is_left_behind()
+            || !self.has_share() && self.hosts.upcalls.is_left_behind()
+    }
+
+    /// Notes that the connection of so many pending upcalls has ended.
+    pub(super) fn leave_behind(&self, upcalls: usize) {
+        for gate in [&self.upcalls, &self.hosts.upcalls] {
+            gate.left_behind.fetch_add(upcalls, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that an upcall whose connection has ended ends as well.
+    pub(super) fn end_left_behind(&self) {
+        for gate in [&self.upcalls, &self.hosts.upcalls] {
+            gate.left_behind.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Waits until another upcall may be pending.

@@ -504,6 +504,16 @@ impl<O: Owner> ServerConnection<O> {
     }
 }
 
+impl<O: Owner> Drop for ServerConnection<O> {
+    fn drop(&mut self) {
+        // Those of them that find their connection gone say so when they end.
+        let left = self.pending.load(Ordering::Acquire);
+        if left > 0 {
+            self.admitted.host().leave_behind(left);
+        }
+    }
+}
+
 impl<O: Owner> fmt::Debug for ServerConnection<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerConnection")

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! While requests wait, the connection is read on: a CancelRequest takes its request out of the backlog, and a
-//! CloseConnection ends the connection. With a full backlog it is not read until there is room.
+//! CloseConnection ends the connection. With a full backlog it is not read until there is room, unless most of the upcalls
+//! that stand in the way are those of clients that have gone: then further requests are refused, so that the end of the
+//! connection is seen, which is behind them where its client has gone, too.
 
 use super::super::counters::Counter;
 use super::super::end::End;
@@ -88,8 +90,9 @@ impl<O: Owner> ServerConnection<O> {
         };
         let message = self.keep(received);
         match self.admitted.host().limits().overload {
-            Overload::Wait => self.wait(message),
-            Overload::Refuse => {
+            Overload::Wait if !self.is_stuck() => self.wait(message),
+            Overload::Wait | Overload::Refuse => {
+                let full = self.full(message.octets()).unwrap_or(full);
                 let (exception, cause) = (self.overloaded(full), Counter::PendingRequestsRefused);
                 self.refuse(cache, message, exception, cause)
             }
@@ -120,7 +123,30 @@ impl<O: Owner> ServerConnection<O> {
     pub(super) fn wait(&self, message: Message) -> Result<(), End> {
         let request = WaitingRequest::new(message).map_err(End::Broken)?;
         self.backlog.push(request);
+        if self.backlog.is_full() {
+            // Whether its client has gone is not seen any more: it is looked at from time to time.
+            self.admitted.host().waits().notify_one();
+        }
         Ok(())
+    }
+
+    /// Whether as many requests wait as may, mostly for upcalls of clients that have gone: further ones are refused.
+    fn is_stuck(&self) -> bool {
+        self.backlog.is_full() && self.admitted.host().is_left_behind()
+    }
+
+    /// Whether another message may be read.
+    #[inline]
+    pub(super) fn may_read(&self) -> bool {
+        !self.backlog.is_full() || self.is_stuck()
+    }
+
+    /// Has the driver look again whether it may read; whether the connection is to be looked at again.
+    pub(super) fn look_at_backlog(&self) -> bool {
+        if self.is_stuck() {
+            self.wake();
+        }
+        self.backlog.is_full()
     }
 
     /// The exception of a request that is refused: TRANSIENT, COMPLETED_NO.

@@ -61,7 +61,7 @@ impl<O: Owner> Serving<O> {
                 continue;
             };
             let facts = Facts::of(&connection.link);
-            needs_looks |= facts.needs_looks();
+            needs_looks |= facts.needs_looks() | connection.look_at_backlog();
             let known = before.remove(&id);
             let mut known = known.unwrap_or_else(|| Seen::new(&facts, now));
             let judged = (settings.stall_timeout).and_then(|stall| known.judge(&facts, now, stall));

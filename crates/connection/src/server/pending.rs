@@ -176,7 +176,7 @@ impl<O: Owner> Drop for PendingRequest<O> {
     fn drop(&mut self) {
         self.held.less(PENDING_OVERHEAD.saturating_add(self.octets));
         let Some(connection) = self.connection.upgrade() else {
-            return;
+            return self.place.host().end_left_behind();
         };
         if !self.answered {
             connection.cancelled().remove(&self.request_id);

@@ -216,7 +216,7 @@ impl<O: Owner> ServerConnection<O> {
                 &mut messages,
                 // A client that sends requests and reads no replies gets no further than this, nor one of which as many
                 // requests wait as may.
-                || Ok(!self.backlog.is_full() && self.poll_may_serve(cx)?),
+                || Ok(self.may_read() && self.poll_may_serve(cx)?),
                 |received| self.handle(cache, received),
             );
             if let Ok(Drained::Stopped) = drained {

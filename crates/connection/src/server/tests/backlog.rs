@@ -4,9 +4,12 @@ use super::{cancel, exception, locate};
 use crate::server::{Overload, ServerConnection, ServerLimits, Serving};
 use crate::testing::*;
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 use zorb_giop::{
-    LocateReply, MessageKind, ResponseFlags, SystemExceptionKind, Version, empty_message,
+    LocateReply, MessageKind, ReplyHeader, ResponseFlags, SystemExceptionKind, Version,
+    empty_message,
 };
 
 fn limits(upcalls: usize, overload: Overload) -> ServerLimits {
@@ -223,6 +226,57 @@ async fn a_client_that_is_gone_gives_its_place_back_while_its_upcall_runs_on() {
     assert!(owner.let_go());
     assert_eq!(peer.reply().await.0, 1);
     assert_eq!(serving.pending_upcalls(), 2);
+}
+
+/// A host with two upcalls at a time, the client of both, and another one of which as many requests wait as may, and some
+/// more are not read yet.
+async fn stuck(owner: &Arc<TestOwner>, serving: &Arc<Serving<TestOwner>>) -> (Peer, Peer) {
+    let first = served(owner, serving).1;
+    for id in [1, 2] {
+        first.send(&request(id, "hold", b""));
+    }
+    let_all_run().await;
+    let second = served(owner, serving).1;
+    for id in 0..2 * ServerLimits::MAX_WAITING_REQUESTS {
+        second.send(&request(id as u32, "hold", b""));
+    }
+    let_all_run().await;
+    assert_eq!(serving.pending_upcalls(), 2);
+    (first, second)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_client_is_seen_behind_more_requests_than_may_wait_for_upcalls_left_behind() {
+    let owner = TestOwner::new();
+    let serving = Arc::new(Serving::new(ServerLimits {
+        max_upcalls_per_host: 2,
+        ..ServerLimits::new(9)
+    }));
+    let stop = CancellationToken::new();
+    tokio::spawn(Arc::clone(&serving).watch(Arc::downgrade(&owner), stop.clone()));
+    let (first, mut second) = stuck(&owner, &serving).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(
+        second.has_nothing(),
+        "it waits for upcalls of a client that is there"
+    );
+    drop(first);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    // Those that wait have no answer yet; those behind them have.
+    let refused = second.receive().await.unwrap();
+    let (id, ..) = ReplyHeader::head(&refused).unwrap();
+    assert_eq!(id as usize, ServerLimits::MAX_WAITING_REQUESTS);
+    assert_eq!(exception(&refused).kind, SystemExceptionKind::Transient);
+    drop(second);
+    let_all_run().await;
+    assert!(serving.is_empty());
+    assert_eq!(serving.pending_upcalls(), 2);
+    // When these have ended there is room again.
+    assert!(owner.let_go() && owner.let_go());
+    let (_third, mut peer) = served(&owner, &serving);
+    peer.send(&request(1, "echo", b""));
+    assert_eq!(peer.reply().await.0, 1);
+    stop.cancel();
 }
 
 #[tokio::test]
