@@ -78,7 +78,8 @@ impl Acceptor {
                         let connection = match owner.settings().both_ways {
                             false => ServerConnection::new(stream, endpoint, &owner, admitted),
                             true => {
-                                let whole = BothWays::new(stream, false);
+                                let memory = &owner.settings().memory;
+                                let whole = BothWays::new(stream, false, memory);
                                 let served = whole.half(Half::Server);
                                 ServerConnection::new(served, endpoint, &owner, admitted)
                                     .in_both_ways(whole)

@@ -11,6 +11,7 @@ pub use key::{CacheKey, Way};
 pub use limits::{ConnectError, ConnectionLimits, NamedBy};
 pub(crate) use table::UseClock;
 
+use super::both_ways::BothWays;
 use super::client::ClientConnection;
 use super::counters::{Counter, Counters};
 use super::end::FINISHED_WITHIN;
@@ -201,7 +202,7 @@ impl ConnectionCache {
                 connected = connect(key.endpoint(), &mut settings) => connected,
                 () = closed.cancelled() => Err(ConnectError::ShutDown),
             };
-            let stream = match connected {
+            let (stream, whole) = match connected {
                 Ok(stream) => stream,
                 Err(error) => {
                     trace::not_connected(key.endpoint(), &error);
@@ -212,18 +213,13 @@ impl ConnectionCache {
             let endpoint = key.endpoint().clone();
             let connection =
                 ClientConnection::new(stream, endpoint, key.states_code_sets(), &settings);
-            let connection = Arc::new(connection.with_uses(uses));
+            let connection = Arc::new(connection.with_uses(uses).in_both_ways(whole));
             trace::connected(key.endpoint());
             if !forget.publish(&closed, publish, &connection) {
                 connection.shut_down();
             }
             let own = &settings.connection;
-            let idle_timeout = match &settings.way {
-                Way::Opened => own.idle_timeout,
-                // The other half may be in use.
-                Way::Offered(_) | Way::Accepted(_) => None,
-            };
-            connection.drive(idle_timeout, own.stall_timeout).await;
+            connection.drive(own.idle_timeout, own.stall_timeout).await;
         };
         // A runtime that has shut down drops the task here and now, so no lock is held.
         home.spawn(self.drivers.track_future(driver));
@@ -290,23 +286,24 @@ impl Drop for Forget {
 async fn connect(
     endpoint: &Endpoint,
     settings: &mut ConnectSettings,
-) -> Result<Box<dyn zorb_transport::Connection>, ConnectError> {
+) -> Result<(Box<dyn zorb_transport::Connection>, Option<Arc<BothWays>>), ConnectError> {
     if let Way::Accepted(whole) = &settings.way {
         let gone = || ConnectError::Gone {
             endpoint: endpoint.clone(),
         };
-        return whole.take_client().ok_or_else(gone);
+        let stream = whole.take_client().ok_or_else(gone)?;
+        return Ok((stream, Some(Arc::clone(whole))));
     }
     let stream = open(endpoint, settings).await?;
     let Way::Offered(offer) = &settings.way else {
-        return Ok(stream);
+        return Ok((stream, None));
     };
     let split = offer.split(stream, endpoint);
-    if !split.is_divided {
+    if split.whole.is_none() {
         // Nothing is offered that there is no room for.
         settings.way = Way::Opened;
     }
-    Ok(split.stream)
+    Ok((split.stream, split.whole))
 }
 
 async fn open(

@@ -1,6 +1,7 @@
 //! One stream for two halves of a connection.
 
 use super::route::{Boundary, Router, Whose};
+use crate::memory::{MemoryLimit, Reserved};
 use bytes::BytesMut;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -89,6 +90,13 @@ struct Waiting {
 }
 
 impl Waiting {
+    /// Octets of memory that they take.
+    fn memory(&self) -> usize {
+        self.client
+            .capacity()
+            .saturating_add(self.server.capacity())
+    }
+
     const fn of(&mut self, half: Half) -> &mut BytesMut {
         match half {
             Half::Client => &mut self.client,
@@ -102,7 +110,22 @@ struct Incoming {
     router: Router,
     /// Messages that one half has read for the other one.
     waiting: Waiting,
+    /// The memory of that.
+    reserved: Reserved,
     ended: Option<Ended>,
+}
+
+impl Incoming {
+    /// Counts what waits, or ends the stream where there is no memory for it.
+    fn cover(&mut self) -> bool {
+        let memory = self.waiting.memory();
+        let covered = self.reserved.cover(|| memory);
+        if !covered {
+            let cause = "no memory is left for what waits for the other half of the connection";
+            self.ended = Some(Ended::Failed(io::ErrorKind::OutOfMemory, cause.to_owned()));
+        }
+        covered
+    }
 }
 
 #[derive(Debug, Default)]
@@ -127,18 +150,31 @@ pub struct BothWays {
     /// The server's half reads no requests any more, and the connection is the client's half alone.
     has_left: AtomicBool,
     is_over: AtomicBool,
+    /// Octets that have been read and written.
+    moved: AtomicU64,
+    /// What `moved` was when the server's half last had nothing to do; [`BUSY`] before that.
+    idle_at: AtomicU64,
     opened_here: bool,
     number: u64,
 }
 
+/// The server's half has something to do.
+const BUSY: u64 = u64::MAX;
+
 impl BothWays {
-    pub(crate) fn new(stream: Box<dyn Connection>, opened_here: bool) -> Arc<Self> {
+    /// A connection over a stream. What one of its halves has read for the other one is counted with `memory`.
+    pub(crate) fn new(
+        stream: Box<dyn Connection>,
+        opened_here: bool,
+        memory: &Arc<MemoryLimit>,
+    ) -> Arc<Self> {
         let (readers, writers) = (Arc::<Parked>::default(), Arc::<Parked>::default());
         Arc::new(Self {
             stream,
             incoming: Mutex::new(Incoming {
                 router: Router::new(opened_here),
                 waiting: Waiting::default(),
+                reserved: Reserved::of(memory),
                 ended: None,
             }),
             outgoing: Mutex::new(Outgoing::default()),
@@ -149,6 +185,8 @@ impl BothWays {
             has_client: AtomicBool::new(opened_here),
             has_left: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            moved: AtomicU64::new(0),
+            idle_at: AtomicU64::new(BUSY),
             opened_here,
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
         })
@@ -209,6 +247,24 @@ impl BothWays {
         leaves
     }
 
+    /// Notes whether the server's half has nothing to do.
+    pub(crate) fn note_idle(&self, is_idle: bool) {
+        let now = match is_idle {
+            true => self.moved.load(Ordering::Acquire),
+            false => BUSY,
+        };
+        self.idle_at.store(now, Ordering::Release);
+    }
+
+    /// Whether nothing has moved since the server's half last had nothing to do.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.idle_at.load(Ordering::Acquire) == self.moved.load(Ordering::Acquire)
+    }
+
+    fn count(&self, octets: usize) {
+        self.moved.fetch_add(octets as u64, Ordering::AcqRel);
+    }
+
     fn incoming(&self) -> MutexGuard<'_, Incoming> {
         self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -260,6 +316,7 @@ impl BothWays {
                 if waiting.is_empty() {
                     // Its memory is not kept.
                     *waiting = BytesMut::new();
+                    incoming.cover();
                 }
                 drop(guard);
                 if was_full {
@@ -277,7 +334,7 @@ impl BothWays {
             }
             let is_left = self.has_left.load(Ordering::Acquire);
             if is_left {
-                incoming.waiting.server.clear();
+                incoming.waiting.server = BytesMut::new();
             }
             if incoming.waiting.of(other).len() > MAX_WAITING_OCTETS {
                 // Woken when the other half has taken some of it.
@@ -299,6 +356,7 @@ impl BothWays {
                 continue;
             }
             let read = buf.get(start..).unwrap_or_default();
+            self.count(read.len());
             if self.is_all_of(half, incoming, read) {
                 return Poll::Ready(Ok(read.len()));
             }
@@ -318,9 +376,14 @@ impl BothWays {
                 }
             });
             if is_left {
-                waiting.server.clear();
+                waiting.server = BytesMut::new();
             } else if waiting.of(other).len() > before {
                 self.readers.wake_half(other);
+            }
+            if !incoming.cover() {
+                self.readers.wake_half(other);
+                buf.truncate(start);
+                continue;
             }
             if buf.len() > start {
                 return Poll::Ready(Ok(buf.len().saturating_sub(start)));
@@ -351,6 +414,7 @@ impl BothWays {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let written = self.stream.try_write(chunks)?;
+        self.count(written);
         let mut left = written;
         for chunk in chunks {
             let octets = chunk.get(..left.min(chunk.len())).unwrap_or_default();
@@ -454,3 +518,6 @@ impl Drop for HalfStream {
         self.close();
     }
 }
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests;

@@ -26,8 +26,8 @@ pub trait Offer: fmt::Debug + Send + Sync {
 pub struct Split {
     /// The stream of our requests.
     pub stream: Box<dyn Connection>,
-    /// Whether the peer may send requests on it.
-    pub is_divided: bool,
+    /// The connection as a whole, if the peer may send requests on it.
+    pub whole: Option<Arc<BothWays>>,
 }
 
 /// The [`Offer`] of an ORB.
@@ -62,17 +62,17 @@ impl<O: Owner> Offer for OfferTo<O> {
         let Some((owner, admitted)) = admitted else {
             return Split {
                 stream,
-                is_divided: false,
+                whole: None,
             };
         };
-        let whole = BothWays::new(stream, true);
+        let whole = BothWays::new(stream, true, &owner.settings().memory);
         let served = whole.half(Half::Server);
         let connection = ServerConnection::new(served, endpoint.clone(), &owner, admitted)
             .in_both_ways(Arc::clone(&whole));
         owner.track(Arc::new(connection).drive(&self.serving));
         Split {
             stream: whole.half(Half::Client),
-            is_divided: true,
+            whole: Some(whole),
         }
     }
 }

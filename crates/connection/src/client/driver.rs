@@ -110,11 +110,12 @@ impl ClientConnection {
                 None => Poll::Pending,
             }
         });
+        let may_end = |limit| self.is_unused_by_peer() && self.retire(limit);
         let end = tokio::select! {
             biased;
             end = read => end,
             end = self.link.failed() => end,
-            end = self.link.idle(idle_timeout, |limit| self.retire(limit)) => {
+            end = self.link.idle(idle_timeout, may_end) => {
                 self.send_close();
                 end
             }

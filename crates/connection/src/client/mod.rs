@@ -57,6 +57,7 @@ mod waiters;
 
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
 
+use super::both_ways::BothWays;
 use super::cache::{ConnectSettings, UseClock, Way};
 use super::counters::Counters;
 use super::end::End;
@@ -139,6 +140,8 @@ pub struct ClientConnection {
     /// When it was used last, by the clock of its cache: which of several idle connections is closed for another one.
     last_used: AtomicU64,
     uses: UseClock,
+    /// The peer may send requests on the connection, too.
+    both_ways: Option<Arc<BothWays>>,
 }
 
 impl ClientConnection {
@@ -194,6 +197,7 @@ impl ClientConnection {
             one_way_ids: AtomicU32::new(0),
             last_used: AtomicU64::new(0),
             uses: UseClock::default(),
+            both_ways: None,
         }
     }
 
@@ -202,6 +206,17 @@ impl ClientConnection {
         self.last_used = AtomicU64::new(uses.now());
         self.uses = uses;
         self
+    }
+
+    /// The half of a connection on which both ends may send requests.
+    pub(crate) fn in_both_ways(mut self, whole: Option<Arc<BothWays>>) -> Self {
+        self.both_ways = whole;
+        self
+    }
+
+    /// Whether the peer has no use for the connection.
+    fn is_unused_by_peer(&self) -> bool {
+        (self.both_ways.as_ref()).is_none_or(|whole| whole.is_idle())
     }
 
     /// When it was used last, by the clock of its cache.

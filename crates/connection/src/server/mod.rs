@@ -186,6 +186,16 @@ impl<O: Owner> ServerConnection<O> {
         (self.both_ways.as_ref()).is_some_and(|whole| whole.has_client())
     }
 
+    /// Whether the connection may be closed because nothing happens on it. Where this end sends requests, too, its other half
+    /// closes it, as that knows whether a call is in progress.
+    fn may_end_idle(&self) -> bool {
+        let is_idle = self.has_no_pending();
+        if let Some(whole) = &self.both_ways {
+            whole.note_idle(is_idle);
+        }
+        is_idle && !self.has_own_requests()
+    }
+
     /// Hands the offer of a client that takes requests on its connection to the owner.
     fn take_offer(&self, header: &RequestHeader<'_>, version: Version) {
         if let Some(whole) = &self.both_ways

@@ -81,7 +81,7 @@ impl<O: Owner> ServerConnection<O> {
             ended: None,
         };
         let mut failed = None;
-        let may_end = |_| self.has_no_pending() && !self.has_own_requests();
+        let may_end = |_| self.may_end_idle();
         let mut idle = idle_timeout.map(|_| Box::pin(self.link.idle(idle_timeout, may_end)));
         poll_fn(move |cx| {
             self.link.outbound.driver.register(cx.waker());

@@ -1,0 +1,104 @@
+//! Connections on which both ends send requests, over streams in memory.
+
+use super::*;
+use crate::cache::Way;
+use crate::client::ClientConnection;
+use crate::server::{ServerConnection, ServerLimits, Serving};
+use crate::testing::*;
+use core::time::Duration;
+use tokio::task::JoinHandle;
+
+const MIB: usize = 1 << 20;
+
+fn read(stream: &dyn Connection) -> io::Result<usize> {
+    stream.try_read(&mut BytesMut::with_capacity(16 << 10))
+}
+
+#[tokio::test]
+async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_the_orb() {
+    let memory = Arc::new(MemoryLimit::new(MIB));
+    let (ours, theirs) = pair();
+    let peer = Peer::new(theirs);
+    let whole = BothWays::new(Box::new(ours), true, &memory);
+    let (client, server) = (whole.half(Half::Client), whole.half(Half::Server));
+    peer.send(&request(1, "echo", &[7; 100 << 10]));
+    assert_eq!(
+        read(&*client).unwrap_err().kind(),
+        io::ErrorKind::WouldBlock
+    );
+    assert!(memory.held() >= 100 << 10, "{} octets", memory.held());
+    // What the server's half takes is given back.
+    while read(&*server).is_ok() {}
+    assert_eq!(memory.held(), 0);
+
+    let others = Reserved::of(&memory);
+    assert!(others.cover(|| MIB - (64 << 10)));
+    let before = memory.held();
+    peer.send(&request(3, "echo", &[7; 100 << 10]));
+    assert_eq!(
+        read(&*client).unwrap_err().kind(),
+        io::ErrorKind::OutOfMemory
+    );
+    assert!(memory.held() <= MIB);
+    drop((client, server, whole));
+    assert_eq!(memory.held(), before);
+}
+
+/// Both halves of a connection that was opened here, driven, and its peer.
+fn driven(
+    owner: &Arc<TestOwner>,
+    limit: Duration,
+) -> (Arc<ClientConnection>, Peer, [JoinHandle<()>; 2]) {
+    let (ours, theirs) = pair();
+    let whole = BothWays::new(Box::new(ours), true, &owner.settings.memory);
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
+    let served = whole.half(Half::Server);
+    let admitted = serving.admit(served.peer()).unwrap();
+    let server = ServerConnection::new(served, endpoint(), owner, admitted);
+    let server = Arc::new(server.in_both_ways(Arc::clone(&whole)));
+    let settings = connect_settings();
+    assert!(matches!(settings.way, Way::Opened));
+    let client = ClientConnection::new(whole.half(Half::Client), endpoint(), false, &settings);
+    let client = Arc::new(client.in_both_ways(Some(whole)));
+    let drivers = [
+        tokio::spawn(server.drive(&serving)),
+        tokio::spawn(Arc::clone(&client).drive(Some(limit), None)),
+    ];
+    (client, Peer::new(theirs), drivers)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_idle_when_both_halves_are() {
+    let limit = Duration::from_secs(10);
+    let owner = TestOwner::with(|settings| settings.idle_timeout = Some(limit));
+    let (client, mut peer, drivers) = driven(&owner, limit);
+    // The peer has a call in progress, and later we have one.
+    peer.send(&request(1, "hold", b"theirs"));
+    tokio::time::sleep(10 * limit).await;
+    assert!(!client.is_over());
+    assert!(owner.let_go());
+    assert_eq!(peer.reply().await, (1, b"theirs".to_vec()));
+    let call = spawn_call(&client, "ours", b"");
+    let (id, ..) = peer.request().await;
+    tokio::time::sleep(10 * limit).await;
+    assert!(!client.is_over());
+    peer.send(&reply(id, b"result"));
+    assert_eq!(call.await.unwrap().unwrap(), b"result");
+    // The peer sends requests, and we send none.
+    for id in 0..20 {
+        tokio::time::sleep(limit / 2).await;
+        peer.send(&request(2 * id + 1, "echo", b""));
+        assert_eq!(peer.reply().await.0, 2 * id + 1);
+    }
+    assert!(!client.is_over());
+    tokio::time::sleep(4 * limit).await;
+    assert!(client.is_over());
+    assert_eq!(
+        peer.kind().await,
+        Some(zorb_giop::MessageKind::CloseConnection)
+    );
+    drop(peer);
+    for driver in drivers {
+        in_time(driver).await.unwrap();
+    }
+}
