@@ -88,7 +88,9 @@ impl Acceptor {
                         match &self.reactor {
                             Some(reactor) => {
                                 let connection = Arc::new(connection.in_reactor(reactor));
-                                owner.track_in(&reactor.handle, connection.drive(&serving));
+                                let driver = connection.drive(&serving);
+                                let driver = reactor.drivers.track_future(driver);
+                                owner.track_in(&reactor.handle, driver);
                             }
                             None => {
                                 let connection = Arc::new(connection);

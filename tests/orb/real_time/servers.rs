@@ -1,6 +1,9 @@
 //! Thread pools, POAs with real-time policies, and per-object priorities.
 
 use super::*;
+use core::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use zorb::real_time::{DestroyThreadpoolError, PriorityBand, ThreadpoolError, ThreadpoolOptions};
 use zorb::{AdapterError, PolicyType};
 
@@ -332,6 +335,40 @@ async fn a_pool_that_a_poa_has_is_not_destroyed() {
     let gone = rt.destroy_threadpool(id).await;
     assert_eq!(gone, Err(DestroyThreadpoolError::InvalidThreadpool(id)));
     assert!(rt.threadpool(id).is_none());
+    server.shutdown(true).await.unwrap();
+}
+
+/// LocateRequest of GIOP 1.0, big-endian, with id 1, for the key `x`.
+const LOCATE: &[u8] = b"GIOP\x01\0\0\x03\0\0\0\x09\0\0\0\x01\0\0\0\x01x";
+
+/// What a server says next.
+async fn heard<const N: usize>(client: &mut TcpStream) -> [u8; N] {
+    let mut octets = [0; N];
+    let read = tokio::time::timeout(Duration::from_secs(60), client.read_exact(&mut octets));
+    read.await.expect("no hang").expect("octets");
+    octets
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_of_a_pool_that_is_destroyed_hear_that_their_connection_is_closed() {
+    let server = server().await;
+    let pool = lanes(&server, &[10]).await;
+    let (_, endpoint) = &pool.endpoints()[0];
+    let address = (endpoint.host().unwrap(), endpoint.port().unwrap());
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(LOCATE).await.unwrap();
+    let located: [u8; 20] = heard(&mut client).await;
+    assert_eq!(located[7], 4, "a LocateReply");
+    let id = pool.id();
+    drop(pool);
+    server.rt_orb().destroy_threadpool(id).await.unwrap();
+    let closed: [u8; 12] = heard(&mut client).await;
+    assert_eq!(
+        (&closed[..4], closed[7]),
+        (&b"GIOP"[..], 5),
+        "CloseConnection"
+    );
+    drop(client);
     server.shutdown(true).await.unwrap();
 }
 

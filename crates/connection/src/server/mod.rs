@@ -60,6 +60,7 @@ use header_cache::RequestHeaderCache;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, PoisonError};
+use tokio_util::sync::CancellationToken;
 use write_wait::WriteWait;
 use zorb_cdr::{Gather, WireFormat};
 use zorb_executor::WaitPolicy;
@@ -119,6 +120,8 @@ pub struct ServerConnection<O: Owner> {
     spin: SpinLimits,
     /// It is read by the reactor of the owner's lane.
     is_in_lane: bool,
+    /// Ends it while the owner goes on.
+    stop: Option<CancellationToken>,
 }
 
 impl<O: Owner> ServerConnection<O> {
@@ -161,12 +164,14 @@ impl<O: Owner> ServerConnection<O> {
             wait: owner.settings().wait,
             spin: SpinLimits::of(lane, lane.handle().id()),
             is_in_lane: true,
+            stop: None,
         }
     }
 
     /// Has the connection be read by a reactor of its own.
     pub(crate) fn in_reactor(mut self, reactor: &Reactor) -> Self {
         (self.wait, self.spin, self.is_in_lane) = (reactor.wait, reactor.spin, false);
+        self.stop = Some(reactor.stop.clone());
         self
     }
 
@@ -184,6 +189,12 @@ impl<O: Owner> ServerConnection<O> {
     /// Whether this end sends requests on the connection, too.
     fn has_own_requests(&self) -> bool {
         (self.both_ways.as_ref()).is_some_and(|whole| whole.has_client())
+    }
+
+    /// Whether its reactor, or its owner, is stopping.
+    fn is_stopping(&self) -> bool {
+        self.owner.is_stopping()
+            || (self.stop.as_ref()).is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Whether the connection may be closed because nothing happens on it. Where this end sends requests, too, its other half

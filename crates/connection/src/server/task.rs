@@ -85,7 +85,7 @@ impl<O: Owner> ServerConnection<O> {
         let mut idle = idle_timeout.map(|_| Box::pin(self.link.idle(idle_timeout, may_end)));
         poll_fn(move |cx| {
             self.link.outbound.driver.register(cx.waker());
-            let polled = match self.owner.is_stopping() {
+            let polled = match self.is_stopping() {
                 true => self.poll_drained(cx),
                 false => self.poll_to_end(reading, &mut driving, cx),
             };

@@ -2,7 +2,7 @@
 
 use super::policies::RtPolicies;
 use super::settings::raise;
-use super::start::start;
+use super::start::{close, start};
 use super::threadpool::{Threadpool, ThreadpoolOptions};
 use crate::error::Error;
 use crate::orb::Orb;
@@ -85,7 +85,8 @@ impl RtOrb {
     }
 
     /// Destroys a thread pool that no POA has: it accepts no more connections, requests that wait are run, and its threads
-    /// end. Returns then, or at once on a thread of the pool.
+    /// end. Returns then, or at once on a thread of the pool. Connections to its lanes get CloseConnection behind the last of
+    /// their replies, so that their clients go elsewhere.
     ///
     /// # Errors
     /// [`DestroyThreadpoolError`]; nothing happens then.
@@ -102,7 +103,7 @@ impl RtOrb {
             }
         };
         if let Some(pool) = pool {
-            pool.close().await;
+            close(pool, self.0.inner()).await;
         }
         Ok(())
     }

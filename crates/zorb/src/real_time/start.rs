@@ -1,4 +1,4 @@
-//! Starting thread pools: threads, reactors of lanes, endpoints.
+//! Starting thread pools, and ending them: threads, reactors of lanes, endpoints.
 
 use super::error::ThreadpoolError;
 use super::settings::RealTimeSettings;
@@ -32,15 +32,17 @@ pub(super) async fn start(
     let mut listening = Vec::new();
     for (lane, (priority, reactor)) in lanes.iter().zip(reactors) {
         let mut endpoints = Vec::new();
+        let reader = Reactor::of(&reactor);
         for text in &lane.listen {
             let listener = listen(orb, &reactor, text).await?;
             endpoints.push(listener.endpoint().clone());
-            let acceptor = Acceptor::new(listener).in_reactor(Reactor::of(&reactor));
+            let acceptor = Acceptor::new(listener).in_reactor(reader.clone());
             acceptors.push((acceptor, reactor.handle().clone()));
         }
         listening.push(PoolLane {
             priority,
             endpoints,
+            reader,
             _reactor: reactor,
         });
     }
@@ -59,6 +61,26 @@ pub(super) async fn start(
         orb.track_in(&home, run);
     }
     Ok(pool)
+}
+
+/// Has a pool accept no more connections, and take no more requests. Its connections end behind their last replies, with
+/// CloseConnection, so that their clients send what comes next elsewhere.
+pub(super) async fn close(pool: Arc<Pool>, orb: &OrbInner) {
+    pool.stop.cancel();
+    let readers: Vec<_> = (pool.lanes.iter().flatten())
+        .map(|lane| lane.reader.clone())
+        .collect();
+    readers.iter().for_each(Reactor::stop);
+    orb.serving().wake_all();
+    let ending = Arc::clone(&pool);
+    orb.track(async move {
+        for reader in readers {
+            reader.ended().await;
+        }
+        // The reactors end with the pool.
+        drop(ending);
+    });
+    pool.workers.shutdown().await;
 }
 
 /// The reactor of a lane, at its native priority.

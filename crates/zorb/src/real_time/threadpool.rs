@@ -4,6 +4,7 @@ use super::settings::RealTimeSettings;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio_util::sync::CancellationToken;
+use zorb_connection::Reactor;
 use zorb_executor::{BuildError, Lane, LaneCounters, LaneThreads, Priority, WorkerPool};
 use zorb_poa::Adapter;
 use zorb_transport::Endpoint;
@@ -215,6 +216,8 @@ impl Threadpool {
 pub(super) struct PoolLane {
     pub(super) priority: Priority,
     pub(super) endpoints: Vec<Endpoint>,
+    /// What reads its connections.
+    pub(super) reader: Reactor,
     /// Its reactor lives as long as the pool.
     pub(super) _reactor: Lane,
 }
@@ -273,11 +276,5 @@ impl Pool {
         let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
         let mut users = users.iter().filter_map(Weak::upgrade);
         users.any(|adapter| !adapter.is_destroyed())
-    }
-
-    /// Accepts no more connections, and takes no more requests.
-    pub(super) async fn close(&self) {
-        self.stop.cancel();
-        self.workers.shutdown().await;
     }
 }
