@@ -1,9 +1,12 @@
-//! Limits of memory that the builder sets: for what a message is decoded to, and for all connections.
+//! Limits of memory that the builder sets, for what a message is decoded to and for all connections; and what else of large
+//! messages is bounded.
 
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use zorb::{Builder, Counter, Orb, SystemException, SystemExceptionKind as Kind};
+use tokio::sync::oneshot;
+use zorb::{Builder, Counter, OctetsRef, Orb, SystemException, SystemExceptionKind as Kind};
 
 zorb::idl! {
     module Budget {
@@ -14,10 +17,13 @@ zorb::idl! {
             unsigned long count(in Larges all);
             Blob large(in unsigned long octets);
         };
+        interface Slow {
+            boolean wait_for_others(in Blob octets);
+        };
     };
 }
 
-use budget::{Large, Store, StoreRef, StoreServant};
+use budget::{Large, Slow, SlowRef, SlowServant, Store, StoreRef, StoreServant};
 
 struct Servant;
 
@@ -116,5 +122,42 @@ async fn clients_that_begin_messages_and_stop_take_no_more_than_all_may_and_othe
     let _ = hostile[0].shutdown().await;
     let ended = hostile[0].read_to_end(&mut end_of_first);
     let _ = tokio::time::timeout(in_time, ended).await.unwrap();
+    end(server, client).await;
+}
+
+/// Holds its thread until another task has run.
+struct Holding {
+    begun: Mutex<Option<oneshot::Sender<()>>>,
+    others: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Slow for Holding {
+    async fn wait_for_others(&self, _: OctetsRef<'_>) -> Result<bool, SystemException> {
+        let begun = self.begun.lock().unwrap().take();
+        begun.unwrap().send(()).unwrap();
+        let others = self.others.lock().unwrap();
+        Ok(others.recv_timeout(Duration::from_secs(30)).is_ok())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn tasks_of_a_worker_go_on_while_it_decodes_a_large_message() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = server.build().await.unwrap();
+    let (begun, begins) = oneshot::channel();
+    let (other, others) = mpsc::channel();
+    let slow = SlowServant::new(Holding {
+        begun: Mutex::new(Some(begun)),
+        others: Mutex::new(others),
+    });
+    let slow = server.root_poa().activate(slow).unwrap();
+    server.root_poa().the_poa_manager().activate().unwrap();
+    let client = Orb::builder().build().await.unwrap();
+    let slow = client.string_to_object(&slow.to_string()).await.unwrap();
+    let slow: SlowRef = slow.unchecked_narrow();
+    let call = tokio::spawn(async move { slow.wait_for_others(&[7_u8; 3 << 20][..]).await });
+    begins.await.unwrap();
+    tokio::spawn(async move { other.send(()).unwrap() });
+    assert_eq!(call.await.unwrap(), Ok(true));
     end(server, client).await;
 }

@@ -23,7 +23,7 @@ use intercept::{Submitted, receive_request, send_reply};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use upcall::to_end;
+use upcall::{beside_others, to_end};
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::Located;
 use zorb_connection::{
@@ -395,7 +395,7 @@ fn dispatch(
     }
     let mut first = || begin(orb, &object, request, &mut outcome, receipt);
     let waits = match orb.lane().dispatch() {
-        Dispatch::InPlace => first(),
+        Dispatch::InPlace => beside_others(octets, first),
         Dispatch::BlockInPlace => tokio::task::block_in_place(first),
         Dispatch::Pool(pool) => {
             let pending = is_pending(pending);
