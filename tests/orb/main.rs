@@ -28,6 +28,7 @@ mod keys;
 mod known;
 mod lite;
 mod lives;
+mod many_results;
 mod one_ways;
 mod outgoing;
 mod persistent;

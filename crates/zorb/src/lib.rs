@@ -67,6 +67,7 @@ pub use poa::{
     ServantLocator, ServantManagerError,
 };
 pub use policy::SyncScope;
+pub use signature::ManyResults;
 pub use value::{
     Abstract, Concrete, CustomMarshal, DataInput, DataOutput, Derives, MarshalError, Value,
     ValueBase, ValueRead, ValueState, ValueType, ValueWrite,

@@ -4,6 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::docs::list_item;
+use super::tuples::MANY_RESULTS;
 use super::{Generator, ident};
 use crate::model::{
     DefId, DefKind, Direction, Interface, Operation, Parameter, Role, ScopeId, Type,
@@ -44,15 +45,27 @@ impl Generator<'_> {
             .collect()
     }
 
-    /// `()`, the value, or a tuple of them.
+    /// `()`, the value, or a tuple of them, in a wrapper that has traits where the tuple has none.
     pub(super) fn output_type(&self, from: ScopeId, operation: &Operation) -> TokenStream {
         let values: Vec<_> = self
             .outputs(operation)
             .into_iter()
             .map(|ty| self.value(from, ty))
             .collect();
+        let orb = &self.orb;
         match &values[..] {
             [one] => one.clone(),
+            all if MANY_RESULTS.contains(&all.len()) => quote!(#orb::ManyResults<(#(#all),*)>),
+            all => quote!((#(#all),*)),
+        }
+    }
+
+    /// A value of that type, or a pattern for it.
+    pub(super) fn output(&self, results: &[Ident]) -> TokenStream {
+        let orb = &self.orb;
+        match results {
+            [one] => quote!(#one),
+            all if MANY_RESULTS.contains(&all.len()) => quote!(#orb::ManyResults((#(#all),*))),
             all => quote!((#(#all),*)),
         }
     }

@@ -199,10 +199,7 @@ impl Generator<'_> {
                 .map(|index| format_ident!("result{index}"))
                 .collect(),
         };
-        let pattern = match &names[..] {
-            [one] => quote!(#one),
-            all => quote!((#(#all),*)),
-        };
+        let pattern = self.output(&names);
         let values = outputs
             .iter()
             .zip(&names)

@@ -140,10 +140,7 @@ impl Generator<'_> {
         let names: Vec<_> = (0..codecs.len())
             .map(|index| format_ident!("result{index}"))
             .collect();
-        let patterns = names.chunks(CODEC_MEMBERS).map(|names| match names {
-            [one] => quote!(#one),
-            names => quote!((#(#names,)*)),
-        });
+        let patterns = names.chunks(CODEC_MEMBERS).map(|names| self.output(names));
         quote! {
             async move {
                 let (#(#patterns,)*) = self

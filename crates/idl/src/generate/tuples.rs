@@ -1,11 +1,15 @@
 //! Tuples as the codec takes them: of any size, though it knows them up to [`CODEC_MEMBERS`] only.
 
+use core::ops::RangeInclusive;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 /// How many members a tuple of the codec has at most. Each size adds two implementations to every build, and hardly an
 /// operation has as many parameters.
 pub(super) const CODEC_MEMBERS: usize = 32;
+
+/// How many results are wrapped, as Rust's tuples of so many have neither `Debug` nor `PartialEq`.
+pub(super) const MANY_RESULTS: RangeInclusive<usize> = 13..=CODEC_MEMBERS;
 
 /// A tuple of `members`: types, values or patterns. Where there are too many it is one of tuples, which is the same on
 /// the wire: their members one behind the other.
