@@ -49,6 +49,8 @@ pub(crate) struct Scene {
     // Dropped, and so ended, before the victim: it would report that the victim has gone.
     honest: Process,
     pub(crate) victim: Process,
+    /// The server of the honest client, if that is another one.
+    _bystander: Option<Process>,
     pub(crate) target: Target,
     pub(crate) report: Report,
     pub(crate) rng: Rng,
@@ -111,16 +113,24 @@ impl Scene {
             room.connections
                 .map(|most| format!("--max-connections={most}")),
         );
-        let mut victim = Process::start(&arguments, run.log)?;
-        let ready: Ready = serde_json::from_str(&victim.line()?)?;
-        let target = Target {
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, ready.port)),
-            key: unhex(&ready.key).ok_or("no object key")?,
+        let serve = || {
+            let mut victim = Process::start(&arguments, run.log)?;
+            let ready: Ready = serde_json::from_str(&victim.line()?)?;
+            let target = Target {
+                address: SocketAddr::from((Ipv4Addr::LOCALHOST, ready.port)),
+                key: unhex(&ready.key).ok_or("no object key")?,
+            };
+            Ok::<_, Failure>((victim, target))
+        };
+        let (victim, target) = serve()?;
+        let (bystander, called) = match run.bystander {
+            true => serve().map(|(server, target)| (Some(server), target))?,
+            false => (None, target.clone()),
         };
         let arguments = [
             "honest".to_owned(),
-            format!("--address={}", target.address),
-            format!("--key={}", hex(&target.key)),
+            format!("--address={}", called.address),
+            format!("--key={}", hex(&called.key)),
             format!("--from={}", honest_host(0)),
         ];
         let mut honest = Process::start(&arguments, true)?;
@@ -135,6 +145,7 @@ impl Scene {
             before: victim.memory()?,
             descriptors: victim.descriptors()?,
             victim,
+            _bystander: bystander,
             target,
             report: Report::new(name, run.quick),
             rng: Rng::with_seed(seed),
