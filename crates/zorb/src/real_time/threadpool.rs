@@ -186,6 +186,33 @@ enum Buffering {
 
 /// A thread pool of an ORB. Cheap to clone; a clone is the same pool.
 ///
+/// # The life of a lane
+/// ```text
+///  create_threadpool                                    destroy_threadpool, once no POA has the pool
+///        │                                                     │
+///        ▼                                                     ▼
+///  ┌──────────┐  every thread has its    ┌─────────┐     ┌───────────┐  the queue is  ┌───────┐
+///  │ starting │─────────────────────────▶│ serving │────▶│  closing  │───────────────▶│ ended │
+///  └──────────┘  priority and its CPUs,  └─────────┘     └───────────┘  empty         └───────┘
+///        │       endpoints are open
+///        ▼
+///  ThreadpoolError: all that was started ends again
+///
+///  the life of a request:
+///
+///   socket ──▶ reactor ──▶ queue ───────────────▶ thread ──▶ servant ──▶ reply ──▶ socket
+///              reads it,   by priority, then      │  static: waits for the next request
+///              at the      deadline, then         │  dynamic: ends after idle_timeout
+///              lane's      arrival                └─ borrowed: raised for one request of a higher
+///              priority    │                                   lane, then restored
+///                          ├─ full: TRANSIENT, minor code 1
+///                          └─ deadline past when a thread gets to it: TIMEOUT, no upcall
+/// ```
+///
+/// The room for requests that wait is the pool's: all lanes share it, as the specification has it. A low lane that is never
+/// empty can fill it, and an urgent request for which no thread is free is TRANSIENT then. Lanes that have to be kept apart
+/// in this as well belong to pools of their own.
+///
 /// It lives until [`RtOrb::destroy_threadpool`](super::RtOrb::destroy_threadpool) or the end of its ORB.
 #[derive(Debug, Clone)]
 pub struct Threadpool(pub(super) Arc<Pool>);
