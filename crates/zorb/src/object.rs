@@ -403,7 +403,7 @@ impl ObjectRef {
         let connected = first_that_works(
             &candidates,
             home,
-            |way| self.connect(way, home, named_by),
+            |way| self.connect_measured(way, home, named_by, at_once),
             // The addresses of one profile have no order; the profiles do.
             |one, next| at_once || one.profile == next.profile,
             if at_once { Duration::ZERO } else { HEAD_START },
@@ -432,6 +432,27 @@ impl ObjectRef {
             causes: causes.join("; "),
         }
         .raise(CompletionStatus::No))
+    }
+
+    /// Connects; where endpoints are being measured, not before the time has passed that this one took earlier: its
+    /// connection may still be open, and would win against every nearer endpoint that is not connected to yet.
+    async fn connect_measured(
+        &self,
+        candidate: &Candidate,
+        home: &Handle,
+        named_by: NamedBy,
+        measured: bool,
+    ) -> Result<Arc<ClientConnection>, String> {
+        let earlier = (measured.then(|| self.connect_time(candidate))).flatten();
+        if let Some(earlier) = earlier {
+            let wait = {
+                // Callers may be outside any runtime.
+                let _runtime = home.enter();
+                tokio::time::sleep(earlier.min(HEAD_START))
+            };
+            wait.await;
+        }
+        self.connect(candidate, home, named_by).await
     }
 
     async fn connect(

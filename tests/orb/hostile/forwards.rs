@@ -1,6 +1,6 @@
 //! Servers that send their clients elsewhere.
 
-use crate::hostile::raw::{Peer, Raw, message, reply};
+use crate::hostile::raw::{Peer, Raw, message, refusing, reply};
 use crate::hostile::world::{World, within};
 use tokio::join;
 use zorb::{CompletionStatus as Completed, Ior, SystemException, SystemExceptionKind as Kind};
@@ -81,10 +81,7 @@ async fn a_forward_in_a_circle_is_given_up() {
 #[tokio::test]
 async fn a_forward_to_a_dead_end_is_asked_for_once_more_where_it_came_from() {
     let world = World::start().await;
-    let dead = {
-        let silent = Peer::start().await;
-        silent.ior()
-    };
+    let (_taken, dead) = refusing();
     let real = real(&world).await;
     for status in FORWARDS {
         let peer = Peer::start().await;

@@ -3,7 +3,7 @@
 use crate::hostile::world::{TargetRef, World, within};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use zorb::{Interface, Orb, SystemException};
 use zorb_cdr::{BigEndian, ByteOrder, Decode, Decoder, EncodeError, Encoder, Endian};
 use zorb_cdr::{LittleEndian, WireFormat};
@@ -243,6 +243,15 @@ impl Peer {
         let (stream, _) = within(self.listener.accept()).await.unwrap();
         Raw::new(stream)
     }
+}
+
+/// A reference to a port that refuses connections. The socket keeps the port from the listeners of other tests, and does
+/// not listen itself.
+pub(crate) fn refusing() -> (TcpSocket, Ior) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let ior = ior(socket.local_addr().unwrap());
+    (socket, ior)
 }
 
 /// What TAO's references call themselves.

@@ -1,5 +1,6 @@
 //! One of several endpoints is dead, or dies.
 
+use crate::anew::anywhere;
 use crate::references::{DEAD, PlaceRef, Server, client, place, profile};
 use crate::support::HANG;
 use std::time::Duration;
@@ -75,7 +76,8 @@ async fn the_profiles_and_alternate_addresses_of_a_reference_are_tried_in_turn()
     // Another profile.
     let builder = Orb::builder().listen("iiop://127.0.0.1:0");
     let second = Server::serve("second", builder.publish_host("127.0.0.1")).await;
-    let dead = Server::start("dead", "iiop://127.0.0.1:0").await;
+    // At an address of its own: its port may go to another test otherwise.
+    let dead = Server::start("dead", &anywhere()).await;
     let profiles = [&dead, &second].map(|server| server.place.as_ref().ior().profiles.clone());
     dead.orb.shutdown(true).await.unwrap();
     let ior = Ior {
@@ -88,7 +90,7 @@ async fn the_profiles_and_alternate_addresses_of_a_reference_are_tried_in_turn()
 
 #[tokio::test]
 async fn the_call_after_a_server_has_gone_in_order_goes_to_the_next() {
-    let first = Server::start("first", "iiop://127.0.0.1:0").await;
+    let first = Server::start("first", &anywhere()).await;
     let second = Server::start("second", "iiop://127.0.0.1:0").await;
     let url = format!(
         "corbaloc:iiop:1.2@{},iiop:1.2@{}/{}",

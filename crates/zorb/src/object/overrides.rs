@@ -227,12 +227,16 @@ impl ObjectRef {
         }
     }
 
+    /// How long this endpoint took to connect to, if that was lately.
+    pub(super) fn connect_time(&self, way: &Candidate) -> Option<Duration> {
+        self.0.orb.inner().connect_times().get(&way.endpoint)
+    }
+
     /// Whether the fastest of these endpoints is wanted, and has to be found out.
     pub(super) fn are_to_be_measured(&self, ways: &[Candidate]) -> bool {
-        let times = self.0.orb.inner().connect_times();
         ways.len() > 1
             && self.endpoint_order() == EndpointOrder::LeastLatency
-            && ways.iter().any(|way| times.get(&way.endpoint).is_none())
+            && ways.iter().any(|way| self.connect_time(way).is_none())
     }
 
     pub(super) fn bidirectional(&self) -> Option<BidirectionalPolicy> {

@@ -84,8 +84,9 @@ pub enum EndpointOrder {
     OfReference,
     /// Any, by chance: many clients spread over all servers.
     Random,
-    /// The one that is connected to fastest, as measured in the last five minutes. Where some were not, all are connected
-    /// to at the same time, and the first to answer is taken; the other connections are kept, idle.
+    /// The endpoint with the shortest connection time of the last five minutes. If some have none, zorb connects to all of
+    /// them at the same time and takes the first one; an endpoint with an earlier time waits for that time, a second at most.
+    /// The other connections stay in the cache, idle.
     LeastLatency,
 }
 
