@@ -1,11 +1,12 @@
 //! `cargo xtask attack`: attacks on a server in a process of its own.
 
 use crate::claims::{Aim, Row};
+use crate::measure::programs;
 use clap::Args;
 use serde::Deserialize;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use xtask::step::{self, Done, root};
+use xtask::step::Done;
 
 /// Which attacks, and how.
 #[derive(Args, Debug, Default)]
@@ -87,18 +88,13 @@ pub(crate) fn rows(attacks: &[String]) -> Result<Vec<Row>, String> {
 }
 
 fn attack(options: &Options, mut each: impl FnMut(Row)) -> Done {
-    let profile = match options.quick {
-        true => &[][..],
-        // The aims are times as well, which a debug build has nothing to say of.
-        false => &["--release"],
-    };
-    let package = ["--package", "zorb-attack"];
-    let mut build = step::cargo();
-    build.current_dir(root()).args(["build", "--quiet"]);
-    step::run(build.args(package).args(profile))?;
+    if options.quick {
+        // Among the programs of the tests, whose dependencies are compiled already.
+        programs::choose(programs::DEV);
+    }
+    programs::build(&["zorb-attack"], &["--bin", "zorb-attack"], &[])?;
 
-    let folder = if options.quick { "debug" } else { "release" };
-    let mut program = Command::new(step::target().join(folder).join("zorb-attack"));
+    let mut program = Command::new(programs::ours("zorb-attack"));
     program.arg("run").args(&options.attacks);
     program.args(options.quick.then_some("--quick"));
     program.args(options.log.then_some("--log"));
