@@ -1,6 +1,7 @@
-//! The workspace itself: which crate may depend on which, and which module on which; names and words.
+//! The workspace itself: which crate may depend on which, and which module on which; names, words and documents.
 
 mod arrows;
+mod documents;
 mod modules;
 mod page;
 mod words;
