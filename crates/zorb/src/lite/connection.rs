@@ -6,7 +6,9 @@ use std::io::{self, IoSlice};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use zorb_transport::{Address, Capabilities, Connection, Endpoint, Listener, PeerIdentity};
+use zorb_transport::{
+    Address, Capabilities, Connection, Endpoint, Listener, PeerIdentity, ReadOutcome,
+};
 
 /// A connection that carries GIOP for its users, and GIOPlite on the wire.
 #[derive(Debug)]
@@ -22,14 +24,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How much fits into a buffer.
-///
-/// # Errors
-/// When nothing does: a read of nothing would be the end.
-fn room(buf: &BytesMut) -> io::Result<usize> {
-    match buf.capacity() - buf.len() {
-        0 => Err(io::ErrorKind::InvalidInput.into()),
-        room => Ok(room),
+/// A read that waits, as an error: the reactor of the transport listens then.
+fn pending<T>(read: Poll<io::Result<T>>) -> io::Result<T> {
+    match read {
+        Poll::Ready(read) => read,
+        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+    }
+}
+
+/// The read that [`pending`] made an error.
+fn blocking(read: io::Result<usize>) -> Poll<io::Result<usize>> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+        read => Poll::Ready(read),
     }
 }
 
@@ -41,48 +48,38 @@ impl LiteConnection {
             incoming: Mutex::default(),
         }
     }
-
-    /// Reads by `read`, without waiting for more than it does.
-    fn read(
-        &self,
-        buf: &mut BytesMut,
-        mut read: impl FnMut(&mut BytesMut) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        let room = room(buf)?;
-        let mut incoming = lock(&self.incoming);
-        loop {
-            if incoming.is_within_body(room) {
-                let octets = read(buf)?;
-                incoming.received_body(octets);
-                return Ok(octets);
-            }
-            let octets = incoming.pass_on(buf)?;
-            if octets > 0 || read(incoming.room())? == 0 {
-                return Ok(octets);
-            }
-        }
-    }
 }
 
 impl Connection for LiteConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
-        let read = self.read(buf, |buf| match self.plain.poll_read(cx, buf) {
-            Poll::Ready(read) => read,
-            // The reactor of the transport listens then.
-            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        blocking(lock(&self.incoming).read(buf, |buf| pending(self.plain.poll_read(cx, buf))))
+    }
+
+    fn poll_read_watching(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        let mut incoming = lock(&self.incoming);
+        let mut is_watched = false;
+        let read = incoming.read(buf, |buf| {
+            let read = pending(self.plain.poll_read_watching(cx, buf))?;
+            is_watched = read.is_watched;
+            Ok(read.octets)
         });
-        match read {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
-            read => Poll::Ready(read),
-        }
+        blocking(read).map_ok(|octets| ReadOutcome {
+            octets,
+            // The reactor knows nothing of what was received here and not passed on.
+            is_watched: is_watched && incoming.waits(),
+        })
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
-        self.read(buf, |buf| self.plain.try_read(buf))
+        lock(&self.incoming).read(buf, |buf| self.plain.try_read(buf))
     }
 
     fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
-        self.read(buf, |buf| self.plain.read_blocking(buf, limit))
+        lock(&self.incoming).read(buf, |buf| self.plain.read_blocking(buf, limit))
     }
 
     fn unwatch(&self) {

@@ -40,7 +40,8 @@ use zorb_transport::{
 /// twelve octets stood before it. TAO's GIOPlite has the same five octets without the version, byte order and
 /// fragments in the last one; it is not spoken here. Source: the pluggable protocols framework of TAO.
 ///
-/// Costs a copy of each small message that is received, and of the octets of each header.
+/// Costs the translation of each header, a copy of each message of up to 256 octets that is sent, and one of what is received
+/// together with a message before it. A message that is received alone stays where it was received.
 #[derive(Debug, Clone)]
 pub struct GiopLite {
     plain: Arc<dyn Transport>,

@@ -66,6 +66,12 @@ pub(super) struct Shortener {
     body: usize,
 }
 
+/// Octets of a message behind its header up to which it is copied behind its short header, so that it leaves as one piece: two
+/// cost the kernel more than the copy.
+const MAX_COPIED: usize = 256;
+/// Chunks of one message that are written without looking for another one.
+const MAX_CHUNKS: usize = 8;
+
 /// A piece of what is written.
 #[derive(Debug, Clone, Copy)]
 enum Piece {
@@ -90,6 +96,70 @@ impl Shortener {
     /// # Errors
     /// Those of `write`; and of kind `Other` for what is no message of GIOP.
     pub(super) fn write(
+        &mut self,
+        chunks: &[IoSlice<'_>],
+        write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if self.taken == 0
+            && self.body == 0
+            && chunks.len() <= MAX_CHUNKS
+            && let Some((first, rest)) = chunks.split_first()
+            && let Some((header, body)) = first.split_first_chunk()
+        {
+            let (short, size) = shortened(header)?;
+            let behind = (rest.iter()).fold(body.len(), |sum, chunk| sum + chunk.len());
+            if behind <= size as usize {
+                return self.write_message((header, short, size as usize), body, rest, write);
+            }
+        }
+        self.write_any(chunks, write)
+    }
+
+    /// Writes a message, or the beginning of one, whose header is whole.
+    #[inline]
+    fn write_message(
+        &mut self,
+        (header, short, size): (&Header, Short, usize),
+        body: &[u8],
+        rest: &[IoSlice<'_>],
+        write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let written = if rest.is_empty() && body.len() <= MAX_COPIED {
+            let mut whole = [0; LITE_HEADER_LEN + MAX_COPIED];
+            let octets = LITE_HEADER_LEN + body.len();
+            whole[..LITE_HEADER_LEN].copy_from_slice(&short);
+            whole[LITE_HEADER_LEN..octets].copy_from_slice(body);
+            write(&[IoSlice::new(&whole[..octets])])?
+        } else {
+            let mut slices = [IoSlice::new(&[]); MAX_CHUNKS + 1];
+            slices[0] = IoSlice::new(&short);
+            slices[1] = IoSlice::new(body);
+            slices[2..][..rest.len()].copy_from_slice(rest);
+            write(&slices[..2 + rest.len()])?
+        };
+        let Some(of_body) = written.checked_sub(LITE_HEADER_LEN) else {
+            return self.stop_within(*header, written, 0);
+        };
+        self.body = size - of_body;
+        Ok(HEADER_LEN + of_body)
+    }
+
+    /// So many octets of a short header have gone out, which is not all of it: all but one of the long one's are taken, since the
+    /// last one keeps the message from seeming sent. `known`: those that were taken before.
+    ///
+    /// # Errors
+    /// `WouldBlock` where no more are taken than before.
+    #[cold]
+    fn stop_within(&mut self, header: Header, sent: usize, known: usize) -> io::Result<usize> {
+        (self.header, self.taken, self.sent) = (header, HEADER_LEN - 1, sent);
+        match HEADER_LEN - 1 - known {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            taken => Ok(taken),
+        }
+    }
+
+    /// Writes messages that begin and end anywhere.
+    fn write_any(
         &mut self,
         chunks: &[IoSlice<'_>],
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
@@ -166,14 +236,10 @@ impl Shortener {
                         if left == 0 {
                             return Ok(done);
                         }
-                        // All but one of its octets are taken: the last one keeps the message from seeming sent.
-                        let known = HEADER_LEN - octets;
-                        (self.header, self.taken) = (header, HEADER_LEN - 1);
-                        self.sent = sent + left;
-                        done += HEADER_LEN - 1 - known;
-                        return match done {
-                            0 => Err(io::ErrorKind::WouldBlock.into()),
-                            done => Ok(done),
+                        let stopped = self.stop_within(header, sent + left, HEADER_LEN - octets);
+                        return match stopped {
+                            Err(_) if done > 0 => Ok(done),
+                            stopped => stopped.map(|taken| done + taken),
                         };
                     }
                     left -= rest;
@@ -200,7 +266,13 @@ impl Shortener {
     }
 }
 
+/// Octets that a long header has more than a short one.
+const MORE: usize = HEADER_LEN - LITE_HEADER_LEN;
+
 /// The receiving side: lengthens the headers of GIOPlite messages.
+///
+/// Where a message is to begin, octets are received behind room for what its long header has more, and the header is put
+/// in front of the body in place. What follows a message in the same read is copied.
 #[derive(Debug, Default)]
 pub(super) struct Lengthener {
     /// Octets received and not passed on yet.
@@ -212,15 +284,137 @@ pub(super) struct Lengthener {
     body: usize,
 }
 
-/// Octets that are received at a time at least.
+/// Octets that are received at a time at least, where they are copied.
 const READ_OCTETS: usize = 8 << 10;
+/// Room from which on octets are received in place.
+const LEAST_ROOM: usize = 64;
 
 impl Lengthener {
+    /// Receives by `read`, which appends to a buffer, and passes on what has come. Returns how many octets; 0 is the end.
+    ///
+    /// # Errors
+    /// Those of `read`; of kind `InvalidInput` where there is no room, and `InvalidData` for what is no header of GIOPlite.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        to: &mut BytesMut,
+        mut read: impl FnMut(&mut BytesMut) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let room = to.capacity() - to.len();
+        if self.is_between_reads() && (room >= LEAST_ROOM || self.body >= room && room > 0) {
+            if self.body > 0 {
+                return self.read_body(to, &mut read);
+            }
+            if let Some(octets) = self.read_message(to, &mut read)? {
+                return Ok(octets);
+            }
+        }
+        self.read_copied(to, read)
+    }
+
+    /// Whether nothing is left of an earlier read, so that what comes next may be received where it is passed on to.
+    #[inline]
+    fn is_between_reads(&self) -> bool {
+        self.left == 0 && self.received.is_empty()
+    }
+
+    /// Receives the beginning of a message. Nothing where not even its header has come.
+    #[inline]
+    fn read_message(
+        &mut self,
+        to: &mut BytesMut,
+        read: &mut impl FnMut(&mut BytesMut) -> io::Result<usize>,
+    ) -> io::Result<Option<usize>> {
+        let before = to.len();
+        to.extend_from_slice(&[0; MORE]);
+        let begin = before + MORE;
+        let octets = match read(to) {
+            Ok(octets @ 1..) => octets,
+            end => {
+                to.truncate(before);
+                return end.map(Some);
+            }
+        };
+        let Some(short) = to[begin..].first_chunk() else {
+            self.received.extend_from_slice(&to[begin..]);
+            to.truncate(before);
+            return Ok(None);
+        };
+        let (header, size) = match lengthened(short) {
+            Ok(lengthened) => lengthened,
+            Err(error) => {
+                to.truncate(before);
+                return Err(error);
+            }
+        };
+        to[before..before + HEADER_LEN].copy_from_slice(&header);
+        self.body = size as usize;
+        let of_body = octets - LITE_HEADER_LEN;
+        self.end_body(of_body, to);
+        Ok(Some(to.len() - before))
+    }
+
+    /// Receives more of a body.
+    #[inline]
+    fn read_body(
+        &mut self,
+        to: &mut BytesMut,
+        read: &mut impl FnMut(&mut BytesMut) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let before = to.len();
+        let octets = read(to)?;
+        self.end_body(octets, to);
+        Ok(to.len() - before)
+    }
+
+    /// So many octets were received in place, of the body and behind it.
+    #[inline]
+    fn end_body(&mut self, octets: usize, to: &mut BytesMut) {
+        match self.body.checked_sub(octets) {
+            Some(rest) => self.body = rest,
+            None => self.pass_on_behind(octets - self.body, to),
+        }
+    }
+
+    /// So many octets were received behind the end of a message: they are passed on anew, with room for the headers.
+    #[cold]
+    fn pass_on_behind(&mut self, octets: usize, to: &mut BytesMut) {
+        self.body = 0;
+        let end = to.len() - octets;
+        self.received.extend_from_slice(&to[end..]);
+        to.truncate(end);
+        // What is no header is an error of the next read: the message before it is whole.
+        let _ = self.pass_on(to);
+    }
+
+    /// Receives into a buffer of its own, and passes on from there.
+    #[cold]
+    fn read_copied(
+        &mut self,
+        to: &mut BytesMut,
+        mut read: impl FnMut(&mut BytesMut) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if to.capacity() == to.len() {
+            // A read of nothing would be the end.
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        loop {
+            let octets = self.pass_on(to)?;
+            if octets > 0 {
+                return Ok(octets);
+            }
+            self.received.reserve(READ_OCTETS);
+            if read(&mut self.received)? == 0 {
+                return Ok(0);
+            }
+        }
+    }
+
     /// Passes on received octets while there is room; returns their number.
     ///
     /// # Errors
     /// Of kind `InvalidData` for what is no header of GIOPlite.
-    pub(super) fn pass_on(&mut self, to: &mut BytesMut) -> io::Result<usize> {
+    fn pass_on(&mut self, to: &mut BytesMut) -> io::Result<usize> {
         let before = to.len();
         loop {
             let room = to.capacity() - to.len();
@@ -241,7 +435,12 @@ impl Lengthener {
                 self.received.advance(octets);
                 self.body -= octets;
             } else if let Some(short) = self.received.first_chunk() {
-                let (header, size) = lengthened(short)?;
+                let (header, size) = match lengthened(short) {
+                    Ok(lengthened) => lengthened,
+                    // The next read finds it again; what is whole goes first.
+                    Err(_) if to.len() > before => break,
+                    Err(error) => return Err(error),
+                };
                 self.received.advance(LITE_HEADER_LEN);
                 (self.header, self.left, self.body) = (header, HEADER_LEN, size as usize);
             } else {
@@ -251,21 +450,11 @@ impl Lengthener {
         Ok(to.len() - before)
     }
 
-    /// Whether all that is received next belongs to the body of a message and fits into so much room: then it needs not
-    /// go through here.
-    pub(super) fn is_within_body(&self, room: usize) -> bool {
-        self.left == 0 && self.received.is_empty() && self.body >= room
-    }
-
-    /// So many octets of a body were received elsewhere.
-    pub(super) fn received_body(&mut self, octets: usize) {
-        self.body -= octets;
-    }
-
-    /// Where to receive more.
-    pub(super) fn room(&mut self) -> &mut BytesMut {
-        self.received.reserve(READ_OCTETS);
-        &mut self.received
+    /// Whether nothing can be passed on before more is received.
+    #[inline]
+    pub(super) fn waits(&self) -> bool {
+        self.left == 0
+            && (self.received.is_empty() || self.body == 0 && self.received.len() < LITE_HEADER_LEN)
     }
 }
 
@@ -322,17 +511,40 @@ mod tests {
         out
     }
 
+    /// Octets lengthened that come in pieces, each when the one before has been read, into buffers of so much room that have something
+    /// in them already.
     fn lengthen(octets: &[u8], piece: usize, room: usize) -> io::Result<Vec<u8>> {
+        const BEFORE: &[u8] = b"before";
         let mut lengthener = Lengthener::default();
         let mut out = Vec::new();
         for piece in octets.chunks(piece) {
-            lengthener.room().extend_from_slice(piece);
+            let mut rest = piece;
             loop {
-                let mut to = BytesMut::with_capacity(room);
-                if lengthener.pass_on(&mut to)? == 0 {
-                    break;
+                let mut to = BytesMut::with_capacity(BEFORE.len() + room);
+                to.extend_from_slice(BEFORE);
+                let read = lengthener.read(&mut to, |to| {
+                    let octets = rest.len().min(to.capacity() - to.len());
+                    let (now, later) = rest.split_at(octets);
+                    to.extend_from_slice(now);
+                    rest = later;
+                    match octets {
+                        0 => Err(io::ErrorKind::WouldBlock.into()),
+                        octets => Ok(octets),
+                    }
+                });
+                assert_eq!(&to[..BEFORE.len()], BEFORE);
+                match read {
+                    Ok(octets) => {
+                        assert_eq!(BEFORE.len() + octets, to.len());
+                        out.extend_from_slice(&to[BEFORE.len()..]);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        assert_eq!(to.len(), BEFORE.len());
+                        assert!(rest.is_empty() && lengthener.waits());
+                        break;
+                    }
+                    Err(error) => return Err(error),
                 }
-                out.extend_from_slice(&to);
             }
         }
         Ok(out)
@@ -353,7 +565,7 @@ mod tests {
             }
         }
         for piece in 1..=plain.len() {
-            for room in [1, 5, 12, 13, 4_096] {
+            for room in [1, 5, 12, 13, 64, 71, 100, 4_096] {
                 assert_eq!(lengthen(&plain, piece, room).unwrap(), octets);
             }
         }
