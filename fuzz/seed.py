@@ -89,6 +89,30 @@ def atm():
         put("atm", name, octets)
 
 
+def lite():
+    long = lambda minor, flags, kind, body: (
+        b"GIOP" + bytes([1, minor, flags, kind])
+        + struct.pack("<I" if flags & 1 else ">I", len(body)) + body)
+    short = lambda minor, flags, kind, body: (
+        struct.pack("<I" if flags & 1 else ">I", len(body))
+        + bytes([kind | minor << 3 | (flags & 1) << 5 | (flags & 2) << 5]) + body)
+    messages = [(2, 1, 0, b"r" * 40), (2, 0, 1, b"s" * 7), (1, 3, 7, b"f" * 20), (0, 0, 5, b""), (2, 1, 6, b"")]
+    every = lambda of: b"".join(of(*message) for message in messages)
+    octets = {
+        "long": every(long),
+        "short": every(short),
+        "short-cut": every(short)[:-3],
+        "long-cut": every(long)[:-9],
+        "large": short(2, 1, 1, b"l" * 600) + short(2, 1, 1, b""),
+        "endless": b"\xff\xff\xff\xff\x31" + b"e" * 30,
+        "reserved": short(2, 1, 0, b"ab") + b"\0\0\0\0\x80",
+        "version": b"\0\0\0\0\x18",
+    }
+    for name, octets in octets.items():
+        for cut in (0x00, 0x44, 0x6f, 0xb7):
+            put("lite", f"{name}-{cut:02x}", bytes([cut]) + octets)
+
+
 def reference():
     for number, line in enumerate(line for line in (ROOT / "tests/wire/iors.txt").read_text().splitlines()
                                   if line.startswith("IOR:")):
@@ -114,9 +138,26 @@ def reference():
         put("reference", f"address-unix-{name}", string(order, b"/tmp/bank"))
         put("reference", f"address-abstract-{name}", string(order, b"@bank"))
         put("reference", f"address-no-host-{name}", padded(string(order, b""), 2) + struct.pack(order + "H", 0))
+        circuit = lambda itf, vpi, vci: struct.pack(order + "HH", itf, vci) + bytes([vpi])
+        ends = padded(circuit(1, 0, 42), 2) + padded(circuit(0, 0, 42), 2)
+        cbr = padded(ends[:-1] + b"\2", 4) + struct.pack(order + "IH", 353_207, 9_180)
+        put("reference", f"address-circuit-{name}", cbr)
+        put("reference", f"address-circuit-cut-{name}", cbr[:-3])
+        put("reference", f"address-circuit-rate-{name}", cbr[:-6] + b"\xff" * 6)
+        put("reference", f"address-circuit-none-{name}", bytes(len(cbr)))
         put("reference", f"address-long-host-{name}", padded(string(order, b"h" * 300), 2) + struct.pack(order + "H", 1))
         put("reference", f"address-tao-endless-{name}", struct.pack(order + "I", 0xffffffff)
             + padded(string(order, b"h"), 2) + struct.pack(order + "HH", 1, 0))
+    capsule = lambda octets: struct.pack("<I", len(octets)) + octets
+    policy = lambda kind, value: struct.pack("<I", kind) + capsule(padded(b"\1" + value, 4))
+    model = policy(40, b"\0\0\0" + struct.pack("<Ih", 1, 77))
+    bands = policy(45, b"\0\0\0" + struct.pack("<Ihhhh", 2, 0, 9, 10, 99))
+    exposed = lambda count, octets: padded(b"\1", 4) + struct.pack("<I", count) + octets
+    put("reference", "policies", exposed(2, model + bands))
+    put("reference", "policies-endless", exposed(0xffffffff, model))
+    put("reference", "policies-cut", exposed(2, model + bands[:-5]))
+    endpoint = padded(string("<", b"host"), 2) + struct.pack("<Hh", 2809, 5)
+    put("reference", "endpoints-priority", exposed(1, endpoint))
     put("reference", "platform", b"\1\1\x08\x10\0\0" + b"\0\0" + string("<", b"x86_64-linux-gnu")
         + b"\0" * 3 + struct.pack("<I", 4) + b"host")
     put("reference", "key", b"ZRB\x01" + bytes(range(24)))
@@ -379,5 +420,5 @@ def values():
             put("values", f"hand-{name}-{bit}", bytes([kind << 3 | 2 << 1 | bit]) + write(items, order))
 
 
-for make in (giop, atm, reference, cdr, anys, idl, server, values):
+for make in (giop, atm, lite, reference, cdr, anys, idl, server, values):
     make()

@@ -19,6 +19,7 @@ pub mod atm;
 pub mod cdr;
 pub mod giop;
 pub mod idl;
+pub mod lite;
 mod memory;
 pub mod reference;
 pub mod server;
@@ -45,6 +46,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("cdr", cdr::run),
     ("giop", giop::run),
     ("idl", idl::run),
+    ("lite", lite::run),
     ("reference", reference::run),
     ("server", server::run),
     ("values", values::run),

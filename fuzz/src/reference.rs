@@ -1,17 +1,19 @@
 //! References as octets and as text: what was read can be written, and reads the same again.
 
 use bytes::Bytes;
+use zorb::GiopLite;
+use zorb_atm::AtmAddressing;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets};
 use zorb_giop::ior::{
-    ComponentTag, IiopProfile, ProfileAddress, ProfileBody, TaggedProfile, UiopProfile,
+    ComponentTag, IiopProfile, ProfileAddress, ProfileBody, ProfileTag, TaggedProfile, UiopProfile,
     decode_encapsulation,
 };
 use zorb_giop::platform::Platform;
 use zorb_giop::url::{ObjectUrl, escape};
-use zorb_giop::{Ior, Version};
+use zorb_giop::{ExposedPolicies, Ior, PrioritisedEndpoint, Version};
 use zorb_poa::{InstanceId, ObjectAdapter, ObjectKey, Path, is_reserved};
 use zorb_transport::conformance::Octets;
-use zorb_transport::{Addressing, Endpoint, Registry, TcpAddressing, UnixAddressing};
+use zorb_transport::{Addressing, Endpoint, Registry, TcpAddressing, Transport, UnixAddressing};
 
 /// Takes the octets for a text, for an encapsulated reference, and for everything in one.
 pub fn run(data: &[u8]) {
@@ -20,7 +22,7 @@ pub fn run(data: &[u8]) {
         ior(&read);
     }
     let profile = TaggedProfile {
-        tag: zorb_giop::ior::ProfileTag::INTERNET_IOP,
+        tag: ProfileTag::INTERNET_IOP,
         data: Bytes::copy_from_slice(data),
     };
     body(&profile);
@@ -28,6 +30,11 @@ pub fn run(data: &[u8]) {
     let _ = CodeSets::from_context(data);
     addresses(&TcpAddressing, data);
     addresses(&UnixAddressing, data);
+    addresses(&AtmAddressing, data);
+    for lite in [GiopLite::over_tcp(), GiopLite::over_unix()] {
+        addresses(lite.addressing(), data);
+    }
+    real_time(data);
     if let Ok(platform) = Platform::from_component(data) {
         let again = platform
             .to_component()
@@ -35,6 +42,26 @@ pub fn run(data: &[u8]) {
         let again = Platform::from_component(&again.data);
         // Text that is none is longer as text, and cut again.
         assert!(again.is_ok_and(|again| again.host == platform.host));
+    }
+}
+
+/// What components say of priorities.
+fn real_time(data: &[u8]) {
+    let policies = ExposedPolicies::from_component(data);
+    if let Some(component) = policies
+        .to_component()
+        .expect("what was read can be written")
+    {
+        assert_eq!(ExposedPolicies::from_component(&component.data), policies);
+    }
+    for profile in [ProfileTag::INTERNET_IOP, ProfileTag::UIOP] {
+        let endpoints = PrioritisedEndpoint::from_component(profile, data);
+        assert!(endpoints.len() <= data.len(), "no more than there is");
+        let component = PrioritisedEndpoint::to_component(profile, &endpoints);
+        let component = component.expect("what was read can be written");
+        let component = component.expect("TAO writes some of this profile");
+        let again = PrioritisedEndpoint::from_component(profile, &component.data);
+        assert_eq!(again, endpoints);
     }
 }
 
