@@ -1,6 +1,7 @@
 //! Each package by itself, as its users get it: the workspace is compiled with the union of the features that its members
 //! ask for, with the newest dependencies, by one compiler.
 
+mod contents;
 mod dependencies;
 mod features;
 mod no_std;
@@ -30,7 +31,7 @@ const LIBRARIES: [&str; 9] = [
 /// # Errors
 /// A check fails; the rest has not run.
 pub(super) fn run(workspace: &Workspace) -> Result<Summary, String> {
-    let checks: [(&str, &dyn Fn() -> Done); 7] = [
+    let checks: [(&str, &dyn Fn() -> Done); 8] = [
         ("features", &features::clippy),
         ("documentation", &features::documentation),
         ("public items", &|| public_items::run(false)),
@@ -40,6 +41,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<Summary, String> {
         }),
         ("oldest dependencies", &versions::oldest_dependencies),
         ("licences and duplicates", &dependencies::run),
+        ("contents", &contents::run),
     ];
     for (name, check) in &checks {
         let started = Instant::now();
