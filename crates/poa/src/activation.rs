@@ -127,7 +127,7 @@ async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use crate::policy::Policies;

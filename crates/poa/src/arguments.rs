@@ -190,7 +190,7 @@ impl<T: Number> Deref for Numbers<'_, T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use zorb_cdr::{BigEndian, DecodeErrorKind, Encode, Encoder, LittleEndian, WireFormat};

@@ -2,36 +2,61 @@
 
 use crate::key::ObjectId;
 use crate::skeleton::Skeleton;
+use crate::sync::{Mutex, MutexGuard};
 use crate::table::Index;
-use core::hash::BuildHasher;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as TableEntry;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::RandomState;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
+
+/// Octets of an id that an entry keeps without an allocation: as many as leave it at 16 octets.
+const SHORT_OCTETS: usize = 14;
 
 /// The id of an object within its adapter, as its entry keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub(crate) enum Identity {
     /// Of a transient object whose id the system chose.
     Index(Index),
-    /// Any octets.
-    Octets(Arc<[u8]>),
+    /// Any octets, if they are few.
+    Short(u8, [u8; SHORT_OCTETS]),
+    /// Any octets. Boxed twice, so that entries are small.
+    Long(Arc<Box<[u8]>>),
 }
 
 impl Identity {
+    pub(crate) fn of_octets(id: &[u8]) -> Self {
+        let mut short = [0; SHORT_OCTETS];
+        match (short.get_mut(..id.len()), u8::try_from(id.len())) {
+            (Some(octets), Ok(len)) => {
+                octets.copy_from_slice(id);
+                Self::Short(len, short)
+            }
+            _ => Self::Long(Arc::new(id.into())),
+        }
+    }
+
+    /// The octets, of one that is no index.
+    #[inline]
+    pub(crate) fn octets(&self) -> Option<&[u8]> {
+        match self {
+            Self::Index(_) => None,
+            Self::Short(len, octets) => octets.get(..usize::from(*len)),
+            Self::Long(octets) => Some(&***octets),
+        }
+    }
+
     pub(crate) fn to_id(&self) -> ObjectId {
         match self {
             Self::Index(index) => index.to_id(),
-            Self::Octets(octets) => ObjectId::from(&**octets),
+            other => ObjectId::from(other.octets().unwrap_or_default()),
         }
     }
 
     pub(crate) fn generation(&self) -> u32 {
         match self {
             Self::Index(index) => index.generation,
-            Self::Octets(_) => 0,
+            Self::Short(..) | Self::Long(_) => 0,
         }
     }
 }
@@ -46,22 +71,38 @@ impl ServantAddress {
         let servant = skeleton.servant()?;
         Some(Self(Arc::as_ptr(&servant).addr()))
     }
+
+    /// What it is looked for by. Entries keep it, so that a table that grows looks at no servant.
+    pub(crate) const fn mark(self) -> u32 {
+        ((self.0 as u64).wrapping_mul(MULTIPLIER) >> 32) as u32
+    }
+}
+
+/// Odd, and its bits look random.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The hash of a mark. Addresses of servants are nothing that a peer could choose.
+fn hash(mark: u32) -> u64 {
+    u64::from(mark).wrapping_mul(MULTIPLIER)
 }
 
 /// An entry of an active object map.
 pub(crate) trait MapEntry {
     /// The identity of its servant, if it has one that says which it is.
     fn servant_address(&self) -> Option<ServantAddress>;
+
+    /// The mark of that.
+    fn servant_mark(&self) -> u32;
+
+    /// Which object it is.
+    fn identity(&self) -> &Identity;
 }
 
 /// The servants of an active object map, by address. A servant is alive as long as it is in here, since the map holds it.
 #[derive(Debug)]
 pub(crate) enum Servants<M> {
     /// UNIQUE_ID: the entry of each. That keeps its octets, and not what it is.
-    Unique {
-        entries: Mutex<HashTable<Weak<M>>>,
-        hashing: RandomState,
-    },
+    Unique(Mutex<HashTable<Weak<M>>>),
     /// MULTIPLE_ID: for how many objects each is active.
     Multiple(Mutex<HashMap<ServantAddress, usize>>),
 }
@@ -84,10 +125,7 @@ fn is_of<E: MapEntry>(entry: &Weak<E>, address: ServantAddress) -> bool {
 impl<M: MapEntry> Servants<M> {
     pub(crate) fn new(unique: bool) -> Self {
         match unique {
-            true => Self::Unique {
-                entries: Mutex::default(),
-                hashing: RandomState::new(),
-            },
+            true => Self::Unique(Mutex::default()),
             false => Self::Multiple(Mutex::default()),
         }
     }
@@ -103,13 +141,12 @@ impl<M: MapEntry> Servants<M> {
             return put();
         };
         match self {
-            Self::Unique { entries, hashing } => {
+            Self::Unique(entries) => {
                 let hash_of = |entry: &Weak<M>| {
-                    let address = entry.upgrade().and_then(|object| object.servant_address());
-                    hashing.hash_one(address)
+                    hash(entry.upgrade().map_or(0, |object| object.servant_mark()))
                 };
                 let mut entries = lock(entries);
-                let hash = hashing.hash_one(Some(address));
+                let hash = hash(address.mark());
                 match entries.entry(hash, |entry| is_of(entry, address), hash_of) {
                     TableEntry::Occupied(_) => Err(ActiveAlready.into()),
                     TableEntry::Vacant(place) => {
@@ -135,10 +172,10 @@ impl<M: MapEntry> Servants<M> {
             return;
         };
         match self {
-            Self::Unique { entries, hashing } => {
+            Self::Unique(entries) => {
                 let is_it = |entry: &Weak<M>| core::ptr::eq(entry.as_ptr(), object);
                 let mut entries = lock(entries);
-                let found = entries.find_entry(hashing.hash_one(Some(address)), is_it);
+                let found = entries.find_entry(hash(address.mark()), is_it);
                 match (found, fresh) {
                     (Ok(mut found), Some(fresh)) => *found.get_mut() = Arc::downgrade(fresh),
                     (Ok(found), None) => drop(found.remove()),
@@ -160,21 +197,44 @@ impl<M: MapEntry> Servants<M> {
     /// Whether a servant is active.
     pub(crate) fn is_active(&self, address: ServantAddress) -> bool {
         match self {
-            Self::Unique { .. } => self.find(address).is_some(),
+            Self::Unique(_) => self.find(address).is_some(),
             Self::Multiple(counts) => lock(counts).contains_key(&address),
         }
     }
 
     /// With UNIQUE_ID, the entry of the object that a servant is active for.
     pub(crate) fn find(&self, address: ServantAddress) -> Option<Arc<M>> {
-        let Self::Unique { entries, hashing } = self else {
+        let Self::Unique(entries) = self else {
             return None;
         };
-        let hash = hashing.hash_one(Some(address));
         let entries = lock(entries);
-        let found = entries.find(hash, |entry| is_of(entry, address))?.upgrade();
+        let found = entries
+            .find(hash(address.mark()), |entry| is_of(entry, address))?
+            .upgrade();
         // The handle may be the last of its object, so it is dropped without a lock.
         drop(entries);
         found
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_identity_keeps_the_octets_of_its_id(id in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let identity = Identity::of_octets(&id);
+            prop_assert_eq!(identity.octets(), Some(&id[..]));
+            let kept = identity.to_id();
+            prop_assert_eq!(kept.as_ref(), &id[..]);
+            prop_assert_eq!(matches!(identity, Identity::Short(..)), id.len() <= SHORT_OCTETS);
+        }
+    }
+
+    #[test]
+    fn an_identity_is_as_large_as_it_has_to_be() {
+        assert_eq!(size_of::<Identity>(), 16);
     }
 }

@@ -339,7 +339,7 @@ impl fmt::Debug for ObjectId {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use proptest::collection::vec;

@@ -2,12 +2,14 @@
 //! waits for until it has ended.
 
 use crate::key::ObjectId;
+use crate::skeleton::Skeleton;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use core::fmt;
 use core::future::poll_fn;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::Poll;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
 /// The ids of an adapter whose deactivated objects still execute requests.
@@ -19,11 +21,19 @@ pub(crate) struct Leaving {
     /// A task has waited for the end of all.
     is_awaited: AtomicBool,
     waiting: Mutex<Vec<Waker>>,
+    /// Deactivated objects that have not gone, by the addresses of their memberships.
+    departing: Mutex<HashMap<usize, Departing>>,
 }
 
-/// Held by an object that was made for one request.
-#[derive(Debug)]
-pub(crate) struct RequestMark(Arc<Leaving>);
+/// Etherealizes an object, whose id is free when the departure is dropped.
+pub(crate) type Etherealize = Box<dyn FnOnce(Arc<dyn Skeleton>, Departure) + Send>;
+
+/// An object that has left the active object map.
+pub(crate) struct Departing {
+    pub(crate) departure: Departure,
+    /// With a servant activator.
+    pub(crate) etherealize: Option<Etherealize>,
+}
 
 #[derive(Default)]
 struct Left {
@@ -44,25 +54,72 @@ impl Leaving {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that an object has been made for one request, until the result is dropped.
-    pub(crate) fn begin_request(self: &Arc<Self>) -> RequestMark {
+    /// Notes that an object has been made for one request, until [`end_request`](Self::end_request).
+    pub(crate) fn begin_request(&self) {
         self.requests.fetch_add(1, Ordering::SeqCst);
-        RequestMark(Arc::clone(self))
+    }
+
+    /// Notes that an object which was made for one request has gone.
+    pub(crate) fn end_request(&self) {
+        if self.requests.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.wake_all();
+        }
+    }
+
+    fn departing(&self) -> MutexGuard<'_, HashMap<usize, Departing>> {
+        self.departing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes once that the object of this membership is being deactivated, and calls `then` before another thread finds it noted.
+    pub(crate) fn note_departing(
+        self: &Arc<Self>,
+        membership: usize,
+        id: impl FnOnce() -> ObjectId,
+        etherealize: impl FnOnce() -> Option<Etherealize>,
+        then: impl FnOnce(),
+    ) {
+        if let Entry::Vacant(place) = self.departing().entry(membership) {
+            place.insert(Departing {
+                departure: self.begin(id()),
+                etherealize: etherealize(),
+            });
+            then();
+        }
+    }
+
+    /// What was noted of the object of this membership, if `is_wanted`.
+    pub(crate) fn take_departing(
+        &self,
+        membership: usize,
+        is_wanted: impl FnOnce(&Departing) -> bool,
+    ) -> Option<Departing> {
+        match self.departing().entry(membership) {
+            Entry::Occupied(noted) if is_wanted(noted.get()) => Some(noted.remove()),
+            _ => None,
+        }
     }
 
     /// Ready when neither deactivated objects nor objects of single requests execute requests.
     pub(crate) fn poll_all_ended(&self, waker: &Waker) -> Poll<()> {
-        // Noted before it is looked at: pairs with `RequestMark::drop` and `Departure::drop`.
+        // Noted before it is looked at: pairs with `end_request` and `Departure::drop`.
         self.is_awaited.store(true, Ordering::SeqCst);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if !waiting.iter().any(|other| other.will_wake(waker)) {
             waiting.push(waker.clone());
         }
         drop(waiting);
-        match self.requests.load(Ordering::SeqCst) == 0 && self.ids().is_empty() {
+        match self.is_idle() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
+    }
+
+    /// Whether neither deactivated objects nor objects of single requests execute requests.
+    pub(crate) fn is_idle(&self) -> bool {
+        // Read and written: orders what precedes it before the end of the last request, which looks whether a task waits.
+        self.requests.fetch_add(0, Ordering::SeqCst) == 0 && self.ids().is_empty()
     }
 
     fn wake_all(&self) {
@@ -143,14 +200,6 @@ impl Drop for Departure {
         }
         let waiting = left.into_iter().flat_map(|left| left.waiting);
         waiting.for_each(Waker::wake);
-    }
-}
-
-impl Drop for RequestMark {
-    fn drop(&mut self) {
-        if self.0.requests.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.wake_all();
-        }
     }
 }
 

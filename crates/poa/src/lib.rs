@@ -22,6 +22,7 @@
 //! other    plain                            objects{key} of the adapter of plain keys
 //!
 //!          [ ] an index: one load and two comparisons       { } a hash table: a keyed hash, a shard's read lock, a probe
+//!                                                               of ids known beforehand: a perfect hash, one load, one comparison
 //! ```
 //!
 //! The policies of the adapter decide on that:
@@ -43,6 +44,10 @@
 //! ```
 //!
 //! Source: CORBA 3.3 Part 1, The Portable Object Adapter.
+#![cfg_attr(
+    zorb_model,
+    allow(dead_code, reason = "models drive what threads share, and no upcall")
+)]
 #![forbid(unsafe_code)]
 #![deny(
     clippy::unwrap_used,
@@ -73,11 +78,19 @@ mod identity;
 mod incoming;
 mod key;
 mod leaving;
+#[cfg(zorb_model)]
+#[path = "../models/loom_sync.rs"]
+mod loom_sync;
 mod manager;
 mod managers;
+mod membership;
 mod missing;
+#[cfg(zorb_model)]
+#[path = "../models/tests/mod.rs"]
+mod models;
 mod names;
 mod object;
+mod object_ids;
 mod operations;
 mod policy;
 mod pooled_future;
@@ -87,10 +100,11 @@ mod scheduling;
 mod seal;
 mod servant_manager;
 mod skeleton;
+mod sync;
 mod table;
 mod turn_queue;
 
-pub use adapter::{Adapter, AdapterError};
+pub use adapter::{Adapter, AdapterError, AdapterOptions};
 #[doc(hidden)]
 pub use arguments::{Numbers, Recycled, RecycledText};
 pub use incoming::{Incoming, IncomingRequest, Typed};
@@ -100,6 +114,7 @@ pub use managers::{ManagerAlreadyExists, Managers};
 pub use missing::Missing;
 pub use names::{Named, Names};
 pub use object::{ActiveObject, Forward};
+pub use object_ids::ObjectIds;
 pub use operations::Operations;
 pub use policy::{
     IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan,

@@ -1,11 +1,11 @@
 //! POA managers: whether requests are served, held, discarded or refused.
 
+use crate::sync::{AtomicBool, AtomicU8, Mutex, MutexGuard, OnceLock, Ordering};
 use core::fmt;
 use core::future::poll_fn;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// The state of a manager: what happens to new requests. Executing requests run on in every state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -189,7 +189,7 @@ impl PoaManager {
         }
     }
 
-    fn watching(&self) -> std::sync::MutexGuard<'_, Vec<Waker>> {
+    fn watching(&self) -> MutexGuard<'_, Vec<Waker>> {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -306,7 +306,7 @@ impl PoaManager {
         }
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -349,7 +349,7 @@ impl fmt::Debug for PoaManager {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
 

@@ -1,10 +1,10 @@
 //! POA managers by their ids.
 
 use crate::manager::PoaManager;
-use core::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// A manager of that id exists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,17 +11,17 @@
 //! An entry knows its name, so that the table has no copy of it; a look-up hashes the name once, for the shard and for the
 //! place in it.
 
+use crate::sync::{AtomicUsize, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use core::fmt;
 use core::hash::BuildHasher;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 use std::hash::RandomState;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::PoisonError;
 
 /// A power of two.
-const SHARDS: usize = 16;
+const SHARDS: usize = if cfg!(zorb_model) { 1 } else { 16 };
 /// The bits of a hash that choose the shard: the table within it uses the lowest and the seven highest ones.
 const SHARD_SHIFT: u32 = 40;
 const SHARD_MASK: u64 = SHARDS as u64 - 1;
@@ -140,15 +140,21 @@ impl<V: Named + Clone> Names<V> {
     /// # Errors
     /// The entry, when the name is taken.
     pub fn insert(&self, entry: V) -> Result<(), V> {
+        self.insert_if(entry, || true)
+    }
+
+    /// [`insert`](Self::insert), unless `is_free` says that the name is not free yet. It is called while no other thread gets on in
+    /// that shard.
+    pub(crate) fn insert_if(&self, entry: V, is_free: impl FnOnce() -> bool) -> Result<(), V> {
         self.note_length(entry.name());
         let hash = self.hashing.hash(entry.name());
         let mut shard = self.write(hash);
         match self.entry(&mut shard, hash, entry.name()) {
-            Entry::Occupied(_) => Err(entry),
-            Entry::Vacant(place) => {
+            Entry::Vacant(place) if is_free() => {
                 place.insert(entry);
                 Ok(())
             }
+            Entry::Occupied(_) | Entry::Vacant(_) => Err(entry),
         }
     }
 
@@ -183,6 +189,18 @@ impl<V: Named + Clone> Names<V> {
     /// Takes an entry out.
     pub fn remove(&self, name: &[u8]) -> Option<V> {
         self.remove_and(name, || {})
+    }
+
+    /// Takes an entry out if `is_it` accepts it, and says whether it did.
+    pub(crate) fn remove_if(&self, name: &[u8], is_it: impl FnOnce(&V) -> bool) -> bool {
+        let hash = self.hashing.hash(name);
+        let mut shard = self.write(hash);
+        let removed = match shard.find_entry(hash, |entry| entry.name() == name) {
+            Ok(place) if is_it(place.get()) => Some(place.remove().0),
+            _ => None,
+        };
+        drop(shard);
+        removed.is_some()
     }
 
     /// Removes an entry; if there is one, calls `then` before there can be another one of that name, or another thread
@@ -254,7 +272,7 @@ impl<V> fmt::Debug for Names<V> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

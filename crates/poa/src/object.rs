@@ -5,8 +5,9 @@ use crate::asleep::{Asleep, incarnate, locate_and_serve};
 use crate::identity::{Identity, MapEntry, ServantAddress};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
-use crate::leaving::{Departure, Leaving, RequestMark};
+use crate::leaving::{Departing, Etherealize};
 use crate::manager::{Held, PoaManager, State};
+use crate::membership::{Membership, ObjectContext, Traits};
 use crate::missing::Missing;
 use crate::names::Named;
 use crate::policy::OneWayOrder;
@@ -18,8 +19,7 @@ use crate::turn_queue::{Lineage, TurnQueue};
 use core::fmt;
 use core::future::poll_fn;
 use core::pin::Pin;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
 
@@ -27,24 +27,8 @@ use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKi
 pub struct ActiveObject {
     behind: Behind,
     identity: Identity,
-    manager: Arc<PoaManager>,
-    adapter: Weak<Adapter>,
-    /// Its id is free when it has been deactivated and its last upcall has ended.
-    departing: OnceLock<Box<Departing>>,
-    /// See [`Skeleton::blocks`].
-    blocks: bool,
-    holds_no_worker: bool,
-    orders_one_ways: bool,
-    /// Of objects whose adapter has its upcalls scheduled.
-    priority: Option<i16>,
-    /// Of an adapter with a servant activator: its use is noted.
-    notes_use: bool,
-    /// A request has come since the last look.
-    is_used: AtomicBool,
-    /// When one had come, in the adapter's ticks.
-    last_use: AtomicU32,
-    /// It has been made for one request.
-    request: Option<RequestMark>,
+    /// Ends when what is before it has gone.
+    membership: Membership<Adapter>,
 }
 
 enum Behind {
@@ -60,13 +44,6 @@ enum Other {
     Asleep(Arc<Asleep>),
     Locate(Arc<Adapter>, Arc<dyn Locator>),
     Refused(Missing),
-}
-
-/// An object that has left the active object map.
-struct Departing {
-    departure: Departure,
-    /// The activator that etherealizes it, its adapter, and whether that is a cleanup.
-    activator: Option<(Arc<dyn Activator>, Arc<Adapter>, bool)>,
 }
 
 /// Where requests are sent on to.
@@ -94,26 +71,28 @@ impl fmt::Debug for Forward {
 pub(crate) struct Site<'a> {
     pub(crate) identity: Identity,
     pub(crate) priority: Option<i16>,
-    pub(crate) adapter: &'a Weak<Adapter>,
-    pub(crate) manager: &'a Arc<PoaManager>,
-    pub(crate) leaving: &'a Arc<Leaving>,
-    pub(crate) notes_use: bool,
+    pub(crate) context: &'a Arc<ObjectContext<Adapter>>,
 }
 
 impl Named for Arc<ActiveObject> {
     #[inline]
     fn name(&self) -> &[u8] {
-        match &self.identity {
-            Identity::Octets(id) => id,
-            // Is in a table of indexes.
-            Identity::Index(_) => &[],
-        }
+        // An index is in a table of its own.
+        self.identity.octets().unwrap_or_default()
     }
 }
 
 impl MapEntry for ActiveObject {
     fn servant_address(&self) -> Option<ServantAddress> {
         ServantAddress::of(&**self.skeleton()?)
+    }
+
+    fn servant_mark(&self) -> u32 {
+        self.membership.servant_mark
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 }
 
@@ -129,25 +108,16 @@ impl ActiveObject {
         Self {
             behind,
             identity: site.identity,
-            priority: site.priority,
-            manager: Arc::clone(site.manager),
-            adapter: Weak::clone(site.adapter),
-            departing: OnceLock::new(),
-            blocks: false,
-            holds_no_worker: site.priority.is_some(),
-            orders_one_ways: false,
-            notes_use: false,
-            is_used: AtomicBool::new(true),
-            last_use: AtomicU32::new(0),
-            request: None,
+            membership: Membership::new(site.context, site.priority, Traits::default(), 0),
         }
     }
 
     fn of_one_request(other: Other, site: Site<'_>) -> Arc<Self> {
-        let request = site.leaving.begin_request();
-        let mut object = Self::new(Behind::Other(Box::new(other)), site);
-        object.request = Some(request);
-        Arc::new(object)
+        Arc::new(Self {
+            behind: Behind::Other(Box::new(other)),
+            identity: site.identity,
+            membership: Membership::new(site.context, site.priority, Traits::FOR_ONE_REQUEST, 0),
+        })
     }
 
     /// A servant, whose upcalls take turns if there is a queue for them.
@@ -159,20 +129,31 @@ impl ActiveObject {
         site: Site<'_>,
     ) -> Arc<Self> {
         let blocks = skeleton.blocks();
+        // Of one that is not in the map nothing is looked for by it.
+        let servant_mark = match is_for_one_request {
+            true => 0,
+            false => ServantAddress::of(&*skeleton).map_or(0, ServantAddress::mark),
+        };
         let behind = match turns {
             None => Behind::Servant(skeleton),
             Some(turns) => Behind::Other(Box::new(Other::Serial(skeleton, Arc::clone(turns)))),
         };
-        let request = is_for_one_request.then(|| site.leaving.begin_request());
-        let notes_use = site.notes_use;
-        let mut object = Self::new(behind, site);
-        object.blocks = blocks;
-        object.holds_no_worker |= blocks;
-        // Several threads would not keep it.
-        object.orders_one_ways = blocks || one_way_order == OneWayOrder::Ended;
-        object.notes_use = notes_use;
-        object.request = request;
-        Arc::new(object)
+        let traits = Traits::default()
+            .with(Traits::FOR_ONE_REQUEST, is_for_one_request)
+            .with(Traits::BLOCKS, blocks)
+            .with(Traits::HOLDS_NO_WORKER, blocks)
+            // Several threads would not keep it.
+            .with(
+                Traits::ORDERS_ONE_WAYS,
+                blocks || one_way_order == OneWayOrder::Ended,
+            )
+            .with(Traits::NOTES_USE, site.context.notes_use);
+        let membership = Membership::new(site.context, site.priority, traits, servant_mark);
+        Arc::new(Self {
+            behind,
+            identity: site.identity,
+            membership,
+        })
     }
 
     pub(crate) fn forwarding(forward: Forward, site: Site<'_>) -> Arc<Self> {
@@ -199,23 +180,23 @@ impl ActiveObject {
 
     /// Notes that the object is being deactivated: its id is taken until its last upcall has ended, and it has been etherealized
     /// then.
-    pub(crate) fn depart(
-        &self,
-        leaving: &Arc<Leaving>,
-        activator: Option<&Arc<dyn Activator>>,
-        cleanup_in_progress: bool,
-    ) {
-        let _ = self.departing.get_or_init(|| {
-            Box::new(Departing {
-                departure: leaving.begin(self.identity.to_id()),
-                activator: activator
-                    .filter(|_| self.skeleton().is_some())
-                    .and_then(|activator| {
-                        let adapter = self.adapter.upgrade()?;
-                        Some((Arc::clone(activator), adapter, cleanup_in_progress))
-                    }),
-            })
-        });
+    pub(crate) fn depart(&self, activator: Option<&Arc<dyn Activator>>, cleanup_in_progress: bool) {
+        let id = || self.identity.to_id();
+        let etherealize = || -> Option<Etherealize> {
+            let activator = Arc::clone(activator.filter(|_| self.skeleton().is_some())?);
+            let (id, adapter) = (id(), self.adapter()?);
+            Some(Box::new(move |servant: Arc<dyn Skeleton>, departure| {
+                activator.etherealize(Etherealization {
+                    id,
+                    cleanup_in_progress,
+                    remaining_activations: adapter.is_servant_active(&*servant),
+                    servant,
+                    _adapter: adapter,
+                    departure,
+                });
+            }))
+        };
+        self.membership.depart(id, etherealize);
     }
 
     /// The servant's skeleton, if there is a servant.
@@ -236,28 +217,24 @@ impl ActiveObject {
         self.identity.to_id()
     }
 
-    pub(crate) fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
     /// The object's adapter, unless it is gone.
     #[must_use]
     pub fn adapter(&self) -> Option<Arc<Adapter>> {
-        self.adapter.upgrade()
+        self.membership.context.adapter.upgrade()
     }
 
     /// Whether its upcalls block their thread, so that they get one that nothing else waits for.
     #[must_use]
     #[inline]
     pub fn blocks(&self) -> bool {
-        self.blocks
+        self.membership.has(Traits::BLOCKS)
     }
 
     /// Whether a one-way request begins when the one before it, of its connection, has ended.
     #[must_use]
     #[inline]
     pub fn orders_one_ways(&self) -> bool {
-        self.orders_one_ways
+        self.membership.has(Traits::ORDERS_ONE_WAYS)
     }
 
     /// Whether its upcalls hold no worker of the lane: they [block](Self::blocks) another thread, or are
@@ -265,32 +242,19 @@ impl ActiveObject {
     #[must_use]
     #[inline]
     pub fn holds_no_worker(&self) -> bool {
-        self.holds_no_worker
+        self.membership.has(Traits::HOLDS_NO_WORKER)
     }
 
     /// The priority of its upcalls, if its adapter has them [scheduled](crate::UpcallScheduling).
     #[must_use]
     #[inline]
     pub const fn priority(&self) -> Option<i16> {
-        self.priority
+        self.membership.priority
     }
 
-    #[inline]
-    fn note_use(&self) {
-        if self.notes_use {
-            self.is_used.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// For how many ticks the object has not been used, at this tick; `None` if it is not known whether it is.
+    /// See [`Membership::unused_for`].
     pub(crate) fn unused_for(&self, now: u32) -> Option<u32> {
-        if !self.notes_use {
-            return None;
-        }
-        if self.is_used.swap(false, Ordering::Relaxed) {
-            self.last_use.store(now, Ordering::Relaxed);
-        }
-        Some(now.saturating_sub(self.last_use.load(Ordering::Relaxed)))
+        self.membership.unused_for(now)
     }
 
     /// Where requests are sent on to, when there is no servant.
@@ -321,7 +285,7 @@ impl ActiveObject {
     /// to another one next time.
     #[must_use]
     pub fn is_for_one_request(&self) -> bool {
-        self.request.is_some()
+        self.membership.has(Traits::FOR_ONE_REQUEST)
     }
 
     /// The repository id of the most derived interface; empty when it is not known before the
@@ -339,7 +303,7 @@ impl ActiveObject {
     #[must_use]
     #[inline]
     pub fn manager(&self) -> &Arc<PoaManager> {
-        &self.manager
+        &self.membership.context.manager
     }
 
     /// Waits while the manager holds requests. The future keeps neither the object nor its servant.
@@ -351,8 +315,8 @@ impl ActiveObject {
     /// # Cancel safety
     /// Safe: a dropped request makes room for another.
     pub fn released(&self) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
-        let manager = Arc::clone(&self.manager);
-        let adapter = Weak::clone(&self.adapter);
+        let manager = Arc::clone(self.manager());
+        let adapter = Weak::clone(&self.membership.context.adapter);
         async move {
             let raise = |fault: Fault| fault.raise(CompletionStatus::No);
             let mut held = manager.hold();
@@ -397,7 +361,7 @@ impl ActiveObject {
             arguments: call.arguments,
             results: call.results,
         };
-        self.note_use();
+        self.membership.note_use();
         match &self.behind {
             Behind::Servant(skeleton) => skeleton.start(Incoming::Typed(&mut call)),
             Behind::Other(_) => Upcall::untyped(),
@@ -413,7 +377,7 @@ impl ActiveObject {
     #[inline]
     pub fn start(&self, request: &mut Option<Request>, outcome: &mut Option<Outcome>) -> Upcall {
         zorb_giop::probe!(Admitted);
-        self.note_use();
+        self.membership.note_use();
         if let (Behind::Servant(skeleton), Some(known)) = (&self.behind, &*request)
             // Generated operation names never begin with an underscore but for attributes.
             && (known.number().is_some() || known.operation().first() != Some(&b'_'))
@@ -529,28 +493,13 @@ impl Drop for ActiveObject {
     /// Hands a deactivated object over to its activator. Nothing executes its requests any more.
     fn drop(&mut self) {
         // Without an activator the id is free when the servant is gone: that is the order of the fields.
-        if self
-            .departing
-            .get()
-            .is_none_or(|departing| departing.activator.is_none())
-        {
-            return;
-        }
-        let departing = self.departing.take().map(|departing| *departing);
         if let Some(Departing {
             departure,
-            activator: Some((activator, adapter, cleanup_in_progress)),
-        }) = departing
+            etherealize: Some(etherealize),
+        }) = self.membership.to_be_etherealized()
             && let Some(servant) = self.skeleton()
         {
-            activator.etherealize(Etherealization {
-                id: self.identity.to_id(),
-                servant: Arc::clone(servant),
-                cleanup_in_progress,
-                remaining_activations: adapter.is_servant_active(&**servant),
-                _adapter: adapter,
-                departure,
-            });
+            etherealize(Arc::clone(servant), departure);
         }
     }
 }
@@ -560,7 +509,7 @@ impl fmt::Debug for ActiveObject {
         f.debug_struct("ActiveObject")
             .field("type_id", &self.type_id())
             .field("forward", &self.forward())
-            .field("manager", &self.manager)
+            .field("manager", self.manager())
             .finish()
     }
 }
@@ -580,9 +529,19 @@ impl State {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_is_as_large_as_it_has_to_be() {
+        // Millions may be active.
+        assert!(
+            size_of::<ActiveObject>() <= 56,
+            "{}",
+            size_of::<ActiveObject>()
+        );
+    }
 
     #[test]
     fn each_state_admits_or_refuses() {

@@ -516,7 +516,7 @@ impl TryFrom<&[Policy]> for Policies {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
 

@@ -217,7 +217,7 @@ fn keep<F: Future<Output: Finish> + Send + 'static>(place: Pin<Box<Option<F>>>) 
     });
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use core::cell::Cell;

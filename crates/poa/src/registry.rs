@@ -1,6 +1,6 @@
 //! All adapters of an ORB, and the look-up of an object key.
 
-use crate::adapter::{Adapter, AdapterError, Common, Scheme};
+use crate::adapter::{Adapter, AdapterError, AdapterOptions, Common, Scheme};
 use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
 use crate::leaving::Leaving;
 use crate::manager::{PoaManager, State};
@@ -8,15 +8,14 @@ use crate::managers::Managers;
 use crate::missing::Missing;
 use crate::names::Names;
 use crate::object::ActiveObject;
-use crate::policy::{IdUniqueness, KeyProtection, Lifespan, Policies};
-use crate::scheduling::UpcallScheduling;
+use crate::policy::{IdAssignment, IdUniqueness, KeyProtection, Lifespan, Policies};
 use crate::seal::KeySecret;
 use crate::servant_manager::OffReactor;
+use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use crate::table::{Index, Table};
 use bytes::Bytes;
-use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// The kind of a key, by its octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,7 +77,7 @@ impl ObjectAdapter {
                 Arc::clone(&manager),
                 &common,
                 None,
-                None,
+                AdapterOptions::default(),
             )
         };
         let root = transient.insert_with(make).map_or_else(
@@ -99,7 +98,7 @@ impl ObjectAdapter {
             Arc::clone(&manager),
             &common,
             None,
-            None,
+            AdapterOptions::default(),
         );
         let managers = Managers::default();
         manager.set_id(|| ROOT_MANAGER.to_owned());
@@ -204,20 +203,20 @@ impl ObjectAdapter {
         policies: Policies,
         manager: Option<Arc<PoaManager>>,
     ) -> Result<Arc<Adapter>, AdapterError> {
-        self.create_scheduled(parent, name, policies, manager, None)
+        self.create_with(parent, name, policies, manager, AdapterOptions::default())
     }
 
-    /// Makes a child of `parent` whose upcalls are scheduled by its owner.
+    /// Makes a child of `parent` whose upcalls are scheduled by its owner, or whose ids are known beforehand.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
-    pub fn create_scheduled(
+    /// As [`create`](Self::create); [`AdapterError::WrongPolicy`] for a set of ids without USER_ID and RETAIN.
+    pub fn create_with(
         &self,
         parent: &Adapter,
         name: &str,
         policies: Policies,
         manager: Option<Arc<PoaManager>>,
-        scheduling: Option<Arc<dyn UpcallScheduling>>,
+        options: AdapterOptions,
     ) -> Result<Arc<Adapter>, AdapterError> {
         policies.validate()?;
         if policies.key_protection == KeyProtection::Authenticated {
@@ -227,11 +226,20 @@ impl ObjectAdapter {
                 return Err(AdapterError::NoKeySecret);
             }
         }
+        let keeps_ids = policies.retains() && policies.id_assignment == IdAssignment::User;
+        if options.ids.is_some() && !keeps_ids {
+            return Err(AdapterError::WrongPolicy(
+                "a fixed set of object ids needs USER_ID and RETAIN",
+            ));
+        }
         let path = below(parent, name);
         let mut paths = self.paths();
         // Under the lock: destroying the parent destroys its children.
         if parent.is_destroyed() {
-            return Err(AdapterError::Destroyed);
+            return Err(match parent.has_ended() {
+                true => AdapterError::Destroyed,
+                false => AdapterError::BeingDestroyed,
+            });
         }
         if paths.contains_key(&path) {
             return Err(AdapterError::AlreadyExists(name.to_owned()));
@@ -254,7 +262,7 @@ impl ObjectAdapter {
                 manager,
                 &self.common,
                 ending,
-                scheduling.clone(),
+                options.clone(),
             )
         };
         let adapter = match policies.lifespan {
@@ -539,7 +547,9 @@ fn below(parent: &Adapter, name: &str) -> Vec<String> {
     path
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
+mod fixed;
+#[cfg(all(test, not(zorb_model)))]
 mod forged;
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests;

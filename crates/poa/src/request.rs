@@ -361,7 +361,7 @@ impl fmt::Debug for Request {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use zorb_giop::{MessageHeader, RequestBuilder};

@@ -83,7 +83,7 @@ pub(crate) fn put_sealed(octets: &mut BytesMut, code: &[u8; CODE_LEN], key: &[u8
     octets.put_slice(key);
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
 

@@ -3,10 +3,10 @@
 //! Reading is wait-free: a pointer to the chunk (set once, never moved), a bounds check, an
 //! atomic load of the entry and a comparison of its generation. Writing takes a short lock.
 
-use arc_swap::ArcSwapOption;
+use crate::sync::{ArcSwapOption, Mutex, MutexGuard, OnceLock};
 use core::fmt;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Which slot, and which of its tenants. Never reused: a slot whose generations are used up
 /// stays empty.
@@ -33,9 +33,9 @@ pub struct TableFull {
 pub struct NotInTable;
 
 /// Slots of the first chunk; each further chunk doubles the table.
-const FIRST_CHUNK: usize = 64;
-/// Chunks: 64 · 2^23 slots at most, half a thousand million.
-const CHUNKS: usize = 24;
+const FIRST_CHUNK: usize = if cfg!(zorb_model) { 1 } else { 64 };
+/// Chunks: 64 · 2^23 slots at most, half a thousand million. Models have few slots, so that tables grow in them.
+const CHUNKS: usize = if cfg!(zorb_model) { 4 } else { 24 };
 
 type Slot<T> = ArcSwapOption<T>;
 
@@ -98,7 +98,7 @@ impl<T: Tenant> Table<T> {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            chunks: [const { OnceLock::new() }; CHUNKS],
+            chunks: core::array::from_fn(|_| OnceLock::new()),
             writer: Mutex::new(Writer {
                 free: Vec::new(),
                 reserved: HashSet::new(),
@@ -169,11 +169,27 @@ impl<T: Tenant> Table<T> {
     /// Puts an entry where an index was [reserved](Self::reserve); false, and nothing done, when
     /// it was not, or was filled before.
     pub fn fill(&self, index: Index, value: Arc<T>) -> bool {
-        let reserved = self.writer().reserved.remove(&index);
-        if reserved {
-            self.put(index, value);
+        self.fill_if(index, value, || true)
+    }
+
+    /// [`fill`](Self::fill), unless `is_free` says that the index is not free yet: it stays reserved then.
+    pub(crate) fn fill_if(
+        &self,
+        index: Index,
+        value: Arc<T>,
+        is_free: impl FnOnce() -> bool,
+    ) -> bool {
+        let Some(slot) = self.slot(index.slot) else {
+            return false;
+        };
+        let mut writer = self.writer();
+        if !writer.reserved.contains(&index) || !is_free() {
+            return false;
         }
-        reserved
+        writer.reserved.remove(&index);
+        // Under the lock, so that the index is known throughout. Nothing was there, so that nothing is dropped here.
+        slot.store(Some(value));
+        true
     }
 
     /// Puts another entry in the place of the one there is, or of one that is still to come, and returns the one there was.
@@ -208,7 +224,13 @@ impl<T: Tenant> Table<T> {
 
     /// Whether the index finds an entry, or will when it is filled.
     pub fn is_given_out(&self, index: Index) -> bool {
-        self.with(index, |_| ()).is_some() || self.writer().reserved.contains(&index)
+        if self.with(index, |_| ()).is_some() {
+            return true;
+        }
+        // It may be filled or vacated at the same time, which the lock excludes.
+        let writer = self.writer();
+        writer.reserved.contains(&index)
+            || (self.slot(index.slot)).is_some_and(|slot| is_tenant(slot, index))
     }
 
     /// Looks an entry up and lets `read` see it. Wait-free.
@@ -299,7 +321,7 @@ impl<T> fmt::Debug for Table<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
 

@@ -4,13 +4,14 @@
 //! that an upcall makes itself, in the same ORB, share its turn: each upcall knows those that it is nested in, its
 //! [`Lineage`].
 
+use crate::sync::{Mutex, MutexGuard};
 use core::cell::RefCell;
 use core::fmt;
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Poll, Waker};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 thread_local! {
     static LINEAGE: RefCell<Lineage> = const { RefCell::new(Lineage(None)) };
@@ -195,7 +196,7 @@ impl fmt::Debug for Turn {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use core::task::Context;

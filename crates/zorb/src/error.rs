@@ -84,7 +84,11 @@ impl Error {
             Self::Adapter(AdapterError::Destroyed) => {
                 SystemException::new(Kind::ObjectNotExist, 0, completed).with_detail(self)
             }
-            Self::Adapter(AdapterError::UnknownId(_)) => {
+            Self::Adapter(AdapterError::BeingDestroyed) => {
+                SystemException::new(Kind::BadInvOrder, minor::ADAPTER_BEING_DESTROYED, completed)
+                    .with_detail(self)
+            }
+            Self::Adapter(AdapterError::UnknownId(_) | AdapterError::IdNotInSet(_)) => {
                 SystemException::new(Kind::BadParam, minor::UNKNOWN_OBJECT_ID, completed)
                     .with_detail(self)
             }

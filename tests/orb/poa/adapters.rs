@@ -59,9 +59,18 @@ async fn managers_have_ids_by_which_the_factory_finds_them() {
 }
 
 /// A servant whose upcall waits for the test.
-struct Slow {
+pub(super) struct Slow {
     entered: Arc<Semaphore>,
     go_on: Arc<Semaphore>,
+}
+
+impl Slow {
+    pub(super) fn new(entered: &Arc<Semaphore>, go_on: &Arc<Semaphore>) -> Self {
+        Self {
+            entered: Arc::clone(entered),
+            go_on: Arc::clone(go_on),
+        }
+    }
 }
 
 zorb::idl! {
@@ -100,12 +109,7 @@ impl Gate for Slow {
 async fn managers_and_destruction_wait_for_upcalls_in_progress() {
     let world = World::new().await;
     let (entered, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let slow = || {
-        GateServant::new(Slow {
-            entered: Arc::clone(&entered),
-            go_on: Arc::clone(&go_on),
-        })
-    };
+    let slow = || GateServant::new(Slow::new(&entered, &go_on));
     for policies in [
         Policies::DEFAULT,
         kept(),
@@ -189,6 +193,11 @@ async fn managers_and_destruction_wait_for_upcalls_in_progress() {
         .await;
         assert_eq!(raised(in_time(gate.pass()).await).0, Kind::ObjectNotExist);
         assert!(!destroyed.is_finished());
+        let child = SystemException::from(poa.create_poa("child", None).unwrap_err());
+        assert_eq!(
+            (child.kind, child.minor),
+            (Kind::BadInvOrder, minor::ADAPTER_BEING_DESTROYED)
+        );
         if policies == kept() {
             // The id is taken until the upcall has ended, also in an adapter of the same name.
             let again = world

@@ -1,7 +1,7 @@
 //! Waiting for the upcalls of an adapter, for its manager and its destruction; adapter activators.
 
-use super::{ActivatesChildren, Adapter, AdapterError, Objects};
-use crate::identity::Identity;
+use super::{ActivatesChildren, Adapter, AdapterError};
+use crate::identity::MapEntry;
 use crate::leaving::Leaving;
 use crate::manager::Controlled;
 use crate::object::ActiveObject;
@@ -48,24 +48,15 @@ impl Adapter {
 
     /// Replaces an entry that is executing requests.
     fn replace_busy(&self, busy: &Arc<ActiveObject>) {
-        let identity = busy.identity().clone();
+        let identity = MapEntry::identity(&**busy).clone();
         let fresh = match (busy.skeleton(), busy.forward()) {
             (Some(skeleton), _) => self.servant(Arc::clone(skeleton), identity),
             (None, Some(forward)) => self.forwarding(forward.clone(), identity),
             (None, None) => return,
         };
-        busy.depart(&self.leaving, None, false);
+        busy.depart(None, false);
         // An entry that is deactivated meanwhile must not come back.
-        let has_replaced = match (&self.objects, busy.identity()) {
-            (Objects::Indexed(table), Identity::Index(index)) => {
-                table.replace_if(*index, Arc::clone(&fresh), busy)
-            }
-            (Objects::Named(names), Identity::Octets(_)) => {
-                names.replace_if(Arc::clone(&fresh), |entry| Arc::ptr_eq(entry, busy))
-            }
-            _ => false,
-        };
-        if has_replaced {
+        if self.objects.replace_if(Arc::clone(&fresh), busy) {
             self.servants.deactivate(busy, Some(&fresh));
         }
     }
@@ -76,12 +67,7 @@ const IDLE_HOLDERS: usize = 2;
 
 impl Controlled for Adapter {
     fn begin_to_wait(&self) {
-        let entries = match &self.objects {
-            Objects::Indexed(table) => table.entries(),
-            Objects::Named(names) => names.entries(),
-            Objects::None => Vec::new(),
-        };
-        for entry in &entries {
+        for entry in &self.objects.entries() {
             // Upcalls in progress hold their object.
             if Arc::strong_count(entry) > IDLE_HOLDERS {
                 self.replace_busy(entry);

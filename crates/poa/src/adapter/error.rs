@@ -57,6 +57,9 @@ pub enum AdapterError {
     /// The adapter chooses its ids by itself, and did not choose this one, or has let go of it.
     #[error("the adapter assigns its ids itself and did not assign \"{0}\"")]
     UnknownId(ObjectId),
+    /// The adapter has a fixed set of object ids, without this one.
+    #[error("\"{0}\" is not in the adapter's set of object ids")]
+    IdNotInSet(ObjectId),
     /// The octets begin as the keys do that zorb makes.
     #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
     ReservedKey(ObjectId),
@@ -70,6 +73,9 @@ pub enum AdapterError {
     /// The adapter has been destroyed.
     #[error("the adapter has been destroyed")]
     Destroyed,
+    /// The adapter is being destroyed: upcalls on its objects have not ended.
+    #[error("the adapter is being destroyed, and upcalls on its objects have not ended")]
+    BeingDestroyed,
     /// The POA manager is INACTIVE, which is final.
     #[error(transparent)]
     #[doc(alias = "AdapterInactive")]

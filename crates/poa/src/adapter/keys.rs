@@ -4,9 +4,9 @@ use super::{Adapter, AdapterError, Objects, Scheme};
 use crate::key::{ObjectId, ObjectKey, is_reserved};
 use crate::policy::{IdAssignment, KeyProtection};
 use crate::seal::KeySecret;
+use crate::sync::Ordering;
 use crate::table::Index;
 use bytes::{BufMut, Bytes, BytesMut};
-use core::sync::atomic::Ordering;
 
 impl Adapter {
     /// A new id, different from those of earlier lives of the server if references outlive it.
@@ -27,22 +27,20 @@ impl Adapter {
         if matches!(self.scheme, Scheme::Plain) && is_reserved(id) {
             return Err(AdapterError::ReservedKey(id.into()));
         }
-        let unknown = match &self.objects {
-            Objects::Indexed(table) => {
-                !Index::from_id(id).is_some_and(|index| table.is_given_out(index))
-            }
-            Objects::None if self.policies.is_indexed() => {
+        let is_user = self.policies.id_assignment == IdAssignment::User;
+        let known = match self.objects.knows(id) {
+            Some(known) => known,
+            None if self.policies.is_indexed() => {
                 let assigned = self.assigned.load(Ordering::Relaxed);
-                Index::from_id(id).is_none_or(|index| index_to_number(index) >= assigned)
+                Index::from_id(id).is_some_and(|index| index_to_number(index) < assigned)
             }
-            Objects::Named(_) | Objects::None => {
-                self.policies.id_assignment == IdAssignment::System && id.len() != ASSIGNED_LEN
-            }
+            None => is_user || id.len() == ASSIGNED_LEN,
         };
-        if unknown {
-            return Err(AdapterError::UnknownId(id.into()));
+        match (known, is_user) {
+            (true, _) => Ok(()),
+            (false, false) => Err(AdapterError::UnknownId(id.into())),
+            (false, true) => Err(AdapterError::IdNotInSet(id.into())),
         }
-        Ok(())
     }
 
     pub(super) fn key(&self, id: &[u8]) -> Bytes {
@@ -86,7 +84,7 @@ impl Adapter {
         self.check_assigns_ids()?;
         let id = match &self.objects {
             Objects::Indexed(table) => table.reserve()?.to_id(),
-            Objects::Named(_) | Objects::None => self.assign(),
+            Objects::Named(_) | Objects::Fixed(_) | Objects::None => self.assign(),
         };
         Ok(self.key(id.as_ref()))
     }

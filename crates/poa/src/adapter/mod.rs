@@ -3,6 +3,7 @@
 mod completion;
 mod error;
 mod keys;
+mod objects;
 mod processing;
 mod requests;
 mod servants;
@@ -15,21 +16,23 @@ use crate::identity::{Identity, ServantAddress, Servants};
 use crate::key::{InstanceId, ObjectId};
 use crate::leaving::Leaving;
 use crate::manager::PoaManager;
-use crate::names::{Named, Names};
+use crate::membership::ObjectContext;
+use crate::names::Named;
 use crate::object::{ActiveObject, Forward, Site};
+use crate::object_ids::ObjectIds;
 use crate::policy::{IdAssignment, IdUniqueness, KeyProtection, Lifespan, Policies, ThreadModel};
 use crate::scheduling::UpcallScheduling;
 use crate::seal::KeySecret;
 use crate::servant_manager::{AdapterActivator, OffReactor};
 use crate::skeleton::Skeleton;
-use crate::table::{Index, Table, Tenant};
+use crate::sync::{ArcSwapOption, AtomicBool, AtomicU64, OnceLock, Ordering};
+use crate::table::{Index, NotInTable, Tenant};
 use crate::turn_queue::TurnQueue;
-use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::any::Any;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use objects::{NotPut, Objects};
 use processing::Processing;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// The kind of an adapter's object keys.
@@ -38,18 +41,6 @@ pub(crate) enum Scheme {
     Transient(Index),
     Persistent(Bytes),
     Plain,
-}
-
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one of them an adapter, and a pointer less to follow for every request"
-)]
-enum Objects {
-    Indexed(Table<ActiveObject>),
-    Named(Names<Arc<ActiveObject>>),
-    /// NON_RETAIN.
-    None,
 }
 
 /// One POA: a name, a manager, its policies and a table of active objects.
@@ -63,11 +54,13 @@ pub struct Adapter {
     policies: Policies,
     instance: InstanceId,
     manager: Arc<PoaManager>,
-    objects: Objects,
+    objects: Objects<ActiveObject>,
     servants: Servants<ActiveObject>,
     /// Distinguishes the ids that this adapter assigns.
     assigned: AtomicU64,
     destroyed: AtomicBool,
+    /// Destroyed, and its objects have left the map.
+    emptied: AtomicBool,
     /// Hidden from requests, because its activator is not done yet.
     being_made: AtomicBool,
     common: Arc<Common>,
@@ -79,9 +72,33 @@ pub struct Adapter {
     children: ArcSwapOption<ActivatesChildren>,
     pub(crate) child_turns: Turns,
     leaving: Arc<Leaving>,
+    /// What its objects share.
+    context: Arc<ObjectContext<Self>>,
     scheduling: Option<Arc<dyn UpcallScheduling>>,
     /// The start of the clock for unused objects.
     ticks_began: OnceLock<Instant>,
+}
+
+/// What an adapter is made with besides its policies.
+#[derive(Default, Clone)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "made by `..AdapterOptions::default()`"
+)]
+pub struct AdapterOptions {
+    /// What schedules its upcalls.
+    pub scheduling: Option<Arc<dyn UpcallScheduling>>,
+    /// The ids that its objects can have, with USER_ID and RETAIN: they are looked up by a perfect hash, and no lock.
+    pub ids: Option<&'static ObjectIds>,
+}
+
+impl core::fmt::Debug for AdapterOptions {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("AdapterOptions")
+            .field("is_scheduled", &self.scheduling.is_some())
+            .field("ids", &self.ids)
+            .finish()
+    }
 }
 
 /// The state that all adapters of an ORB share.
@@ -162,15 +179,18 @@ impl Adapter {
         manager: Arc<PoaManager>,
         common: &Arc<Common>,
         leaving: Option<Arc<Leaving>>,
-        scheduling: Option<Arc<dyn UpcallScheduling>>,
+        options: AdapterOptions,
     ) -> Arc<Self> {
         let name = (path.last()).map_or_else(|| ROOT_NAME.to_owned(), String::clone);
-        let objects = match (policies.retains(), policies.is_indexed()) {
-            (false, _) => Objects::None,
-            (true, true) => Objects::Indexed(Table::new()),
-            (true, false) => Objects::Named(Names::new()),
-        };
+        let leaving = leaving.unwrap_or_default();
+        let processing = Processing::of(policies);
         let adapter = Arc::new_cyclic(|this: &Weak<Self>| Self {
+            context: Arc::new(ObjectContext {
+                adapter: Weak::clone(this),
+                manager: Arc::clone(&manager),
+                leaving: Arc::clone(&leaving),
+                notes_use: processing.is_activator(),
+            }),
             this: Weak::clone(this),
             path,
             name,
@@ -178,13 +198,14 @@ impl Adapter {
             policies,
             instance,
             manager,
-            objects,
+            objects: Objects::new(policies, options.ids),
             servants: Servants::new(policies.id_uniqueness == IdUniqueness::Unique),
             assigned: AtomicU64::new(0),
             destroyed: AtomicBool::new(false),
+            emptied: AtomicBool::new(false),
             being_made: AtomicBool::new(false),
             common: Arc::clone(common),
-            processing: Processing::of(policies),
+            processing,
             turn_queue: match policies.thread {
                 ThreadModel::OrbControlled => None,
                 ThreadModel::SingleThread => Some(Arc::default()),
@@ -193,8 +214,8 @@ impl Adapter {
             turns: Turns::default(),
             children: ArcSwapOption::empty(),
             child_turns: Turns::default(),
-            leaving: leaving.unwrap_or_default(),
-            scheduling,
+            leaving,
+            scheduling: options.scheduling,
             ticks_began: OnceLock::new(),
         });
         let controlled: Weak<Self> = Weak::clone(&adapter.this);
@@ -266,19 +287,13 @@ impl Adapter {
 
     #[inline]
     pub(crate) fn indexed(&self, object: Index) -> Option<Arc<ActiveObject>> {
-        let found = match &self.objects {
-            Objects::Indexed(table) => table.with(object, Arc::clone),
-            Objects::Named(_) | Objects::None => None,
-        };
+        let found = self.objects.indexed(object);
         found.or_else(|| self.process(Identity::Index(object)))
     }
 
     #[inline]
     pub(crate) fn named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
-        let found = match &self.objects {
-            Objects::Named(names) => names.find(id),
-            Objects::Indexed(_) | Objects::None => None,
-        };
+        let found = self.objects.named(id);
         found.or_else(|| self.process_named(id))
     }
 
@@ -301,11 +316,18 @@ impl Adapter {
         self.destroyed.store(true, Ordering::Release);
     }
 
+    /// Whether it has been destroyed, and no upcall on its objects goes on.
+    pub(crate) fn has_ended(&self) -> bool {
+        // Objects are noted among those that leave when the map is emptied.
+        self.emptied.load(Ordering::Acquire) && self.leaving.is_idle()
+    }
+
     /// Drops every object, and wakes held requests. With a servant activator the objects are etherealized, if
     /// that is wanted.
     pub(crate) fn clear(&self, etherealize_objects: bool) {
         self.manager.wake_held();
         self.empty(etherealize_objects);
+        self.emptied.store(true, Ordering::Release);
         self.processing.clear();
         self.children.store(None);
     }
@@ -313,13 +335,9 @@ impl Adapter {
     /// Empties the active object map.
     fn empty(&self, etherealize_objects: bool) {
         let activator = self.activator().filter(|_| etherealize_objects);
-        let drained = match &self.objects {
-            Objects::Indexed(table) => table.drain(),
-            Objects::Named(names) => names.drain(),
-            Objects::None => Vec::new(),
-        };
+        let drained = self.objects.drain();
         for object in &drained {
-            object.depart(&self.leaving, activator.as_ref(), true);
+            object.depart(activator.as_ref(), true);
             self.forget_servant(object);
         }
         self.common.changes.count();
@@ -335,12 +353,13 @@ impl Adapter {
     }
 
     fn check_assigns_ids(&self) -> Result<(), AdapterError> {
-        if self.policies.id_assignment == IdAssignment::User {
-            return Err(AdapterError::WrongPolicy(
+        self.check_alive()?;
+        match self.policies.id_assignment {
+            IdAssignment::System => Ok(()),
+            IdAssignment::User => Err(AdapterError::WrongPolicy(
                 "ids are assigned by the user (USER_ID), so give one",
-            ));
+            )),
         }
-        self.check_alive()
     }
 
     fn site(&self, identity: Identity) -> Site<'_> {
@@ -349,10 +368,7 @@ impl Adapter {
         Site {
             identity,
             priority,
-            adapter: &self.this,
-            manager: &self.manager,
-            leaving: &self.leaving,
-            notes_use: self.processing.is_activator(),
+            context: &self.context,
         }
     }
 
@@ -376,50 +392,47 @@ impl Adapter {
         ActiveObject::forwarding(forward, self.site(identity))
     }
 
+    /// Inserts an object under its id, unless that is taken.
+    fn put_at(&self, id: &[u8], object: &Arc<ActiveObject>) -> Result<(), AdapterError> {
+        // Asked where deactivation cannot be between the look and the entry.
+        let mut is_leaving = false;
+        let is_free = || {
+            is_leaving = self.leaving.contains(id);
+            !is_leaving
+        };
+        self.objects
+            .put(object, is_free)
+            .map_err(|error| match error {
+                NotPut::Taken if is_leaving => AdapterError::BeingDeactivated(id.into()),
+                error => not_put(id, error),
+            })
+    }
+
     /// Inserts an object under a new id.
     fn put_new(
         &self,
         make: impl FnOnce(Identity) -> Arc<ActiveObject>,
     ) -> Result<Arc<ActiveObject>, AdapterError> {
-        match &self.objects {
-            Objects::Indexed(table) => {
-                let (_, object) = table.insert_with(|index| make(Identity::Index(index)))?;
-                Ok(object)
-            }
-            Objects::Named(names) => {
-                let object = make(Identity::Octets(self.assign().as_ref().into()));
-                names.replace(Arc::clone(&object));
-                Ok(object)
-            }
-            Objects::None => Err(NEEDS_RETAIN),
-        }
+        let object = self.objects.put_new(|| self.assign(), make);
+        object.map_err(|error| not_put(&[], error))
     }
 
-    /// Inserts an object under its id, unless that is taken.
-    fn put_at(
-        &self,
-        id: &[u8],
-        object: &Arc<ActiveObject>,
-    ) -> Result<Arc<ActiveObject>, AdapterError> {
-        // The clone that is not put in is not the last one, so that nothing of a servant's runs here.
-        let added = match (&self.objects, object.identity()) {
-            (Objects::Indexed(table), Identity::Index(index)) => {
-                table.fill(*index, Arc::clone(object))
-            }
-            (Objects::Named(names), _) => names.insert(Arc::clone(object)).is_ok(),
-            _ => return Err(NEEDS_RETAIN),
-        };
-        match added {
-            true => Ok(Arc::clone(object)),
-            false => Err(AdapterError::ObjectAlreadyActive(id.into())),
+    /// An object that has been put in while the adapter was being destroyed is taken out again here, or has been there: the
+    /// adapter is marked before its map is emptied.
+    fn kept(&self, object: Arc<ActiveObject>) -> Result<Arc<ActiveObject>, AdapterError> {
+        if self.is_destroyed() && self.objects.take(&object) {
+            self.common.changes.count();
+            self.forget_servant(&object);
+            return Err(AdapterError::Destroyed);
         }
+        Ok(object)
     }
 
     /// An id as entries keep it.
     fn identity(&self, id: &[u8]) -> Identity {
         match Index::from_id(id) {
             Some(index) if self.policies.is_indexed() => Identity::Index(index),
-            _ => Identity::Octets(id.into()),
+            _ => Identity::of_octets(id),
         }
     }
 
@@ -451,17 +464,13 @@ impl Adapter {
         let make = |identity| self.servant(Arc::clone(skeleton), identity);
         let put = || self.put_new(make);
         let object = self.servants.activate(address, put)?;
-        Ok(object.id())
+        Ok(self.kept(object)?.id())
     }
 
     /// The object with this id, if it is active.
     #[must_use]
     pub fn find(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
-        match &self.objects {
-            Objects::Indexed(table) => table.with(Index::from_id(id)?, Arc::clone),
-            Objects::Named(names) => names.find(id),
-            Objects::None => None,
-        }
+        self.objects.find(id)
     }
 
     /// Removes an object from the table. Upcalls on it run on and keep their servant until they
@@ -474,33 +483,15 @@ impl Adapter {
     pub fn deactivate(&self, id: &[u8]) -> Result<(), AdapterError> {
         self.check_retains()?;
         let activator = self.activator();
-        let depart =
-            |object: &Arc<ActiveObject>| object.depart(&self.leaving, activator.as_ref(), false);
+        let depart = |object: &Arc<ActiveObject>| object.depart(activator.as_ref(), false);
         // Before it leaves the map, so that no other object can be activated in its place yet.
         self.find(id).iter().for_each(depart);
+        // Before another thread can activate another object in the place of this one.
         let count = || self.common.changes.count();
-        let removed = match &self.objects {
-            Objects::Indexed(table) => {
-                let index = Index::from_id(id).ok_or(AdapterError::ObjectNotActive)?;
-                let removed = match self.processing.is_map_only() {
-                    // No other object ever has the same index and generation.
-                    true => table.remove(index),
-                    // Requests still lead somewhere.
-                    false => table.vacate(index),
-                };
-                let removed = removed.map_err(|_| AdapterError::ObjectNotActive)?;
-                count();
-                if removed.is_none() && !self.processing.is_map_only() {
-                    return Err(AdapterError::ObjectNotActive);
-                }
-                removed
-            }
-            // Before another thread can activate another object in the place of this one.
-            Objects::Named(names) => {
-                Some((names.remove_and(id, count)).ok_or(AdapterError::ObjectNotActive)?)
-            }
-            Objects::None => None,
-        };
+        // Requests still lead somewhere, unless the map is all there is.
+        let keeps_id = !self.processing.is_map_only();
+        let removed = self.objects.remove(id, keeps_id, count);
+        let removed = removed.map_err(|NotInTable| AdapterError::ObjectNotActive)?;
         if let Some(removed) = removed {
             // Mostly the one that was found.
             depart(&removed);
@@ -528,7 +519,8 @@ impl Adapter {
     /// As [`activate`](Self::activate).
     pub fn forward(&self, forward: Forward) -> Result<Bytes, AdapterError> {
         self.check_assigns_ids()?;
-        let object = self.put_new(|identity| self.forwarding(forward, identity))?;
+        let make = |identity| self.forwarding(forward, identity);
+        let object = self.kept(self.put_new(make)?)?;
         Ok(self.key(object.id().as_ref()))
     }
 
@@ -542,16 +534,11 @@ impl Adapter {
         self.check_id(id)?;
         let activator = self.activator();
         let object = self.forwarding(forward, self.identity(id));
-        let before = match (&self.objects, object.identity().clone()) {
-            (Objects::Indexed(table), Identity::Index(index)) => table
-                .replace(index, object)
-                .map_err(|_| AdapterError::UnknownId(id.into()))?,
-            (Objects::Named(names), _) => names.replace(object),
-            _ => None,
-        };
+        let before = self.objects.replace(object);
+        let before = before.map_err(|NotInTable| AdapterError::UnknownId(id.into()))?;
         self.common.changes.count();
         if let Some(before) = before {
-            before.depart(&self.leaving, activator.as_ref(), false);
+            before.depart(activator.as_ref(), false);
             self.forget_servant(&before);
         }
         Ok(())
@@ -561,6 +548,14 @@ impl Adapter {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.policies.lifespan == Lifespan::Transient
+    }
+}
+
+fn not_put(id: &[u8], error: NotPut) -> AdapterError {
+    match error {
+        NotPut::Taken => AdapterError::ObjectAlreadyActive(id.into()),
+        NotPut::NoMap => NEEDS_RETAIN,
+        NotPut::Full(full) => full.into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::policy::{Policies, RequestProcessing};
 use crate::servant_manager::{Activator, Locator};
 use crate::skeleton::Skeleton;
-use arc_swap::ArcSwapOption;
+use crate::sync::ArcSwapOption;
 use core::fmt;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Requests for objects that are not in the active object map, and what the application sets to serve them.
 
 use super::processing::{Processing, Set};
-use super::{Adapter, AdapterError, Scheme};
+use super::{Adapter, AdapterError, Objects, Scheme};
 use crate::asleep::Asleep;
 use crate::identity::Identity;
 use crate::manager::State;
@@ -9,8 +9,8 @@ use crate::missing::Missing;
 use crate::object::ActiveObject;
 use crate::servant_manager::{Activator, Locator};
 use crate::skeleton::Skeleton;
+use crate::sync::ArcSwapOption;
 use crate::turn_queue::Lineage;
-use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 
 impl Adapter {
@@ -103,7 +103,7 @@ impl Adapter {
     pub(super) fn process_named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
         match self.processing.is_map_only() {
             true => None,
-            false => self.process_other(Identity::Octets(id.into())),
+            false => self.process_other(Identity::of_octets(id)),
         }
     }
 
@@ -120,7 +120,8 @@ impl Adapter {
         if self.is_destroyed() {
             return None;
         }
-        if !matches!((&self.scheme, &identity), (Scheme::Persistent(_), _) if self.has_user_ids()) {
+        let takes_any = self.has_user_ids() && !matches!(self.objects, Objects::Fixed(_));
+        if !(takes_any && matches!(self.scheme, Scheme::Persistent(_))) {
             self.check_id(identity.to_id().as_ref()).ok()?;
         }
         Some(match &self.processing {

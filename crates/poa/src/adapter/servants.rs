@@ -34,13 +34,10 @@ impl Adapter {
     ) -> Result<Arc<ActiveObject>, AdapterError> {
         self.check_retains()?;
         self.check_id(id)?;
-        if self.leaving.contains(id) {
-            return Err(AdapterError::BeingDeactivated(id.into()));
-        }
         let address = ServantAddress::of(&*skeleton);
         let object = self.servant(skeleton, self.identity(id));
-        let put = || self.put_at(id, &object);
-        self.servants.activate(address, put)
+        let put = || self.put_at(id, &object).map(|()| Arc::clone(&object));
+        self.kept(self.servants.activate(address, put)?)
     }
 
     fn has_default_servant(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Deactivating what has not been used for long: a policy for adapters whose servant activator makes objects again.
 
-use super::{Adapter, AdapterError, Objects};
+use super::{Adapter, AdapterError};
 use crate::object::ActiveObject;
 use core::time::Duration;
 use std::sync::Arc;
@@ -41,11 +41,7 @@ impl Adapter {
             ticks(now.saturating_duration_since(began)),
             ticks(unused_for),
         );
-        let entries = match &self.objects {
-            Objects::Indexed(table) => table.entries(),
-            Objects::Named(names) => names.entries(),
-            Objects::None => Vec::new(),
-        };
+        let entries = self.objects.entries();
         let mut deactivated = 0_usize;
         for entry in entries {
             if is_unused(&entry, now, unused_for) && self.deactivate(entry.id().as_ref()).is_ok() {

@@ -319,6 +319,8 @@ fn what_can_go_wrong_is_said_in_words() {
     let said: Vec<String> = [
         AdapterError::ObjectAlreadyActive("a\0b".into()),
         AdapterError::UnknownId("x".into()),
+        AdapterError::IdNotInSet("x".into()),
+        AdapterError::BeingDestroyed,
         AdapterError::Full(full),
     ]
     .iter()
@@ -329,6 +331,8 @@ fn what_can_go_wrong_is_said_in_words() {
         [
             "an object with the id \"a\\x00b\" is active already",
             "the adapter assigns its ids itself and did not assign \"x\"",
+            "\"x\" is not in the adapter's set of object ids",
+            "the adapter is being destroyed, and upcalls on its objects have not ended",
             "the table holds its limit of 7 entries",
         ]
     );

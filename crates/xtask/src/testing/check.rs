@@ -23,7 +23,7 @@ pub(crate) struct Options {
 ///
 /// Cargo compiles what a change touches and nothing else, so that everything is asked for. Which tests it affects cargo
 /// does not say; they are chosen here. Peers, compilers and models are left to `cargo xtask test`, except the models of
-/// connections where their source has changed.
+/// connections and of the object adapter where their source has changed.
 ///
 /// # Errors
 /// A check or a test fails; no package is called so; git fails.

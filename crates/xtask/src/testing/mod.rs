@@ -37,7 +37,7 @@ pub(crate) struct Options {
 enum Phase {
     /// Unit and integration tests that need nothing but this workspace
     Unit,
-    /// Loom models of the parts of a connection that threads share
+    /// Loom models of what threads share of a connection and of the object adapter
     Models,
     /// omniORB, JacORB, their naming services and tools
     Peers,
@@ -52,8 +52,9 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 9] = [
+const ELSEWHERE: [(&str, &str, Phase); 10] = [
     ("zorb-connection-models", "models", Phase::Models),
+    ("zorb-poa-models", "models", Phase::Models),
     ("zorb-workspace", "peers", Phase::Peers),
     ("zorb-atm", "circuits", Phase::Atm),
     ("zorb-workspace", "atm", Phase::Atm),
@@ -304,7 +305,7 @@ mod tests {
     fn a_phase_builds_its_own_targets_and_all_phases_build_everything() {
         let workspace = Workspace::read().unwrap();
         let models = Phase::targets(&[Phase::Models], &workspace);
-        assert_eq!(models, ["--test", "models"]);
+        assert_eq!(models, ["--test", "models", "--test", "models"]);
         let unit = Phase::targets(&[Phase::Unit], &workspace);
         assert!(unit.contains(&"--lib".to_owned()) && unit.contains(&"orb".to_owned()));
         assert!(!unit.contains(&"peers".to_owned()));

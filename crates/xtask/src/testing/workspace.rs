@@ -15,6 +15,7 @@ const READ_BY: &[(&str, &[&str])] = &[
         "crates/connection/src",
         &["zorb-connection", "zorb-connection-models"],
     ),
+    ("crates/poa/src", &["zorb-poa", "zorb-poa-models"]),
     ("tests/support", &["zorb-workspace", "zorb-cli"]),
     ("tests/interop", &["zorb-workspace", "zorb-cdr"]),
     ("tests/wire", &["zorb-workspace", "zorb-cli"]),

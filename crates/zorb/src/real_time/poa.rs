@@ -9,7 +9,9 @@ use crate::poa::{InterfaceSkeleton, Poa};
 use std::sync::Arc;
 use zorb_executor::Priority;
 use zorb_giop::RealTimeFault;
-use zorb_poa::{AdapterError, ObjectId, PoaManager, Policies, UpcallScheduling};
+use zorb_poa::{
+    AdapterError, AdapterOptions, ObjectId, ObjectIds, PoaManager, Policies, UpcallScheduling,
+};
 
 impl Poa {
     /// Makes a child with real-time policies as well: see [`RtPolicies`]. Policies that are not set are
@@ -26,6 +28,18 @@ impl Poa {
         real_time: RtPolicies,
         manager: Option<&Arc<PoaManager>>,
     ) -> Result<Self, Error> {
+        self.create_child(name, policies, real_time, manager, None)
+    }
+
+    /// Makes a child; `ids`: those that its objects can have.
+    pub(crate) fn create_child(
+        &self,
+        name: &str,
+        policies: Policies,
+        real_time: RtPolicies,
+        manager: Option<&Arc<PoaManager>>,
+        ids: Option<&'static ObjectIds>,
+    ) -> Result<Self, Error> {
         let (orb, parent) = (self.orb(), self.adapter());
         let real_time = real_time.over(&orb.inner().real_time().defaults());
         real_time.validate().map_err(AdapterError::from)?;
@@ -34,7 +48,8 @@ impl Poa {
         let adapters = orb.inner().adapters();
         ensure_key_secret(adapters, policies);
         let manager = manager.cloned();
-        let adapter = adapters.create_scheduled(parent, name, policies, manager, scheduling)?;
+        let options = AdapterOptions { scheduling, ids };
+        let adapter = adapters.create_with(parent, name, policies, manager, options)?;
         if let Some(pool) = scheduled.and_then(|by| by.pool.clone()) {
             pool.used_by(&adapter);
         }

@@ -1,0 +1,233 @@
+//! Active object maps: by index, by id, and by ids that are known beforehand.
+
+use crate::identity::{Identity, MapEntry};
+use crate::key::ObjectId;
+use crate::names::{Named, Names};
+use crate::object_ids::{FixedMap, ObjectIds};
+use crate::policy::Policies;
+use crate::table::{Index, NotInTable, Table, TableFull, Tenant};
+use std::sync::Arc;
+
+/// The active object map of an adapter.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one of them an adapter, and a pointer less to follow for every request"
+)]
+pub(super) enum Objects<T> {
+    /// Transient objects whose ids the adapter chooses.
+    Indexed(Table<T>),
+    Named(Names<Arc<T>>),
+    /// The application's ids are known beforehand.
+    Fixed(FixedMap<T>),
+    /// NON_RETAIN.
+    None,
+}
+
+/// Why an object cannot be put in under its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotPut {
+    /// The id is taken.
+    Taken,
+    /// There is no map.
+    NoMap,
+    /// There are as many as there can be.
+    Full(TableFull),
+}
+
+impl<T: MapEntry + Tenant> Objects<T>
+where
+    Arc<T>: Named,
+{
+    pub(super) fn new(policies: Policies, ids: Option<&'static ObjectIds>) -> Self {
+        match (policies.retains(), policies.is_indexed(), ids) {
+            (false, ..) => Self::None,
+            (true, true, _) => Self::Indexed(Table::new()),
+            (true, false, None) => Self::Named(Names::new()),
+            (true, false, Some(ids)) => Self::Fixed(FixedMap::new(ids)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn indexed(&self, object: Index) -> Option<Arc<T>> {
+        match self {
+            Self::Indexed(table) => table.with(object, Arc::clone),
+            Self::Named(_) | Self::Fixed(_) | Self::None => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn named(&self, id: &[u8]) -> Option<Arc<T>> {
+        match self {
+            Self::Named(names) => names.find(id),
+            Self::Fixed(map) => map.find(id),
+            Self::Indexed(_) | Self::None => None,
+        }
+    }
+
+    /// The object with this id, whatever the map.
+    pub(super) fn find(&self, id: &[u8]) -> Option<Arc<T>> {
+        match self {
+            Self::Indexed(_) => self.indexed(Index::from_id(id)?),
+            _ => self.named(id),
+        }
+    }
+
+    /// The entries there are, in no order.
+    pub(super) fn entries(&self) -> Vec<Arc<T>> {
+        match self {
+            Self::Indexed(table) => table.entries(),
+            Self::Named(names) => names.entries(),
+            Self::Fixed(map) => map.entries(),
+            Self::None => Vec::new(),
+        }
+    }
+
+    /// Takes everything out, and gives it.
+    pub(super) fn drain(&self) -> Vec<Arc<T>> {
+        match self {
+            Self::Indexed(table) => table.drain(),
+            Self::Named(names) => names.drain(),
+            Self::Fixed(map) => map.drain(),
+            Self::None => Vec::new(),
+        }
+    }
+
+    /// Puts an object in under its id, unless that is taken or `is_free` says that it is not free yet: it is asked while no other
+    /// thread can change the entry. The object is the caller's too, so that nothing of a servant's runs here.
+    pub(super) fn put(
+        &self,
+        object: &Arc<T>,
+        is_free: impl FnOnce() -> bool,
+    ) -> Result<(), NotPut> {
+        let entry = Arc::clone(object);
+        let added = match (self, object.identity()) {
+            (Self::Indexed(table), Identity::Index(index)) => table.fill_if(*index, entry, is_free),
+            (Self::Named(names), _) => names.insert_if(entry, is_free).is_ok(),
+            (Self::Fixed(map), identity) => {
+                map.insert_if(identity.octets().unwrap_or_default(), entry, is_free)
+            }
+            _ => return Err(NotPut::NoMap),
+        };
+        match added {
+            true => Ok(()),
+            false => Err(NotPut::Taken),
+        }
+    }
+
+    /// Puts an object in under its id, and gives the one that it takes the place of.
+    ///
+    /// # Errors
+    /// The adapter assigns ids, and not this one.
+    pub(super) fn replace(&self, object: Arc<T>) -> Result<Option<Arc<T>>, NotInTable> {
+        match (self, object.identity().clone()) {
+            (Self::Indexed(table), Identity::Index(index)) => {
+                table.replace(index, object).map_err(|_| NotInTable)
+            }
+            (Self::Named(names), _) => Ok(names.replace(object)),
+            (Self::Fixed(map), identity) => {
+                Ok(map.replace(identity.octets().unwrap_or_default(), object))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts another entry in the place of `before`, if that is there, and says whether it did.
+    pub(super) fn replace_if(&self, fresh: Arc<T>, before: &Arc<T>) -> bool {
+        match (self, before.identity()) {
+            (Self::Indexed(table), Identity::Index(index)) => {
+                table.replace_if(*index, fresh, before)
+            }
+            (Self::Named(names), _) => names.replace_if(fresh, |entry| Arc::ptr_eq(entry, before)),
+            (Self::Fixed(map), identity) => {
+                map.replace_if(identity.octets().unwrap_or_default(), Some(fresh), before)
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the object with this id out, and calls `then` before another one can be in its place. With `keeps_id` an id that the
+    /// adapter has assigned can be used again.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn remove(
+        &self,
+        id: &[u8],
+        keeps_id: bool,
+        then: impl FnOnce(),
+    ) -> Result<Option<Arc<T>>, NotInTable> {
+        match self {
+            Self::Indexed(table) => {
+                let index = Index::from_id(id).ok_or(NotInTable)?;
+                let removed = match keeps_id {
+                    // No other object ever has the same index and generation.
+                    false => table.remove(index)?,
+                    true => table.vacate(index)?,
+                };
+                then();
+                match removed {
+                    None if keeps_id => Err(NotInTable),
+                    removed => Ok(removed),
+                }
+            }
+            Self::Named(names) => names.remove_and(id, then).map(Some).ok_or(NotInTable),
+            Self::Fixed(map) => map.remove_and(id, then).map(Some).ok_or(NotInTable),
+            Self::None => Ok(None),
+        }
+    }
+
+    /// Takes this very object out, if it is there, and says whether it was.
+    pub(super) fn take(&self, object: &Arc<T>) -> bool {
+        match (self, object.identity()) {
+            (Self::Indexed(table), Identity::Index(index)) => {
+                matches!(table.remove(*index), Ok(Some(_)))
+            }
+            (Self::Named(names), identity) => {
+                let id = identity.octets().unwrap_or_default();
+                names.remove_if(id, |entry| Arc::ptr_eq(entry, object))
+            }
+            (Self::Fixed(map), identity) => {
+                map.replace_if(identity.octets().unwrap_or_default(), None, object)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an object can have this id at all, as far as the map knows; `None` if it does not.
+    pub(super) fn knows(&self, id: &[u8]) -> Option<bool> {
+        match self {
+            Self::Indexed(table) => {
+                Some(Index::from_id(id).is_some_and(|index| table.is_given_out(index)))
+            }
+            Self::Fixed(map) => Some(map.has(id)),
+            Self::Named(_) | Self::None => None,
+        }
+    }
+
+    /// Makes an object under a new id of the adapter's: an index, or what `assign` gives.
+    ///
+    /// # Errors
+    /// There is no map, or as many as there can be.
+    pub(super) fn put_new(
+        &self,
+        assign: impl FnOnce() -> ObjectId,
+        make: impl FnOnce(Identity) -> Arc<T>,
+    ) -> Result<Arc<T>, NotPut> {
+        match self {
+            Self::Indexed(table) => {
+                let (_, object) = table
+                    .insert_with(|index| make(Identity::Index(index)))
+                    .map_err(NotPut::Full)?;
+                Ok(object)
+            }
+            Self::Named(names) => {
+                let object = make(Identity::of_octets(assign().as_ref()));
+                names.replace(Arc::clone(&object));
+                Ok(object)
+            }
+            // Their ids are the application's.
+            Self::Fixed(_) | Self::None => Err(NotPut::NoMap),
+        }
+    }
+}
