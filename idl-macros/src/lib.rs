@@ -7,6 +7,7 @@
 mod attribute;
 mod errors;
 mod inline;
+mod object_ids;
 mod text;
 
 use proc_macro::TokenStream;
@@ -60,6 +61,16 @@ use proc_macro::TokenStream;
 #[proc_macro]
 pub fn idl_tokens(input: TokenStream) -> TokenStream {
     inline::expand(input)
+}
+
+/// A set of object ids that is known at compile time, as a reference to a `zorb::ObjectIds`. The crate `zorb` wraps it as
+/// `zorb::object_ids! { "main", b"\x01" }`: literals of text and of octets, each id once.
+///
+/// Behind the path of the ORB in brackets come the ids. The perfect hash over them is computed here, and proved where the
+/// table is compiled.
+#[proc_macro]
+pub fn object_ids_tokens(input: TokenStream) -> TokenStream {
+    object_ids::expand(input.into()).into()
 }
 
 /// Compiles IDL files into the module that it stands on: `#[zorb::idl_file("bank.idl")] pub mod bank {}`.

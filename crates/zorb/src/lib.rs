@@ -90,8 +90,9 @@ pub use zorb_giop::{
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
     AdapterError, AdapterInactive, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy,
-    KeyProtection, Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, OneWayOrder, PoaManager,
-    Policies, Policy, PolicyType, RequestProcessing, ServantRetention, State, ThreadModel,
+    KeyProtection, Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, ObjectIds, OneWayOrder,
+    PoaManager, Policies, Policy, PolicyType, RequestProcessing, ServantRetention, State,
+    ThreadModel,
 };
 pub use zorb_transport as transport;
 
@@ -115,6 +116,22 @@ pub use zorb_transport as transport;
 macro_rules! idl {
     ($($idl:tt)*) => {
         $crate::__private::idl_tokens! { [$crate] $($idl)* }
+    };
+}
+
+/// A set of object ids that is known when the server is compiled: a `&'static` [`ObjectIds`], for [`Poa::create_poa_of_ids`].
+///
+/// Ids are literals of text or of octets, each id once. Their perfect hash is computed by the macro.
+///
+/// ```
+/// static BRANCHES: &zorb::ObjectIds = zorb::object_ids!["main", "airport", b"\x00\x01"];
+/// assert_eq!(BRANCHES.find(b"airport"), Some(1));
+/// assert_eq!(BRANCHES.find(b"harbour"), None);
+/// ```
+#[macro_export]
+macro_rules! object_ids {
+    ($($ids:tt)*) => {
+        $crate::__private::object_ids_tokens! { [$crate] $($ids)* }
     };
 }
 

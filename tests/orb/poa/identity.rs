@@ -1,7 +1,7 @@
 //! Servants and their objects: the table of the activation and mapping operations.
 
 use super::*;
-use zorb::{ImplicitActivation, ObjectId, Policy, PolicyType};
+use zorb::{ImplicitActivation, ObjectId, Policy, PolicyType, minor};
 
 #[tokio::test]
 async fn policies_that_exclude_each_other_are_refused_by_their_index() {
@@ -165,5 +165,49 @@ async fn operations_that_the_policies_do_not_have_are_wrong_policy() {
         adapter_error(default.get_servant()),
         AdapterError::NoServant
     ));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_poa_of_fixed_ids_serves_them_and_no_others() {
+    let world = World::new().await;
+    let root = world.orb.root_poa();
+    let manager = root.the_poa_manager();
+    let ids = zorb::object_ids!["main", b"\x00\xff"];
+    for policies in [user(), Policies::PERSISTENT] {
+        let poa = root.create_poa_of_ids("branches", policies, Some(manager), ids);
+        let poa = poa.unwrap();
+        for (number, id) in [&b"main"[..], b"\x00\xff"].into_iter().enumerate() {
+            let early: DrawerRef = poa.create_reference_with_id(id).unwrap();
+            for drawer in world.both(&early).await {
+                let missing = raised(in_time(drawer.label()).await);
+                assert_eq!(missing.0, Kind::ObjectNotExist);
+            }
+            let label = number.to_string();
+            let reference = poa.activate_object_with_id(id, drawer(&desk(&label)));
+            assert_eq!(reference.unwrap(), early);
+            for drawer in world.both(&early).await {
+                assert_eq!(in_time(drawer.label()).await.unwrap(), label);
+            }
+        }
+        let unknown = poa.activate_object_with_id("harbour", drawer(&desk("none")));
+        let exception = SystemException::from(unknown.unwrap_err());
+        assert_eq!(
+            (exception.kind, exception.minor),
+            (Kind::BadParam, minor::UNKNOWN_OBJECT_ID)
+        );
+        // A reference to another id, which a POA of that name has made before or after.
+        poa.destroy();
+        let other = world.poa("branches", policies);
+        let harbour: DrawerRef = other.create_reference_with_id("harbour").unwrap();
+        other.destroy();
+        let poa = root.create_poa_of_ids("branches", policies, Some(manager), ids);
+        for drawer in world.both(&harbour).await {
+            let missing = raised(in_time(drawer.label()).await);
+            assert_eq!(missing.0, Kind::ObjectNotExist);
+        }
+        poa.unwrap().destroy();
+    }
+    is_wrong_policy(root.create_poa_of_ids("system", Policies::DEFAULT, None, ids));
     world.end().await;
 }

@@ -37,10 +37,17 @@ impl PerfectHash {
             slots: map,
         }
     }
+
+    /// An expression that makes the table of each name's index: a call of `new` of the type that is found at `of`. Does not end
+    /// if a name occurs twice.
+    #[must_use]
+    pub fn table<N: AsRef<[u8]>>(names: &[N], of: &TokenStream) -> TokenStream {
+        table(names, of)
+    }
 }
 
 /// The table of each name's index, the type being found at `operations`.
-pub(crate) fn table(names: &[String], operations: &TokenStream) -> TokenStream {
+pub(crate) fn table<N: AsRef<[u8]>>(names: &[N], operations: &TokenStream) -> TokenStream {
     let hash = PerfectHash::over(names);
     let seed = Literal::u64_unsuffixed(hash.seed);
     let displacements = hash.displacements.iter().map(|&(first, second)| {
@@ -51,8 +58,8 @@ pub(crate) fn table(names: &[String], operations: &TokenStream) -> TokenStream {
         quote!((#first, #second))
     });
     let slots = hash.slots.iter().map(|&index| {
-        let name = names.get(index).map_or("", String::as_str);
-        let name = Literal::byte_string(name.as_bytes());
+        let name = names.get(index).map_or(&[][..], AsRef::as_ref);
+        let name = Literal::byte_string(name);
         let index = Literal::usize_unsuffixed(index);
         quote!((#name, #index))
     });

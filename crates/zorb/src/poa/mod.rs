@@ -22,7 +22,7 @@ use bytes::Bytes;
 use core::fmt;
 use std::sync::Arc;
 use zorb_giop::{CompletionStatus, Fault};
-use zorb_poa::{Adapter, AdapterError, ObjectId, PoaManager, Policies, Skeleton};
+use zorb_poa::{Adapter, AdapterError, ObjectId, ObjectIds, PoaManager, Policies, Skeleton};
 
 /// A skeleton that knows the type of its references. Implemented by the IDL compiler.
 pub trait InterfaceSkeleton: Skeleton {
@@ -194,6 +194,9 @@ impl Poa {
     /// [`create_reference`](Self::create_reference) made, or, if the POA is persistent, from an
     /// earlier life.
     ///
+    /// DIFFERENCE: the specification has this wait while an earlier object of the id is being deactivated. Here it fails, and
+    /// [`deactivation_ended`](Self::deactivation_ended) waits.
+    ///
     /// # Errors
     /// [`AdapterError::ObjectAlreadyActive`] when another servant or a forward has the id,
     /// [`AdapterError::BeingDeactivated`] when an upcall on an earlier object of that id has not
@@ -266,6 +269,9 @@ impl Poa {
     /// Deactivates the object: later requests get OBJECT_NOT_EXIST, upcalls in progress go on and
     /// keep the servant until they are done. Its id may be used again
     /// [when they have ended](Self::deactivation_ended), unless the POA is transient and assigns ids by itself.
+    ///
+    /// DIFFERENCE: a transient POA that assigns ids and has USE_ACTIVE_OBJECT_MAP_ONLY gives up the place of a reference that
+    /// [`create_reference`](Self::create_reference) has made, where the specification has ObjectNotActive.
     ///
     /// # Errors
     /// [`AdapterError::WrongAdapter`] for references made elsewhere,
@@ -340,7 +346,8 @@ impl Poa {
     ///
     /// # Errors
     /// [`AdapterError::AlreadyExists`] when there is one of that name,
-    /// [`AdapterError::Destroyed`] when this POA has been destroyed.
+    /// [`AdapterError::Destroyed`] when this POA has been destroyed, [`AdapterError::BeingDestroyed`] while upcalls on its objects
+    /// go on.
     #[doc(alias = "create_POA")]
     pub fn create_poa(&self, name: &str, manager: Option<&Arc<PoaManager>>) -> Result<Self, Error> {
         self.create_poa_with(name, Policies::default(), manager)
@@ -361,6 +368,41 @@ impl Poa {
         manager: Option<&Arc<PoaManager>>,
     ) -> Result<Self, Error> {
         self.create_rt_poa(name, policies, RtPolicies::new(), manager)
+    }
+
+    /// Makes a child whose objects can have these ids and no others, which [`object_ids!`](crate::object_ids) knows when the
+    /// server is compiled: a request finds its object by a perfect hash and without a lock. The keys are those of any POA with
+    /// these policies, which have to be USER_ID and RETAIN.
+    ///
+    /// Other ids are [`AdapterError::IdNotInSet`] for the application, and OBJECT_NOT_EXIST for clients, also where there is a
+    /// default servant or a servant activator.
+    ///
+    /// ```
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// use zorb::{Orb, Policies};
+    ///
+    /// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().await?;
+    /// let ids = zorb::object_ids!["main", "airport"];
+    /// let branches = orb
+    ///     .root_poa()
+    ///     .create_poa_of_ids("branches", Policies::PERSISTENT, None, ids)?;
+    /// assert!(branches.id_to_reference("harbour").is_err());
+    /// # orb.shutdown(true).await?;
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create_poa_with`](Self::create_poa_with); [`AdapterError::WrongPolicy`] without USER_ID and RETAIN.
+    pub fn create_poa_of_ids(
+        &self,
+        name: &str,
+        policies: Policies,
+        manager: Option<&Arc<PoaManager>>,
+        ids: &'static ObjectIds,
+    ) -> Result<Self, Error> {
+        self.create_child(name, policies, RtPolicies::new(), manager, Some(ids))
     }
 
     /// The child of that name, if there is one.
