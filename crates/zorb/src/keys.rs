@@ -137,15 +137,22 @@ impl OrbInner {
     #[cold]
     fn missing_for_peer(&self, key: &[u8], missing: Missing) -> Result<Found, SystemException> {
         let adapters = self.adapters();
-        if missing == Missing::Object
-            && let Some(refused) = adapters.held_missing(key)
-        {
-            return Ok(Found::Object(refused));
+        let may_begin = adapters.whose(key) == Whose::AnyServers && !adapters.has_begun();
+        match self.missing(key, missing) {
+            Err(_) if may_begin => Err(Fault::Starting.raise(CompletionStatus::No)),
+            found => found,
         }
-        if adapters.whose(key) == Whose::AnyServers && !adapters.has_begun() {
-            return Err(Fault::Starting.raise(CompletionStatus::No));
-        }
-        Err(missing.raise())
+    }
+
+    /// The exception of a missing object, unless the manager of its adapter is not active: its state comes first, and a request
+    /// that it holds is looked up again.
+    #[cold]
+    fn missing(&self, key: &[u8], missing: Missing) -> Result<Found, SystemException> {
+        let held = match missing {
+            Missing::Object => self.adapters().held_missing(key),
+            _ => None,
+        };
+        held.map(Found::Object).ok_or_else(|| missing.raise())
     }
 
     #[cold]
@@ -179,9 +186,10 @@ impl OrbInner {
 
     /// Looks a key up, by the resolver if necessary; never [`Found::Unknown`].
     pub(crate) async fn find_or_ask(&self, key: &[u8]) -> Result<Found, SystemException> {
-        match self.find(key).map_err(Missing::raise)? {
-            Found::Unknown(key) => self.ask(key).await,
-            found => Ok(found),
+        match self.find(key) {
+            Ok(Found::Unknown(key)) => self.ask(key).await,
+            Ok(found) => Ok(found),
+            Err(missing) => self.missing(key, missing),
         }
     }
 
@@ -226,7 +234,7 @@ impl OrbInner {
         match self.adapters().locate(&key) {
             Ok(object) => return Ok(Found::Object(object)),
             Err(Missing::Adapter) => {}
-            Err(missing) => return Err(missing.raise()),
+            Err(missing) => return self.missing(&key, missing),
         }
         let Some(locator) = self.keys().locator.load_full() else {
             return Err(Missing::Adapter.raise());

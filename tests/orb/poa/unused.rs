@@ -5,7 +5,9 @@ use super::*;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use zorb::{Blocking, ObjectId, Servant, ServantActivator, ServantLocator, ServantManagerError};
+use zorb::{
+    Blocking, ObjectId, Servant, ServantActivator, ServantLocator, ServantManagerError, minor,
+};
 
 #[tokio::test]
 async fn what_is_not_used_for_long_is_etherealized_once_and_made_again_when_it_is_called() {
@@ -71,29 +73,72 @@ async fn a_manager_that_holds_holds_requests_for_objects_that_are_not_active_too
     let world = World::new().await;
     let root = world.orb.root_poa();
     for policies in [user(), Policies::PERSISTENT] {
-        let poa = root.create_poa_with("held", policies, None).unwrap();
+        for at in 0..2 {
+            let poa = root.create_poa_with("held", policies, None).unwrap();
+            let reference: DrawerRef = poa.create_reference_with_id("early").unwrap();
+            let early = world.both(&reference).await[at].clone();
+            // A LocateRequest does not wait.
+            assert!(!in_time(early.as_object().locate()).await.unwrap());
+            let call = tokio::spawn(async move { early.label().await });
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            assert!(!call.is_finished());
+            poa.activate_object_with_id("early", drawer(&desk("in time")))
+                .unwrap();
+            poa.the_poa_manager().activate().unwrap();
+            assert_eq!(in_time(call).await.unwrap().unwrap(), "in time");
+            // What is missing still when the manager admits it is.
+            let missing: DrawerRef = poa.create_reference_with_id("never").unwrap();
+            let never = world.both(&missing).await[at].clone();
+            assert_eq!(raised(in_time(never.label()).await).0, Kind::ObjectNotExist);
+            poa.the_poa_manager().discard_requests().unwrap();
+            let discarded = (Kind::Transient, minor::REQUEST_DISCARDED);
+            assert_eq!(raised(in_time(never.label()).await), discarded);
+            poa.the_poa_manager().deactivate();
+            let inactive = (Kind::ObjAdapter, minor::ADAPTER_INACTIVE);
+            assert_eq!(raised(in_time(never.label()).await), inactive);
+            poa.destroy();
+        }
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_adapter_that_its_activator_leaves_holding_holds_the_request_that_made_it() {
+    let world = World::new().await;
+    let root = world.orb.root_poa();
+    root.set_adapter_activator(|root, name| async move {
+        root.create_poa_with(&name, Policies::PERSISTENT, None)?;
+        Ok(true)
+    })
+    .unwrap();
+    for at in 0..2 {
+        let poa = root
+            .create_poa_with("late", Policies::PERSISTENT, None)
+            .unwrap();
         let reference: DrawerRef = poa.create_reference_with_id("early").unwrap();
-        let [_, far] = world.both(&reference).await;
-        // A LocateRequest does not wait.
-        assert!(!in_time(far.as_object().locate()).await.unwrap());
-        let call = tokio::spawn(async move { far.label().await });
+        poa.destroy();
+        let early = world.both(&reference).await[at].clone();
+        let call = tokio::spawn(async move { early.label().await });
+        let made = in_time(async {
+            loop {
+                match root.find_poa("late") {
+                    Some(made) => break made,
+                    None => tokio::task::yield_now().await,
+                }
+            }
+        })
+        .await;
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
         assert!(!call.is_finished());
-        poa.activate_object_with_id("early", drawer(&desk("in time")))
+        made.activate_object_with_id("early", drawer(&desk("in time")))
             .unwrap();
-        poa.the_poa_manager().activate().unwrap();
+        made.the_poa_manager().activate().unwrap();
         assert_eq!(in_time(call).await.unwrap().unwrap(), "in time");
-        // What is missing still when the manager admits it is.
-        let missing: DrawerRef = poa.create_reference_with_id("never").unwrap();
-        let [_, far] = world.both(&missing).await;
-        assert_eq!(raised(in_time(far.label()).await).0, Kind::ObjectNotExist);
-        poa.the_poa_manager().discard_requests().unwrap();
-        assert_eq!(raised(in_time(far.label()).await).0, Kind::Transient);
-        poa.the_poa_manager().deactivate();
-        assert_eq!(raised(in_time(far.label()).await).0, Kind::ObjAdapter);
-        poa.destroy();
+        made.destroy();
     }
     world.end().await;
 }
