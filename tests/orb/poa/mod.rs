@@ -2,10 +2,13 @@
 //! Each is looked at from the same ORB and over the wire.
 
 mod adapters;
+mod clauses;
 mod current;
 mod forged;
+mod front;
 mod identity;
 mod managers;
+mod misuse;
 mod threads;
 mod unused;
 

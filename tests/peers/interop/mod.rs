@@ -4,6 +4,7 @@
 //! Without the other ORBs' programs those tests pass and say what they skipped; the tests of our
 //! client on our own server always run.
 
+mod adapters;
 mod big_endian;
 mod both_ways;
 mod client;
