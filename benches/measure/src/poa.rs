@@ -119,16 +119,17 @@ fn look_ups() -> Result<Vec<Row>, String> {
         "poa 1000000 10 worst",
         "poa_sealed 1000 10 worst",
     ];
-    const NAMED: [&str; 3] = [
+    const NAMED: [&str; 4] = [
         "poa_ids 1 10 worst",
         "poa_ids 1000000 10 worst",
+        "poa_fixed 10000 10 worst",
         "siblings_names 1000 10 worst",
     ];
     const NESTED: [&str; 2] = ["nested_names 1 10 worst", "nested_names 100 10 worst"];
     let transient = nanoseconds(&TRANSIENT)?;
     let named = nanoseconds(&NAMED)?;
     let nested = nanoseconds(&NESTED)?;
-    let (&[one, thousand, million, sealed], &[id, ids, siblings], &[shallow, deep]) =
+    let (&[one, thousand, million, sealed], &[id, ids, fixed, siblings], &[shallow, deep]) =
         (&*transient, &*named, &*nested)
     else {
         return Err("a question has no answer".to_owned());
@@ -151,6 +152,12 @@ fn look_ups() -> Result<Vec<Row>, String> {
         ),
         at_most("look-up/ids/1", id, 120.0, "ns"),
         at_most("look-up/ids/1000000", ids, 120.0, "ns"),
+        at_most(
+            "look-up/ids/fixed",
+            fixed,
+            120.0,
+            "ns, 10,000 that are known beforehand",
+        ),
         at_most("look-up/persistent/1000", siblings, 120.0, "ns"),
         at_most(
             "look-up/persistent/100-deep",

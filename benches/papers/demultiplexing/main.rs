@@ -15,8 +15,8 @@ use std::time::Duration;
 use zorb_papers::batches::Times;
 use zorb_papers::dialogue;
 use zorb_papers::lookup::{
-    Active, Adapter, Authenticated, Branches, Delayered, Fast, Hashed, Linear, Perfect, Strategy,
-    Walked,
+    Active, Adapter, Authenticated, Branches, Delayered, Fast, FixedIds, Hashed, Linear, Perfect,
+    Strategy, Walked,
 };
 
 fn main() -> Result<(), std::io::Error> {
@@ -65,6 +65,7 @@ fn make(name: &str, servants: usize, operations: usize) -> Result<Box<dyn timed:
         "nested_walked" => ready::<Walked<true>>,
         "siblings_walked" => ready::<Walked<false>>,
         "poa_ids" => ready::<Adapter<true>>,
+        "poa_fixed" => ready::<FixedIds>,
         "nested" => ready::<Branches<true, false>>,
         "nested_names" => ready::<Branches<true, true>>,
         "siblings" => ready::<Branches<false, false>>,
@@ -92,6 +93,7 @@ mod tests {
             "nested_walked",
             "siblings_walked",
             "poa_ids",
+            "poa_fixed",
             "nested",
             "nested_names",
             "siblings",

@@ -7,6 +7,7 @@ mod walked;
 
 pub use hash::Fast;
 pub use strategies::{
-    Active, Adapter, Authenticated, Branches, Delayered, Hashed, Linear, Perfect, Strategy,
+    Active, Adapter, Authenticated, Branches, Delayered, FixedIds, Hashed, Linear, Perfect,
+    Strategy,
 };
 pub use walked::Walked;

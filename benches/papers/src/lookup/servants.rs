@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use std::sync::Arc;
+use zorb_idl::PerfectHash;
 use zorb_poa::{
-    Adapter, IdAssignment, Incoming, InstanceId, KeyProtection, KeySecret, Lifespan, ObjectAdapter,
-    Outcome, Policies, Skeleton, Upcall,
+    Adapter, AdapterOptions, IdAssignment, Incoming, InstanceId, KeyProtection, KeySecret,
+    Lifespan, ObjectAdapter, ObjectIds, Outcome, Policies, Skeleton, Upcall,
 };
 
 /// A servant that is only looked for. The repository id says which one it is.
@@ -98,6 +99,11 @@ impl Hierarchy {
     }
 }
 
+/// An id of the application's.
+fn id_of(number: u32) -> String {
+    format!("account/{number:08}")
+}
+
 /// Servants that are active in an adapter of zorb's.
 #[derive(Debug)]
 pub struct Activated {
@@ -113,6 +119,39 @@ impl Activated {
     /// So many, whose ids the adapter has chosen (indexes), or the application (names).
     pub fn new(count: usize, by_application: bool) -> Self {
         Self::with_protection(count, by_application, KeyProtection::None)
+    }
+
+    /// So many, whose ids are known beforehand, as those that are written down in a program.
+    pub fn of_fixed_ids(count: usize) -> Self {
+        let names: Vec<_> = (0..count as u32).map(id_of).collect();
+        let hash = PerfectHash::over(&names);
+        // Tables live as long as the program, as constants of generated code do.
+        let slots = hash.slots.iter().map(|&at| {
+            let name: &'static [u8] = names[at].clone().into_bytes().leak();
+            (name, at as u32)
+        });
+        let slots = slots.collect::<Vec<_>>().leak();
+        let ids = ObjectIds::new(hash.seed, hash.displacements.leak(), slots);
+        let options = AdapterOptions {
+            ids: Some(Box::leak(Box::new(ids))),
+            ..AdapterOptions::default()
+        };
+        let adapters = ObjectAdapter::new(InstanceId(1), "");
+        let policies = Policies::default().with_id_assignment(IdAssignment::User);
+        let adapter = adapters
+            .create_with(adapters.root(), "papers", policies, None, options)
+            .expect("nobody else is below the root");
+        let activate = |(number, name): (u32, &String)| {
+            let somebody = Arc::new(Somebody(type_id(number).leak()));
+            let key = adapter.activate_with_id(name.as_bytes(), somebody);
+            key.expect("it is in the set")
+        };
+        let keys = (0..).zip(&names).map(activate).collect();
+        Self {
+            adapters,
+            adapter,
+            keys,
+        }
     }
 
     /// The same, with keys that can be guessed or not.
@@ -131,7 +170,7 @@ impl Activated {
         let activate = |number: u32| {
             let somebody = Arc::new(Somebody(type_id(number).leak()));
             if by_application {
-                adapter.activate_with_id(format!("account/{number:08}").as_bytes(), somebody)
+                adapter.activate_with_id(id_of(number).as_bytes(), somebody)
             } else {
                 adapter.activate(somebody)
             }

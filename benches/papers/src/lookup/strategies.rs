@@ -265,6 +265,19 @@ pub type Branches<const NESTED: bool, const NAMED: bool> = Located<InTree<NESTED
 #[derive(Debug)]
 pub struct InOne<const IDS: bool>;
 
+/// All in one adapter, whose ids are known beforehand.
+pub type FixedIds = Located<OfSet>;
+
+/// See [`FixedIds`].
+#[derive(Debug)]
+pub struct OfSet;
+
+impl Places for OfSet {
+    fn hierarchy(servants: usize) -> Hierarchy {
+        in_one(Activated::of_fixed_ids(servants))
+    }
+}
+
 /// All in one adapter, whose keys have codes.
 pub type Authenticated = Located<WithCodes>;
 

@@ -3,8 +3,8 @@
 use crate::claims::Aim;
 use crate::figures::data::Data;
 use crate::figures::demultiplexing::{
-    ACTIVE, DELAYERED, FAST_HASH, HASH, LINEAR, NESTED, PERFECT, PERSISTENT, POA, POA_IDS,
-    SIBLINGS, TRANSIENT, branch, panel,
+    ACTIVE, DELAYERED, FAST_HASH, HASH, LINEAR, NESTED, PERFECT, PERSISTENT, POA, POA_FIXED,
+    POA_IDS, SIBLINGS, TRANSIENT, WALKED, branch, panel,
 };
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{EQUAL, Measured, NOTHING, ratio};
@@ -177,6 +177,36 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
                     ns(named)
                 );
                 (seen, named.over(indexed).above(NOTHING))
+            },
+        ),
+        Finding::new(
+            "Where ids are known beforehand a perfect hash takes less than one that may grow (section 5.3.3; dissertation, section 3.3)",
+            [
+                data.measured(&panel(10, "random"), POA_FIXED, 500.0),
+                data.measured(&panel(10, "random"), POA_IDS, 500.0),
+            ],
+            |[fixed, named]| {
+                let seen = format!(
+                    "zorb's POA, 500 servants of 10 operations: {} with a fixed set of the application's ids, {} with any of them",
+                    ns(fixed),
+                    ns(named)
+                );
+                (seen, named.over(fixed).above(NOTHING))
+            },
+        ),
+        Finding::new(
+            "Adapters that are looked up at once take less than one after the other (dissertation, section 3.3)",
+            [
+                data.measured(&branch(NESTED, "worst"), PERSISTENT, 100.0),
+                data.measured(&branch(NESTED, "worst"), WALKED, 100.0),
+            ],
+            |[at_once, walked]| {
+                let seen = format!(
+                    "the innermost of 100 nested POAs, persistent references: {} by the whole path, {} an adapter at a time",
+                    ns(at_once),
+                    ns(walked)
+                );
+                (seen, walked.over(at_once).above(MUCH))
             },
         ),
     ]

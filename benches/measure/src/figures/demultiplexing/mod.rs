@@ -33,7 +33,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Series, and the word by which the program knows it.
-const STRATEGIES: [(&str, &str); 9] = [
+const STRATEGIES: [(&str, &str); 10] = [
     (LINEAR, "linear"),
     (HASH, "hash"),
     (FAST_HASH, "fast_hash"),
@@ -42,6 +42,7 @@ const STRATEGIES: [(&str, &str); 9] = [
     (DELAYERED, "delayered"),
     (POA, "poa"),
     (POA_IDS, "poa_ids"),
+    (POA_FIXED, "poa_fixed"),
     (POA_CODES, "poa_sealed"),
 ];
 const LINEAR: &str = "linear search";
@@ -52,6 +53,7 @@ const ACTIVE: &str = "active, perfect hash";
 const DELAYERED: &str = "active, de-layered";
 pub(crate) const POA: &str = "zorb's POA";
 const POA_IDS: &str = "zorb's POA, the application's ids";
+const POA_FIXED: &str = "zorb's POA, ids known beforehand";
 const POA_CODES: &str = "zorb's POA, authenticated keys";
 
 /// The same where every servant has a POA of its own, by how its references name it.
