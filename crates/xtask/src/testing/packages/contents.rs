@@ -51,7 +51,7 @@ fn foreign(list: &str) -> impl Iterator<Item = &str> {
             true => file.starts_with(*part),
             false => *file == *part || file.strip_suffix(".orig") == Some(*part),
         };
-        !CONTENTS.iter().any(|part| is_of(&part))
+        !CONTENTS.iter().any(is_of)
     })
 }
 
