@@ -12,6 +12,7 @@ use std::{
     io::{self, IoSlice},
     os::fd::AsRawFd,
     sync::Arc,
+    time::Duration,
 };
 
 use bytes::{BufMut, BytesMut};
@@ -137,6 +138,19 @@ pub(crate) fn set_congestion_control(socket: &Socket, name: &str) -> io::Result<
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 pub(crate) fn set_congestion_control(_: &Socket, _: &str) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// How long octets may stay without an acknowledgement (`TCP_USER_TIMEOUT`), in milliseconds. A listener's is that of what
+/// it accepts.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn set_user_timeout(socket: &Socket, limit: Duration) -> io::Result<()> {
+    let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+    Ok(net::sockopt::set_tcp_user_timeout(socket, limit)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn set_user_timeout(_: &Socket, _: Duration) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -2,6 +2,7 @@ use std::{
     io,
     net::{SocketAddr, ToSocketAddrs},
     sync::Arc,
+    sync::atomic::{AtomicU32, Ordering},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -42,6 +43,8 @@ pub struct Tcp {
     /// One permit for every thread that may ask the resolver.
     resolving: Arc<Semaphore>,
     unresolved: Unresolved,
+    /// Connections from a range of ports: each begins to look where the one before has.
+    ports_tried: Arc<AtomicU32>,
 }
 
 impl Tcp {
@@ -52,6 +55,7 @@ impl Tcp {
             options,
             resolving: Arc::new(Semaphore::new(MAX_RESOLVING)),
             unresolved: Unresolved::default(),
+            ports_tried: Arc::default(),
         }
     }
 }
@@ -134,6 +138,7 @@ impl Tcp {
             options,
             resolving: Arc::clone(&self.resolving),
             unresolved: self.unresolved.clone(),
+            ports_tried: Arc::clone(&self.ports_tried),
         }
     }
 
@@ -171,6 +176,38 @@ impl Tcp {
     }
 
     async fn connect_to(&self, address: SocketAddr) -> io::Result<StreamConnection> {
+        let Some(ports) = self.options.ports() else {
+            let socket = self.socket_towards(address)?;
+            self.options.bind_towards(&socket, address, 0)?;
+            return self.connect_by(socket, address).await;
+        };
+        let (first, last) = (u32::from(*ports.start()), u32::from(*ports.end()));
+        let count = last.saturating_sub(first).saturating_add(1);
+        let begin = self.ports_tried.fetch_add(1, Ordering::Relaxed);
+        for step in 0..count {
+            // A step takes no time, and there are up to 65,535 of them.
+            tokio::task::coop::consume_budget().await;
+            let offset = begin.wrapping_add(step).checked_rem(count);
+            let port = first.saturating_add(offset.unwrap_or_default());
+            let port = u16::try_from(port).unwrap_or(u16::MAX);
+            let socket = self.socket_towards(address)?;
+            match self.options.bind_towards(&socket, address, port) {
+                // A listener has it.
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => continue,
+                bound => bound?,
+            }
+            match self.connect_by(socket, address).await {
+                // A connection to the same address has it.
+                Err(error) if is_taken(&error) => {}
+                connected => return connected,
+            }
+        }
+        let none = format!("none of the ports {first} to {last} is free");
+        Err(io::Error::new(io::ErrorKind::AddrInUse, none))
+    }
+
+    /// A socket that is to connect there.
+    fn socket_towards(&self, address: SocketAddr) -> io::Result<Socket> {
         let socket = Socket::new(
             Domain::for_address(address),
             Type::STREAM,
@@ -178,7 +215,14 @@ impl Tcp {
         )?;
         socket.set_nonblocking(true)?;
         self.options.before_connecting(&socket, address)?;
-        self.options.bind_towards(&socket, address)?;
+        Ok(socket)
+    }
+
+    async fn connect_by(
+        &self,
+        socket: Socket,
+        address: SocketAddr,
+    ) -> io::Result<StreamConnection> {
         let stream = TcpSocket::from_std_stream(socket.into())
             .connect(address)
             .await?;
@@ -283,6 +327,12 @@ impl Tcp {
 
 fn tcp_address(endpoint: &Endpoint) -> io::Result<&TcpAddress> {
     address::address(endpoint).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+}
+
+/// Whether a connection to the same address has the port that a socket is bound to.
+fn is_taken(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrInUse, AddrNotAvailable};
+    matches!(error.kind(), AddrInUse | AddrNotAvailable)
 }
 
 /// The error for a host whose addresses all failed. The kind is that of the last one.
@@ -409,6 +459,56 @@ mod tests {
         assert_eq!(error.to_string(), format!("{refused}, {refused}"));
         let error = Tcp::default().connect_to_any(&[]).await.unwrap_err();
         assert_eq!(error.to_string(), "the host name has no address");
+    }
+
+    #[tokio::test]
+    async fn connections_are_made_from_the_ports_of_the_range_and_from_no_other() {
+        // An address that no other test has, so that its ports are free.
+        let own = std::net::Ipv4Addr::new(127, 77, 19, 1);
+        let listen = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (one, other) = (listen(), listen());
+        let to = |listener: &std::net::TcpListener| {
+            Endpoint::iiop("127.0.0.1", listener.local_addr().unwrap().port())
+        };
+        // The middle one is a listener's.
+        let _taken = std::net::TcpListener::bind((own, 30_002)).unwrap();
+        let options = TcpOptions::default().set("local_ports", "30001-30003");
+        let tcp = Tcp::new(options.unwrap().bind(own.into()));
+        let mut ports = Vec::new();
+        let mut kept = Vec::new();
+        for listener in [&one, &one, &other, &other] {
+            kept.push(tcp.connect(&to(listener)).await.unwrap());
+            let (_, from) = listener.accept().unwrap();
+            assert_eq!(from.ip(), own);
+            ports.push(from.port());
+        }
+        ports[..2].sort_unstable();
+        ports[2..].sort_unstable();
+        assert_eq!(ports, [30_001, 30_003, 30_001, 30_003]);
+        let error = tcp.connect(&to(&one)).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("none of the ports 30001 to 30003"), "{text}");
+        for bad in ["", "0-9", "9-8", "1-70000", "a"] {
+            assert!(
+                TcpOptions::default().set("local_ports", bad).is_err(),
+                "{bad}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_range_of_ports_holds_for_ipv6() {
+        let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else {
+            return eprintln!("skipped: this machine has no IPv6");
+        };
+        // A port that is free now; another program may take it, and then connecting says so.
+        let free = std::net::TcpListener::bind("[::]:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let tcp = Tcp::new(TcpOptions::default().local_ports(port..=port));
+        let endpoint = Endpoint::iiop("::1", listener.local_addr().unwrap().port());
+        let _connection = tcp.connect(&endpoint).await.unwrap();
+        assert_eq!(listener.accept().unwrap().1.port(), port);
     }
 
     #[tokio::test]

@@ -1,7 +1,8 @@
 //! How TCP sockets are set up.
 use std::{
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    ops::RangeInclusive,
     time::Duration,
 };
 
@@ -16,11 +17,13 @@ use crate::{Property, PropertyError, property::flag, sys};
 pub struct TcpOptions {
     nodelay: bool,
     keepalive: Option<Duration>,
+    user_timeout: Option<Duration>,
     send_buffer: Option<usize>,
     receive_buffer: Option<usize>,
     congestion_control: Option<&'static str>,
     dscp: Option<u8>,
     bind: Option<IpAddr>,
+    local_ports: Option<RangeInclusive<u16>>,
     reuse_address: bool,
     reuse_port: bool,
 }
@@ -33,8 +36,8 @@ impl TcpOptions {
         Self { nodelay, ..self }
     }
 
-    /// Asks a silent peer for a sign of life after this time (`SO_KEEPALIVE`; whole seconds), and then every 15 seconds; a
-    /// connection whose peer does not answer as often as the operating system asks (nine times on Linux) is lost. 120 seconds
+    /// Asks a silent peer for a sign of life after this time (`SO_KEEPALIVE`; whole seconds), and then every 15 seconds, or
+    /// as often if that is more; a connection whose peer does not answer as often as the operating system asks (nine times on Linux) is lost. 120 seconds
     /// unless set: a peer that has vanished is noticed within five minutes, and gateways that forget idle connections are
     /// reminded.
     #[must_use]
@@ -50,6 +53,20 @@ impl TcpOptions {
     pub const fn without_keepalive(self) -> Self {
         Self {
             keepalive: None,
+            ..self
+        }
+    }
+
+    /// How long octets may stay without an acknowledgement, and a peer that is asked without a sign of life, before the
+    /// connection is lost (`TCP_USER_TIMEOUT`, where the operating system has that; milliseconds). Unless set, the operating
+    /// system sends such octets again for a quarter of an hour or more: so long may a call wait whose server has
+    /// vanished. A peer that is there and has not taken anything for so long is given up, too.
+    ///
+    /// Source: RFC 5482; tcp(7).
+    #[must_use]
+    pub const fn user_timeout(self, limit: Duration) -> Self {
+        Self {
+            user_timeout: Some(limit),
             ..self
         }
     }
@@ -112,6 +129,21 @@ impl TcpOptions {
         }
     }
 
+    /// The ports of this host that connections are made from, for firewalls that let these out. Any port unless set. Each new
+    /// connection begins to look behind the port of the one before. A port that a connection to the same address has, or a
+    /// listener, is passed over; connections to other addresses share it. Where none is left, connecting fails with
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse). An empty range is like none.
+    ///
+    /// A port whose last connection was closed from this side is not free for the same address for a minute or so
+    /// (TIME-WAIT, RFC 9293 section 3.6): a range has as many ports as connections are made to one address in that time.
+    #[must_use]
+    pub fn local_ports(self, ports: RangeInclusive<u16>) -> Self {
+        Self {
+            local_ports: (!ports.is_empty()).then_some(ports),
+            ..self
+        }
+    }
+
     /// Whether a listener takes a port on which connections of an earlier life still expire (`SO_REUSEADDR`, the default): or
     /// a restarted server would have to wait a minute.
     #[must_use]
@@ -148,10 +180,18 @@ impl TcpOptions {
                 0 => self.without_keepalive(),
                 seconds => self.keepalive(Duration::from_secs(seconds)),
             },
+            "user_timeout" => match value.parse().ok()? {
+                0 => Self {
+                    user_timeout: None,
+                    ..self
+                },
+                seconds => self.user_timeout(Duration::from_secs(seconds)),
+            },
             "send_buffer" => self.send_buffer(value.parse().ok()?),
             "receive_buffer" => self.receive_buffer(value.parse().ok()?),
             "dscp" => self.dscp(value.parse().ok().filter(|dscp| *dscp <= MAX_DSCP)?),
             "bind" => self.bind(value.parse().ok()?),
+            "local_ports" => self.local_ports(ports(value)?),
             "reuse_address" => self.reuse_address(flag(value)?),
             "reuse_port" => self.reuse_port(flag(value)?),
             _ => return None,
@@ -167,14 +207,30 @@ impl TcpOptions {
         Ok(())
     }
 
-    /// Binds a socket that is to connect to `peer`.
-    pub(super) fn bind_towards(&self, socket: &Socket, peer: SocketAddr) -> io::Result<()> {
-        match self.bind {
-            Some(own) if own.is_ipv4() == peer.is_ipv4() => {
-                socket.bind(&SocketAddr::new(own, 0).into())
-            }
-            _ => Ok(()),
+    /// The ports that connections are made from, if not from any.
+    pub(super) fn ports(&self) -> Option<RangeInclusive<u16>> {
+        self.local_ports.clone()
+    }
+
+    /// Binds a socket that is to connect to `peer`, to a port if it is not 0.
+    pub(super) fn bind_towards(
+        &self,
+        socket: &Socket,
+        peer: SocketAddr,
+        port: u16,
+    ) -> io::Result<()> {
+        let own = self.bind.filter(|own| own.is_ipv4() == peer.is_ipv4());
+        let own = match (own, peer) {
+            (Some(own), _) => own,
+            (None, _) if port == 0 => return Ok(()),
+            (None, SocketAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
+            (None, SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        if port != 0 {
+            // Connections to other addresses have the port, too.
+            socket.set_reuse_address(true)?;
         }
+        socket.bind(&SocketAddr::new(own, port).into())
     }
 
     /// Buffer sizes count from before the connection is made, since they decide on the window's scale; and a connection
@@ -206,11 +262,14 @@ impl TcpOptions {
 
     pub(super) fn when_connected(&self, socket: &Socket) -> io::Result<()> {
         socket.set_tcp_nodelay(self.nodelay)?;
+        if let Some(limit) = self.user_timeout {
+            sys::set_user_timeout(socket, limit)?;
+        }
         let Some(idle) = self.keepalive else {
             return Ok(());
         };
         let keepalive = TcpKeepalive::new().with_time(idle);
-        socket.set_tcp_keepalive(&keepalive.with_interval(PROBE_INTERVAL))
+        socket.set_tcp_keepalive(&keepalive.with_interval(PROBE_INTERVAL.min(idle)))
     }
 }
 
@@ -219,15 +278,24 @@ impl Default for TcpOptions {
         Self {
             nodelay: true,
             keepalive: Some(KEEPALIVE),
+            user_timeout: None,
             send_buffer: None,
             receive_buffer: None,
             congestion_control: None,
             dscp: None,
             bind: None,
+            local_ports: None,
             reuse_address: true,
             reuse_port: false,
         }
     }
+}
+
+/// Reads `first-last`, or one port.
+fn ports(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first > 0 && first <= last).then_some(first..=last)
 }
 
 /// The largest code point: six bits.
@@ -240,7 +308,7 @@ const KEEPALIVE: Duration = Duration::from_secs(120);
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The properties as text names them.
-pub(super) const PROPERTIES: [Property; 8] = [
+pub(super) const PROPERTIES: [Property; 10] = [
     Property {
         name: "nodelay",
         values: "0 or 1",
@@ -250,6 +318,11 @@ pub(super) const PROPERTIES: [Property; 8] = [
         name: "keepalive",
         values: "seconds, or 0 for never",
         default: "120",
+    },
+    Property {
+        name: "user_timeout",
+        values: "seconds, or 0 for the operating system's",
+        default: "0",
     },
     Property {
         name: "send_buffer",
@@ -270,6 +343,11 @@ pub(super) const PROPERTIES: [Property; 8] = [
         name: "bind",
         values: "an IP address of this host",
         default: "as the operating system routes",
+    },
+    Property {
+        name: "local_ports",
+        values: "first-last, of 1 to 65535",
+        default: "any",
     },
     Property {
         name: "reuse_address",
@@ -301,6 +379,20 @@ mod tests {
         let minute = Duration::from_secs(60);
         assert_eq!(asked(TcpOptions::default().keepalive(minute)), Some(minute));
         assert_eq!(asked(TcpOptions::default().without_keepalive()), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn octets_wait_for_an_acknowledgement_as_long_as_was_asked_for() {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let limited = TcpOptions::default().set("user_timeout", "7").unwrap();
+        limited.when_connected(&socket).unwrap();
+        let limit = |socket| net::sockopt::tcp_user_timeout(socket).unwrap();
+        assert_eq!(limit(&socket), 7_000);
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let unlimited = limited.set("user_timeout", "0").unwrap();
+        unlimited.when_connected(&socket).unwrap();
+        assert_eq!(limit(&socket), 0);
     }
 
     #[test]
