@@ -1,10 +1,14 @@
 //! GIOPlite: the same calls with shorter headers, beside GIOP in one reference.
 
+use crate::hostile::raw::Raw;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use zorb::{GiopLite, Orb, SystemException};
+use zorb::{GiopLite, Interface, Orb, SystemException, Version};
+use zorb_cdr::{Encoder, NativeEndian, WireFormat};
+use zorb_giop::ior::{ProfileTag, TaggedProfile};
+use zorb_giop::{LocateReply, LocateRequestHeader, RequestBuilder, ResponseFlags, TargetAddress};
 
 zorb::idl! {
     typedef sequence<octet> Data;
@@ -126,6 +130,61 @@ async fn who_does_not_know_it_takes_the_plain_profile_of_the_same_reference() {
         reference,
         "both profiles are kept"
     );
+}
+
+#[tokio::test]
+async fn an_object_is_found_by_the_profile_of_a_transport_that_the_orb_was_given() {
+    let endpoints = ["iioplite://127.0.0.1:0", "iiop://127.0.0.1:0"];
+    let (server, mirror) = serving(&endpoints, &[GiopLite::over_tcp()]).await;
+    let port = server.endpoints()[1].port().unwrap();
+    let ior = mirror.as_object().ior().clone();
+    let of_lite = ior.profiles[0].clone();
+    assert_eq!(of_lite.tag, ProfileTag(0x5a4f_5210));
+    let unknown = TaggedProfile {
+        tag: ProfileTag(99),
+        data: of_lite.data.clone(),
+    };
+    let malformed = TaggedProfile {
+        tag: of_lite.tag,
+        data: of_lite.data.slice(..of_lite.data.len() / 2),
+    };
+    let reference = |selected| TargetAddress::Reference {
+        selected,
+        ior: Box::new(ior.clone()),
+    };
+    for (target, is_here) in [
+        (TargetAddress::Profile(of_lite), true),
+        (TargetAddress::Profile(ior.profiles[1].clone()), true),
+        (reference(0), true),
+        (reference(1), true),
+        (reference(2), false),
+        (TargetAddress::Profile(unknown), false),
+        (TargetAddress::Profile(malformed), false),
+    ] {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let mut raw = Raw::new(stream);
+        let e = || Encoder::<NativeEndian>::new(WireFormat::default());
+        let question = LocateRequestHeader::encode_for(e(), Version::V1_2, 1, b"", &target);
+        raw.send(&question.unwrap().to_vec()).await;
+        let (_, answer) = LocateReply::read(&raw.receive().await.unwrap()).unwrap();
+        assert_eq!(
+            answer == LocateReply::ObjectHere,
+            is_here,
+            "{target:?}: {answer:?}"
+        );
+        let request = RequestBuilder {
+            version: Version::V1_2,
+            request_id: 2,
+            response: ResponseFlags::WithTarget,
+            key: b"",
+            operation: "glances",
+            contexts: &[],
+        };
+        let request = request.encode_for(&target, e(), |_| Ok(()));
+        raw.send(&request.unwrap().to_vec()).await;
+        let glances = raw.receive_reply::<i32>(2).await;
+        assert_eq!(glances.ok(), is_here.then_some(0), "{target:?}");
+    }
 }
 
 /// Octets that go through a relay to this port, and the relay's port.

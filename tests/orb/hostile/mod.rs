@@ -36,7 +36,7 @@ mod limits;
 mod nowhere;
 mod order;
 mod pace;
-mod raw;
+pub(crate) mod raw;
 mod replies;
 mod requests;
 mod share;

@@ -1,9 +1,11 @@
-//! Answers to LocateRequests.
+//! Which object a request or LocateRequest names, and answers to the latter.
 
 use super::enter;
+use crate::addresses::read_profile;
 use crate::keys::Found;
 use crate::orb::OrbInner;
-use zorb_giop::{Ior, LocateReply, SystemException, SystemExceptionKind};
+use bytes::Bytes;
+use zorb_giop::{Ior, LocateReply, SystemException, SystemExceptionKind, TargetAddress};
 use zorb_poa::{Missing, State};
 
 /// Where an object is, for a LocateRequest. A POA manager holds no answer: the object is here, and its requests are held.
@@ -28,5 +30,23 @@ pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>
         Ok(target) if forward.permanent => LocateReply::ObjectForwardPerm(target),
         Ok(target) => LocateReply::ObjectForward(target),
         Err(exception) => LocateReply::SystemException(exception),
+    }
+}
+
+impl OrbInner {
+    /// The object key of a target, however it is addressed (KeyAddr, ProfileAddr, ReferenceAddr). A profile is read by the
+    /// transport that it belongs to. `None` for one that belongs to none, or is malformed.
+    #[cold]
+    pub(super) fn key_of(&self, target: &TargetAddress<'_>) -> Option<Bytes> {
+        let profile = match target {
+            TargetAddress::Key(key) => return Some(Bytes::copy_from_slice(key)),
+            TargetAddress::Profile(profile) => profile,
+            TargetAddress::Reference { selected, ior } => {
+                ior.profiles.get(usize::try_from(*selected).ok()?)?
+            }
+        };
+        // What is in an IIOP or UIOP profile is known without its transport, too.
+        let known = profile.object_key();
+        known.or_else(|| Some(read_profile(profile, self.transports())?.1.ok()?.object_key))
     }
 }

@@ -126,7 +126,7 @@ impl Owner for OrbInner {
         let (found, is_adapters) = match &header.target {
             // What is behind a plain key is not the adapters' alone to say.
             TargetAddress::Key(key) => (self.find_for_peer(key), is_reserved(key)),
-            other => match other.object_key() {
+            other => match self.key_of(other) {
                 Some(key) => (self.find_for_peer(&key), false),
                 None => (Err(Missing::Adapter.raise()), false),
             },
@@ -194,7 +194,7 @@ impl Owner for OrbInner {
         if opened_here && !self.is_for_peer(target) {
             return Located::Reply(LocateReply::UnknownObject);
         }
-        let found = match target.object_key() {
+        let found = match self.key_of(target) {
             Some(key) => self.find_for_peer(&key),
             None => Err(Missing::Adapter.raise()),
         };
@@ -216,7 +216,7 @@ impl OrbInner {
     /// Whether the peer of a connection that this ORB has opened may call the object: others are not there for it.
     #[cold]
     fn is_for_peer(&self, target: &TargetAddress<'_>) -> bool {
-        let key = target.object_key();
+        let key = self.key_of(target);
         key.is_some_and(|key| self.both_ways().is_permitted(&key))
     }
 }
