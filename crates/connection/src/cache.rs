@@ -3,6 +3,7 @@
 //! A cache is bounded. Where a limit is reached, the idle connection whose last use is the longest ago is closed for the
 //! new one; a connection with calls in progress never is.
 
+mod by_use;
 mod key;
 mod limits;
 mod table;
@@ -161,7 +162,7 @@ impl ConnectionCache {
         if self.closed.is_cancelled() {
             return Err(Arc::new(ConnectError::ShutDown));
         }
-        let claim = table.claim(key, named_by, self.limits, &mut purged);
+        let claim = table.claim(key, named_by, self.limits, self.uses.now(), &mut purged);
         drop(table);
         for connection in purged {
             self.counters.count(Counter::OutgoingConnectionsPurged);

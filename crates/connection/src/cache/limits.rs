@@ -55,14 +55,6 @@ pub enum NamedBy {
     Peer,
 }
 
-/// Whether two endpoints name one host. Two names of one host are two hosts.
-pub(super) fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
-    match (one.host(), other.host()) {
-        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
-        _ => one.scheme() == other.scheme(),
-    }
-}
-
 /// Why an endpoint could not be connected to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

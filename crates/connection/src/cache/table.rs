@@ -1,14 +1,22 @@
 //! The connections that a cache has, and which of them makes room for another one.
 
+use super::by_use::{ByUse, HostOf, Place, ToHost};
 use super::key::CacheKey;
-use super::limits::{ConnectError, ConnectionLimits, NamedBy, is_same_host};
+use super::limits::{ConnectError, ConnectionLimits, NamedBy};
 use super::{Connected, Entry, Publish};
 use crate::client::ClientConnection;
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
-use zorb_transport::Endpoint;
+use tokio::time::Instant;
+
+/// Connections that are looked at for an idle one, before a cache without any is remembered to have none.
+const MANY_LOOKS: usize = 256;
+/// How long it is remembered: a cache that is full of busy connections is not looked through for each caller that it
+/// refuses.
+const NONE_IDLE_FOR: Duration = Duration::from_millis(10);
 
 /// Orders the uses of connections: it advances with each connection that is made. Connections that have been used
 /// since the last one was made have the same number.
@@ -36,6 +44,8 @@ struct Slot {
     entry: Entry,
     /// The application, if it was among those that named the endpoint.
     named_by: NamedBy,
+    /// Where it stands among those that may be closed for another, if it may.
+    place: Option<Place>,
 }
 
 impl Slot {
@@ -48,6 +58,15 @@ impl Slot {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: HashMap<CacheKey, Slot>,
+    by_use: ByUse,
+    to_hosts: HashMap<HostOf, ToHost>,
+    /// Places that were given.
+    places: u64,
+    /// When all connections were found to be in use, for an endpoint that the application has named, and a peer.
+    none_idle: [Option<Instant>; 2],
+    /// Connections that were looked at to find an idle one.
+    #[cfg(all(test, not(zorb_model)))]
+    pub(super) looks: usize,
     /// Connections that are being made, that there are, or that are being closed.
     drivers: usize,
     /// Callers that wait until a connection that makes room for theirs is closed.
@@ -108,6 +127,12 @@ impl Table {
         self.slots.len().max(self.drivers)
     }
 
+    /// The connections that have been made.
+    pub(super) fn connections(&self) -> Vec<Arc<ClientConnection>> {
+        let made = self.slots.values().filter_map(Slot::connected);
+        made.filter_map(Result::ok).collect()
+    }
+
     /// Counts a driver that begins.
     pub(super) fn driver_begins(&mut self) {
         self.drivers = self.drivers.saturating_add(1);
@@ -117,13 +142,60 @@ impl Table {
     pub(super) fn remove(&mut self, key: &CacheKey, entry: &Entry) {
         let slot = self.slots.get(key);
         if slot.is_some_and(|slot| slot.entry.same_channel(entry)) {
-            self.slots.remove(key);
+            self.take_out(key);
+        }
+    }
+
+    fn take_out(&mut self, key: &CacheKey) {
+        let Some(slot) = self.slots.remove(key) else {
+            return;
+        };
+        let host = HostOf::new(key.endpoint());
+        let mut is_last = false;
+        if let Some(to_host) = self.to_hosts.get_mut(&host) {
+            to_host.slots = to_host.slots.saturating_sub(1);
+            is_last = to_host.slots == 0;
+            if let Some(place) = slot.place {
+                to_host.by_use.remove(place, slot.named_by);
+            }
+        }
+        if is_last {
+            self.to_hosts.remove(&host);
+        }
+        if let Some(place) = slot.place {
+            self.by_use.remove(place, slot.named_by);
+        }
+    }
+
+    /// The next place of a connection that was last used then.
+    fn place(&mut self, used: u64) -> Place {
+        self.places = self.places.wrapping_add(1);
+        Place {
+            used,
+            number: self.places,
+        }
+    }
+
+    /// Gives a connection that may be closed for another its place, in place of the one that it has.
+    fn put(&mut self, key: &CacheKey, place: Place, named_by: NamedBy) {
+        let Some(slot) = self.slots.get_mut(key) else {
+            return;
+        };
+        let before = (slot.place.replace(place), slot.named_by);
+        slot.named_by = named_by;
+        let to_host = self.to_hosts.entry(HostOf::new(key.endpoint()));
+        for by_use in [&mut self.by_use, &mut to_host.or_default().by_use] {
+            if let (Some(before), named_by) = before {
+                by_use.remove(before, named_by);
+            }
+            by_use.insert(place, named_by, key);
         }
     }
 
     /// Takes out everything.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Arc<ClientConnection>> + use<> {
         let slots = core::mem::take(&mut self.slots);
+        (self.by_use, self.to_hosts) = Default::default();
         slots
             .into_values()
             .filter_map(|slot| slot.connected()?.ok())
@@ -136,7 +208,7 @@ impl Table {
     }
 
     /// The entry for `key`, an existing one or a new one. A connection that has to be closed for it, if there is one, is in
-    /// `purged` afterwards: it takes no further requests.
+    /// `purged` afterwards: it takes no further requests. `now`: the number of a use that happens now.
     ///
     /// # Errors
     /// [`ConnectError::TooMany`] where a limit permits no further entry, and no idle connection makes room.
@@ -145,13 +217,18 @@ impl Table {
         key: &CacheKey,
         named_by: NamedBy,
         limits: ConnectionLimits,
+        now: u64,
         purged: &mut Vec<Arc<ClientConnection>>,
     ) -> Result<Claim, ConnectError> {
         if let Some(slot) = self.slots.get_mut(key) {
-            if named_by == NamedBy::Application {
-                slot.named_by = named_by;
+            let entry = slot.entry.clone();
+            if named_by == NamedBy::Application && slot.named_by == NamedBy::Peer {
+                match slot.place {
+                    Some(place) => self.put(key, place, named_by),
+                    None => slot.named_by = named_by,
+                }
             }
-            return Ok(Claim::Entry(slot.entry.clone(), None));
+            return Ok(Claim::Entry(entry, None));
         }
         let refused = |what, limit| ConnectError::TooMany {
             endpoint: key.endpoint().clone(),
@@ -159,9 +236,9 @@ impl Table {
             limit,
         };
         let by_host = limits.by_host;
-        // Counted only where a connection is made, which costs more.
-        if self.slots.len() >= by_host && self.to_host(key.endpoint()) >= by_host {
-            let victim = self.purge(named_by, Some(key.endpoint()));
+        let host = HostOf::new(key.endpoint());
+        if (self.to_hosts.get(&host)).is_some_and(|to_host| to_host.slots >= by_host) {
+            let victim = self.purge(named_by, Some(&host), now);
             purged.push(victim.ok_or_else(|| refused("to one host", by_host))?);
         }
         let all = limits.all_for(named_by);
@@ -169,7 +246,7 @@ impl Table {
             // Of the connections that are being closed, each makes room for a caller that waits already.
             let closing = self.drivers.saturating_sub(self.slots.len());
             if closing <= self.waiting {
-                let victim = self.purge(named_by, None);
+                let victim = self.purge_any(named_by, now);
                 purged.push(victim.ok_or_else(|| refused("in all", all))?);
             }
             return Ok(Claim::Later);
@@ -178,43 +255,80 @@ impl Table {
         let slot = Slot {
             entry: entry.clone(),
             named_by,
+            place: None,
         };
         self.slots.insert(key.clone(), slot);
+        let to_host = self.to_hosts.entry(host).or_default();
+        to_host.slots = to_host.slots.saturating_add(1);
+        if key.may_be_purged() {
+            // The connection begins with a use of its own, which is the next one.
+            let place = self.place(now.saturating_add(1));
+            self.put(key, place, named_by);
+        }
         Ok(Claim::Entry(entry, Some(publish)))
     }
 
-    /// Connections to the host of an endpoint.
-    fn to_host(&self, endpoint: &Endpoint) -> usize {
-        let is_there = |key: &&CacheKey| is_same_host(key.endpoint(), endpoint);
-        self.slots.keys().filter(is_there).count()
+    /// [Purges](Self::purge) any connection, unless there was none that is idle a moment ago.
+    pub(super) fn purge_any(
+        &mut self,
+        named_by: NamedBy,
+        now: u64,
+    ) -> Option<Arc<ClientConnection>> {
+        let of = usize::from(named_by == NamedBy::Peer);
+        let found_none = self.none_idle.get(of).copied().flatten();
+        if found_none.is_some_and(|at| at.elapsed() < NONE_IDLE_FOR) {
+            return None;
+        }
+        let victim = self.purge(named_by, None, now);
+        let is_to_be_remembered = victim.is_none() && self.by_use.len_for(named_by) > MANY_LOOKS;
+        if let Some(none_idle) = self.none_idle.get_mut(of) {
+            *none_idle = is_to_be_remembered.then(Instant::now);
+        }
+        victim
     }
 
-    /// Retires the idle connection whose last use is the longest ago, and takes it out: of all, or of those to the host of
-    /// an endpoint. For an endpoint that a peer has named, none is closed that the application has named.
+    /// Retires the idle connection whose last use is the longest ago, and takes it out: of all, or of those to a host.
+    /// For an endpoint that a peer has named, none is closed that the application has named.
     ///
-    /// Looks at all connections, and only happens where the limit is reached.
+    /// One in front that was used since it was put there is moved to where it belongs, and one that is in use to the end.
     fn purge(
         &mut self,
         named_by: NamedBy,
-        host: Option<&Endpoint>,
+        host: Option<&HostOf>,
+        now: u64,
     ) -> Option<Arc<ClientConnection>> {
-        let may_go = |key: &CacheKey, slot: &Slot| {
-            key.may_be_purged()
-                && (named_by == NamedBy::Application || slot.named_by == NamedBy::Peer)
-                && host.is_none_or(|host| is_same_host(key.endpoint(), host))
+        let number = |table: &Self| match host {
+            None => Some(table.by_use.len_for(named_by)),
+            Some(host) => Some(table.to_hosts.get(host)?.by_use.len_for(named_by)),
         };
-        let mut candidates: Vec<(u64, &CacheKey, Arc<ClientConnection>)> = (self.slots.iter())
-            .filter(|(key, slot)| may_go(key, slot))
-            .filter_map(|(key, slot)| {
-                let connection = slot.connected()?.ok()?;
-                Some((connection.last_used(), key, connection))
-            })
-            .collect();
-        candidates.sort_unstable_by_key(|(last_used, ..)| *last_used);
-        let (_, key, connection) =
-            (candidates.into_iter()).find(|(_, _, connection)| connection.retire_for_another())?;
-        let key = key.clone();
-        self.slots.remove(&key);
-        Some(connection)
+        let first = |table: &Self| match host {
+            None => table.by_use.first_for(named_by),
+            Some(host) => table.to_hosts.get(host)?.by_use.first_for(named_by),
+        };
+        // One that was used is looked at again at its new place.
+        let looks = number(self)?.saturating_mul(2);
+        for _ in 0..looks {
+            #[cfg(all(test, not(zorb_model)))]
+            {
+                self.looks = self.looks.saturating_add(1);
+            }
+            let (place, key) = first(self)?;
+            let slot = self.slots.get(&key)?;
+            let (connection, named_by) = (slot.connected(), slot.named_by);
+            let used = match connection {
+                Some(Ok(connection)) if connection.last_used() > place.used => {
+                    connection.last_used()
+                }
+                Some(Ok(connection)) if connection.retire_for_another() => {
+                    self.take_out(&key);
+                    return Some(connection);
+                }
+                // In use, or being made.
+                _ => now,
+            };
+            let place = self.place(used);
+            self.put(&key, place, named_by);
+        }
+        None
     }
 }

@@ -270,3 +270,49 @@ async fn private_and_spread_connections_are_distinct() {
     let next = world.connection_of(&keys[2]).await.unwrap();
     assert!(!Arc::ptr_eq(&private, &next));
 }
+
+#[tokio::test]
+async fn room_is_made_by_a_few_looks_however_many_connections_there_are() {
+    const ALL: usize = 400;
+    let world = limited(ALL, ALL, 2 * ALL);
+    let mut connections = Vec::new();
+    for number in 0..ALL {
+        connections.push(connected(&world, number).await);
+    }
+    // Half of them are used, and these are looked at once more each.
+    for (connection, peer) in connections.iter_mut().take(ALL / 2) {
+        used(connection, peer).await;
+    }
+    let now = world.cache.uses.now();
+    for number in 0..ALL / 2 {
+        let mut table = world.cache.shared.lock();
+        let before = table.looks;
+        let purged = table.purge_any(NamedBy::Application, now).unwrap();
+        let moved = if number == 0 { ALL / 2 } else { 0 };
+        assert_eq!(table.looks - before, moved + 1, "{number}");
+        // In the order of their uses, those that were not used since they were made first.
+        assert!(
+            Arc::ptr_eq(&purged, &connections[ALL / 2 + number].0),
+            "{number}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_full_of_busy_connections_is_not_looked_through_for_each_caller() {
+    const ALL: usize = 300;
+    let world = limited(ALL, 2 * ALL, 2 * ALL);
+    // Attempts that are not over are in use.
+    for number in 0..ALL {
+        begun(&world, &socket(number), NamedBy::Application).unwrap();
+    }
+    let refused = |world: &World| {
+        let before = world.cache.shared.lock().looks;
+        begun(world, &socket(ALL), NamedBy::Application).unwrap_err();
+        world.cache.shared.lock().looks - before
+    };
+    assert_eq!(refused(&world), 2 * ALL);
+    assert_eq!(refused(&world), 0);
+    tokio::time::advance(Duration::from_millis(10)).await;
+    assert_eq!(refused(&world), 2 * ALL);
+}
