@@ -70,6 +70,14 @@ impl ObjectRef {
     ) -> Result<Collocated, CallError> {
         let orb = self.orb().inner();
         let mut found = orb.find_or_ask(&binding.key).await;
+        if invocation.response == ResponseFlags::None
+            && let Ok(Found::Object(object)) = &found
+            && object.manager().state() == State::Holding
+            && object.forward().is_none()
+            && object.priority().is_none()
+        {
+            return self.leave_held(object, binding, invocation);
+        }
         while let Ok(Found::Object(object)) = &found
             && object.manager().state() == State::Holding
         {
@@ -126,6 +134,59 @@ impl ObjectRef {
             }
         };
         self.finish(outcome, intercepted, invocation, reply)
+    }
+
+    /// Leaves a one-way call whose POA manager holds requests to a task: its caller no more waits for that than for a server
+    /// elsewhere (SYNC_NONE, SYNC_WITH_TRANSPORT), and learns nothing of what becomes of it.
+    #[cold]
+    fn leave_held(
+        &self,
+        object: &ActiveObject,
+        binding: &Binding,
+        invocation: &Invocation<'_>,
+    ) -> Result<Collocated, CallError> {
+        let orb = self.orb().inner();
+        let request = self.marshal(object, binding, invocation)?;
+        let (inner, key) = (Arc::clone(orb), binding.key.clone());
+        let (operation, contexts) = (
+            invocation.operation.to_owned(),
+            invocation.contexts().to_vec(),
+        );
+        let mut waiting = released(object);
+        orb.track(async move {
+            let dropped = |exception| tracing::debug!(%exception, "a held one-way call dropped");
+            let object = loop {
+                if let Err(exception) = waiting.await {
+                    return dropped(exception);
+                }
+                // The object may be another one by now.
+                match inner.find_or_ask(&key).await {
+                    Ok(Found::Object(object)) if object.manager().state() == State::Holding => {
+                        waiting = released(&object);
+                    }
+                    Ok(Found::Object(object)) => break object,
+                    Ok(Found::Elsewhere(_) | Found::Unknown(_)) => {
+                        return dropped(Missing::Object.raise());
+                    }
+                    Err(exception) => return dropped(exception),
+                }
+            };
+            if let Err(exception) = object.manager().state().admit() {
+                return dropped(exception);
+            }
+            let receipt = request.receipt();
+            let intercepted = match inner.interceptor() {
+                None => None,
+                Some(interceptor) => {
+                    match receive_collocated(interceptor, &operation, &receipt, contexts) {
+                        Ok(intercepted) => intercepted,
+                        Err(exception) => return dropped(exception),
+                    }
+                }
+            };
+            run_one_way(&inner, object, request, receipt, intercepted);
+        });
+        Ok(Collocated::Values)
     }
 
     /// Has the interceptor see the outcome, and puts it into the place of the reply.
