@@ -35,6 +35,7 @@ mod persistent;
 mod pipe;
 mod poa;
 mod policies;
+mod policies_buffered;
 mod real_time;
 mod references;
 mod registered;

@@ -96,6 +96,12 @@ impl ConnectionCache {
         self.shared.lock().len()
     }
 
+    /// The connections that calls can be made on now.
+    #[must_use]
+    pub fn connections(&self) -> Vec<Arc<ClientConnection>> {
+        self.shared.lock().connections()
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -91,10 +91,11 @@ pub use both_ways::{BothWays, Offer, OfferTo, Split};
 pub use cache::{
     CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, NamedBy, Way,
 };
-pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
+pub use client::{CallError, ClientConnection, ClientRequest, Departure, EncodeArguments};
 pub use counters::{Counter, Counters};
 pub use latency::ConnectTimes;
 pub use memory::MemoryLimit;
+pub use outbound::Buffering;
 pub use owner::{Owner, PeerOrb, Settings};
 pub use reactor::Reactor;
 pub use server::{

@@ -3,7 +3,7 @@
 use super::end::{End, Progress};
 use super::evict::Evicted;
 use super::memory::{MemoryLimit, MemoryShare, Reserved};
-use super::outbound::{Batched, Flush, Outbound, Ticket};
+use super::outbound::{Batched, Buffering, Flush, Outbound, Ticket};
 use super::spin::{Spinner, Spun};
 use super::sync::{AtomicU8, AtomicU64, Ordering};
 use super::trace::{self, Shown};
@@ -191,12 +191,13 @@ impl Link {
     }
 
     /// Adds a message to the batch, which is written when it is full, with the next message that is sent, or by the
-    /// driver soon.
+    /// driver soon; with `limits`, when they say.
     #[inline]
-    pub(crate) fn batch(&self, message: &[u8]) -> Batched {
-        let batched = match trace::is_on() {
-            true => Batched::Separate,
-            false => self.outbound.batch(message),
+    pub(crate) fn batch(&self, message: &[u8], limits: Option<&Buffering>) -> Batched {
+        let batched = match (trace::is_on(), limits) {
+            (true, _) => Batched::Separate,
+            (false, None) => self.outbound.batch(message),
+            (false, Some(limits)) => self.outbound.buffer(message, limits),
         };
         if batched == Batched::Full {
             self.write_full_batch();
@@ -206,9 +207,14 @@ impl Link {
 
     /// Queues a message that may leave with the batch, but is [not copied](Batched::Separate) into it.
     #[cold]
-    pub(crate) fn batch_separately(&self, message: Gather) {
+    pub(crate) fn batch_separately(&self, message: Gather, limits: Option<&Buffering>) {
+        let octets = message.len();
         self.queue(message);
-        if self.outbound.batch_queued() == Batched::Full {
+        let batched = match limits {
+            None => self.outbound.batch_queued(),
+            Some(limits) => self.outbound.buffer_queued(octets, limits),
+        };
+        if batched == Batched::Full {
             self.write_full_batch();
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
-use zorb_connection::EncodeArguments;
+use zorb_connection::{Departure, EncodeArguments};
 use zorb_giop::{ServiceContext, Version};
 
 /// Octets of requests that wait for connections, of all references of an ORB: as many as may wait on one connection.
@@ -99,6 +99,8 @@ pub(crate) struct Deferred {
     pub(crate) arguments: Encoded,
     /// Of [interceptors](crate::interceptor).
     pub(crate) contexts: Vec<ServiceContext>,
+    /// When it leaves once there is a connection.
+    pub(crate) departure: Departure,
 }
 
 impl Deferred {

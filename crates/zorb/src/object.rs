@@ -77,8 +77,10 @@ impl ObjectRef {
     }
 
     fn named_by(orb: Orb, ior: Ior, named_by: NamedBy) -> Self {
-        let is_limited = orb.inner().policies().has_times();
-        let char_code_set = orb.inner().policies().char_code_set;
+        let policies = orb.inner().policies();
+        let (is_limited, char_code_set) = (policies.has_times(), policies.char_code_set);
+        let wait = policies.wait;
+        drop(policies);
         Self(Arc::new(Inner {
             orb,
             ior,
@@ -86,7 +88,7 @@ impl ObjectRef {
             overrides: None,
             is_limited,
             char_code_set,
-            wait: None,
+            wait,
             scope: None,
             binding: Arc::default(),
         }))

@@ -1,6 +1,7 @@
 //! The ORB: its endpoints, its connections, its start and its end.
 
 mod access;
+mod policy_manager;
 
 use crate::both_ways::{BothWaysCalls, unreachable_endpoint};
 use crate::builder::{Builder, Settings};
@@ -20,6 +21,7 @@ use crate::profile::{Published, describe_endpoints, describe_key, make_ior};
 use crate::real_time::RealTime;
 use crate::serve::off_reactor;
 use crate::value::ValueRegistry;
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -93,6 +95,9 @@ pub(crate) struct OrbInner {
     /// Interfaces whose servants have been reported for holding a worker for long.
     reported_blocking: Mutex<BTreeSet<String>>,
     real_time: RealTime,
+    policies: ArcSwap<PolicyOverrides>,
+    /// The policies were set while the ORB runs, and limit the time of calls.
+    is_limited: AtomicBool,
 }
 
 impl Orb {
@@ -174,6 +179,8 @@ impl Orb {
             initial_references: Mutex::default(),
             reported_blocking: Mutex::default(),
             real_time: RealTime::default(),
+            policies: ArcSwap::from_pointee(settings.policies.clone()),
+            is_limited: AtomicBool::new(false),
             settings,
         };
         let orb = Self(Arc::new_cyclic(|handles| {
@@ -379,11 +386,6 @@ impl OrbInner {
 
     pub(crate) fn limits(&self) -> Limits {
         self.settings.limits
-    }
-
-    /// The policies of its calls.
-    pub(crate) const fn policies(&self) -> &PolicyOverrides {
-        &self.settings.policies
     }
 
     /// Reports, once for each interface, a servant that has held its worker for long, where others have had to wait for

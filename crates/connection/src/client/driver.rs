@@ -3,6 +3,7 @@
 use super::super::counters::Counter;
 use super::super::end::{End, Lingered};
 use super::super::link::Link;
+use super::super::outbound::Due;
 use super::super::sync::Ordering;
 use super::super::sync::time::{self, Instant, Sleep};
 use super::super::trace;
@@ -49,6 +50,8 @@ impl ClientConnection {
 
     /// Releases the connection, unless a call is in progress.
     pub fn release_if_idle(&self) {
+        // What is buffered waits for nothing any more.
+        self.link.write_batch();
         if self.retire_with(End::Released) {
             self.close_retired();
         }
@@ -195,7 +198,6 @@ impl Timer {
 }
 
 /// The timers of a driver.
-#[derive(Default)]
 pub(super) struct Timers {
     /// The next look at a connection that callers read without the reactor.
     look: Timer,
@@ -204,6 +206,20 @@ pub(super) struct Timers {
     /// The interval of the looks.
     every: Duration,
     batch: Timer,
+    /// What the timer of the batch is set for.
+    batch_due: Due,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            look: Timer::default(),
+            received: 0,
+            every: Duration::ZERO,
+            batch: Timer::default(),
+            batch_due: Due::Soon,
+        }
+    }
 }
 
 impl Timers {
@@ -239,11 +255,19 @@ impl Timers {
         self.look.set(self.every);
     }
 
-    /// Writes the batch, some time after its first message was queued.
+    /// Writes the batch, some time after its first message was queued, or when its limits say.
     fn write_batch(&mut self, link: &Link, cx: &mut Context<'_>) {
-        while link.outbound.has_batch() {
-            if !self.batch.is_set {
-                self.batch.set(BATCH_TIME);
+        loop {
+            let Some(due) = link.outbound.batch_due() else {
+                self.batch.is_set = false;
+                return;
+            };
+            if !self.batch.is_set || self.batch_due != due {
+                self.batch_due = due;
+                self.batch.set(match due {
+                    Due::Soon => BATCH_TIME,
+                    Due::At(at) => at.saturating_duration_since(Instant::now()),
+                });
             }
             if self.batch.poll(cx).is_pending() {
                 return;

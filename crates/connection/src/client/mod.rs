@@ -56,6 +56,7 @@ mod tests;
 mod waiters;
 
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
+pub use one_way::Departure;
 
 use super::both_ways::BothWays;
 use super::cache::{ConnectSettings, UseClock, Way};

@@ -1,13 +1,25 @@
 //! One-way calls. They have no waiter, as they have no reply.
 
-use super::super::outbound::{Batched, Ticket};
+use super::super::outbound::{Batched, Buffering, Ticket};
 use super::super::sync::Ordering;
 use super::call::ClientRequest;
 use super::{CallError, ClientConnection};
 use core::future::poll_fn;
-use core::task::{Poll, ready};
+use core::task::{Context, Poll, ready};
 use zorb_cdr::{Encoder, Lent, NativeEndian};
 use zorb_giop::{Fault, RequestId, ResponseFlags, buffers};
+
+/// When a one-way request leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a connection has these ways")]
+pub enum Departure {
+    /// By a write of its own: sending is ready when all of it is handed to the transport (SYNC_WITH_TRANSPORT).
+    AtOnce,
+    /// Soon, together with others: sending is ready at once (SYNC_NONE).
+    Batched,
+    /// When the limits say, together with others: sending is ready at once.
+    Buffered(Buffering),
+}
 
 /// A one-way request that is being encoded and sent: the connection is in use until this is dropped.
 struct InUse<'a>(&'a ClientConnection);
@@ -20,19 +32,23 @@ impl Drop for InUse<'_> {
 }
 
 impl ClientConnection {
-    /// Sends a one-way request. Ready when all of it is handed to the transport (SYNC_WITH_TRANSPORT), or at once, when
-    /// it is queued, to leave together with others (`batched`, SYNC_NONE).
+    /// Sends a one-way request.
     ///
     /// # Errors
-    /// See [`CallError`]. [`CallError::Overload`] for a `batched` one for which there is no room.
+    /// See [`CallError`]. [`CallError::Overload`] for one that is not to wait for room where there is none.
     ///
     /// # Cancel safety
     /// Safe for the connection: a request that has begun is sent to its end.
     pub async fn send_one_way(
         &self,
         request: &ClientRequest<'_>,
-        batched: bool,
+        departure: Departure,
     ) -> Result<(), CallError> {
+        let limits = match &departure {
+            Departure::Buffered(limits) => Some(limits),
+            Departure::AtOnce | Departure::Batched => None,
+        };
+        let batched = departure != Departure::AtOnce;
         let mut sent = None;
         poll_fn(|cx| {
             let ticket = match sent {
@@ -44,7 +60,7 @@ impl ClientConnection {
                     }
                     ready!(self.poll_room(cx));
                     let ticket = match batched {
-                        true => self.batch_one_way(request).map(|()| None),
+                        true => self.batch_one_way(request, limits).map(|()| None),
                         false => self.write_one_way(request),
                     };
                     match ticket {
@@ -54,19 +70,50 @@ impl ClientConnection {
                     }
                 }
             };
-            if self.link.outbound.poll_written(ticket, cx).is_ready() {
-                return Poll::Ready(Ok(()));
-            }
-            // Asked after parking: the end wakes parked tasks afterwards.
-            match &self.state().end {
-                Some(end) => Poll::Ready(Err(self.ended(end, ticket))),
-                None => Poll::Pending,
-            }
+            self.poll_taken(ticket, cx)
         })
         .await
     }
 
-    fn batch_one_way(&self, request: &ClientRequest<'_>) -> Result<(), CallError> {
+    /// Ready when the transport has taken the message, or the connection is over.
+    fn poll_taken(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        if self.link.outbound.poll_written(ticket, cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        // Asked after parking: the end wakes parked tasks afterwards.
+        match &self.state().end {
+            Some(end) => Poll::Ready(Err(self.ended(end, ticket))),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Writes what waits to leave together. Ready when the transport has taken all requests that were sent before.
+    ///
+    /// # Errors
+    /// [`CallError::NotSent`] or [`CallError::Lost`] if the connection ends before.
+    ///
+    /// # Cancel safety
+    /// Safe: what was begun is written.
+    pub fn flush_one_ways(&self) -> impl Future<Output = Result<(), CallError>> {
+        let last = self.link.outbound.last_ticket();
+        // Now, whenever it is polled.
+        self.link.write_batch();
+        poll_fn(move |cx| self.poll_taken(last, cx))
+    }
+
+    /// Ready when there is room for another request, or the connection is over.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn room(&self) {
+        poll_fn(|cx| self.poll_room(cx)).await;
+    }
+
+    fn batch_one_way(
+        &self,
+        request: &ClientRequest<'_>,
+        limits: Option<&Buffering>,
+    ) -> Result<(), CallError> {
         if self.is_over() {
             self.check(&self.state())?;
         }
@@ -74,7 +121,7 @@ impl ClientConnection {
         let mut e = self.encode_one_way(request, &mut lent)?;
         request.sent.store(true, Ordering::Relaxed);
         let batched = match e.as_single() {
-            Some(octets) => self.link.batch(octets),
+            Some(octets) => self.link.batch(octets, limits),
             None => Batched::Separate,
         };
         match batched {
@@ -88,7 +135,7 @@ impl ClientConnection {
                 self.check(&self.state())?;
                 Err(CallError::NotSent(Fault::ConnectionClosed { endpoint }))
             }
-            Batched::Separate => self.batch_separately(e, lent),
+            Batched::Separate => self.batch_separately(e, lent, limits),
         }
     }
 
@@ -98,13 +145,14 @@ impl ClientConnection {
         &self,
         mut e: Encoder<NativeEndian>,
         lent: Option<Lent<'_>>,
+        limits: Option<&Buffering>,
     ) -> Result<(), CallError> {
         let _in_use = self.in_use()?;
         let message = match lent {
             None => e.take(),
             Some(lent) => e.take_lending(lent).into_whole(),
         };
-        self.link.batch_separately(message);
+        self.link.batch_separately(message, limits);
         Ok(())
     }
 

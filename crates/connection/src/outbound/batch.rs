@@ -1,6 +1,7 @@
 //! Batches: messages of SYNC_NONE that are put together and leave by one system call.
 
 use super::super::sync::{MutexGuard, Ordering};
+use super::buffered::{Due, HeldBatch};
 use super::{Outbound, Outgoing, Queue, Queued};
 use bytes::BytesMut;
 use zorb_cdr::Gather;
@@ -59,14 +60,23 @@ impl Queue {
 impl Outbound {
     /// Adds a message to the batch.
     pub(crate) fn batch(&self, message: &[u8]) -> Batched {
+        match self.append(message) {
+            Ok(queue) => self.wait_for_more(queue),
+            Err(other) => other,
+        }
+    }
+
+    /// Puts a message behind the others of the batch.
+    #[inline]
+    pub(super) fn append(&self, message: &[u8]) -> Result<MutexGuard<'_, Queue>, Batched> {
         let most = self.max_fragment().unwrap_or(MAX_COPIED_OCTETS);
         if message.len() > MAX_COPIED_OCTETS.min(most) {
-            return Batched::Separate;
+            return Err(Batched::Separate);
         }
         let mut guard = self.queue();
         let queue = &mut *guard;
         if queue.closed {
-            return Batched::Closed;
+            return Err(Batched::Closed);
         }
         match &mut queue.batch.queued {
             Some(queued) => {
@@ -82,7 +92,7 @@ impl Outbound {
         if queue.batch.octets.len() >= FULL_BATCH_OCTETS {
             queue.seal_batch();
         }
-        self.wait_for_more(guard)
+        Ok(guard)
     }
 
     /// Has the driver write what is queued, as part of a batch.
@@ -91,12 +101,13 @@ impl Outbound {
     }
 
     #[inline]
-    fn wait_for_more(&self, queue: MutexGuard<'_, Queue>) -> Batched {
+    fn wait_for_more(&self, mut queue: MutexGuard<'_, Queue>) -> Batched {
         if self.queued_octets() >= FULL_BATCH_OCTETS {
             return Batched::Full;
         }
-        // Changes only under the lock of the queue: a driver that has cleared the flag finds the message, too.
-        if !self.batched.load(Ordering::Relaxed) {
+        // Changes only under the lock of the queue: a driver that has cleared it finds the message, too.
+        if queue.waiting_batch.due != Some(Due::Soon) {
+            queue.waiting_batch.due = Some(Due::Soon);
             self.batched.store(true, Ordering::Release);
             drop(queue);
             self.driver.notify();
@@ -111,7 +122,8 @@ impl Outbound {
 
     /// Clears the flag of the batch, before the driver writes it: later messages set it anew.
     pub(crate) fn clear_batch(&self) {
-        let _queue = self.queue();
+        let mut queue = self.queue();
+        queue.waiting_batch = HeldBatch::default();
         self.batched.store(false, Ordering::Release);
     }
 

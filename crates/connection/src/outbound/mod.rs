@@ -12,15 +12,19 @@
 //! - here: the queue;
 //! - `write`: writing what is queued;
 //! - `direct`: a message that meets an empty queue goes from its sender to the socket;
-//! - `batch`: messages of SYNC_NONE that leave together.
+//! - `batch`: messages of SYNC_NONE that leave together;
+//! - `buffered`: those whose senders say how long they wait for others.
 
 mod batch;
+mod buffered;
 mod direct;
 #[cfg(all(test, not(zorb_model)))]
 mod tests;
 mod write;
 
 pub(crate) use batch::{Batched, FULL_BATCH_OCTETS};
+pub use buffered::Buffering;
+pub(crate) use buffered::Due;
 
 use super::evict::Evicted;
 use super::memory::Reserved;
@@ -28,6 +32,7 @@ use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Orderin
 use super::waker::DriverWaker;
 use arrayvec::ArrayVec;
 use batch::Batch;
+use buffered::HeldBatch;
 use bytes::BytesMut;
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, VecDeque};
@@ -88,6 +93,8 @@ struct Queue {
     messages: VecDeque<Outgoing>,
     /// Behind `messages`.
     batch: Batch,
+    /// How much waits to be written together, and until when.
+    waiting_batch: HeldBatch,
     deferred: VecDeque<(Queued, Deferred)>,
     /// No message may join the batch any more.
     closed: bool,
@@ -207,6 +214,11 @@ impl Outbound {
     /// The next ticket. Tickets of queued messages are given out under the lock of the queue.
     pub(super) fn ticket(&self) -> u64 {
         (self.submitted.fetch_add(1, Ordering::Relaxed)).wrapping_add(1)
+    }
+
+    /// The last ticket that was given out.
+    pub(crate) fn last_ticket(&self) -> Ticket {
+        Ticket(self.submitted.load(Ordering::Relaxed))
     }
 
     /// The queue's next message. To be called under the lock of the queue.

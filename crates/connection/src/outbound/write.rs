@@ -2,6 +2,7 @@
 
 use super::super::sync::{MutexGuard, Ordering, fence};
 use super::super::trace;
+use super::buffered::HeldBatch;
 use super::{
     Deferred, FRAGMENTS_PER_TURN, Flush, MAX_CHUNKS, Outbound, Outgoing, Queue, Queued, Slices,
     Writing,
@@ -142,6 +143,7 @@ impl Outbound {
         let cancelled = {
             let mut queue = self.queue();
             queue.seal_batch();
+            queue.waiting_batch = HeldBatch::default();
             core::mem::swap(&mut writing.messages, &mut queue.messages);
             writing.deferred.append(&mut queue.deferred);
             core::mem::take(&mut queue.cancelled)

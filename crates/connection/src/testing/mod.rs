@@ -12,7 +12,10 @@ pub(crate) use stream::{Stream, pair};
 use crate::cache::Way;
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
-use crate::{CallError, ClientConnection, ClientRequest, ConnectSettings, EncodeArguments};
+use crate::{
+    Buffering, CallError, ClientConnection, ClientRequest, ConnectSettings, Departure,
+    EncodeArguments,
+};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
@@ -116,7 +119,8 @@ impl<'a> TestCall<'a> {
     /// Calls, and returns the octets of the result.
     pub(crate) async fn on(self, client: &ClientConnection) -> Result<Vec<u8>, CallError> {
         let mut slot = ReplySlot::new();
-        self.send(client, Some(&mut slot), false).await?;
+        self.send(client, Some(&mut slot), Departure::AtOnce)
+            .await?;
         let mut body = slot
             .decoder::<NativeEndian>(client.format(self.version))
             .expect("the reply has a body");
@@ -130,14 +134,27 @@ impl<'a> TestCall<'a> {
         client: &ClientConnection,
         batched: bool,
     ) -> Result<(), CallError> {
-        self.send(client, None, batched).await
+        let departure = match batched {
+            true => Departure::Batched,
+            false => Departure::AtOnce,
+        };
+        self.send(client, None, departure).await
+    }
+
+    /// Sends a one-way request that waits for others.
+    pub(crate) async fn buffered(
+        self,
+        client: &ClientConnection,
+        limits: Buffering,
+    ) -> Result<(), CallError> {
+        self.send(client, None, Departure::Buffered(limits)).await
     }
 
     async fn send(
         self,
         client: &ClientConnection,
         slot: Option<&mut ReplySlot>,
-        batched: bool,
+        departure: Departure,
     ) -> Result<(), CallError> {
         let key = TargetAddress::Key(KEY);
         let template = RequestTemplate::new(self.version, &key, KEY).expect("a short key");
@@ -154,7 +171,7 @@ impl<'a> TestCall<'a> {
         };
         match slot {
             Some(slot) => client.call(&request, slot).await,
-            None => client.send_one_way(&request, batched).await,
+            None => client.send_one_way(&request, departure).await,
         }
     }
 }

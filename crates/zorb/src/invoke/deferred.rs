@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize};
 use core::time::Duration;
 use std::sync::Arc;
 use zorb_cdr::EncodeErrorKind;
-use zorb_connection::{CallError, ClientRequest, Counter};
+use zorb_connection::{CallError, ClientRequest, Counter, Departure};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException};
 
 /// How long a shutdown waits for the connections of requests that wait for them: many times what connecting takes where a
@@ -81,6 +81,7 @@ impl ObjectRef {
             operation: invocation.operation.into(),
             arguments,
             contexts: invocation.contexts().to_vec(),
+            departure: self.departure(invocation),
         };
         let (orb, of) = (self.orb().inner(), self.binding_id());
         let taken = orb.deferred().take(of, request);
@@ -164,6 +165,7 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
         let moved = EncodeErrorKind::Expected("the code sets of the first endpoint");
         return Err(Fault::Encode(moved.into()).raise(CompletionStatus::No));
     }
+    let departure = request.departure;
     let request = ClientRequest {
         template: requests,
         operation: &request.operation,
@@ -175,6 +177,13 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
         octets: &AtomicUsize::new(0),
     };
     // This task waits for room, and its requests leave in their order.
-    let sent = connection.send_one_way(&request, false).await;
+    let departure = match departure {
+        Departure::Buffered(_) => {
+            connection.room().await;
+            departure
+        }
+        Departure::AtOnce | Departure::Batched => Departure::AtOnce,
+    };
+    let sent = connection.send_one_way(&request, departure).await;
     sent.map_err(CallError::raise)
 }

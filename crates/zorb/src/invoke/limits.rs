@@ -39,6 +39,7 @@ impl ObjectRef {
             contexts.request_end = limits.request_end;
             contexts.begin_attempt();
         }
+        drop(levels);
         let sent = invocation.sent;
         let calling = object.request_until_done(invocation, reply);
         object.within(&limits, sent, calling).await

@@ -12,11 +12,13 @@
 //! - `cross_lane`: such calls where the object's POA has real-time policies;
 //! - `values`: arguments and results of such calls that are not marshalled;
 //! - `deferred`: one-way requests that do not wait for their connection;
+//! - `buffered`: one-way requests that wait for others;
 //! - `limits`: time limits, and the policies of a task;
 //! - `locate`: LocateRequest;
 //! - `prioritised`: calls at a priority;
 //! - `intercept`: what an interceptor sees of a call.
 
+mod buffered;
 mod collocated;
 mod cross_lane;
 mod deferred;
@@ -43,7 +45,7 @@ use std::time::Instant;
 use tokio_util::either::Either;
 use values::{ByValues, Values};
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
-use zorb_connection::{CallError, ClientRequest, Counter, EncodeArguments};
+use zorb_connection::{CallError, ClientRequest, Counter, Departure, EncodeArguments};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
@@ -319,8 +321,11 @@ impl ObjectRef {
                     let connection = &remote.connection;
                     match invocation.response {
                         ResponseFlags::None => {
-                            let batched = invocation.batched;
-                            let sent = connection.send_one_way(&request, batched).await;
+                            let departure = match invocation.batched {
+                                true => self.departure(invocation),
+                                false => Departure::AtOnce,
+                            };
+                            let sent = connection.send_one_way(&request, departure).await;
                             sent.map(|()| Collocated::Values)
                         }
                         _ => {

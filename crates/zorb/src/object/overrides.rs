@@ -139,7 +139,7 @@ impl ObjectRef {
         self.with(|inner| {
             inner.is_limited = policies.has_times() || orb.has_times();
             inner.char_code_set = policies.char_code_set.or(orb.char_code_set);
-            inner.wait = policies.wait;
+            inner.wait = policies.wait.or(orb.wait);
             inner.scope = policies.sync_scope;
             let before = inner.overrides.take().unwrap_or_default();
             if !policies.share_binding(&before) {
@@ -162,8 +162,8 @@ impl ObjectRef {
     /// Whether calls have to look for time limits, or for policies of a task.
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
-        // One branch for both.
-        self.0.is_limited | current::is_used()
+        // One branch for all.
+        self.0.is_limited | current::is_used() | self.0.orb.inner().is_limited()
     }
 
     /// The policies of a call that is made now, by level.

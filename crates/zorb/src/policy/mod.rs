@@ -32,6 +32,7 @@
 //! # Ok(()) }
 //! ```
 
+mod buffering;
 pub(crate) mod current;
 mod deadline;
 mod overrides;
@@ -39,6 +40,7 @@ pub(crate) mod times;
 mod untyped;
 mod values;
 
+pub use buffering::BufferingConstraint;
 pub use overrides::PolicyOverrides;
 pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};
 pub use values::{BidirectionalPolicy, EndpointOrder, Protocol, RebindMode, SyncScope};

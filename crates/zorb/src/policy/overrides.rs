@@ -1,8 +1,10 @@
 //! A set of policies, and the levels at which a call looks them up.
 
+use super::buffering::BufferingConstraint;
 use super::current;
 use super::untyped::{Policy, PolicyType};
 use super::values::{BidirectionalPolicy, EndpointOrder, Protocol, RebindMode, SyncScope};
+use arc_swap::Guard;
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -39,6 +41,7 @@ macro_rules! overrides {
 overrides! {
     rebind: RebindMode,
     sync_scope: SyncScope,
+    buffering: BufferingConstraint,
     request_start: SystemTime,
     request_end: SystemTime,
     reply_start: SystemTime,
@@ -128,6 +131,14 @@ impl PolicyOverrides {
     #[doc(alias = "SyncScopePolicy")]
     pub fn sync_scope(mut self, scope: SyncScope) -> Self {
         self.sync_scope = Some(scope);
+        self
+    }
+
+    /// How long one-way requests of [`SyncScope::None`] wait for others (`TAO::BufferingConstraintPolicy`). Unless set, a
+    /// millisecond or 16 KiB.
+    #[doc(alias = "BufferingConstraintPolicy")]
+    pub fn buffering(mut self, constraint: BufferingConstraint) -> Self {
+        self.buffering = Some(constraint);
         self
     }
 
@@ -298,7 +309,7 @@ impl PolicyOverrides {
 pub(crate) struct Levels<'a> {
     pub(crate) object: Option<&'a PolicyOverrides>,
     pub(crate) task: Option<Arc<PolicyOverrides>>,
-    pub(crate) orb: &'a PolicyOverrides,
+    pub(crate) orb: Guard<Arc<PolicyOverrides>>,
 }
 
 impl Levels<'_> {
@@ -306,14 +317,14 @@ impl Levels<'_> {
     pub(crate) fn get<T>(&self, policy: impl Fn(&PolicyOverrides) -> Option<T>) -> Option<T> {
         let of_object = self.object.and_then(&policy);
         let of_task = || self.task.as_deref().and_then(&policy);
-        of_object.or_else(of_task).or_else(|| policy(self.orb))
+        of_object.or_else(of_task).or_else(|| policy(&self.orb))
     }
 
     /// All policies as the most specific levels have them.
     pub(crate) fn effective(&self) -> PolicyOverrides {
         let below = match &self.task {
-            Some(task) => task.over(self.orb),
-            None => self.orb.clone(),
+            Some(task) => task.over(&self.orb),
+            None => PolicyOverrides::clone(&self.orb),
         };
         match self.object {
             Some(object) => object.over(&below),
@@ -336,7 +347,7 @@ mod tests {
             let levels = Levels {
                 object,
                 task: task.map(|task| Arc::new(task.clone())),
-                orb: &orb,
+                orb: Guard::from_inner(Arc::new(orb.clone())),
             };
             let limit = levels.get(|policies| policies.round_trip_timeout);
             assert_eq!(levels.effective().round_trip_timeout, limit);

@@ -103,6 +103,7 @@ const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use zorb_giop::SystemExceptionKind as Kind;
 
     fn limits(policies: &PolicyOverrides) -> Result<TimeLimits, SystemException> {
@@ -110,7 +111,7 @@ mod tests {
         let levels = Levels {
             object: Some(policies),
             task: None,
-            orb: &PolicyOverrides::new(),
+            orb: arc_swap::Guard::from_inner(Arc::default()),
         };
         TimeLimits::at(&levels, now, time)
     }

@@ -1,5 +1,6 @@
 //! Policies by their types and values on the wire: `CORBA::Policy`, and where they travel.
 
+use super::buffering::{BufferingConstraint, ReadConstraint};
 use super::overrides::PolicyOverrides;
 use super::values::{BidirectionalPolicy, Protocol, RebindMode, SyncScope};
 use crate::real_time::PriorityModelPolicy;
@@ -59,6 +60,8 @@ impl PolicyType {
     pub const THREADPOOL: Self = Self(41);
     /// `RTCORBA::PriorityBandedConnectionPolicy`.
     pub const PRIORITY_BANDED_CONNECTION: Self = Self(45);
+    /// `TAO::BufferingConstraintPolicy`.
+    pub const BUFFERING_CONSTRAINT: Self = Self(0x5441_0001);
     /// `RTCORBA::PrivateConnectionPolicy`.
     pub const PRIVATE_CONNECTION: Self = Self(44);
 
@@ -86,6 +89,7 @@ impl fmt::Display for PolicyType {
             Self::THREADPOOL => "ThreadpoolPolicy",
             Self::PRIORITY_BANDED_CONNECTION => "PriorityBandedConnectionPolicy",
             Self::PRIVATE_CONNECTION => "PrivateConnectionPolicy",
+            Self::BUFFERING_CONSTRAINT => "BufferingConstraintPolicy",
             Self(number) => return write!(f, "policy type {number}"),
         };
         f.write_str(name)
@@ -161,6 +165,8 @@ pub enum Policy {
     Bidirectional(BidirectionalPolicy),
     /// See [`PolicyOverrides::client_protocols`]. Has no value in an any.
     ClientProtocol(Arc<[Protocol]>),
+    /// See [`PolicyOverrides::buffering`].
+    BufferingConstraint(BufferingConstraint),
     /// See [`PolicyOverrides::private_connection`]. Has no value in an any: that it is set is all.
     PrivateConnection,
     /// See [`RtPolicies::priority_model`](crate::real_time::RtPolicies::priority_model). Of POAs only, and made by no any, as
@@ -176,7 +182,8 @@ impl Policy {
     /// Creates a policy from the value that the specification has for its type (`ORB::create_policy`): a `short` for
     /// RebindPolicy and SyncScopePolicy, an `unsigned short` for BidirectionalPolicy, an `unsigned long` for ThreadpoolPolicy, a
     /// sequence of `RTCORBA::PriorityBand` for PriorityBandedConnectionPolicy, a `TimeBase::UtcT` for start and end times, a `TimeBase::TimeT` (100 ns) for
-    /// relative timeouts.
+    /// relative timeouts, a `TAO::BufferingConstraint` (`unsigned short` mode, `TimeBase::TimeT` timeout, `unsigned long`
+    /// message_count and message_bytes) for BufferingConstraintPolicy.
     ///
     /// # Errors
     /// See [`PolicyErrorReason`].
@@ -203,7 +210,8 @@ impl Policy {
             PolicyType::REQUEST_START_TIME
             | PolicyType::REQUEST_END_TIME
             | PolicyType::REPLY_START_TIME
-            | PolicyType::REPLY_END_TIME => TcKind::Struct,
+            | PolicyType::REPLY_END_TIME
+            | PolicyType::BUFFERING_CONSTRAINT => TcKind::Struct,
             PolicyType::RELATIVE_REQUEST_TIMEOUT | PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT => {
                 TcKind::ULongLong
             }
@@ -271,6 +279,11 @@ impl Policy {
             PolicyType::REPLY_END_TIME => Self::ReplyEndTime(time()?),
             PolicyType::RELATIVE_REQUEST_TIMEOUT => Self::RelativeRequestTimeout(timeout()?),
             PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT => Self::RelativeRoundTripTimeout(timeout()?),
+            PolicyType::BUFFERING_CONSTRAINT => {
+                let constraint = read(octets, ReadConstraint).map_err(malformed)?;
+                let bad = || refused(Reason::BadPolicyValue);
+                Self::BufferingConstraint(constraint.ok_or_else(bad)?)
+            }
             PolicyType::THREADPOOL => {
                 Self::Threadpool(decode_encapsulation(octets).map_err(malformed)?)
             }
@@ -305,6 +318,7 @@ impl Policy {
             Self::Bidirectional(_) => PolicyType::BIDIRECTIONAL,
             Self::ClientProtocol(_) => PolicyType::CLIENT_PROTOCOL,
             Self::PrivateConnection => PolicyType::PRIVATE_CONNECTION,
+            Self::BufferingConstraint(_) => PolicyType::BUFFERING_CONSTRAINT,
             Self::PriorityModel(_) => PolicyType::PRIORITY_MODEL,
             Self::Threadpool(_) => PolicyType::THREADPOOL,
             Self::PriorityBands(_) => PolicyType::PRIORITY_BANDED_CONNECTION,
@@ -324,6 +338,7 @@ impl Policy {
             Self::Bidirectional(policy) => set.bidirectional = Some(policy),
             Self::ClientProtocol(protocols) => set.client_protocols = Some(protocols),
             Self::PrivateConnection => set.private_connection = Some(true),
+            Self::BufferingConstraint(constraint) => set.buffering = Some(constraint),
             Self::PriorityBands(bands) => set.priority_bands = Some(bands),
             // Clients cannot override them.
             Self::PriorityModel(_) | Self::Threadpool(_) => {}
@@ -349,13 +364,14 @@ impl PolicyOverrides {
             self.client_protocols.clone().map(Policy::ClientProtocol),
             (self.private_connection == Some(true)).then_some(Policy::PrivateConnection),
             self.priority_bands.clone().map(Policy::PriorityBands),
+            self.buffering.map(Policy::BufferingConstraint),
         ];
         all.into_iter().flatten().collect()
     }
 }
 
 /// A duration of so many units of 100 ns.
-fn duration(ticks: u64) -> Duration {
+pub(super) fn duration(ticks: u64) -> Duration {
     let (seconds, rest) = (ticks / 10_000_000, ticks % 10_000_000);
     Duration::from_secs(seconds) + Duration::from_nanos(rest * UNIT_NANOSECONDS)
 }
