@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian packages that the peers are built and run with.
-const PACKAGES: [&str; 12] = [
+const PACKAGES: [&str; 13] = [
     "iproute2",
+    "nftables",
     "omniorb",
     "omniorb-nameserver",
     "omniidl",
@@ -22,8 +23,9 @@ const PACKAGES: [&str; 12] = [
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "ip",
+    "nft",
     "catior",
     "nameclt",
     "genior",

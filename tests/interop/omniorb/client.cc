@@ -786,19 +786,9 @@ static void inheritance() {
   }
 }
 
-// With --both-ways: the POA whose objects are called on the connections that this program has opened.
-static PortableServer::POA_var both_ways;
-
-static Node_ptr host_both_ways(NodeServant *servant) {
-  PortableServer::ServantBase_var owned = servant;
-  PortableServer::ObjectId_var id = both_ways->activate_object(servant);
-  CORBA::Object_var o = both_ways->id_to_reference(id);
-  return Node::_narrow(o);
-}
-
 static void callbacks() {
   NodeServant *servant = new NodeServant("mine");
-  Node_var mine = CORBA::is_nil(both_ways) ? host(servant) : host_both_ways(servant), home = peer->own_node();
+  Node_var mine = host_node(servant), home = peer->own_node();
   CORBA::ULong theirs = home->bounced();
   same("ring 0", peer->ring(mine, 0), 1);
   same("ring 1", peer->ring(mine, 1), 2);
@@ -1132,13 +1122,8 @@ int main(int argc, char **argv) {
     PortableServer::POA_var poa = PortableServer::POA::_narrow(o);
     PortableServer::POAManager_var manager = poa->the_POAManager();
     manager->activate();
-    if (flag(argc, argv, "--both-ways")) {
-      CORBA::PolicyList policies(1);
-      policies.length(1);
-      // As ORB::create_policy makes it; that would need the library for anys.
-      policies[0] = new BiDirPolicy::BidirectionalPolicy(BiDirPolicy::BOTH);
-      both_ways = poa->create_POA("both ways", manager, policies);
-    }
+    if (flag(argc, argv, "--both-ways"))
+      make_both_ways(poa, manager);
     if (op == "nil") return printf("%s\n", CORBA::String_var(orb->object_to_string(CORBA::Object::_nil())).in()), 0;
     std::string text = first_line(ior);
     o = orb->string_to_object(text.c_str());

@@ -79,6 +79,32 @@ template <class S> auto host(S *servant) {
   return servant->_this();
 }
 
+// With --both-ways: the POA whose objects are called on connections that this program has opened, and whose servants call
+// objects of their clients on connections that those have opened. omniORB asks the POA of both.
+inline PortableServer::POA_var both_ways;
+
+inline void make_both_ways(PortableServer::POA_ptr root, PortableServer::POAManager_ptr manager) {
+  CORBA::PolicyList policies(1);
+  policies.length(1);
+  // As ORB::create_policy makes it; that would need the library for anys.
+  policies[0] = new BiDirPolicy::BidirectionalPolicy(BiDirPolicy::BOTH);
+  both_ways = root->create_POA("both ways", manager, policies);
+}
+
+// Activates a servant in that POA, which then owns it.
+inline CORBA::Object_ptr host_both_ways(PortableServer::ServantBase *servant) {
+  PortableServer::ServantBase_var owned = servant;
+  PortableServer::ObjectId_var id = both_ways->activate_object(servant);
+  return both_ways->id_to_reference(id);
+}
+
+// A node there, or in the root POA.
+inline Node_ptr host_node(NodeServant *servant) {
+  if (CORBA::is_nil(both_ways)) return host(servant);
+  CORBA::Object_var o = host_both_ways(servant);
+  return Node::_narrow(o);
+}
+
 inline Base_ptr make_family(const char *kind) {
   std::string k = kind;
   if (k == "Base") return host(new BaseServant(k));

@@ -498,8 +498,9 @@ int main(int argc, char **argv) {
     CORBA::Object_var o = orb->resolve_initial_references("RootPOA");
     root = PortableServer::POA::_narrow(o);
     PortableServer::POAManager_var manager = root->the_POAManager();
+    if (flag(argc, argv, "--both-ways")) make_both_ways(root, manager);
 
-    Node_var own = host(new NodeServant("home")), gone = host(new NodeServant("gone"));
+    Node_var own = host_node(new NodeServant("home")), gone = host(new NodeServant("gone"));
     PortableServer::ObjectId_var gone_id = root->reference_to_id(gone);
     root->deactivate_object(gone_id);
 
@@ -511,7 +512,13 @@ int main(int argc, char **argv) {
     moved = host(new Moved(own));
 
     PeerServant *peer = new PeerServant;
-    Interop::Peer_var ref = host(peer);
+    Interop::Peer_var ref;
+    if (CORBA::is_nil(both_ways)) {
+      ref = host(peer);
+    } else {
+      o = host_both_ways(peer);
+      ref = Interop::Peer::_narrow(o);
+    }
     o = orb->resolve_initial_references("omniINSPOA");
     PortableServer::POA_var plain = PortableServer::POA::_narrow(o);
     PortableServer::ObjectId_var key = PortableServer::string_to_ObjectId("Interop");

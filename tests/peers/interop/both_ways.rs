@@ -20,6 +20,16 @@ const OMNIORB_OFFERS: &[&str] = &[
     "-ORBclientTransportRule",
     "* bidir,unix,tcp",
 ];
+/// How omniORB accepts those of its clients.
+const OMNIORB_ACCEPTS: &[&str] = &[
+    "--both-ways",
+    "-ORBacceptBiDirectionalGIOP",
+    "1",
+    "-ORBserverTransportRule",
+    "* bidir,unix,tcp",
+    "-ORBclientTransportRule",
+    "* bidir,unix,tcp",
+];
 const JACORB_BOTH_WAYS: &[&str] = &["--both-ways"];
 
 fn owned(args: &[&str]) -> Vec<String> {
@@ -92,6 +102,11 @@ async fn their_client(brand: &'static Brand, args: &[&str]) {
         brand.name
     ));
     orb.shutdown(true).await.expect("outside any upcall");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn omniorb_s_server_calls_our_client_on_its_connection() {
+    our_client(&OMNIORB, OMNIORB_ACCEPTS).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,9 @@ use crate::references::{PlaceRef, Server};
 use crate::support::{Running, have, passed, process};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
 use zorb::{Orb, SystemException};
@@ -18,6 +20,7 @@ const REFERENCE: &str = "ZORB_TEST_REFERENCE";
 const SERVE: &str = "ZORB_TEST_SERVE";
 const RELAY: &str = "ZORB_TEST_RELAY";
 const BOTH_WAYS: &str = "ZORB_TEST_BOTH_WAYS";
+const WAITS: &str = "ZORB_TEST_WAITS";
 
 /// A host with a network of its own. Dropping it takes it and its cables away.
 struct Host {
@@ -74,6 +77,12 @@ impl Host {
             args.push("nodad");
         }
         self.ip(&args);
+    }
+
+    /// Runs a line of a shell on the host.
+    fn run(&self, line: &str) {
+        ip(&["netns", "exec", &self.name, "sh", "-c", line])
+            .unwrap_or_else(|why| panic!("{line}: {why}"));
     }
 
     /// Starts a part of this test program on the host.
@@ -254,34 +263,106 @@ fn a_server_behind_a_forwarded_port_is_reached_by_what_it_publishes() {
     passed(what);
 }
 
+/// A router between a client and a server, which gives the client's packets an address of its own (masquerading).
+struct Nat {
+    server: Host,
+    client: Host,
+    router: Host,
+}
+
+impl Nat {
+    fn new(what: &str) -> Option<Self> {
+        if !have(what, &[Path::new("nft")]) {
+            return None;
+        }
+        let (server, client, router) = (Host::new(what)?, Host::new(what)?, Host::new(what)?);
+        client.connect("eth0", &router, "inside");
+        router.connect("outside", &server, "eth0");
+        client.address("eth0", "10.0.0.2/24");
+        router.address("inside", "10.0.0.1/24");
+        router.address("outside", "192.0.2.1/24");
+        server.address("eth0", "192.0.2.2/24");
+        client.ip(&["route", "add", "default", "via", "10.0.0.1"]);
+        router.run("echo 1 > /proc/sys/net/ipv4/ip_forward");
+        router.run(
+            "nft 'add table ip nat; \
+             add chain ip nat out { type nat hook postrouting priority srcnat; }; \
+             add rule ip nat out oifname outside masquerade'",
+        );
+        Some(Self {
+            server,
+            client,
+            router,
+        })
+    }
+}
+
 #[test]
 fn a_client_behind_a_nat_is_called_on_its_own_connection() {
     let what = "references/nat";
-    let (Some(server), Some(client), Some(router)) =
-        (Host::new(what), Host::new(what), Host::new(what))
+    let Some(Nat {
+        server,
+        client,
+        router: _router,
+    }) = Nat::new(what)
     else {
         return;
     };
-    client.connect("eth0", &router, "inside");
-    router.connect("outside", &server, "eth0");
-    client.address("eth0", "10.0.0.2/24");
-    router.address("inside", "10.0.0.1/24");
-    router.address("outside", "192.0.2.1/24");
-    server.address("eth0", "192.0.2.2/24");
     // The server sees the router, and has no way to what is behind it.
-    let relay = [(RELAY, "10.0.0.1:4000 192.0.2.2:2810")];
-    let mut relay = router.start("a_relay_of_another_test", &relay);
-    relay.find(|line| line.contains("relaying").then_some(()));
-    let (_server, reference) = server.serve(&[
-        ("ORBListenEndpoints", "iiop://0.0.0.0:2810"),
-        ("ORBendPointPublish", "giop:tcp:10.0.0.1:4000"),
-        (BOTH_WAYS, "yes"),
-    ]);
-    let environment = [(REFERENCE, &*reference), (BOTH_WAYS, "yes")];
-    let client = client.start("a_client_of_another_test", &environment);
-    let said = client.finish().success();
-    let heard = said.iter().find_map(|line| line.split_once("heard: "));
-    assert_eq!(heard.expect("a word").1, "a client that listens nowhere");
+    let listen = ("ORBListenEndpoints", "iiop://192.0.2.2:2810");
+    let (_server, reference) = server.serve(&[listen, (BOTH_WAYS, "yes")]);
+    assert_eq!(endpoints(&reference), ["192.0.2.2"]);
+    let ask = |options: &[(&str, &str)]| {
+        let environment = [&[(REFERENCE, &*reference)], options].concat();
+        let client = client.start("a_client_of_another_test", &environment);
+        let said = client.finish().success();
+        let heard = said.iter().find_map(|line| line.split_once("heard: "));
+        heard.expect("a word").1.to_owned()
+    };
+    // A client that listens nowhere, and one that listens where the server cannot reach it.
+    let behind = ("ORBListenEndpoints", "iiop://10.0.0.2:2811");
+    for options in [&[][..], &[behind]] {
+        let both_ways = [&[(BOTH_WAYS, "yes")], options].concat();
+        assert_eq!(ask(&both_ways), "a client that is called back");
+    }
+    // Without the offer the callback goes to the client's address, which leads nowhere.
+    let heard = ask(&[(BOTH_WAYS, "no"), behind]);
+    assert!(
+        heard.contains("UNKNOWN") || heard.contains("TRANSIENT"),
+        "{heard}"
+    );
+    passed(what);
+}
+
+#[test]
+fn a_call_whose_server_is_cut_off_ends_and_so_does_the_server_s_end() {
+    let what = "references/half_open";
+    let Some((server, client)) = pair(what) else {
+        return;
+    };
+    server.address("eth0", "192.0.2.1/24");
+    client.address("eth0", "192.0.2.2/24");
+    // A silent peer is asked after a second, and given up when it has not answered for two.
+    let watch = (
+        "ORBTransportProperty",
+        "iiop.keepalive=1;iiop.user_timeout=2",
+    );
+    let listen = ("ORBListenEndpoints", "iiop://192.0.2.1:2810");
+    let (mut server_runs, reference) = server.serve(&[listen, watch]);
+    let environment = [(REFERENCE, &*reference), (WAITS, "yes"), watch];
+    let mut waiting = client.start("a_client_of_another_test", &environment);
+    let called = server_runs.find(|line| line.contains("called").then_some(()));
+    called.expect("a call that waits");
+    // Neither end hears anything of it.
+    server.ip(&["link", "set", "eth0", "down"]);
+    let heard = waiting.find(|line| {
+        line.split_once("heard: ")
+            .map(|(_, heard)| heard.to_owned())
+    });
+    let heard = heard.expect("a word before the end");
+    assert!(heard.contains("COMM_FAILURE"), "{heard}");
+    let ended = server_runs.find(|line| line.contains("no connection is served").then_some(()));
+    ended.expect("the end of the connection");
     passed(what);
 }
 
@@ -320,6 +401,15 @@ async fn a_server_of_another_test() {
     };
     let server = Server::serve("a server elsewhere", builder.env()).await;
     eprintln!("{}", server.reference());
+    let (orb, waiting) = (server.orb.clone(), Arc::clone(&server.waiting));
+    tokio::spawn(async move {
+        waiting.notified().await;
+        eprintln!("called");
+        while orb.connections_served() > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        eprintln!("no connection is served");
+    });
     server.orb.run().await;
 }
 
@@ -329,12 +419,16 @@ async fn a_client_of_another_test() {
     let Ok(reference) = std::env::var(REFERENCE) else {
         return;
     };
-    let heard = match std::env::var_os(BOTH_WAYS) {
-        Some(_) => ask_back(&reference).await,
-        None => {
+    let heard = match std::env::var(BOTH_WAYS) {
+        Ok(answer) => ask_back(&reference, answer == "yes").await,
+        Err(_) => {
             let orb = Orb::builder().env().build().await.unwrap();
             let object = orb.string_to_object(&reference).await.unwrap();
-            object.unchecked_narrow::<PlaceRef>().name().await
+            let place = object.unchecked_narrow::<PlaceRef>();
+            match std::env::var_os(WAITS) {
+                Some(_) => place.wait().await.map(|()| "no end".to_owned()),
+                None => place.name().await,
+            }
         }
     };
     match heard {
@@ -343,11 +437,15 @@ async fn a_client_of_another_test() {
     }
 }
 
-/// Has the place of that reference ask one here, in an ORB that listens nowhere.
-async fn ask_back(reference: &str) -> Result<String, SystemException> {
-    let both = PolicyOverrides::new().bidirectional(BidirectionalPolicy::Both);
+/// Has the place of that reference ask one here.
+async fn ask_back(reference: &str, both_ways: bool) -> Result<String, SystemException> {
+    let policy = match both_ways {
+        true => BidirectionalPolicy::Both,
+        false => BidirectionalPolicy::Normal,
+    };
+    let both = PolicyOverrides::new().bidirectional(policy);
     let here = Orb::builder().env().policies(&both);
-    let here = Server::serve("a client that listens nowhere", here).await;
+    let here = Server::serve("a client that is called back", here).await;
     let places = here.orb.root_poa().find_poa("places").expect("it is there");
     places.set_bidirectional_policy(BidirectionalPolicy::Both);
     let there = here.orb.string_to_object(reference).await?;
