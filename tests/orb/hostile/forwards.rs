@@ -225,3 +225,34 @@ async fn locating_follows_forwards_too_and_not_for_ever() {
     assert_eq!(outcome.unwrap_err().kind, Kind::Transient);
     world.end().await;
 }
+
+#[tokio::test]
+async fn when_the_place_of_a_forward_is_gone_calls_go_back_to_where_it_came_from() {
+    let world = World::start().await;
+    let real = real(&world).await;
+    for status in FORWARDS {
+        let (peer, place) = (Peer::start().await, Peer::start().await);
+        let target = peer.target(world.bystander());
+        let serving = async {
+            let mut raw = peer.accept().await;
+            forward(&mut raw, status, &place.ior()).await;
+            let mut there = place.accept().await;
+            there.serve_twice().await;
+            (raw, there)
+        };
+        let (outcome, (mut raw, mut there)) = join!(within(target.twice(4)), serving);
+        assert_eq!(outcome, Ok(8));
+        // It says that it ends, so that no call is in doubt, and then there is no listener.
+        let close = message(Version::V1_2, MessageKind::CloseConnection, &[]);
+        there.send(&close).await;
+        drop((there, place));
+        let forwarding = async {
+            forward(&mut raw, status, &real).await;
+            raw
+        };
+        let (outcome, _raw) = join!(within(target.twice(5)), forwarding);
+        assert_eq!(outcome, Ok(10));
+        assert_eq!(within(target.twice(6)).await, Ok(12));
+    }
+    world.end().await;
+}

@@ -4,15 +4,18 @@ use crate::hostile::raw::{Peer, ior};
 use crate::hostile::world::{TargetRef, World, reach, within};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::join;
 use tokio::net::{TcpSocket, TcpStream};
 use zorb::transport::{
-    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, TcpAddressing, Transport,
-    TransportError,
+    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, TcpAddressing,
+    Transport, TransportError,
 };
 use zorb::{CompletionStatus as Completed, Interface, Orb, SystemExceptionKind as Kind, minor};
-use zorb_giop::ior::{IiopAddress, IiopProfile, ProfileTag, TaggedProfile};
+use zorb_giop::ior::{
+    ComponentTag, IiopAddress, IiopProfile, ProfileTag, TaggedComponent, TaggedProfile, encapsulate,
+};
 use zorb_giop::{Ior, Version};
 
 /// A limit that passes while a test waits for it, and the shortest that no good call misses.
@@ -199,6 +202,12 @@ async fn every_reference_to_nowhere_fails_with_its_exception_place_and_cause() {
             vec!["2809".to_owned(), "empty host".to_owned()],
         ),
         (
+            "a host of 64 KiB",
+            profiles(vec![iiop(&"h".repeat(64 << 10), 2809)]),
+            unusable,
+            vec!["a host of at most 255 octets, found 65536".to_owned()],
+        ),
+        (
             "a profile that is none",
             profiles(vec![tagged(ProfileTag::INTERNET_IOP, &[0, 1])]),
             unusable,
@@ -228,6 +237,75 @@ async fn every_reference_to_nowhere_fails_with_its_exception_place_and_cause() {
         world.serves().await;
     }
     world.end().await;
+}
+
+/// A network that refuses every connection, and counts them.
+#[derive(Debug, Default)]
+struct Refusing(AtomicUsize);
+
+impl Transport for Refusing {
+    fn addressing(&self) -> &dyn Addressing {
+        &TcpAddressing
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+    fn connect<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let cause = std::io::ErrorKind::ConnectionRefused.into();
+        let error = TransportError::new(Operation::Connect, endpoint.clone(), cause);
+        Box::pin(async { Err(error) })
+    }
+    fn listen<'a>(
+        &'a self,
+        _: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn of_a_thousand_addresses_a_few_are_tried_and_the_others_not() {
+    let closed = 9;
+    let refusing = Arc::new(Refusing::default());
+    let client = Orb::builder().transport(Arc::clone(&refusing) as Arc<dyn Transport>);
+    let client = client.build().await.unwrap();
+    let hosts = (0..1_000).map(|n| format!("127.1.{}.{}", n / 250, n % 250 + 1));
+    let hosts: Vec<String> = hosts.collect();
+    let profiles = hosts.iter().map(|host| iiop(host, closed)).collect();
+    let alternates = hosts[1..].iter().map(|host| TaggedComponent {
+        tag: ComponentTag::ALTERNATE_IIOP_ADDRESS,
+        data: encapsulate(|e| {
+            e.write_raw_string(host.as_bytes())?;
+            e.write_u16(closed);
+            Ok(())
+        })
+        .unwrap(),
+    });
+    let one_profile = IiopProfile {
+        version: Version::V1_2,
+        address: IiopAddress {
+            host: hosts[0].clone(),
+            port: closed,
+        },
+        object_key: zorb::Bytes::from_static(b"key"),
+        components: alternates.collect(),
+    };
+    for profiles in [profiles, vec![one_profile.to_tagged().unwrap()]] {
+        let ior = Ior {
+            type_id: TargetRef::REPOSITORY_ID.to_owned(),
+            profiles,
+        };
+        let before = refusing.0.load(Ordering::Relaxed);
+        let target = to(&client, ior);
+        let e = within(target.twice(4)).await.unwrap_err();
+        let expected = (Kind::Transient, minor::CANNOT_CONNECT, Completed::No);
+        assert_eq!((e.kind, e.minor, e.completed), expected);
+        assert_eq!(refusing.0.load(Ordering::Relaxed) - before, 32, "{e}");
+    }
 }
 
 #[tokio::test]
