@@ -39,6 +39,8 @@ pub struct Reader {
     skip: usize,
     /// Octets of the last message if it was a large one, since another one like it may follow; 0 otherwise.
     expected: usize,
+    /// The message that was [received](Self::receive) last, while it is handed out, if it does not lie in the buffer.
+    taken_out: Option<Message>,
 }
 
 impl Reader {
@@ -80,6 +82,7 @@ impl Reader {
             skips_too_large: false,
             skip: 0,
             expected: 0,
+            taken_out: None,
         }
     }
 
@@ -108,10 +111,20 @@ impl Reader {
     /// Gives the buffer to the next reader on this thread, before this one waits: ten thousand idle connections need
     /// none. A few octets of a message that has begun are copied out of it, so that as many clients which begin messages
     /// and do not go on hold little; a longer beginning stays where it is.
+    #[inline]
     pub fn release(&mut self) {
         if self.buffer.is_empty() {
-            buffers::give_receive(self.take());
-        } else if self.buffer.len() <= Self::MAX_MOVED && self.whole >= Self::READ_OCTETS {
+            if self.whole > 0 {
+                buffers::give_receive(self.take());
+            }
+        } else {
+            self.release_begun();
+        }
+    }
+
+    #[cold]
+    fn release_begun(&mut self) {
+        if self.buffer.len() <= Self::MAX_MOVED && self.whole >= Self::READ_OCTETS {
             let mut begun = Receive::new(self.buffer.len());
             begun.octets.extend_from_slice(&self.buffer);
             buffers::give_receive(self.take());

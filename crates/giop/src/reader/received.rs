@@ -11,9 +11,7 @@ use zorb_cdr::Frame;
 pub struct Received<'a> {
     reader: &'a mut Reader,
     header: MessageHeader,
-    /// The message, if it does not lie at the front of the buffer any more.
-    message: Option<Message>,
-    /// Octets of a message at the front of the buffer.
+    /// Octets of a message at the front of the buffer; 0 of one that does not lie there any more, which the reader has.
     octets: usize,
 }
 
@@ -27,17 +25,26 @@ impl<'a> Received<'a> {
         Self {
             reader,
             header,
-            message: None,
             octets,
         }
     }
 
-    pub(super) const fn whole(reader: &'a mut Reader, message: Message) -> Self {
+    pub(super) fn whole(reader: &'a mut Reader, message: Message) -> Self {
+        let header = message.header;
+        reader.taken_out = Some(message);
         Self {
             reader,
-            header: message.header,
-            message: Some(message),
+            header,
             octets: 0,
+        }
+    }
+
+    /// The message, if it does not lie at the front of the buffer any more.
+    #[inline]
+    const fn taken_out(&self) -> Option<&Message> {
+        match self.octets {
+            0 => self.reader.taken_out.as_ref(),
+            _ => None,
         }
     }
 
@@ -52,7 +59,7 @@ impl<'a> Received<'a> {
     #[inline]
     #[must_use]
     pub fn octets(&self) -> &[u8] {
-        match &self.message {
+        match self.taken_out() {
             None => self.reader.buffer.get(..self.octets).unwrap_or_default(),
             Some(message) => message.frame.octets(),
         }
@@ -63,7 +70,7 @@ impl<'a> Received<'a> {
     #[inline]
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
-        match &self.message {
+        match self.taken_out() {
             None => true,
             Some(message) => message.frame.fragment_starts().is_empty() && !message.is_cut_short(),
         }
@@ -72,19 +79,21 @@ impl<'a> Received<'a> {
     /// Forgets the message. A message in the buffer leaves its place to the next one.
     #[inline]
     pub fn discard(self) {
-        if self.message.is_none() {
-            self.reader.expected = 0;
-            match self.octets == self.reader.buffer.len() {
-                true => self.reader.buffer.clear(),
-                false => self.reader.buffer.advance(self.octets),
-            }
+        if self.octets == 0 {
+            self.reader.taken_out = None;
+            return;
+        }
+        self.reader.expected = 0;
+        match self.octets == self.reader.buffer.len() {
+            true => self.reader.buffer.clear(),
+            false => self.reader.buffer.advance(self.octets),
         }
     }
 
     /// A copy of the message, for traces. Copies the octets of a message in the buffer.
     #[must_use]
     pub fn to_message(&self) -> Message {
-        match &self.message {
+        match self.taken_out() {
             Some(message) => message.clone(),
             None => Message {
                 header: self.header,
@@ -97,7 +106,7 @@ impl<'a> Received<'a> {
     /// buffer alive; else as [`into_message`](Self::into_message).
     #[must_use]
     pub fn into_own(self, most: usize) -> Message {
-        if self.message.is_some() || self.octets > most {
+        if self.octets == 0 || self.octets > most {
             return self.into_message();
         }
         let message = self.to_message();
@@ -109,15 +118,15 @@ impl<'a> Received<'a> {
     #[inline]
     #[must_use]
     pub fn into_message(self) -> Message {
-        match self.message {
-            Some(message) => message,
-            None => {
-                self.reader.expected = 0;
-                Message {
-                    header: self.header,
-                    frame: Frame::new(self.reader.buffer.split_to(self.octets).freeze()),
-                }
-            }
+        if self.octets == 0
+            && let Some(message) = self.reader.taken_out.take()
+        {
+            return message;
+        }
+        self.reader.expected = 0;
+        Message {
+            header: self.header,
+            frame: Frame::new(self.reader.buffer.split_to(self.octets).freeze()),
         }
     }
 }
