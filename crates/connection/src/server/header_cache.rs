@@ -6,25 +6,18 @@ use zorb_giop::{
     HeaderOffsets, Message, MessageHeader, RequestHeader, RequestHeaderPrefix, ServiceContextId,
 };
 
-/// Sets of the cache, a power of two. A small number, since each costs its memory: a client that calls more operations in turn is
-/// served little slower by parsing.
-pub(super) const SETS: usize = 4;
-/// Entries of a set: two operations that alternate may well share one.
-pub(super) const WAYS: usize = 2;
+/// Headers that are cached for a connection. Few, since each costs its memory: a client that calls more operations in turn
+/// is served little slower by parsing.
+pub(super) const ENTRIES: usize = 8;
 
 /// The request headers of a connection that have come more than once, with their targets.
 pub(super) struct RequestHeaderCache<O: Owner> {
-    /// By the upper bits of their tags.
-    sets: [Set<O>; SETS],
-    /// Set and way of the last hit, which the next request mostly matches.
-    last: (usize, usize),
-}
-
-struct Set<O: Owner> {
     /// Tags of the last misses, the latest first. A header is cached when it comes again.
-    missed: [u64; WAYS],
-    /// The latest first.
-    entries: [Option<Box<Entry<O>>>; WAYS],
+    missed: [u64; ENTRIES],
+    /// With their tags, the latest first.
+    entries: [(u64, Option<Box<Entry<O>>>); ENTRIES],
+    /// Where the last hit is, which the next request mostly matches.
+    last: usize,
 }
 
 struct Entry<O: Owner> {
@@ -44,11 +37,9 @@ pub(super) struct Hit<O: Owner> {
 impl<O: Owner> Default for RequestHeaderCache<O> {
     fn default() -> Self {
         Self {
-            sets: core::array::from_fn(|_| Set {
-                missed: [0; WAYS],
-                entries: [const { None }; WAYS],
-            }),
-            last: (0, 0),
+            missed: [0; ENTRIES],
+            entries: [const { (0, None) }; ENTRIES],
+            last: 0,
         }
     }
 }
@@ -67,12 +58,6 @@ impl<O: Owner> Entry<O> {
 }
 
 impl<O: Owner> RequestHeaderCache<O> {
-    pub(super) fn set(tag: u64) -> usize {
-        // The upper octet has more values than there are sets.
-        let [upper, ..] = tag.to_be_bytes();
-        usize::from(upper) % SETS
-    }
-
     /// The cached header of a request in one piece.
     #[inline]
     pub(super) fn find(
@@ -81,8 +66,7 @@ impl<O: Owner> RequestHeaderCache<O> {
         octets: &[u8],
         owner: &O,
     ) -> Option<Hit<O>> {
-        let (set, way) = self.last;
-        let last = self.sets.get(set)?.entries.get(way)?.as_deref();
+        let last = self.entries.get(self.last)?.1.as_deref();
         match last.and_then(|entry| entry.hit(header, octets, owner)) {
             None => self.find_among_others(header, octets, owner),
             hit => hit,
@@ -95,12 +79,13 @@ impl<O: Owner> RequestHeaderCache<O> {
         octets: &[u8],
         owner: &O,
     ) -> Option<Hit<O>> {
-        let set = Self::set(RequestHeaderPrefix::tag(header, octets)?);
-        let entries = self.sets.get(set)?.entries.iter().enumerate();
-        let mut entries = entries.filter_map(|(way, entry)| Some((way, entry.as_ref()?)));
-        let (way, hit) =
-            entries.find_map(|(way, entry)| Some((way, entry.hit(header, octets, owner)?)))?;
-        self.last = (set, way);
+        let tag = RequestHeaderPrefix::tag(header, octets)?;
+        let mut entries = self.entries.iter().enumerate();
+        let (at, hit) = entries.find_map(|(at, (of, entry))| {
+            let entry = entry.as_ref().filter(|_| *of == tag)?;
+            Some((at, entry.hit(header, octets, owner)?))
+        })?;
+        self.last = at;
         Some(hit)
     }
 
@@ -122,12 +107,9 @@ impl<O: Owner> RequestHeaderCache<O> {
         let Some(tag) = RequestHeaderPrefix::tag(&message.header, message.frame.octets()) else {
             return;
         };
-        let Some(set) = self.sets.get_mut(Self::set(tag)) else {
-            return;
-        };
-        if !set.missed.contains(&tag) {
-            set.missed.rotate_right(1);
-            let [latest, ..] = &mut set.missed;
+        if !self.missed.contains(&tag) {
+            self.missed.rotate_right(1);
+            let [latest, ..] = &mut self.missed;
             *latest = tag;
             return;
         }
@@ -140,9 +122,9 @@ impl<O: Owner> RequestHeaderCache<O> {
                 format,
                 target,
             };
-            set.entries.rotate_right(1);
-            let [latest, ..] = &mut set.entries;
-            *latest = Some(Box::new(entry));
+            self.entries.rotate_right(1);
+            let [latest, ..] = &mut self.entries;
+            *latest = (tag, Some(Box::new(entry)));
         }
     }
 
