@@ -22,8 +22,13 @@ use zorb_transport::{Connection, Endpoint};
 
 /// Messages after which a driver lets other tasks run: a few hundred microseconds of work.
 pub(crate) const MESSAGES_PER_TURN: usize = 256;
-/// Reads after which a driver lets other tasks run: large messages take many.
+/// Reads after which a driver lets other tasks run, since large messages take many; and how often the holder of a contended
+/// lease reads again before it leaves that to the driver.
 pub(crate) const READS_PER_TURN: usize = 16;
+/// How often a connection that the reactor does not watch is looked after: by the timer of a client's driver, whether it is
+/// still in use; by the thread that serves it, whether the ORB is stopping, or the connection idle. A peer that closes an
+/// unused connection is noticed within twice this.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 pub(crate) struct Link {
     pub(crate) stream: Box<dyn Connection>,

@@ -35,7 +35,7 @@ pub enum WaitPolicy {
     /// checked between spins.
     ///
     /// Of several busy connections that a multi-thread runtime serves, each may have a thread meanwhile, which parks at
-    /// once: two for each worker at most, until 5 ms pass without a request.
+    /// once: two for each worker at most, until 10 ms pass without a request.
     #[default]
     Adaptive,
     /// Spins for this long each time; more than [`LONGEST`](Self::LONGEST) counts as that.

@@ -2,7 +2,7 @@
 
 use super::super::counters::Counter;
 use super::super::end::{End, Lingered};
-use super::super::link::Link;
+use super::super::link::{LOOK_AGAIN, Link};
 use super::super::outbound::Due;
 use super::super::sync::Ordering;
 use super::super::sync::time::{self, Instant, Sleep};
@@ -14,10 +14,6 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
 
-/// After how long the driver first looks whether a deregistered connection is still in use.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// The longest interval of these looks: a peer that closes an unused connection is noticed within twice this.
-pub(super) const MAX_LOOK_AGAIN: Duration = Duration::from_millis(640);
 /// How long the first message of a batch waits for others.
 const BATCH_TIME: Duration = Duration::from_millis(1);
 
@@ -203,8 +199,6 @@ pub(super) struct Timers {
     look: Timer,
     /// Messages received by the last look.
     received: u64,
-    /// The interval of the looks.
-    every: Duration,
     batch: Timer,
     /// What the timer of the batch is set for.
     batch_due: Due,
@@ -215,7 +209,6 @@ impl Default for Timers {
         Self {
             look: Timer::default(),
             received: 0,
-            every: Duration::ZERO,
             batch: Timer::default(),
             batch_due: Due::Soon,
         }
@@ -223,7 +216,7 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Whether a message has come lately. If so, the driver is polled again to ask anew, after twice as long each time.
+    /// Whether a message has come lately. If so, the driver is polled again to ask anew.
     pub(super) fn is_busy(&mut self, received: u64, cx: &mut Context<'_>) -> bool {
         if !self.look.is_set {
             self.set(received);
@@ -239,7 +232,6 @@ impl Timers {
 
     fn reset(&mut self) {
         self.look.is_set = false;
-        self.every = Duration::ZERO;
     }
 
     /// A reader has held the lease for long, without a message.
@@ -250,9 +242,8 @@ impl Timers {
     }
 
     fn set(&mut self, received: u64) {
-        self.every = (self.every.saturating_mul(2)).clamp(LOOK_AGAIN, MAX_LOOK_AGAIN);
         self.received = received;
-        self.look.set(self.every);
+        self.look.set(LOOK_AGAIN);
     }
 
     /// Writes the batch, some time after its first message was queued, or when its limits say.

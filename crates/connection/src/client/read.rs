@@ -11,8 +11,6 @@ use core::task::{Context, Poll};
 use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
 
-/// How often the holder of a contended lease looks again before it leaves that to the driver.
-const ROUNDS: usize = 8;
 /// Other calls that may wait for one that spins for all: with more of them there is nearly always something to do, and
 /// what parking costs is shared by many.
 const MAX_SPINNING_WAITERS: usize = 3;
@@ -45,7 +43,7 @@ impl ClientConnection {
         mut mine: Option<&mut Mine<'_>>,
         cx: &mut Context<'_>,
     ) -> Turn {
-        for _ in 0..ROUNDS {
+        for _ in 0..READS_PER_TURN {
             match lease.with(|reading| self.read_turn(reading, mine.as_deref_mut(), cx)) {
                 Ok(turn) => match lease.release() {
                     Some(again) => lease = again,

@@ -18,12 +18,12 @@ use tokio::sync::oneshot;
 use zorb_executor::{Dispatch, WaitPolicy};
 use zorb_transport::Connection;
 
-/// Reads in a row, each while another connection was busy, after which a connection may be promoted.
+/// Reads in a row, each while another connection was busy, after which a connection may be promoted; and such reads without
+/// a whole message after which it is given back: a client that sends an octet at a time is not busy.
 pub(super) const READS: u32 = 64;
-/// The time in which these reads have to come: each as soon as a promoted connection answers, at the latest.
+/// The time in which these reads have to come, and how long a promoted connection may be without a request before its
+/// thread gives it back.
 pub(super) const READS_WITHIN: Duration = Duration::from_millis(10);
-/// How long a promoted connection may be without a request before its thread gives it back.
-const STAYS: Duration = Duration::from_millis(5);
 
 /// Counts how busy a connection is among others.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ impl<O: Owner> ServerConnection<O> {
         // Servants find a runtime here, as everywhere.
         let _runtime = self.owner.lane().handle().enter();
         let _thread = self.write_wait.thread_serves();
-        self.serve_blocking(reading, Some(STAYS))
+        self.serve_blocking(reading, Some(READS_WITHIN))
     }
 }
 

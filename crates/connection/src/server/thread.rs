@@ -3,12 +3,13 @@
 use super::super::blocking::block_on;
 use super::super::counters::Counter;
 use super::super::end::End;
-use super::super::link::{Blocked, Drained, Reading};
+use super::super::link::{Blocked, Drained, LOOK_AGAIN, Reading};
 use super::super::owner::Owner;
 use super::super::spin::Spun;
 use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::header_cache::RequestHeaderCache;
+use super::promote::READS;
 use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
@@ -17,12 +18,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 use zorb_executor::WaitPolicy;
-
-/// How often a thread that waits for requests looks whether the ORB is stopping, or the connection idle.
-const LOOK_UP: Duration = Duration::from_millis(250);
-/// Reads in a row without a whole message after which a promoted connection is given back: a client that sends an octet
-/// at a time is not busy.
-const FRUITLESS_READS: u32 = 64;
 
 impl<O: Owner> ServerConnection<O> {
     /// Serves the connection on a new thread until it or the ORB ends. A task of the lane's ends it.
@@ -120,10 +115,10 @@ impl<O: Owner> ServerConnection<O> {
                     Spun::Yield | Spun::Park => {}
                 }
             }
-            match link.read_blocking(reading, Some(stays.unwrap_or(LOOK_UP))) {
+            match link.read_blocking(reading, Some(stays.unwrap_or(LOOK_AGAIN))) {
                 Ok(Blocked::Read) if messages > 0 => fruitless = 0,
                 Ok(Blocked::TimedOut) if stays.is_some() => return None,
-                Ok(Blocked::Read) if stays.is_some() && fruitless < FRUITLESS_READS => {
+                Ok(Blocked::Read) if stays.is_some() && fruitless < READS => {
                     fruitless = fruitless.saturating_add(1);
                 }
                 Ok(Blocked::Read) if stays.is_some() => return None,

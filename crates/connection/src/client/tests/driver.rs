@@ -1,9 +1,10 @@
 //! The driver, the read lease, and the waker that the reactor calls.
 
 use super::super::ClientConnection;
-use super::super::driver::{LOOK_AGAIN, MAX_LOOK_AGAIN, Timers};
+use super::super::driver::Timers;
 use super::super::waiters::{Mine, Waiter};
 use crate::lease::ReadLease;
+use crate::link::LOOK_AGAIN;
 use crate::testing::*;
 use core::task::{Context, Waker};
 use core::time::Duration;
@@ -25,7 +26,7 @@ async fn the_end_of_a_connection_without_a_reader_is_found_by_the_driver() {
     }
     assert!(!ours.is_watched());
     theirs.close();
-    let noticed = tokio::time::timeout(2 * MAX_LOOK_AGAIN, driving).await;
+    let noticed = tokio::time::timeout(2 * LOOK_AGAIN, driving).await;
     noticed.expect("the driver looks again").unwrap();
     assert!(client.is_over());
 }
@@ -56,20 +57,18 @@ async fn a_lease_dropped_while_contended_has_the_driver_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_driver_looks_less_often_while_messages_come_and_reads_when_none_came() {
+async fn the_driver_looks_again_while_messages_come_and_reads_when_none_came() {
     let mut timers = Timers::default();
     let mut cx = Context::from_waker(Waker::noop());
     assert!(timers.is_busy(1, &mut cx));
-    let mut every = LOOK_AGAIN;
     for received in 2..12 {
-        tokio::time::advance(every - Duration::from_millis(1)).await;
+        tokio::time::advance(LOOK_AGAIN - Duration::from_millis(1)).await;
         // Nothing has come, and it is not time to look yet.
         assert!(timers.is_busy(received - 1, &mut cx));
         tokio::time::advance(Duration::from_millis(2)).await;
         assert!(timers.is_busy(received, &mut cx));
-        every = (2 * every).min(MAX_LOOK_AGAIN);
     }
-    tokio::time::advance(every).await;
+    tokio::time::advance(LOOK_AGAIN).await;
     assert!(!timers.is_busy(11, &mut cx));
 }
 
