@@ -37,7 +37,7 @@ use std::time::Duration;
 use zorb::naming::NamingClient;
 use zorb::{Interface, Orb};
 
-/// What the IDL compiler makes of `bank.idl`.
+/// The code generated from `bank.idl`.
 #[zorb::idl_file("examples/bank.idl")]
 mod idl {}
 

@@ -31,7 +31,7 @@ use std::sync::Mutex;
 use zorb::naming::NamingClient;
 use zorb::{Orb, Poa, SystemException, SystemExceptionKind};
 
-/// What the IDL compiler makes of `bank.idl`.
+/// The code generated from `bank.idl`.
 #[zorb::idl_file("examples/bank.idl")]
 mod idl {}
 
@@ -154,7 +154,7 @@ impl Teller for Counter {
         };
         let to = target.owner().await?;
         let from = source.owner().await?;
-        // What one operation raises another one need not, so nothing but the system exceptions
+        // Operations raise different exceptions, so nothing but the system exceptions
         // goes from one enum to the other by `?`.
         match source.withdraw(cents, &format!("to {to}")).await {
             Ok(()) => {}

@@ -31,7 +31,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use zorb::{Orb, SystemException};
 
-/// What the IDL compiler makes of `chat.idl`.
+/// The code generated from `chat.idl`.
 #[zorb::idl_file("examples/chat.idl")]
 mod idl {}
 
@@ -41,7 +41,7 @@ use idl::chat::{Listener, ListenerServant, RoomRef};
 struct Options {
     /// `IOR:…`, `corbaloc:…`, `corbaname:…`, or a file that holds one of them.
     reference: String,
-    /// What to be called in the chat.
+    /// Your name in the chat.
     #[arg(required_unless_present = "shutdown")]
     name: Option<String>,
     /// Ask the server to end, and do nothing else.
@@ -119,7 +119,7 @@ async fn chat(orb: &Orb, room: &RoomRef, name: &str) -> Result<(), Box<dyn std::
     Ok(())
 }
 
-/// What is typed, line by line. A thread of its own reads it, since reading blocks; the program ends without waiting
+/// The typed lines. A thread of its own reads them, since reading blocks; the program ends without waiting
 /// for it.
 fn typed() -> Receiver<String> {
     let (sender, lines) = channel(1);

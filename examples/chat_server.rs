@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use zorb::{CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind};
 
-/// What the IDL compiler makes of `chat.idl`.
+/// The code generated from `chat.idl`.
 #[zorb::idl_file("examples/chat.idl")]
 mod idl {}
 
@@ -44,7 +44,7 @@ struct Options {
     file: PathBuf,
 }
 
-/// Who said it, and what.
+/// The speaker, and the text.
 type Line = (String, String);
 
 /// Those who are there, and where their lines go: to a task for each, so that a slow or vanished member delays no

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::task::JoinSet;
 use zorb::{CompletionStatus, Orb};
 
-/// What the IDL compiler makes of `store.idl`.
+/// The code generated from `store.idl`.
 #[zorb::idl_file("examples/store.idl")]
 mod idl {}
 
@@ -115,7 +115,7 @@ async fn visit(office: &OfficeRef) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the server has acknowledged of one account.
+/// The deposits to one account that the server has acknowledged.
 struct Receipt {
     account: AccountRef,
     balance: i64,

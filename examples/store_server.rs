@@ -31,7 +31,7 @@ use zorb::{
     SystemException, SystemExceptionKind,
 };
 
-/// What the IDL compiler makes of `store.idl`.
+/// The code generated from `store.idl`.
 #[zorb::idl_file("examples/store.idl")]
 mod idl {}
 

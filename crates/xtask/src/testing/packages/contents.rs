@@ -1,4 +1,4 @@
-//! What a package contains that is published: its code and what a user reads, no fixtures of tests.
+//! The contents of published packages: code and pages for users, no fixtures of tests.
 
 use cargo_metadata::MetadataCommand;
 use xtask::step::{Done, cargo, output, root};
