@@ -1,4 +1,4 @@
-//! What the bench programs can do: the option `--can`.
+//! The abilities of the bench programs: the option `--can`.
 
 /// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
 /// says so, and measures nothing.

@@ -56,10 +56,10 @@ const NO_ROOM: (SystemExceptionKind, u32) =
 
 /// Calls made so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
-/// What is being done.
+/// An activity of the soak.
 static PART: Mutex<String> = Mutex::new(String::new());
 
-/// Who calls, and how.
+/// The callers.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// One task, with calls of 64 KiB that have no answer.

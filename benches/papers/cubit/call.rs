@@ -10,7 +10,7 @@ use zorb_papers::dialogue::{self, Failure, word};
 use zorb_papers::place::{Client, told_to_end};
 use zorb_papers::sockets;
 
-/// What is sent, and what has to come back.
+/// The argument, and the expected result.
 enum Cube {
     Void,
     Octet(u8),

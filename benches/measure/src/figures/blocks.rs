@@ -1,4 +1,4 @@
-//! What README.md and COMPARE.md say of the data, and the page of the papers before its first section, between markers.
+//! The parts of README.md and COMPARE.md that are generated from the data, and the page of the papers before its first section, between markers.
 
 use crate::figures::data::Data;
 use crate::figures::throughput::flood::{Kind, Queue, Road, panel};

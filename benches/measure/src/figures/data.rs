@@ -1,4 +1,4 @@
-//! What an experiment measured, as it is kept: tidy, so that every picture can be drawn again without measuring.
+//! The data of an experiment as it is stored: tidy, so that every picture can be drawn again without measuring.
 
 use crate::figures::measured::Measured;
 use crate::measure::machine::Machine;
@@ -49,7 +49,7 @@ pub(crate) struct Data {
     pub(crate) rounds: usize,
     /// Whether it was a quick look and no measurement.
     pub(crate) quick: bool,
-    /// Who is missing, and why.
+    /// Missing contenders, and why.
     pub(crate) missing: Vec<String>,
     /// CPUs that others used right before this was measured; not known in data of before that was looked at. The load
     /// average tells of our own programs of a minute ago.
@@ -58,7 +58,7 @@ pub(crate) struct Data {
     /// What counted or sampled and its version, where that made numbers; not known in data of before it was kept.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) tools: BTreeMap<String, String>,
-    /// What was not as it has to be when this was measured.
+    /// Disturbances of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
     pub(crate) points: Vec<Point>,
@@ -165,7 +165,7 @@ impl Data {
         line
     }
 
-    /// What was measured, when, on what, and what is missing: the line below everything that is shown of it.
+    /// Time, revision and machine of the measurement, and missing contenders: the line below its section.
     pub(crate) fn caption(&self) -> String {
         let tools: Vec<&str> = self.tools.keys().map(String::as_str).collect();
         let rounds: Vec<usize> = self.points.iter().map(|point| point.rounds).collect();
@@ -307,7 +307,7 @@ pub(crate) struct Collected {
     run: usize,
 }
 
-/// What all rounds said of a place.
+/// The values of all rounds for a point.
 #[derive(Debug)]
 struct Cell {
     place: Place,

@@ -1,4 +1,4 @@
-//! What a paper says of a figure, and what is to be seen today: computed from the data.
+//! A paper's claim and today's verdict, computed from the data.
 
 use crate::claims::{Aim, Row};
 use crate::figures::data::Data;

@@ -1,4 +1,4 @@
-//! What the page says of the machine and of verdicts before everything else: how many points the rounds are far apart
+//! The page's introduction on the machine and on verdicts: how many points the rounds are far apart
 //! of, and how far.
 
 use crate::figures::data::{Data, Point};
@@ -140,7 +140,7 @@ fn state(data: &Data) -> Option<(f64, usize, usize)> {
     Some((median(far)?, number, calls.len()))
 }
 
-/// What a CPU for each program costs those that sleep.
+/// The cost of a CPU for each program, for programs that sleep.
 fn placed(data: &Data) -> Option<String> {
     let times = |series: &str| {
         let at =

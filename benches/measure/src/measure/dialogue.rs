@@ -34,13 +34,13 @@ pub(crate) struct Answer {
     /// All calls that the servants fold, untimed ones too.
     #[serde(default)]
     calls: u64,
-    /// What they fold to, together; in hexadecimal digits.
+    /// The digest of all, in hexadecimal digits.
     #[serde(default)]
     digest: Option<String>,
     /// Why there was no measurement.
     #[serde(default)]
     error: Option<String>,
-    /// What an experiment says besides.
+    /// Further values of an experiment.
     #[serde(flatten)]
     pub(crate) more: serde_json::Map<String, serde_json::Value>,
 }
@@ -267,7 +267,7 @@ impl Program {
         Ok((program, requests))
     }
 
-    /// What it wrote on its standard error.
+    /// Its standard error.
     fn complaints(&self) -> String {
         let text = std::fs::read_to_string(&self.errors).unwrap_or_default();
         text.trim().to_owned()

@@ -12,7 +12,7 @@ pub(crate) struct Peer {
     client: Program,
     /// Over a UNIX-domain socket instead of TCP.
     unix: bool,
-    /// What our programs have to be able to do.
+    /// The abilities that our programs need.
     pub(crate) needs: &'static [&'static str],
 }
 

@@ -15,7 +15,7 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// never be.
 const PATIENCE: usize = 300;
 
-/// What was seen of others before a measurement.
+/// The load of other processes before a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Others {
     /// CPUs that they used, on average of the last whiles; nothing where the kernel does not say.

@@ -1,4 +1,4 @@
-//! Who is looked for: servants with numbers, in a real adapter or in one each, and names of operations.
+//! The servants of look-ups: with numbers, in a real adapter or in one each, and names of operations.
 
 use bytes::Bytes;
 use std::sync::Arc;

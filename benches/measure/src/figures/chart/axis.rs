@@ -1,4 +1,4 @@
-//! What an axis shows: from where to where, at which places it has a line, and what is written there.
+//! Axes: range, ticks and labels.
 
 use crate::figures::finding::count;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -23,7 +23,7 @@ pub(crate) enum Scale {
 /// An axis as a chart asks for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
-    /// What is measured, with its unit in parentheses.
+    /// The quantity, with its unit in parentheses.
     pub(crate) name: String,
     pub(crate) scale: Scale,
 }
@@ -177,7 +177,7 @@ impl Span {
             .collect()
     }
 
-    /// What is written at a value.
+    /// The label of a value.
     pub(crate) fn label(&self, value: f64) -> String {
         match &self.scale {
             #[expect(

@@ -45,7 +45,7 @@ fn text(size: u32, sharpness: u32, color: RGBColor) -> TextStyle<'static> {
     font(size, sharpness, FontStyle::Normal).color(&color)
 }
 
-/// What goes where, in pixels.
+/// The layout, in pixels.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) sharpness: u32,
@@ -146,7 +146,7 @@ impl Layout {
     }
 }
 
-/// What the lines and bars of a chart mean.
+/// The explanation of a chart's lines and bars.
 fn signs(chart: &Chart) -> String {
     let marks = |panel: &'_ Panel| {
         let marks = panel.series.iter().flat_map(|series| &series.marks);
@@ -218,7 +218,7 @@ fn together(chart: &Chart) -> Option<String> {
     })
 }
 
-/// What a backend said.
+/// The error of a backend.
 pub(crate) fn failed(error: impl std::error::Error) -> String {
     format!("drawing: {error}")
 }
@@ -278,7 +278,7 @@ fn below<B: DrawingBackend>(
     Ok(())
 }
 
-/// What stands in front of a name.
+/// The sample before a name.
 fn sample<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     style: Style,

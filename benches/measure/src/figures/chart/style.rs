@@ -1,4 +1,4 @@
-//! What a series looks like: a marker and a dash of its own as a line, a grey value and a hatching as a bar, so that
+//! The style of a series: a marker and a dash of its own as a line, a grey value and a hatching as a bar, so that
 //! colour is an addition.
 
 use crate::figures::chart::Series;

@@ -33,7 +33,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const CALLS: usize = 500;
 const QUICK_CALLS: usize = 60;
 
-/// What is cubed.
+/// An operation that cubes a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Operation {
     /// In requests.
@@ -89,7 +89,7 @@ impl Work {
     }
 }
 
-/// Who is asked.
+/// The contenders.
 #[derive(Debug)]
 struct Contender {
     orb: Orb,

@@ -1,4 +1,4 @@
-//! What can be spoken, and by whom.
+//! Messaging protocols, and the ORBs that speak them.
 
 use crate::measure::dialogue::Pair;
 use crate::measure::programs::{omniorb, ours};
@@ -59,7 +59,7 @@ fn parse(text: &str) -> Result<Vec<Protocol>, String> {
         .ok_or_else(|| format!("not known how to measure all of: {text:?}"))
 }
 
-/// Who speaks.
+/// An ORB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Orb {
     Zorb,

@@ -1,4 +1,4 @@
-//! What the latency paper says of two ORBs beside each other, of its own ORB at the end, and of requests made at run
+//! The latency paper's claims about two ORBs beside each other, about its own ORB at the end, and of requests made at run
 //! time.
 
 use crate::figures::data::Data;

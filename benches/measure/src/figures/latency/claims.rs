@@ -1,4 +1,4 @@
-//! What the latency paper concludes from its figures, beside what is seen today.
+//! The latency paper's conclusions from its figures, and today's findings.
 
 use crate::claims::Aim;
 use crate::figures::data::Data;

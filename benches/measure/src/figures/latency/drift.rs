@@ -1,4 +1,4 @@
-//! What all programs do at once while servants become more: the machine's doing, or that of what they have in common.
+//! Changes that all programs show at once while servants become more: the machine's doing, or that of what they have in common.
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, count};

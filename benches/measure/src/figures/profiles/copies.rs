@@ -1,4 +1,4 @@
-//! What a buffer of a flood has allocated and copied on its way, by dhat.
+//! Allocations and copies of a flood's buffer, by dhat.
 
 use crate::figures::data::{Collected, Data};
 use crate::figures::finding::{Finding, Holds};

@@ -1,4 +1,4 @@
-//! What was counted of a buffer and of a call, as a table.
+//! Counts of a buffer and of a call, as a table.
 
 use crate::figures::data::Data;
 use crate::figures::latency::programs::{OMNIORB, RAW, ZORB};

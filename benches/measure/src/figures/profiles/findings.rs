@@ -1,4 +1,4 @@
-//! What the papers draw from their profiles, and what is to be seen today.
+//! The papers' claims about their profiles, and today's findings.
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};
@@ -250,7 +250,7 @@ fn system_calls(data: &Data) -> [Finding; 3] {
     ]
 }
 
-/// What types cost.
+/// The cost of types.
 fn typed(data: &Data) -> [Finding; 3] {
     let rich = |flood: &str| share(data, "server", flood, &COPYING);
     let other = |who: &str, kind: &str| both(data, &format!("{who}, {kind}"), &OWN);

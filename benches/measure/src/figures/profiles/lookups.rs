@@ -1,4 +1,4 @@
-//! What of a server's instructions finds the object and the operation of a call.
+//! The share of a server's instructions that look up object and operation of a call.
 
 use crate::figures::data::{Collected, Data};
 use crate::figures::measured::Measured;
@@ -20,7 +20,7 @@ const OBJECTS: usize = 500;
 /// Runs, of which every one counts what the ones before have counted, but for what a server does by the clock.
 const ROUNDS: usize = 3;
 
-/// Who serves.
+/// A server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Orb {
     Zorb,

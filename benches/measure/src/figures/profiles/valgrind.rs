@@ -1,4 +1,4 @@
-//! What valgrind's tools count: octets that are allocated or copied (dhat), and calls of functions (callgrind).
+//! Counts of valgrind's tools: octets that are allocated or copied (dhat), and calls of functions (callgrind).
 
 use crate::figures::session::Session;
 use crate::measure::tools;
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What is counted.
+/// The counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Counting {
-    /// What is allocated, by malloc and its kin.
+    /// Allocations, by malloc and its kin.
     Allocations,
-    /// What is copied, by memcpy and its kin.
+    /// Copies, by memcpy and its kin.
     Copies,
     /// Calls of functions.
     Calls,

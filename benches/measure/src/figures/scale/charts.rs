@@ -1,4 +1,4 @@
-//! What is drawn of it.
+//! The charts of the experiment.
 
 use crate::figures::chart::{Axis, Chart, Panel};
 use crate::figures::contender::{PLACEMENTS, place_title};

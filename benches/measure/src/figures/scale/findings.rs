@@ -1,4 +1,4 @@
-//! What is to be seen of it.
+//! The findings of the experiment.
 
 use crate::claims::Aim;
 use crate::figures::contender::PLACEMENTS;

@@ -1,4 +1,4 @@
-//! What the paper draws from its figures, and what is to be seen today.
+//! The paper's claims about its figures, and today's findings.
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};

@@ -1,4 +1,4 @@
-//! Who floods: transmitter and receiver, and what is between them.
+//! Floods: transmitter, receiver, and the link between them.
 
 use crate::figures::contender::PLACEMENTS;
 use crate::figures::data::Place;
@@ -32,7 +32,7 @@ impl Kind {
     }
 }
 
-/// What the octets travel.
+/// The link of the octets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::figures) enum Road {
     Tcp,

@@ -36,7 +36,7 @@ pub(in crate::figures) const SPEEDS: [Speed; 3] = [
     },
 ];
 
-/// Who is compared over links.
+/// The contenders over links.
 const SENDERS: [Sender; 5] = [
     Sender::Zorb,
     Sender::Joined,
@@ -64,7 +64,7 @@ pub(in crate::figures) struct Link {
     hosts: [String; 2],
 }
 
-/// What the cable's ends are called.
+/// The names of the cable's ends.
 const WIRE: &str = "wire";
 
 /// What namespaces of ours are called, before the number of the process that made them.
@@ -136,7 +136,7 @@ impl Link {
     }
 }
 
-/// What is missing where there can be no links.
+/// The reason why there can be no links.
 pub(in crate::figures) fn no_links(why: &str) -> String {
     format!("the links between network namespaces ({why})")
 }

@@ -1,4 +1,4 @@
-//! What the papers draw from their tables, and what is to be seen today.
+//! The papers' claims about their tables, and today's findings.
 
 use crate::claims::Aim;
 use crate::figures::data::Data;
@@ -122,7 +122,7 @@ impl Seen<'_> {
         self.at("layers", transport, LAYERS[at].0, label)
     }
 
-    /// What both ends work, from a layer up.
+    /// The work of both ends, from a layer up.
     fn worked(&self, transport: &str, from: usize, label: &str) -> Option<Measured> {
         let all: Option<Vec<_>> = (from..LAYERS.len())
             .map(|n| self.layer(transport, n, label))
