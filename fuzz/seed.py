@@ -239,25 +239,25 @@ def anys():
     string = lambda octets: struct.pack(">I", len(octets)) + octets + bytes(-len(octets) % 4)
     capsule = lambda octets: struct.pack(">I", len(octets)) + octets
     # A value type without members, as some compilers make them; its own state, or another's.
-    told = lambda ident: struct.pack(">I", 29) + capsule(
+    with_id = lambda ident: struct.pack(">I", 29) + capsule(
         bytes(4) + string(ident) + string(b"V\0") + struct.pack(">hxxII", 0, 0, 0))
     state = struct.pack(">hxx", 7) + string(b"abc\0")
     one = struct.pack(">I", 0x7fffff02) + string(derived) + state + bytes(4) + struct.pack(">d", 0.5)
     again = lambda place, target: struct.pack(">Ii", 0xffffffff, target - place - 4)
-    first = told(base)
-    both = first + one + told(base)
+    first = with_id(base)
+    both = first + one + with_id(base)
     both += again(len(both), len(first))
-    # A truncatable value in chunks that nobody knows, then null.
+    # A truncatable value in chunks of an unknown type, then null.
     chunk = struct.pack(">II", 0x7fffff0e, 2) + string(b"IDL:X:1.0\0") + string(base) \
         + struct.pack(">I", len(state)) + state + struct.pack(">Ixxxxi", 4, -1)
     custom = struct.pack(">I", 0x7fffff0a) + string(special) + struct.pack(">IIIi", 8, 5, 0, -1)
     hand = {
         "derived": first + one,
         "shared": both,
-        "truncated": told(base) + chunk + told(base) + bytes(4),
-        "custom": told(special) + custom,
-        "base": told(b"IDL:omg.org/CORBA/ValueBase:1.0\0") + one,
-        "nobody": told(b"IDL:Y:1.0\0") + chunk,
+        "truncated": with_id(base) + chunk + with_id(base) + bytes(4),
+        "custom": with_id(special) + custom,
+        "base": with_id(b"IDL:omg.org/CORBA/ValueBase:1.0\0") + one,
+        "nobody": with_id(b"IDL:Y:1.0\0") + chunk,
         "itself": first + again(len(first), len(first)),
     }
     for name, octets in hand.items():

@@ -19,8 +19,8 @@ const ABILITIES: [&str; 14] = [
     "busy-tasks",
 ];
 
-/// Prints what there is, if that is asked.
-pub(crate) fn told() -> bool {
+/// Prints the abilities if `--can` asks for them; whether it did.
+pub(crate) fn are_asked_for() -> bool {
     let asked = std::env::args().any(|argument| argument == "--can");
     if asked {
         println!("{}", ABILITIES.join("\n"));

@@ -26,7 +26,7 @@ use zorb_floor::report::Line;
 static ALLOCATOR: counting::Counting = counting::Counting;
 
 fn main() -> Result<(), Failure> {
-    if abilities::told() {
+    if abilities::are_asked_for() {
         return Ok(());
     }
     let mut options = Options::parse();

@@ -1,7 +1,7 @@
 //! The server of `benches/bench.idl` that every peer's clients are timed against.
 //!
 //! `bench-server --ior FILE [--unix PATH] [--runtime default|current|dedicated] …`: writes its reference to FILE and
-//! serves until `shutdown()`. Then it prints the digest of everything it was sent, so that nobody can win by not
+//! serves until `shutdown()`. Then it prints the digest of everything it was sent, so that no ORB can win by not
 //! looking at the arguments.
 
 #![expect(clippy::print_stdout, reason = "its result is a line of output")]
@@ -190,7 +190,7 @@ async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
 }
 
 fn main() -> Result<(), Failure> {
-    if abilities::told() {
+    if abilities::are_asked_for() {
         return Ok(());
     }
     let options = Options::parse();

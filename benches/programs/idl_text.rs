@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// About so many lines of IDL, always the same ones. They compile.
 pub(crate) fn text(lines: usize) -> String {
     let mut text = String::from(
-        "// A model that somebody's program has written.\n#ifndef MODEL_IDL\n#define MODEL_IDL\n#pragma prefix \"example.com\"\n\n",
+        "// A model that another program has written.\n#ifndef MODEL_IDL\n#define MODEL_IDL\n#pragma prefix \"example.com\"\n\n",
     );
     let mut written = 5;
     let mut number = 0;

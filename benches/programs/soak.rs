@@ -262,7 +262,7 @@ impl Random {
 /// Says how far the calls are, of `total`, and ends the process when there are no more for so long.
 fn watch(patience: Duration, total: u64) {
     let (begun, is_shown) = (Instant::now(), stderr().is_terminal());
-    let (mut before, mut since, mut told) = (u64::MAX, begun, begun);
+    let (mut before, mut since, mut reported) = (u64::MAX, begun, begun);
     loop {
         thread::sleep(Duration::from_secs(1));
         let now = CALLS.load(Ordering::Relaxed);
@@ -273,8 +273,8 @@ fn watch(patience: Duration, total: u64) {
             println!("HANGS after {now} calls: {}", part());
             std::process::exit(1);
         }
-        if is_shown || told.elapsed() >= TELLS_EVERY {
-            told = Instant::now();
+        if is_shown || reported.elapsed() >= REPORT_INTERVAL {
+            reported = Instant::now();
             let seconds = begun.elapsed().as_secs();
             let percent = now * 100 / total.max(1);
             let line = format!(
@@ -289,8 +289,8 @@ fn watch(patience: Duration, total: u64) {
     }
 }
 
-/// How often it is told how far we are, where no terminal shows it.
-const TELLS_EVERY: Duration = Duration::from_secs(30);
+/// The time between two lines of progress, where no terminal shows it.
+const REPORT_INTERVAL: Duration = Duration::from_secs(30);
 /// Clears the line of a terminal.
 const CLEAR: &str = "\r\x1b[K";
 
@@ -396,7 +396,7 @@ fn main() -> Result<(), Failure> {
         println!("{part}: well, in {:.1} s", since.elapsed().as_secs_f64());
     }
     println!(
-        "{} calls in {} s, and nobody is left waiting",
+        "{} calls in {} s, and no caller is left waiting",
         CALLS.load(Ordering::Relaxed),
         begun.elapsed().as_secs()
     );

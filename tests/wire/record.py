@@ -9,7 +9,7 @@ speaks little-endian here, so the `be` recordings have a proxy that turns every 
 directions, into the other byte order in place (sizes and positions stay the same). It needs the
 types for that, so a wrong turn shows: both programs are omniORB's, and the cell must end "ok".
 
-The format is told in README.md.
+README.md describes the format.
 """
 
 import argparse

@@ -105,7 +105,8 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
         .filter(|file| !file.is_empty() && !file.contains("://") && !file.contains(['`', ' ', ':']))
 }
 
-fn pages(folder: &Path) -> Vec<PathBuf> {
+/// The pages of a folder.
+pub(crate) fn pages(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths

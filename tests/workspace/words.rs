@@ -1,13 +1,14 @@
-//! Names and words of the libraries: one name for one type, one name for one file, and the field's words.
+//! Names and words: one name for one type of a library, one name for one of its files, and the field's words everywhere.
 
 use crate::modules::{CRATES, files, is_shipped, root};
+use crate::page::pages;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, Item, ItemMod, Visibility};
 
-/// Words that a comment, a message or a name of the libraries does not use: each stands where the field has a noun (caller,
+/// Words that a comment, a message, a name or a page does not use: each stands where the field has a noun (caller,
 /// peer, reader, server) or a verb (report, return, send).
 const WORDS: [&str; 9] = [
     "everybody",
@@ -152,16 +153,42 @@ fn private_words(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-#[test]
-fn the_libraries_use_the_words_of_the_field() {
+/// Folders with code, beside the macros' package.
+const CODE: [&str; 6] = ["attack", "benches", "crates", "examples", "fuzz", "tests"];
+/// The file that names the words.
+const THIS_FILE: &str = "tests/workspace/words.rs";
+/// Folders of pages.
+const PAGES: [&str; 5] = ["", "docs", "docs/figures", "examples", "benches/peers"];
+
+/// The words of `files` that are not to be used, each with its place.
+fn found_in(files: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
     let mut found = Vec::new();
-    for (folder, _) in CRATES {
-        for file in files(&root().join(folder).join("src")) {
-            let text = fs::read_to_string(&file).unwrap();
-            let words = private_words(&text).into_iter();
-            found.extend(words.map(|(line, word)| format!("{}:{line}: {word}", file.display())));
-        }
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let words = private_words(&text).into_iter();
+        found.extend(words.map(|(line, word)| format!("{}:{line}: {word}", file.display())));
     }
+    found
+}
+
+#[test]
+fn code_and_comments_use_the_words_of_the_field() {
+    let macros = root().join("idl-macros");
+    let folders = CODE.iter().map(|folder| root().join(folder));
+    let all = folders.chain([macros]).flat_map(|folder| files(&folder));
+    let this = root().join(THIS_FILE);
+    let found = found_in(all.filter(|file| *file != this));
+    assert!(
+        found.is_empty(),
+        "say who or what it is:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn pages_use_the_words_of_the_field() {
+    let folders = PAGES.iter().map(|folder| root().join(folder));
+    let found = found_in(folders.flat_map(|folder| pages(&folder)));
     assert!(
         found.is_empty(),
         "say who or what it is:\n{}",

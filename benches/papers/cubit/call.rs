@@ -7,7 +7,7 @@ use zorb_floor::digest;
 use zorb_floor::message::{self, Kind, folded};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, Failure, word};
-use zorb_papers::place::{Client, told_to_end};
+use zorb_papers::place::{Client, check_shutdown};
 use zorb_papers::sockets;
 
 /// The argument, and the expected result.
@@ -158,7 +158,7 @@ pub(crate) async fn converse(client: Client) -> Result<(), Failure> {
                 dialogue::answer(&measure(&request, &server).await?)?;
             }
             Some("shutdown") => {
-                told_to_end(server.shutdown().await)?;
+                check_shutdown(server.shutdown().await)?;
                 orb.shutdown(true).await?;
                 return dialogue::say("{}").map_err(Into::into);
             }
@@ -195,7 +195,7 @@ async fn measure(request: &Request, server: &CubesRef) -> Result<Line, Failure> 
     request.line(latencies, start)
 }
 
-/// The floor: as many octets there and back, and nobody looks what they mean.
+/// The floor: as many octets there and back, without a meaning.
 pub(crate) fn over_sockets(client: &Client) -> Result<(), Failure> {
     let reference = std::fs::read_to_string(&client.common.ior)?;
     let mut end = sockets::connect(&reference, client.common.queue, client.common.spin)?;

@@ -31,7 +31,7 @@ fn main() -> Result<(), std::io::Error> {
         };
         let patience = Duration::from_millis(dialogue::number(words, 4)? as u64);
         if servants == 0 || operations == 0 {
-            return Err("nobody to find".to_owned());
+            return Err("no servant to find".to_owned());
         }
         let same = last
             .as_ref()
@@ -43,7 +43,7 @@ fn main() -> Result<(), std::io::Error> {
             made.check()?;
             last = Some(((*name).to_owned(), servants, operations, made));
         }
-        let (_, _, _, made) = last.as_ref().ok_or("nobody")?;
+        let (_, _, _, made) = last.as_ref().ok_or("no servant")?;
         Ok::<Times, String>(made.time(worst, patience))
     })
 }

@@ -91,15 +91,15 @@ impl<S: Strategy> Timed for World<S> {
                 }
             }
         }
-        // A key with an octet changed at its end is another generation's or nobody's.
-        let mut nobody = self.strategy.key(self.servants - 1, self.operations - 1);
-        if let Some(last) = nobody.last_mut() {
+        // A key with an octet changed at its end belongs to another generation or to no object.
+        let mut unknown = self.strategy.key(self.servants - 1, self.operations - 1);
+        if let Some(last) = unknown.last_mut() {
             *last ^= 0x80;
         }
         let name = operation(self.operations - 1);
-        match self.strategy.find(&nobody, name.as_bytes()) {
+        match self.strategy.find(&unknown, name.as_bytes()) {
             None => Ok(()),
-            Some(_) => Err("a key of nobody's finds somebody".to_owned()),
+            Some(_) => Err("an unknown key finds a servant".to_owned()),
         }
     }
 
@@ -116,7 +116,7 @@ impl<S: Strategy> Timed for World<S> {
                 requests.push(&self.strategy.key(servant, number), &operation(number));
             }
         };
-        // Nobody knows but we that it is 0, so that which request is next depends on what was found before it: what
+        // The compiler cannot know that it is 0, so that which request is next depends on what was found before it: what
         // is timed is one look-up after the other, not several at once.
         let zero = black_box(0_usize);
         let batch = |requests: &mut Requests, length: usize| {

@@ -29,7 +29,7 @@ use zorb::{Builder, Interface, SystemException};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, word};
 use zorb_papers::latency::ControlRef;
-use zorb_papers::place::{FAREWELL, told_to_end};
+use zorb_papers::place::{FAREWELL, check_shutdown};
 
 #[derive(Parser)]
 #[command(args_override_self = true)]
@@ -119,7 +119,7 @@ async fn together(held: &mut Held, words: &[String]) -> Result<Line, Failure> {
                     Ok(())
                 };
                 let warm: Result<(), SystemException> = warm.await;
-                // Whoever has failed must not be waited for.
+                // A client that has failed must not be waited for.
                 all_there.wait().await;
                 warm?;
                 let start = Instant::now();
@@ -193,7 +193,7 @@ async fn crowded(
 /// Ends the server, which may be gone before its reply has left.
 async fn shutdown(control: &ControlRef) -> Result<(), Failure> {
     let control = control.clone().with_round_trip_timeout(FAREWELL);
-    told_to_end(control.shutdown().await)
+    check_shutdown(control.shutdown().await)
 }
 
 async fn converse(options: Options, builder: Builder) -> Result<(), Failure> {

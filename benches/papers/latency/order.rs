@@ -98,12 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn in_a_round_everybody_has_a_turn() {
+    fn in_a_round_every_servant_has_a_turn() {
         assert_eq!(servants(Order::Robin, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
     }
 
     #[test]
-    fn random_turns_reach_everybody_and_nobody_else() {
+    fn random_turns_reach_every_servant_and_no_other() {
         let mut turns = Order::Random.turns(7, 10);
         let mut seen = [[false; 10]; 7];
         for _ in 0..5000 {

@@ -1,4 +1,4 @@
-//! Where the two ends of an experiment's program are: options that they share, and what of them an ORB is told.
+//! Where the two ends of an experiment's program are: options that they share, and the settings of an ORB that follow from them.
 
 use crate::dialogue::{self, Failure};
 use crate::sockets;
@@ -40,12 +40,12 @@ pub async fn serve(
     Ok(())
 }
 
-/// What a servant that is told to end does: it says what all were sent, and has the ORB end.
+/// Ends a server: prints what all of its servants were sent, and shuts the ORB down.
 ///
 /// # Errors
 /// The ORB's.
 pub async fn take_leave(orb: &Orb) -> Result<(), SystemException> {
-    // Nobody is left to be told of a broken pipe.
+    // The reader of the pipe may have ended.
     let _ = dialogue::say(&sockets::farewell().to_json());
     orb.shutdown(false).await
 }
@@ -73,11 +73,11 @@ pub async fn with_room<F: Future<Output = Result<(), SystemException>>>(
     }
 }
 
-/// What of telling a server to end was wrong: not that it was gone before its reply had left.
+/// The result of a call that ends a server. COMM_FAILURE is none: the server may be gone before its reply has left.
 ///
 /// # Errors
 /// The call's, but for that one.
-pub fn told_to_end(called: Result<(), SystemException>) -> Result<(), Failure> {
+pub fn check_shutdown(called: Result<(), SystemException>) -> Result<(), Failure> {
     match called {
         Err(e) if e.kind != SystemExceptionKind::CommFailure => Err(e.into()),
         _ => Ok(()),
@@ -106,7 +106,7 @@ pub enum Over {
     Sockets,
 }
 
-/// What both ends are told.
+/// Options of both ends.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     /// The file with the server's references.
@@ -126,10 +126,10 @@ pub struct Common {
     pub peer: String,
 }
 
-/// What a server is told.
+/// Options of a server.
 #[derive(Args, Clone, Debug)]
 pub struct Server {
-    /// What both ends are told.
+    /// Options of both ends.
     #[command(flatten)]
     pub common: Common,
     /// Listen on a UNIX socket instead of TCP.
@@ -161,7 +161,7 @@ impl Server {
         serve(builder.build().await?, &self.common.ior, activate).await
     }
 
-    /// Serves the floor's messages over sockets, and ends the process when it is told to.
+    /// Serves the floor's messages over sockets, and ends the process after a farewell.
     ///
     /// # Errors
     /// Those of [`sockets::serve_all`].
@@ -174,10 +174,10 @@ impl Server {
     }
 }
 
-/// What a client is told.
+/// Options of a client.
 #[derive(Args, Clone, Debug)]
 pub struct Client {
-    /// What both ends are told.
+    /// Options of both ends.
     #[command(flatten)]
     pub common: Common,
     /// One-way calls are done when they are in a buffer of the ORB's, which writes many at once.
@@ -211,7 +211,7 @@ impl Common {
 }
 
 impl Client {
-    /// An ORB that calls as it is told.
+    /// An ORB for calls with these options.
     pub fn builder(&self) -> Builder {
         let mut builder = self.common.builder();
         if self.join {

@@ -8,7 +8,7 @@ use zorb_floor::blocking::End;
 use zorb_floor::message::{self, HEAD, folded};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, Failure, word};
-use zorb_papers::place::{Client, Over, told_to_end, with_room};
+use zorb_papers::place::{Client, Over, check_shutdown, with_room};
 use zorb_papers::sockets;
 
 /// The transmitter's end.
@@ -115,7 +115,7 @@ impl Sender {
     async fn shutdown(&mut self) -> Result<(), Failure> {
         match self {
             Self::Orb { orb, servers } => {
-                told_to_end(Self::first(servers)?.shutdown().await)?;
+                check_shutdown(Self::first(servers)?.shutdown().await)?;
                 orb.shutdown(true).await?;
             }
             Self::Transport(end) => {

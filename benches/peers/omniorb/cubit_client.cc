@@ -76,8 +76,8 @@ static bool measure(std::istringstream &words, Cubes_ptr server, const std::stri
 }
 
 int main(int argc, char **argv) {
-  Options told{argc, argv};
-  std::string ior = told.text("--ior", ""), peer = told.text("--peer", "omniorb");
+  Options options{argc, argv};
+  std::string ior = options.text("--ior", ""), peer = options.text("--peer", "omniorb");
   const char *defaults[][2] = {{"traceLevel", "0"}, {"scanGranularity", "0"}, {nullptr, nullptr}};
   try {
     CORBA::ORB_var orb = CORBA::ORB_init(argc, argv, "omniORB4", defaults);

@@ -43,8 +43,8 @@ public:
 };
 
 int main(int argc, char **argv) {
-  Options told{argc, argv};
-  std::string ior = told.text("--ior", ""), path = told.text("--unix", "");
+  Options options{argc, argv};
+  std::string ior = options.text("--ior", ""), path = options.text("--unix", "");
   std::string endpoint = path.empty() ? "giop:tcp:127.0.0.1:" : "giop:unix:" + path;
   const char *defaults[][2] = {{"endPoint", endpoint.c_str()},
                                {"traceLevel", "0"},

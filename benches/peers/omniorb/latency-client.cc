@@ -190,8 +190,8 @@ int main(int argc, char **argv) {
   const char *defaults[][2] = {{"traceLevel", "0"}, {"maxGIOPVersion", "1.2"}, {nullptr, nullptr}};
   try {
     CORBA::ORB_var orb = CORBA::ORB_init(argc, argv, "omniORB4", defaults);
-    Options told{argc, argv};
-    std::ifstream file(told.text("--ior", ""));
+    Options options{argc, argv};
+    std::ifstream file(options.text("--ior", ""));
     std::string reference, line;
     if (!std::getline(file, reference)) {
       fprintf(stderr, "latency-client: --ior FILE is needed, with a reference in it\n");

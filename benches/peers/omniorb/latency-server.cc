@@ -70,8 +70,8 @@ struct Controller : POA_Latency::Control {
 };
 
 int main(int argc, char **argv) {
-  Options told{argc, argv};
-  std::string ior = told.text("--ior", "");
+  Options options{argc, argv};
+  std::string ior = options.text("--ior", "");
   const char *defaults[][2] = {{"endPoint", "giop:tcp:127.0.0.1:"}, {"traceLevel", "0"},
                                {"maxGIOPVersion", "1.2"},           {"threadPerConnectionPolicy", "1"},
                                {nullptr, nullptr}};

@@ -100,8 +100,8 @@ static bool call(std::istringstream &words, const std::vector<Ttcp_var> &servers
 }
 
 int main(int argc, char **argv) {
-  Options told{argc, argv};
-  std::string queue = told.text("--queue", ""), peer = told.text("--peer", "omniorb"), ior = told.text("--ior", "");
+  Options options{argc, argv};
+  std::string queue = options.text("--queue", ""), peer = options.text("--peer", "omniorb"), ior = options.text("--ior", "");
   if (!queue.empty()) setenv("BENCH_QUEUE", queue.c_str(), 1);
   const char *defaults[][2] = {
       {"traceLevel", "0"}, {"scanGranularity", "0"}, {"giopMaxMsgSize", "67108864"}, {nullptr, nullptr}};

@@ -38,9 +38,9 @@ public:
 };
 
 int main(int argc, char **argv) {
-  Options told{argc, argv};
-  std::string ior = told.text("--ior", ""), path = told.text("--unix", ""), queue = told.text("--queue", "");
-  std::string endpoint = path.empty() ? "giop:tcp:" + told.text("--host", "127.0.0.1") + ":" : "giop:unix:" + path;
+  Options options{argc, argv};
+  std::string ior = options.text("--ior", ""), path = options.text("--unix", ""), queue = options.text("--queue", "");
+  std::string endpoint = path.empty() ? "giop:tcp:" + options.text("--host", "127.0.0.1") + ":" : "giop:unix:" + path;
   if (!queue.empty()) setenv("BENCH_QUEUE", queue.c_str(), 1);
   const char *defaults[][2] = {{"endPoint", endpoint.c_str()},
                                {"traceLevel", "0"},
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
     CORBA::Object_var object = orb->resolve_initial_references("RootPOA");
     PortableServer::POA_var poa = PortableServer::POA::_narrow(object);
     std::string all;
-    for (size_t i = 0; i < told.number("--servants", 1); i++) {
+    for (size_t i = 0; i < options.number("--servants", 1); i++) {
       Receiver *servant = new Receiver;
       PortableServer::ObjectId_var id = poa->activate_object(servant);
       object = servant->_this();

@@ -1,6 +1,6 @@
 //! Options that mean nothing to the IDL: each is an error at its own words.
 
-#[zorb_idl_macros::idl_file("options.idl", extern("Nobody" = crate::a, "Bank::Account" = crate::b))]
+#[zorb_idl_macros::idl_file("options.idl", extern("Absent" = crate::a, "Bank::Account" = crate::b))]
 mod no_module {}
 
 #[zorb_idl_macros::idl_file(

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_in_both_placements_and_what_is_not_there_is_left_blank() {
+    fn a_call_has_a_row_for_both_placements_and_missing_values_are_blank() {
         let text = speed(&made_up());
         for line in [
             "| µs a call | programs on | zorb | omniORB | raw |",

@@ -26,7 +26,7 @@ pub(crate) struct Point {
     /// The median over the rounds of what a hundredth of the calls took longer than.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) p99: Option<f64>,
-    /// Octets that a round sent, the median over the rounds, where it is told by what is sent and not by calls.
+    /// Octets that a round sent, the median over the rounds, where it counts what is sent and not calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sent: Option<f64>,
     /// How many rounds there are a value of; 0 in data of before that was kept.
@@ -52,7 +52,7 @@ pub(crate) struct Data {
     /// Missing contenders, and why.
     pub(crate) missing: Vec<String>,
     /// CPUs that others used right before this was measured; not known in data of before that was looked at. The load
-    /// average tells of our own programs of a minute ago.
+    /// average includes our own programs of a minute ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) others: Option<f64>,
     /// What counted or sampled and its version, where that made numbers; not known in data of before it was kept.
@@ -86,13 +86,13 @@ impl Point {
         self
     }
 
-    /// The median, and the quartiles behind it where they can be told from it: `15.4 (14.9–16.1)`.
-    pub(crate) fn told(&self) -> String {
-        self.told_times(1.0)
+    /// The median, and the quartiles behind it where they differ from it: `15.4 (14.9–16.1)`.
+    pub(crate) fn text(&self) -> String {
+        self.text_times(1.0)
     }
 
     /// The same in a unit of which there are so many in one.
-    pub(crate) fn told_times(&self, times: f64) -> String {
+    pub(crate) fn text_times(&self, times: f64) -> String {
         let [value, low, high] =
             [self.value, self.low, self.high].map(|value| three_digits(times * value));
         match low == value && high == value {
@@ -214,7 +214,7 @@ impl Data {
         };
         format!(
             "{quick}{date} UTC, {commit}, {}. {cpu}, {cpus} CPUs, {kernel}, {before}.{omniorb}{tools}{missing}{warnings}",
-            self.told_rounds(rounds)
+            self.text_rounds(rounds)
         )
     }
 
@@ -231,7 +231,7 @@ impl Data {
     }
 
     /// Of how many rounds values are: of fewer where one takes long.
-    fn told_rounds(&self, each: &[usize]) -> String {
+    fn text_rounds(&self, each: &[usize]) -> String {
         let (least, most) = (each.iter().min(), each.iter().max());
         match (*least.unwrap_or(&0), *most.unwrap_or(&0)) {
             // Of before points knew.
@@ -491,18 +491,18 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn quartiles_are_told_where_they_are_others_than_the_median() {
+    fn quartiles_are_shown_where_they_differ_from_the_median() {
         let point = |low, high| Point {
             low,
             high,
             ..data(&[("p", "zorb", 1.0, None, 0.0154)]).points.remove(0)
         };
         assert_eq!(
-            point(0.0149, 0.0161).told_times(1_000.0),
+            point(0.0149, 0.0161).text_times(1_000.0),
             "15.4 (14.9–16.1)"
         );
-        assert_eq!(point(0.01541, 0.01542).told_times(1_000.0), "15.4");
-        assert_eq!(point(0.0154, 0.0154).told(), "0.0154");
+        assert_eq!(point(0.01541, 0.01542).text_times(1_000.0), "15.4");
+        assert_eq!(point(0.0154, 0.0154).text(), "0.0154");
     }
 
     #[test]
@@ -579,7 +579,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_version_of_a_tool_is_told_from_what_it_says() {
+    fn the_version_of_a_tool_is_read_from_its_output() {
         for (said, is) in [
             ("valgrind-3.19.0", Some("3.19.0")),
             ("perf version 6.1.187", Some("6.1.187")),

@@ -17,11 +17,11 @@ pub(crate) enum Holds {
     Less,
     /// What it needs has not been measured, or does not exist here.
     Unknown,
-    /// The rounds are too far apart to tell.
+    /// The rounds are too far apart to decide.
     Untold,
-    /// Some of what is asked for holds for sure, of the rest it is not told.
+    /// Some of what is asked for holds for sure, the rest is undecided.
     YesOrInPart,
-    /// Some of what is asked for does not hold for sure, of the rest it is not told.
+    /// Some of what is asked for does not hold for sure, the rest is undecided.
     NoOrInPart,
 }
 
@@ -78,7 +78,7 @@ impl Holds {
             Self::More => "more than the paper saw",
             Self::Less => "less than the paper saw",
             Self::Unknown => "not measured",
-            Self::Untold => "not to be told",
+            Self::Untold => "undecided",
             Self::YesOrInPart => "yes or in part",
             Self::NoOrInPart => "no or in part",
         }
@@ -139,7 +139,7 @@ impl Number for Measured {
 }
 
 impl Finding {
-    /// A claim that needs these numbers: not measured if one is not there, and not to be told if one is no number.
+    /// A claim that needs these numbers: not measured if one is not there, and undecided if one is no number.
     pub(crate) fn new<N: Number, const COUNT: usize>(
         claim: &str,
         numbers: [Option<N>; COUNT],

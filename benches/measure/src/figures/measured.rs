@@ -1,4 +1,4 @@
-//! A number with how far the rounds are apart, and what can be told of it: here and nowhere else a finding gets its
+//! A number with how far the rounds are apart, and what follows from it: here and nowhere else a finding gets its
 //! verdict from two measured numbers.
 
 use crate::figures::data::Point;
@@ -342,7 +342,7 @@ impl Measured {
 
     /// `×1.07 (×1.06 to ×1.28)`.
     pub(crate) fn factor(self) -> String {
-        self.told(|value| format!("×{}", three_digits(value)))
+        self.text(|value| format!("×{}", three_digits(value)))
     }
 
     /// `35.0 µs (34.1 to 36.2)`.
@@ -352,7 +352,7 @@ impl Measured {
 
     /// `2.63 (2.51 to 2.87)`.
     pub(crate) fn plain(self) -> String {
-        self.told(three_digits)
+        self.text(three_digits)
     }
 
     /// The median alone, where the others are said elsewhere.
@@ -392,7 +392,7 @@ impl Measured {
         }
     }
 
-    fn told(self, word: impl Fn(f64) -> String) -> String {
+    fn text(self, word: impl Fn(f64) -> String) -> String {
         self.in_unit("", word)
     }
 }
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rounds_are_too_far_apart_for_is_not_told() {
+    fn rounds_that_are_too_far_apart_leave_a_claim_undecided() {
         for (times, no_more, is_one) in [
             (of(1.0, 0.95, 1.1), Holds::Yes, Holds::Yes),
             (of(1.0, 0.8, 1.1), Holds::Yes, Holds::Untold),
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn quartiles_are_told_where_they_are_others_than_the_median() {
+    fn quartiles_are_shown_where_they_differ_from_the_median() {
         let apart = of(1.07, 1.06, 1.28);
         assert_eq!(apart.factor(), "×1.07 (×1.06 to ×1.28)");
         assert_eq!(apart.with_unit("µs"), "1.07 µs (1.06 to 1.28)");

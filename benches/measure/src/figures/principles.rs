@@ -40,7 +40,7 @@ const STEPS: [&str; 10] = [
     "2 special",
     "3 no waste",
     "4 sizes kept",
-    "5 sizes told",
+    "5 sizes passed",
     "6 split up",
     "7 active",
     "8 compiled",
@@ -260,7 +260,7 @@ fn size(how: &str, types: usize) -> Result<u64, String> {
     }
 }
 
-/// The steps that are told apart in a picture of lines: the others are in the bars.
+/// The steps with a line of their own: the others are in the bars.
 const LINES: [&str; 8] = [
     BEFORE,
     SPECIALISED,
@@ -530,7 +530,7 @@ fn every(data: &Data, kind: &str, figure: &str) -> Finding {
             let count = |what: Holds| worth.iter().filter(|one| **one == what).count();
             let untold = match count(Holds::Untold) {
                 0 => String::new(),
-                some => format!(", {some} not to be told"),
+                some => format!(", {some} undecided"),
             };
             let seen = format!(
                 "{} of 7 steps are worth more than 5 % with 1,024 of them{untold}; the most: {}",

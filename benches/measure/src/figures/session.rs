@@ -44,7 +44,7 @@ impl Session {
         if self.quick { quick } else { full }
     }
 
-    /// Somebody is left out; said below the pictures.
+    /// A program is left out; said below the pictures.
     pub(crate) fn miss(&self, who: impl Into<String>) {
         let who = who.into();
         let mut missing = self.missing.borrow_mut();
@@ -93,7 +93,7 @@ impl Session {
         self.bar.inc(1);
     }
 
-    /// Asks everybody for every point once, in a random order, for those whose rounds are more than that.
+    /// Asks every program for every point once, in a random order, for those whose rounds are more than that.
     ///
     /// # Errors
     /// The first one of `one`.
@@ -120,7 +120,7 @@ impl Session {
         Ok(())
     }
 
-    /// Has everybody do once what is not measured.
+    /// Has every program do once what is not measured.
     ///
     /// # Errors
     /// The first one of `one`.
@@ -133,8 +133,8 @@ impl Session {
         self.once(what, &[()], contenders, |(), contender| one(contender))
     }
 
-    /// Asks everybody for every point, round by round, in another order each time: a machine that drifts does so for
-    /// all of them. `one` is told the point and who is asked.
+    /// Asks every program for every point, round by round, in another order each time: a machine that drifts does so for
+    /// all of them. `one` gets the point and the program.
     ///
     /// # Errors
     /// The first one of `one`.
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_is_asked_for_every_point_in_every_round() {
+    fn every_program_is_asked_for_every_point_in_every_round() {
         let session = Session::new(false, 3, Cpus::only(0), Ok(()));
         let mut asked = Vec::new();
         let mut contenders = ["a", "b"];

@@ -17,7 +17,7 @@ fn is_far(point: &&Point) -> bool {
 }
 
 /// Of several rounds, and of something: what a step of no nanoseconds is apart from none is no ratio.
-fn is_told(point: &&Point) -> bool {
+fn is_spread(point: &&Point) -> bool {
     point.rounds > 1 && point.low > 0.0
 }
 
@@ -27,7 +27,7 @@ const fn has_rounds(point: &Point) -> bool {
 
 /// What is in parentheses behind a ratio where it is known what a number was in each round.
 const RATIOS_OF_ROUNDS: &str = "of a ratio or a difference they are the quartiles of what it is in each round, since what is slow for a while is \
-                                so for everybody, and of numbers that are not of the same rounds the least and the most that the quartiles of both allow";
+                                so for all, and of numbers that are not of the same rounds the least and the most that the quartiles of both allow";
 
 /// And where it is not.
 const RATIOS_OF_QUARTILES: &str =
@@ -44,9 +44,9 @@ pub(super) fn text(all: &[(&str, &Data)]) -> String {
     };
     let mut paragraphs = vec![format!(
         "What is within ×{EQUAL} of something is called *the same*. A claim that says how much is judged in both directions: *more than the \
-         paper saw* and *less than the paper saw* are beyond what it says by more than that. *Not to be told*: by the quartiles of \
+         paper saw* and *less than the paper saw* are beyond what it says by more than that. *Undecided*: by the quartiles of \
          the rounds, in parentheses behind each median, it may be either; {ratios}. *Yes or in part* and *no or in part*: so much is sure of something that the claim is of, and \
-         of the rest it is not to be told."
+         the rest is undecided."
     )];
     paragraphs.extend(rounds(all));
     paragraphs.extend(beside(all));
@@ -60,13 +60,13 @@ pub(super) fn text(all: &[(&str, &Data)]) -> String {
 fn beside(all: &[(&str, &Data)]) -> Option<String> {
     let (mut alone, mut far, mut number) = (0, 0, 0);
     for (_, data) in all {
-        let told = |point: &&Point| is_told(point) && has_rounds(point);
-        for ours in data.points.iter().filter(told) {
+        let counts = |point: &&Point| is_spread(point) && has_rounds(point);
+        for ours in data.points.iter().filter(counts) {
             let is_theirs = |point: &&Point| {
                 point.series == OMNIORB
                     && (&point.panel, point.x, point.run) == (&ours.panel, ours.x, ours.run)
             };
-            let theirs = data.points.iter().filter(told).find(is_theirs);
+            let theirs = data.points.iter().filter(counts).find(is_theirs);
             let (ZORB, Some(theirs)) = (ours.series.as_str(), theirs) else {
                 continue;
             };
@@ -90,10 +90,10 @@ fn beside(all: &[(&str, &Data)]) -> Option<String> {
 /// How many points are how far apart.
 fn rounds(all: &[(&str, &Data)]) -> Option<String> {
     let mut each = Vec::new();
-    let (mut far, mut told) = (0, 0);
+    let (mut far, mut all_points) = (0, 0);
     for (name, data) in all {
-        let of_it = data.points.iter().filter(is_told).count();
-        let far_of_it = data.points.iter().filter(is_told).filter(is_far).count();
+        let of_it = data.points.iter().filter(is_spread).count();
+        let far_of_it = data.points.iter().filter(is_spread).filter(is_far).count();
         if of_it > 0 {
             each.push(format!(
                 "{name} {} of {}",
@@ -102,7 +102,7 @@ fn rounds(all: &[(&str, &Data)]) -> Option<String> {
             ));
         }
         far += far_of_it;
-        told += of_it;
+        all_points += of_it;
     }
     let state = all
         .iter()
@@ -116,12 +116,12 @@ fn rounds(all: &[(&str, &Data)]) -> Option<String> {
             three_digits(times)
         )
     });
-    (told > 0).then(|| {
+    (all_points > 0).then(|| {
         format!(
             "The machine is a virtual one and not the same all the time. The quartiles of {} of {} points of several rounds are more than \
              ×{EQUAL} apart ({}).{state}",
             count(far as f64),
-            count(told as f64),
+            count(all_points as f64),
             each.join(", ")
         )
     })
@@ -132,7 +132,7 @@ fn state(data: &Data) -> Option<(f64, usize, usize)> {
     let calls: Vec<&Point> = data
         .points
         .iter()
-        .filter(is_told)
+        .filter(is_spread)
         .filter(|point| point.panel.starts_with("noparams ") && point.panel.ends_with(", same"))
         .collect();
     let far: Vec<f64> = calls.iter().copied().filter(is_far).map(apart).collect();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_of_the_same_round_are_told_to_be_steadier_than_numbers_alone() {
+    fn ratios_of_the_same_round_are_said_to_be_steadier_than_numbers_alone() {
         let mut latency = data(&[
             ("noparams robin, same", ZORB, 1.0, None, 10.0),
             ("noparams robin, same", OMNIORB, 1.0, None, 20.0),

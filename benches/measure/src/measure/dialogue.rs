@@ -74,7 +74,7 @@ pub(crate) struct Pair {
     /// None for a client that needs no server.
     pub(crate) server: Option<Vec<String>>,
     pub(crate) client: Vec<String>,
-    /// The server is told `--unix PATH` too.
+    /// The server gets `--unix PATH` too.
     pub(crate) unix: bool,
 }
 
@@ -293,7 +293,7 @@ impl Program {
         })
     }
 
-    /// Waits for its end; what it printed that nobody has read.
+    /// Waits for its end; returns what it printed and was not read before.
     fn lines_to_end(&mut self) -> Result<Vec<String>, String> {
         let begin = Instant::now();
         let status = loop {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_with_what_was_asked() {
+    fn an_error_is_reported_with_the_question() {
         let client = r#"read one; echo '{"error":"no such operation"}'; read two; echo why >&2"#;
         let mut dialogue = start(&shell(None, client)).unwrap();
         let why = dialogue.ask("fly 3").unwrap_err();

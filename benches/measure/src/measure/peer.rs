@@ -16,7 +16,7 @@ pub(crate) struct Peer {
     pub(crate) needs: &'static [&'static str],
 }
 
-/// A program and what it is told beside what all are told.
+/// A program and its options beside those of all.
 #[derive(Clone, Copy, Debug)]
 enum Program {
     /// With omniORB's own options.
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_is_told_beyond_the_ordinary_it_says_that_it_needs() {
+    fn options_beyond_the_ordinary_are_abilities_that_a_peer_names() {
         for peer in &PEERS {
             let ours = Path::new("");
             for word in peer.server(ours).iter().chain(&peer.client(ours)) {

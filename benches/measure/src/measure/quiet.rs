@@ -9,7 +9,7 @@ const QUIET: f64 = 0.1;
 /// What is called a while here, in which that is looked at; and how many in a row have to be quiet.
 const WHILE: Duration = Duration::from_secs(1);
 const IN_A_ROW: usize = 3;
-/// How long is looked where nobody waits.
+/// How long is looked without waiting.
 const MOMENT: Duration = Duration::from_millis(200);
 /// Whiles after which waiting is given up, five minutes together: a build is over by then, and what is not by then may
 /// never be.
@@ -20,24 +20,24 @@ const PATIENCE: usize = 300;
 pub(crate) struct Others {
     /// CPUs that they used, on average of the last whiles; nothing where the kernel does not say.
     pub(crate) used: Option<f64>,
-    /// That there was no quiet, for whoever reads what is measured.
+    /// That there was no quiet, for readers of the results.
     pub(crate) warning: Option<String>,
 }
 
 /// Waits until others use hardly anything of the CPUs, and says so on the terminal if that takes longer than it takes to
-/// see it. What the load average of the last minute is does not matter: it tells of what was before.
+/// see it. What the load average of the last minute is does not matter: it is of what was before.
 ///
 /// Blocks the thread for three seconds at least, for five minutes at most.
 pub(crate) fn wait() -> Others {
     let mut before = times();
-    let mut told = false;
+    let mut noted = false;
     let used = || {
         sleep(WHILE);
         let after = times();
         let used = before.zip(after).map(|(before, after)| after.since(before));
         before = after;
-        if let Some(used) = used.filter(|used| *used > QUIET && !told) {
-            told = true;
+        if let Some(used) = used.filter(|used| *used > QUIET && !noted) {
+            noted = true;
             eprintln!("waiting for others to be done: they use {used:.1} CPUs");
         }
         used
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_tells_what_is_used_and_stolen_time_counts() {
+    fn used_time_is_read_from_the_kernel_and_stolen_time_counts() {
         let before = Times::parse("cpu  10 0 10 100 0 0 0 0 0 0\ncpu0 1 2\ncpu1 1 2\nintr 7\n");
         let after = Times::parse("cpu  20 0 20 150 10 0 0 20 0 0\ncpu0 1 2\ncpu1 1 2\nintr 9\n");
         let used = after.unwrap().since(before.unwrap());

@@ -29,7 +29,7 @@ pub(crate) fn moving(counts: &Counts) -> f64 {
     sum(counts, moves)
 }
 
-/// All others: waiting, waking somebody, looking at a clock.
+/// All others: waiting, waking a thread, reading a clock.
 pub(crate) fn others(counts: &Counts) -> f64 {
     let moves = |name: &str| WRITES.contains(&name) || READS.contains(&name);
     sum(counts, |name| !moves(name))
@@ -52,7 +52,7 @@ pub(crate) fn list(counts: &Counts) -> String {
 /// How long a server is let alone once, to see what it does by the clock.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Counts by what a run with more calls takes more than one with fewer; both programs are told `args` beside. Both programs are on one CPU: so an end waits
+/// Counts by what a run with more calls takes more than one with fewer; both programs get `args` beside. Both programs are on one CPU: so an end waits
 /// once for what has not come. What a server does by the clock and not by calls, a look at something every few milliseconds,
 /// is not counted: under strace a call takes many times as long, and would seem to have as many more of it.
 ///
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_octets_is_told_from_the_rest() {
+    fn calls_that_move_octets_are_counted_apart() {
         let one = each(&parse(TABLE), &Counts::new(), 120.0);
         assert_eq!(moving(&one), 3.0);
         assert!((others(&one) - 1.008).abs() < 0.001);

@@ -9,9 +9,9 @@ use zorb_poa::{
 };
 
 /// A servant that is only looked for. The repository id says which one it is.
-struct Somebody(&'static str);
+struct NamedServant(&'static str);
 
-impl Skeleton for Somebody {
+impl Skeleton for NamedServant {
     fn repository_id(&self) -> &'static str {
         self.0
     }
@@ -25,7 +25,7 @@ impl Skeleton for Somebody {
     }
 }
 
-/// What tells servants apart.
+/// What distinguishes servants.
 pub fn type_id(number: u32) -> String {
     format!("IDL:papers/Servant{number}:1.0")
 }
@@ -79,11 +79,11 @@ impl Hierarchy {
             let name = format!("branch{number:04}");
             let adapter = adapters
                 .create(&parent, &name, policies, None)
-                .expect("nobody else has that name");
-            let somebody = Arc::new(Somebody(type_id(number).leak()));
+                .expect("the name is free");
+            let servant = Arc::new(NamedServant(type_id(number).leak()));
             let key = match lifespan {
-                Lifespan::Persistent => adapter.activate_with_id(b"account", somebody),
-                Lifespan::Transient => adapter.activate(somebody),
+                Lifespan::Persistent => adapter.activate_with_id(b"account", servant),
+                Lifespan::Transient => adapter.activate(servant),
             };
             keys.push(key.expect("it is the only one there"));
             if tree == Tree::Nested {
@@ -140,10 +140,10 @@ impl Activated {
         let policies = Policies::default().with_id_assignment(IdAssignment::User);
         let adapter = adapters
             .create_with(adapters.root(), "papers", policies, None, options)
-            .expect("nobody else is below the root");
+            .expect("the root has no other children");
         let activate = |(number, name): (u32, &String)| {
-            let somebody = Arc::new(Somebody(type_id(number).leak()));
-            let key = adapter.activate_with_id(name.as_bytes(), somebody);
+            let servant = Arc::new(NamedServant(type_id(number).leak()));
+            let key = adapter.activate_with_id(name.as_bytes(), servant);
             key.expect("it is in the set")
         };
         let keys = (0..).zip(&names).map(activate).collect();
@@ -154,7 +154,7 @@ impl Activated {
         }
     }
 
-    /// The same, with keys that can be guessed or not.
+    /// Activated servants whose keys can be guessed, or not.
     pub fn with_protection(count: usize, by_application: bool, protection: KeyProtection) -> Self {
         let adapters = ObjectAdapter::new(InstanceId(1), "");
         adapters.set_key_secret(KeySecret::of_this_life([7; 32]));
@@ -166,13 +166,13 @@ impl Activated {
         let policies = policies.with_key_protection(protection);
         let adapter = adapters
             .create(adapters.root(), "papers", policies, None)
-            .expect("nobody else is below the root");
+            .expect("the root has no other children");
         let activate = |number: u32| {
-            let somebody = Arc::new(Somebody(type_id(number).leak()));
+            let servant = Arc::new(NamedServant(type_id(number).leak()));
             if by_application {
-                adapter.activate_with_id(id_of(number).as_bytes(), somebody)
+                adapter.activate_with_id(id_of(number).as_bytes(), servant)
             } else {
-                adapter.activate(somebody)
+                adapter.activate(servant)
             }
             .expect("there is room for as many as are measured")
         };

@@ -1,4 +1,4 @@
-//! An allocator that counts, when it is told to: `#[global_allocator] static A: Counting = Counting;`.
+//! An allocator that counts while counting is on: `#[global_allocator] static A: Counting = Counting;`.
 
 #![expect(
     unsafe_code,
@@ -21,7 +21,7 @@ pub fn start() {
     ON.store(true, Ordering::Relaxed);
 }
 
-/// Allocations of the process, growing ones included, and their octets; `None` when nobody counts.
+/// Allocations of the process, growing ones included, and their octets; `None` while counting is off.
 #[must_use]
 pub fn so_far() -> Option<(u64, u64)> {
     let counts = (
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_between_counts_that_nobody_took() {
+    fn nothing_is_between_counts_that_were_not_taken() {
         assert_eq!(between(None, Some((1, 1))), None);
         assert_eq!(between(Some((1, 10)), Some((3, 50))), Some((2, 40)));
     }

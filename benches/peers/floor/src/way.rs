@@ -45,15 +45,15 @@ pub fn publish(to: &Path, reference: &str) -> io::Result<()> {
     write_whole(to, &format!("{reference}\n"))
 }
 
-/// What a client was told: a reference itself, or the file that it is in.
+/// The reference in a client's `--ior`: the text itself, or that of the file it names.
 ///
 /// # Errors
 /// The file cannot be read; with its name.
-pub fn reference(told: &Path) -> io::Result<String> {
-    match told.to_str() {
+pub fn reference(given: &Path) -> io::Result<String> {
+    match given.to_str() {
         Some(text) if text.starts_with("IOR:") => Ok(text.to_owned()),
-        _ => fs::read_to_string(told)
-            .map_err(|e| io::Error::new(e.kind(), format!("cannot read {}: {e}", told.display()))),
+        _ => fs::read_to_string(given)
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot read {}: {e}", given.display()))),
     }
 }
 

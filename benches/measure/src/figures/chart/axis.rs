@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_axis_covers_every_value_it_was_told() {
+    fn an_axis_covers_every_value_it_was_given() {
         for axis in [Axis::linear("x"), Axis::log("x"), Axis::log2("x")] {
             for side in [Side::Across, Side::Up] {
                 for values in [[1.0, 7.0], [3.0, 3.0], [0.02, 99_999.0]] {

@@ -195,7 +195,7 @@ fn signs(chart: &Chart) -> String {
     }
     let by_length = |panel: &Panel| panel.kind == Kind::Bars && panel.y.scale != Scale::Linear;
     if chart.panels.iter().any(by_length) {
-        words.push("on this logarithmic scale a bar's end tells its value, its length does not");
+        words.push("on this logarithmic scale a bar's end shows its value, its length does not");
     }
     if chart.has_scales() {
         words.push("panels whose values are far apart have scales of their own");

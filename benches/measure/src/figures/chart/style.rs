@@ -164,7 +164,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn bars_of_a_picture_can_be_told_apart_in_grey() {
+    fn bars_of_a_picture_differ_in_grey() {
         let known: Vec<_> = KNOWN.iter().map(|(_, style)| *style).collect();
         let mixed = of(&["zorb", "omniORB", "raw", "a", "b"]);
         for styles in [known, OTHERS.to_vec(), mixed] {

@@ -22,7 +22,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         every transport that the ORB knows? The client checks every result. GIOPlite does not exist here, so the messages are \
         those of GIOP 1.0, 1.1 and 1.2. The floor is as many octets there and back without an ORB: for omniORB \
         over sockets that sleep, for zorb, which spins for some microseconds before it sleeps, the faster of sleeping and \
-        spinning. Over the links between network namespaces, of which the throughput experiment tells, zorb is asked for short calls \
+        spinning. Over the links between network namespaces, which the throughput experiment describes, zorb is asked for short calls \
         with the messages of every version.",
     placed: Placed::Split,
     measure,

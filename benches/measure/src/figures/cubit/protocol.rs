@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transport_that_nobody_can_measure_is_not_passed_over() {
+    fn a_transport_without_a_measurement_is_not_passed_over() {
         assert!(parse("2 iiop\n2 shmiop\n").is_err());
         assert!(parse("").is_err());
     }

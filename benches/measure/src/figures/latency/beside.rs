@@ -3,7 +3,7 @@
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
-use crate::figures::latency::claims::{at, told};
+use crate::figures::latency::claims::{at, of_both};
 use crate::figures::latency::programs::{OMNIORB, ZORB};
 use crate::figures::latency::{FEW, MANY, MANY_REQUESTS, REQUESTS_EACH};
 use crate::figures::measured::ratio;
@@ -88,8 +88,8 @@ fn two_orbs(data: &Data) -> Vec<Finding> {
             |[ours, theirs, ours_two_way, theirs_two_way]| {
                 let seen = format!(
                     "1,024 structs beside 1,024 octets, which are a twenty-fourth on the wire: one-way to 500 servants {}, two-way to 1 servant {}",
-                    told(ours, theirs),
-                    told(ours_two_way, theirs_two_way)
+                    of_both(ours, theirs),
+                    of_both(ours_two_way, theirs_two_way)
                 );
                 // Half of it is much less.
                 let all = [ours, theirs, ours_two_way, theirs_two_way];

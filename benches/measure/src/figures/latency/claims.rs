@@ -25,7 +25,7 @@ fn both(data: &Data, to: (&str, usize), from: (&str, usize)) -> [Option<Measured
 }
 
 /// What both do, for a sentence: `zorb ×1.07, omniORB ×1.08`.
-pub(super) fn told(ours: Measured, theirs: Measured) -> String {
+pub(super) fn of_both(ours: Measured, theirs: Measured) -> String {
     format!("zorb {}, omniORB {}", ours.factor(), theirs.factor())
 }
 
@@ -66,7 +66,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             "A train of requests to one servant is not faster than going round: no ORB remembers whom it called last (4.1.2; Figures 6 to 9)",
             cached,
             |[ours, theirs]| {
-                let seen = format!("going round 500 servants takes, of what trains take, {}", told(ours, theirs));
+                let seen = format!("going round 500 servants takes, of what trains take, {}", of_both(ours, theirs));
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
         ),
@@ -74,7 +74,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             "One-way calls take the same on 1 servant and on 500 where servants are hashed, and ever longer where each reference has a connection (4.1.2; Figures 6 to 9)",
             one_way,
             |[ours, theirs]| {
-                let seen = format!("from 1 to 500 servants: {}; neither has a connection a reference", told(ours, theirs));
+                let seen = format!("from 1 to 500 servants: {}; neither has a connection a reference", of_both(ours, theirs));
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
         ),
@@ -84,11 +84,11 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             |[ours, ours_some, theirs, theirs_some]| {
                 let seen = format!(
                     "of a two-way call a one-way one takes with 1 servant {}, with 200 {}",
-                    told(ours, theirs),
-                    told(ours_some, theirs_some)
+                    of_both(ours, theirs),
+                    of_both(ours_some, theirs_some)
                 );
                 let all = [ours, ours_some, theirs, theirs_some];
-                // How many times as long the two-way one takes: slightly more is by less than what tells two apart.
+                // How many times as long the two-way one takes: slightly more is by less than the difference that counts as one.
                 (seen, Holds::all(all.map(|part| Measured::exactly(1.0).over(part).beside(1.0, EQUAL))))
             },
         ),
@@ -96,7 +96,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             "One-way calls become slower than two-way ones beyond 200 servants, since the receiver does not keep up (4.1.2; Figures 6 and 8)",
             ways(MANY),
             |[ours, theirs]| {
-                let seen = format!("at 500 servants a one-way call takes, of a two-way one, {}", told(ours, theirs));
+                let seen = format!("at 500 servants a one-way call takes, of a two-way one, {}", of_both(ours, theirs));
                 (seen, Holds::all([ours.above(1.0), theirs.above(1.0)]))
             },
         ),
@@ -104,7 +104,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             "Two-way calls take the same on 1 servant and on 500 where servants are hashed and share a connection (4.1.2; Figures 7 and 9)",
             two_way,
             |[ours, theirs]| {
-                let seen = format!("from 1 to 500 servants: {}", told(ours, theirs));
+                let seen = format!("from 1 to 500 servants: {}", of_both(ours, theirs));
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
         )
@@ -114,7 +114,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             two_way,
             |[ours, theirs]| {
                 let each = |growth: Measured| growth.map(|growth| growth.powf(1.0 / 5.0));
-                let seen = format!("every hundred servants: {}; neither has a connection a reference: of very many connections the scale experiment tells", told(each(ours), each(theirs)));
+                let seen = format!("every hundred servants: {}; neither has a connection a reference: the scale experiment has very many connections", of_both(each(ours), each(theirs)));
                 // Five hundreds of them.
                 let paper = 1.12_f64.powi(5);
                 (seen, Holds::all([ours, theirs].map(|growth| growth.beside(paper, paper))))
@@ -124,7 +124,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             "Neither ORB serves more than some thousand servants without failing (4.4)",
             far,
             |[ours, theirs]| {
-                let seen = format!("both serve 100,000, called in random order; beside 1 servant a call takes {}", told(ours, theirs));
+                let seen = format!("both serve 100,000, called in random order; beside 1 servant a call takes {}", of_both(ours, theirs));
                 (seen, Holds::No)
             },
         )
@@ -176,7 +176,7 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
             &format!("With {what} too, the number of servants does not matter to a two-way call where they are hashed (4.2.2; {figures})"),
             both(data, (&many, 1024), (&few, 1024)),
             |[ours, theirs]| {
-                let seen = format!("1,024 {what} to one of 500 servants beside the only one: {}", told(ours, theirs));
+                let seen = format!("1,024 {what} to one of 500 servants beside the only one: {}", of_both(ours, theirs));
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
         )
@@ -186,7 +186,7 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
             "Latency grows with the number of operations in the interface where their names are compared one by one (4.2.2)",
             operations,
             |[ours, theirs]| {
-                let seen = format!("the last of 100 operations beside the only one: {}; omniORB compares names one by one", told(ours, theirs));
+                let seen = format!("the last of 100 operations beside the only one: {}; omniORB compares names one by one", of_both(ours, theirs));
                 // zorb does not: the claim is not of it.
                 (seen, theirs.above(NOTHING))
             },
@@ -212,8 +212,8 @@ fn in_step(data: &Data, (what, of, figures): (&str, &str, &str)) -> Finding {
         |[ours, theirs, ours_many, theirs_many]| {
             let seen = format!(
                 "1,024 units beside one, to 1 servant {}, to 500 {}",
-                told(ours, theirs),
-                told(ours_many, theirs_many)
+                of_both(ours, theirs),
+                of_both(ours_many, theirs_many)
             );
             let all = [ours, theirs, ours_many, theirs_many];
             (seen, Holds::all(all.map(|grown| grown.above(IN_STEP))))
@@ -232,7 +232,7 @@ fn worst_case(data: &Data) -> Vec<Finding> {
             |[ours, theirs]| {
                 let seen = format!(
                     "the last of the last beside any of any, whole calls: {}",
-                    told(ours, theirs)
+                    of_both(ours, theirs)
                 );
                 (seen, Holds::all([ours.is_no_more(), theirs.is_no_more()]))
             },
@@ -243,7 +243,7 @@ fn worst_case(data: &Data) -> Vec<Finding> {
             |[ours, theirs]| {
                 let seen = format!(
                     "the last operation of the last of 100,000 servants beside that of the only one: {}",
-                    told(ours, theirs)
+                    of_both(ours, theirs)
                 );
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
@@ -292,8 +292,8 @@ fn summary(data: &Data) -> Vec<Finding> {
             |[ours, theirs, our_cost, their_cost]| {
                 let seen = format!(
                     "1,024 structs beside 1,024 octets: {}; beside as many octets as the structs are, without an ORB: {}",
-                    told(ours, theirs),
-                    told(our_cost, their_cost)
+                    of_both(ours, theirs),
+                    of_both(our_cost, their_cost)
                 );
                 // A third of a call is much: both ends are in it.
                 (

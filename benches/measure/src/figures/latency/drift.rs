@@ -44,7 +44,7 @@ fn steps(data: &Data, panel: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether no step is everybody's.
+/// Whether no step is common to all programs.
 pub(super) fn finding(data: &Data) -> Finding {
     let all = steps(data, "noparams robin, same");
     let changes = all.iter().map(|step| step.shared);
@@ -55,7 +55,7 @@ pub(super) fn finding(data: &Data) -> Finding {
         [largest],
         |[largest]| {
             let beyond = |step: &&Step| !(1.0 / EQUAL..=EQUAL).contains(&step.shared);
-            let told: Vec<String> = all
+            let common: Vec<String> = all
                 .iter()
                 .filter(beyond)
                 .map(|step| {
@@ -67,18 +67,18 @@ pub(super) fn finding(data: &Data) -> Finding {
                     )
                 })
                 .collect();
-            let seen = match told.as_slice() {
+            let seen = match common.as_slice() {
                 [] => format!(
                     "two-way calls in turn: from no number of servants to the next do zorb, zorb dedicated and omniORB all change by more than ×{}",
                     three_digits(largest)
                 ),
-                told => format!(
+                common => format!(
                     "two-way calls in turn: zorb, zorb dedicated and omniORB all change by at least as much at once {}; that is no \
                      ORB's doing",
-                    told.join(", ")
+                    common.join(", ")
                 ),
             };
-            (seen, Holds::when(told.is_empty()))
+            (seen, Holds::when(common.is_empty()))
         },
     )
 }

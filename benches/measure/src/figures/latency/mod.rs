@@ -25,7 +25,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         about one have no counterpart here. The raw floor has no servants and no operations. Of one-way calls only the whole is \
         timed, until the server has served the last one, so a time here is the inverse of a rate. A point is of 500 calls (one-way: 1,500) in each round. With one servant the four \
         orders are the same calls: what they differ by there is the machine's doing, and some findings are no larger. Servants \
-        only become more in the life of a server, so each round is a life of all programs; what everybody's times do at once from \
+        only become more in the life of a server, so each round is a life of all programs; what all times do at once from \
         one number of servants to the next is no ORB's doing, and the last line of the table says where that is.",
     placed: Placed::Same,
     measure,
@@ -164,7 +164,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     Ok(collected.points())
 }
 
-/// Gives everybody so many servants. That is not measured.
+/// Gives every program so many servants. That is not measured.
 fn grow(session: &Session, contenders: &mut [Contender], servants: usize) -> Result<(), String> {
     session.set_up(&format!("{servants} servants"), contenders, |contender| {
         if contender.series == programs::RAW {

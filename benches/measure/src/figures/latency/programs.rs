@@ -32,8 +32,8 @@ pub(crate) fn zorb() -> (&'static str, Pair) {
 
 /// With a thread of its own, which waits as omniORB's do.
 pub(crate) fn dedicated() -> (&'static str, Pair) {
-    let told = ["--runtime", "dedicated", "--wait", "park"];
-    let ours = |side| words(ours(&format!("papers-latency-{side}")), &told);
+    let options = ["--runtime", "dedicated", "--wait", "park"];
+    let ours = |side| words(ours(&format!("papers-latency-{side}")), &options);
     pair(DEDICATED, ours("server"), ours("client"))
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn raw() -> (&'static str, Pair) {
     pair(RAW, server, words(ours("floor-client"), &["--dialogue"]))
 }
 
-/// Everybody who is there.
+/// Every program that is there.
 pub(crate) fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
     let mut all = vec![zorb(), dedicated(), raw()];
     all.extend(omni(session));
@@ -67,7 +67,7 @@ pub(crate) fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
 }
 
 /// The pair with more words for its server and for its client.
-pub(crate) fn told(
+pub(crate) fn with_options(
     (name, mut pair): (&'static str, Pair),
     server: &[&str],
     client: &[&str],

@@ -137,7 +137,7 @@ fn code(text: &str) -> String {
     format!("`{}`", text.replace('|', "¦"))
 }
 
-/// Functions at the top of a flood's end, as a cell: ours and theirs are shortened to what tells them.
+/// Functions at the top of a flood's end, as a cell: names are shortened to the part that distinguishes them.
 fn functions(data: &Data, end: &str, name: &str) -> String {
     let panel = format!("functions, {end}, {name}");
     let mut of_it: Vec<_> = data.of(&panel).collect();
@@ -150,7 +150,7 @@ fn functions(data: &Data, end: &str, name: &str) -> String {
         } else {
             object
         };
-        format!("{} % {} ({where_from})", point.told(), code(function))
+        format!("{} % {} ({where_from})", point.text(), code(function))
     });
     each.collect::<Vec<_>>().join("<br>")
 }
@@ -168,10 +168,10 @@ fn calls(data: &Data, end: &str, name: &str) -> String {
         rest -= share;
         let time = match share > 0.0 {
             true => three_digits(share),
-            // strace tells hundredths.
+            // strace prints hundredths.
             false => "below 0.01".to_owned(),
         };
-        Some(format!("{} {}, {time} %", point.told(), code(label)))
+        Some(format!("{} {}, {time} %", point.text(), code(label)))
     });
     let mut lines: Vec<String> = each.collect();
     if lines.is_empty() {

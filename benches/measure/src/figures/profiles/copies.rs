@@ -102,7 +102,7 @@ fn keep(
         } = *one;
         for ((end, with), without) in ENDS.into_iter().zip(with).zip(without) {
             let each = with.each(without, buffers);
-            let octets = valgrind::told(each.octets, size as f64);
+            let octets = valgrind::significant(each.octets, size as f64);
             let mut add = |panel: String, x: usize, label: String, value: f64, unit| {
                 let place = place(panel, orb.name(), x as f64, Some(label), unit);
                 collected.add(place, value, None);

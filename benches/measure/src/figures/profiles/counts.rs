@@ -21,7 +21,7 @@ pub(super) fn table(data: &Data) -> String {
         labels.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, label) in labels {
             let cell = |series| match data.point_under(&panel, series, label) {
-                Some(point) => point.told(),
+                Some(point) => point.text(),
                 None => "–".to_owned(),
             };
             lines.push(format!(
@@ -38,7 +38,7 @@ pub(super) fn table(data: &Data) -> String {
                 continue;
             }
             let [zorb, omni] = shares.map(|point| match point {
-                Some(point) => format!("{} %", point.told()),
+                Some(point) => format!("{} %", point.text()),
                 None => "–".to_owned(),
             });
             lines.push(format!(

@@ -177,7 +177,7 @@ fn octets(data: &Data) -> Vec<Finding> {
                 let [zorb_out, zorb_in, omni_out, omni_in] =
                     parts.map(|(part, all)| format!("{} of {}", part.percent(), all.percent()));
                 let seen = format!(
-                    "copying, clearing and marshalling octets in functions of their own take {zorb_out} and {zorb_in} with zorb, {omni_out} and {omni_in} with omniORB; what is inlined elsewhere is not told from the rest"
+                    "copying, clearing and marshalling octets in functions of their own take {zorb_out} and {zorb_in} with zorb, {omni_out} and {omni_in} with omniORB; what is inlined elsewhere counts with the rest"
                 );
                 (
                     seen,
@@ -202,7 +202,7 @@ fn octets(data: &Data) -> Vec<Finding> {
 /// How often they ask the system.
 fn system_calls(data: &Data) -> [Finding; 3] {
     let orbs = ["raw, octets", "zorb, octets", "omniORB, octets"];
-    let told = |all: [Measured; 3]| {
+    let text = |all: [Measured; 3]| {
         let [raw, zorb, omni] = all.map(Measured::plain);
         (raw, zorb, omni)
     };
@@ -211,7 +211,7 @@ fn system_calls(data: &Data) -> [Finding; 3] {
             "A transmitter writes each buffer by one system call: 527 to 551 for 512 buffers (Figure 7)",
             orbs.map(|flood| calls(data, "client", flood, &WRITES)),
             |all| {
-                let (raw, zorb, omni) = told(all);
+                let (raw, zorb, omni) = text(all);
                 let seen = format!(
                     "writes for a buffer of 128 K of octets: raw {raw}, zorb {zorb}, omniORB {omni}"
                 );
@@ -225,7 +225,7 @@ fn system_calls(data: &Data) -> [Finding; 3] {
             "A receiver gets a buffer in many reads, of about an MTU each: 14 for 128 K (Section 2.2.2, Figure 7)",
             orbs.map(|flood| calls(data, "server", flood, &READS)),
             |all| {
-                let (raw, zorb, omni) = told(all);
+                let (raw, zorb, omni) = text(all);
                 let seen = format!(
                     "reads for a buffer of 128 K of octets: raw {raw}, zorb {zorb}, omniORB {omni}, where the MTU of the loopback is 65,536"
                 );
@@ -236,7 +236,7 @@ fn system_calls(data: &Data) -> [Finding; 3] {
             "An ORB makes system calls of its own for each message: one of them polls twice and sets signal handlers twice (Section 2.2.2)",
             orbs.map(|flood| every_call(data, flood)),
             |all| {
-                let (raw_is, zorb_is, omni_is) = told(all);
+                let (raw_is, zorb_is, omni_is) = text(all);
                 let seen = format!(
                     "system calls for a buffer of 128 K of octets, both ends, the most frequent ones, start of the programs included: raw {raw_is}, zorb {zorb_is}, omniORB {omni_is}"
                 );
@@ -294,7 +294,7 @@ fn typed(data: &Data) -> [Finding; 3] {
                 // Medians of parts need not add up.
                 let [own, omni_own] = all.map(|kernel| kernel.rest_of(100.0).percent());
                 let seen = format!(
-                    "zorb {kernel} in the kernel and {own} elsewhere, omniORB {omni_kernel} and {omni_own}; marshalling that was inlined is not told from the rest"
+                    "zorb {kernel} in the kernel and {own} elsewhere, omniORB {omni_kernel} and {omni_own}; marshalling that was inlined counts with the rest"
                 );
                 (seen, Holds::all(all.map(|kernel| kernel.about(56.0, 73.0))))
             },

@@ -49,11 +49,11 @@ fn asked(session: &Session) -> &'static [Asked] {
     session.pick(&ASKED, ASKED.get(..1).unwrap_or_default())
 }
 
-/// Who calls and serves. Whoever tries before sleeping would be seen to call as many functions as there is time for.
+/// Clients and servers. A program that spins would be seen to call as many functions as there is time for.
 fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
     let park = ["--wait", "park"];
     let mut all = vec![
-        programs::told(programs::zorb(), &park, &park),
+        programs::with_options(programs::zorb(), &park, &park),
         programs::raw(),
     ];
     all.extend(programs::omni(session));
@@ -151,7 +151,7 @@ pub(super) fn finding(data: &Data) -> Finding {
             let seen = format!(
                 "calls of functions of the program's and its ORB's own for a two-way call without parameters, client and server: zorb {}, omniORB {}, sockets \
                  alone {}: {} and {} of those; of the system's libraries besides, zorb {}, omniORB {}; with 1,024 structs zorb {}, omniORB {} of their own. What is \
-                 inlined is no call, which is the point; those of Tokio count as zorb's, which is told not to try before it sleeps; more than ten for one without an \
+                 inlined is no call, which is the point; those of Tokio count as zorb's, which parks without spinning; more than ten for one without an \
                  ORB are too many here",
                 both(0),
                 both(1),

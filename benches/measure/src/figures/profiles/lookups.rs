@@ -57,7 +57,7 @@ impl Orb {
         }
     }
 
-    /// Which of the parts a function is of. Functions of ours are inlined, so it is the source that tells; of
+    /// Which of the parts a function is of. Functions of ours are inlined, so the source decides; of
     /// omniORB's library there is no source, but nothing of it is inlined either.
     fn part(self, share: &Share) -> &'static str {
         let Share { file, function, .. } = share;
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_are_told_by_their_source_and_omniorbs_by_their_name() {
+    fn ours_are_known_by_their_source_and_omniorbs_by_their_name() {
         let inlined = share("/w/crates/poa/src/operations.rs", "zorb::serve::serve");
         assert_eq!(Orb::Zorb.part(&inlined), "finding the operation");
         let table = share(

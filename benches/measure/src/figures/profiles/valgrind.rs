@@ -39,7 +39,7 @@ impl Counting {
                 format!("--callgrind-out-file={file}"),
             ],
         };
-        // Nobody talks to it while it runs, and its pipes would be left over if it is killed.
+        // Its input and output are not used while it runs, and pipes would be left over if it is killed.
         ["valgrind", "-q", "--vgdb=no"]
             .map(str::to_owned)
             .into_iter()
@@ -48,7 +48,7 @@ impl Counting {
     }
 }
 
-/// Whether it can be counted; who is missing is told, with what is not counted then.
+/// Whether it can be counted; a note says what is missing, and what is not counted then.
 pub(super) fn is_there(session: &Session, what: &str) -> bool {
     if let Err(why) = tools::ready(&["valgrind"]) {
         session.miss(format!("{what} ({why})"));
@@ -69,7 +69,7 @@ impl Amount {
     /// What of it each of so many took, less what another one has in it too.
     pub(super) fn each(self, without: Self, of: f64) -> Self {
         Self {
-            blocks: told(self.blocks - without.blocks, of),
+            blocks: significant(self.blocks - without.blocks, of),
             octets: (self.octets - without.octets) / of,
         }
     }
@@ -77,7 +77,7 @@ impl Amount {
 
 /// What each of so many took of a difference between two runs. Starting threads and the like do not come out even, so that
 /// less than a hundredth is nothing, and so is what is less than nothing.
-pub(super) fn told(difference: f64, of: f64) -> f64 {
+pub(super) fn significant(difference: f64, of: f64) -> f64 {
     (100.0 * difference / of).round().max(0.0) / 100.0
 }
 
@@ -126,8 +126,8 @@ impl Calls {
     /// What of it each of so many took, less what another one has in it too.
     pub(super) fn each(self, without: Self, of: f64) -> Self {
         Self {
-            own: told(self.own - without.own, of),
-            systems: told(self.systems - without.systems, of),
+            own: significant(self.own - without.own, of),
+            systems: significant(self.systems - without.systems, of),
         }
     }
 }
@@ -203,7 +203,7 @@ mod tests {
         let each = all.each(before, 10.0);
         assert_eq!((each.blocks, each.octets), (0.2, 10.0));
         let less = before.each(all, 10.0).blocks;
-        assert_eq!((told(4.0, 1_000.0), less), (0.0, 0.0));
+        assert_eq!((significant(4.0, 1_000.0), less), (0.0, 0.0));
         assert!(less.is_sign_positive());
         assert!(amount("").is_err());
     }

@@ -37,9 +37,9 @@ pub(super) fn charts(data: &Data) -> Vec<Chart> {
         ("connections idle", "all but one idle, "),
         ("connections active", "all in use, "),
     ];
-    // Data of before points knew their rounds is of an omniORB that was told nothing.
+    // Data of before points knew their rounds is of an omniORB without options.
     let mut callers_of = data.of("callers rate, split");
-    let is_told = callers_of.any(|point| point.rounds > 0);
+    let has_options = callers_of.any(|point| point.rounds > 0);
     let charts = [
         (
             "servants",
@@ -62,7 +62,7 @@ pub(super) fn charts(data: &Data) -> Vec<Chart> {
     let chart = |(file, title, panels): (&str, &str, Vec<Panel>)| {
         let chart = Chart::new(format!("scale-{file}"), title, panels);
         let chart = match file {
-            "callers" if is_told => chart.noting(OMNIORB),
+            "callers" if has_options => chart.noting(OMNIORB),
             _ => chart,
         };
         (!chart.panels.is_empty()).then_some(chart)

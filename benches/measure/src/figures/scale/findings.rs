@@ -120,7 +120,7 @@ fn as_long(data: &Data, many: &Many, placement: Placement, limit: f64) -> Findin
         longer.zip(fewer(data, &rates, series, most))
     };
     let (ours, theirs) = (of(ZORB), of(OMNIORB));
-    let told = |(longer, fewer): (Measured, Measured)| {
+    let text = |(longer, fewer): (Measured, Measured)| {
         let rate = Measured::exactly(1.0).over(fewer);
         format!("{}, calls a second {}", longer.factor(), rate.factor())
     };
@@ -128,8 +128,8 @@ fn as_long(data: &Data, many: &Many, placement: Placement, limit: f64) -> Findin
         &format!("A call takes as long with {what} as with one, and there are as many a second (within ×{limit}: in part)"),
         [ours.map(|ours| ours.0), ours.map(|ours| ours.1)],
         |[longer, fewer]| {
-            let theirs = theirs.map_or_else(String::new, |it| format!("; omniORB {}", told(it)));
-            let seen = format!("zorb {}{theirs}", told((longer, fewer)));
+            let theirs = theirs.map_or_else(String::new, |it| format!("; omniORB {}", text(it)));
+            let seen = format!("zorb {}{theirs}", text((longer, fewer)));
             (seen, Holds::and(slowed(longer, limit), slowed(fewer, limit)))
         },
     )
@@ -215,7 +215,7 @@ impl Curve {
         })
     }
 
-    fn told(self) -> String {
+    fn text(self) -> String {
         let Self { one, peak, last } = self;
         format!(
             "{} thousand calls a second with one, most with {:.0}, {} thousand, and with {MOST_CALLERS} {} of that",
@@ -245,7 +245,7 @@ fn spread(data: &Data, placement: Placement, series: &str) -> Option<Measured> {
     Some(Measured::exactly(point.p99?).over(point.into()))
 }
 
-/// Whoever is served in turn waits for all others once; what the slowest wait for twice, somebody has gone before twice.
+/// A caller that is served in turn waits for all others once. Where the slowest wait for twice, another caller was served twice.
 const TURNS: f64 = 2.0;
 
 fn callers(data: &Data) -> Vec<Finding> {
@@ -263,8 +263,8 @@ fn callers(data: &Data) -> Vec<Finding> {
         findings.push(
             Finding::new(&claim, [ours.map(|ours| ours.last)], |[_]| {
                 let theirs =
-                    theirs.map_or_else(String::new, |it| format!("; omniORB {}", it.told()));
-                let seen = format!("zorb {}{theirs}", ours.map(Curve::told).unwrap_or_default());
+                    theirs.map_or_else(String::new, |it| format!("; omniORB {}", it.text()));
+                let seen = format!("zorb {}{theirs}", ours.map(Curve::text).unwrap_or_default());
                 (seen, ours.map_or(Holds::Unknown, Curve::holds))
             })
             .placed(placed(placement)),
@@ -288,7 +288,7 @@ fn callers(data: &Data) -> Vec<Finding> {
         );
         let theirs = spread(data, placement, OMNIORB);
         let claim = format!(
-            "With {MOST_CALLERS} callers the slowest hundredth of the calls takes at most twice what half of them take: nobody waits for two turns"
+            "With {MOST_CALLERS} callers the slowest hundredth of the calls takes at most twice what half of them take: no caller waits for two turns"
         );
         findings.push(
             Finding::new(&claim, [spread(data, placement, ZORB)], |[ours]| {

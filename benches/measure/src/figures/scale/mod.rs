@@ -19,8 +19,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         10,000 connections, all but one idle or all in use one after the other; 1 to 256 callers together, tasks of a zorb client \
         and threads of an omniORB one? Each round begins with new programs, whose servants and connections become more. The connections are a client's that is no ORB, the same for all servers. Callers begin \
         together when each has made some calls, and make 200 each at least. Those of zorb share its one connection; omniORB is \
-        told that it may have a connection for each of 256 (`maxGIOPConnectionPerServer`, 5 unless told), and a thread for each in \
-        its server (`maxServerThreadPoolSize`, 100 unless told), as a program with so many callers would tell it.",
+        allowed a connection for each of 256 (`maxGIOPConnectionPerServer`, by default 5), and a thread for each in \
+        its server (`maxServerThreadPoolSize`, by default 100), as a program with so many callers would set it.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
@@ -101,14 +101,14 @@ fn servants(session: &Session, collected: &mut Collected) -> Result<(), String> 
     Ok(())
 }
 
-/// A server that takes very many connections, and a client of ours that makes them without an ORB, whoever serves.
+/// A server that takes very many connections, and a client of ours that makes them without an ORB, for every server.
 fn with_many_connections((series, pair): (&'static str, Pair)) -> (&'static str, Pair) {
     let most: &[&str] = if series == OMNIORB {
         &["-ORBmaxServerThreadPoolSize", "12000"]
     } else {
         &["--max-connections", "12000"]
     };
-    let (series, mut pair) = programs::told((series, pair), most, &[]);
+    let (series, mut pair) = programs::with_options((series, pair), most, &[]);
     let (_, ours) = programs::zorb();
     pair.client = programs::with_many_files(&ours.client);
     pair.server = pair.server.as_deref().map(programs::with_many_files);
@@ -145,7 +145,7 @@ fn connections(session: &Session, collected: &mut Collected) -> Result<(), Strin
     Ok(())
 }
 
-/// With a connection and a thread for each of the most callers, where that has to be told.
+/// With a connection and a thread for each of the most callers, where that is an option.
 fn with_many_callers((series, pair): (&'static str, Pair)) -> (&'static str, Pair) {
     if series != OMNIORB {
         return (series, pair);
@@ -154,7 +154,7 @@ fn with_many_callers((series, pair): (&'static str, Pair)) -> (&'static str, Pai
     // One more is the thread that was there before.
     let threads = (MOST_CALLERS + 1).to_string();
     let server = ["-ORBmaxServerThreadPoolSize", &threads];
-    programs::told(
+    programs::with_options(
         (series, pair),
         &server,
         &["-ORBmaxGIOPConnectionPerServer", &most],
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn omniorb_is_told_of_many_callers_and_nobody_else_is() {
+    fn omniorb_alone_has_options_for_many_callers() {
         let pair = |name: &str| Pair {
             name: name.to_owned(),
             server: Some(vec!["server".to_owned()]),

@@ -125,7 +125,7 @@ fn without_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
 }
 
 fn over_links(seen: &Seen<'_>) -> Vec<Finding> {
-    let everybody = || {
+    let all_programs = || {
         let senders = [Sender::Zorb, Sender::OmniOrb, Sender::Raw];
         let lines = [Queue::K8, Queue::K64].map(|q| senders.map(|s| seen.link(0, q, s)));
         lines
@@ -148,7 +148,7 @@ fn over_links(seen: &Seen<'_>) -> Vec<Finding> {
     vec![
         Finding::new(
             "A link of 10 Mbit/s hides the differences: 8 to 8.7 Mbit/s for all (Section 2.2, Figures 2, 3 and 6)",
-            [worst(&everybody()), best(&everybody())],
+            [worst(&all_programs()), best(&all_programs())],
             |[low, high]| {
                 let seen = format!(
                     "{} to {}, over all senders and queues, from 8 K buffers on",
@@ -474,7 +474,7 @@ mod tests {
         );
         // Slower than raw with the short queue.
         assert_eq!(find("slowest ORB").holds, Holds::No);
-        // Nobody has measured links, nor structs.
+        // Links and structs have not been measured.
         assert_eq!(find("10 Mbit/s hides").holds, Holds::Unknown);
         assert_eq!(find("Richly typed").holds, Holds::Unknown);
     }

@@ -67,7 +67,7 @@ impl Queue {
         }
     }
 
-    /// What both programs are told.
+    /// Options of both programs.
     pub(in crate::figures) fn words(self) -> Vec<String> {
         let octets = match self {
             Self::Default => return Vec::new(),
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_programs_are_told_how_long_their_queues_are() {
+    fn both_programs_get_the_length_of_their_queues() {
         let front = ["ip".to_owned()];
         let pair = Sender::Raw.pair(Road::Unix, &Queue::K8.words(), [&front, &[]]);
         let server = pair.server.unwrap().join(" ");

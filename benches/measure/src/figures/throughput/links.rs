@@ -70,7 +70,7 @@ const WIRE: &str = "wire";
 /// What namespaces of ours are called, before the number of the process that made them.
 const PREFIX: &str = "zorb-link-";
 
-fn told(program: &str, args: &[&str]) -> Result<String, String> {
+fn output_of(program: &str, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(args).output();
     let output = output.map_err(|e| format!("{program}: {e}"))?;
     if output.status.success() {
@@ -93,14 +93,14 @@ impl Link {
         };
         let [a, b] = &link.hosts;
         for host in &link.hosts {
-            told("ip", &["netns", "add", host])?;
+            output_of("ip", &["netns", "add", host])?;
         }
         let peer = ["peer", "name", WIRE, "netns", b];
         let add = ["-n", a, "link", "add", WIRE, "type", "veth"];
-        told("ip", &[&add[..], &peer].concat())?;
+        output_of("ip", &[&add[..], &peer].concat())?;
         let mtu = speed.mtu.to_string();
         for (host, address) in link.hosts.iter().zip(ADDRESSES) {
-            let ip = |args: &[&str]| told("ip", &[&["-n", host], args].concat());
+            let ip = |args: &[&str]| output_of("ip", &[&["-n", host], args].concat());
             ip(&["link", "set", "lo", "up"])?;
             ip(&["link", "set", WIRE, "mtu", &mtu, "up"])?;
             ip(&["address", "add", &format!("{address}/24"), "dev", WIRE])?;
@@ -111,7 +111,7 @@ impl Link {
                 ];
                 let burst = (BURST * speed.mtu).to_string();
                 let rest = [&rate, "burst", &burst, "latency", "100ms"];
-                told("tc", &[&tbf[..], &rest].concat())?;
+                output_of("tc", &[&tbf[..], &rest].concat())?;
             }
         }
         Ok(link)
@@ -143,7 +143,7 @@ pub(in crate::figures) fn no_links(why: &str) -> String {
 
 fn remove(host: &str) {
     // One that has not come into being is not there to be removed.
-    let _ = told("ip", &["netns", "delete", host]);
+    let _ = output_of("ip", &["netns", "delete", host]);
 }
 
 impl Drop for Link {
@@ -154,7 +154,7 @@ impl Drop for Link {
 
 /// Takes away what a run has left that was killed.
 fn sweep() {
-    let names = told("ip", &["netns", "list"]).unwrap_or_default();
+    let names = output_of("ip", &["netns", "list"]).unwrap_or_default();
     for name in names.lines().filter_map(left_by_the_dead) {
         remove(name);
     }
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_put_on_both_hosts() {
-        // Of no namespaces that there are, which nobody minds that they are removed.
+        // These namespaces do not exist, so removing them removes nothing.
         let link = Link {
             hosts: ["a", "b"].map(|end| format!("{PREFIX}4194305-{end}")),
         };

@@ -14,7 +14,7 @@ fn us(value: Measured) -> String {
 }
 
 /// Whether the ORB's own steps take microseconds each, as the papers' do. Steps of ours that are one of theirs are one
-/// here, as a step must not look shorter for being looked at more closely; the system calls are told, but are no step
+/// here, as a step must not look shorter for being looked at more closely; the system calls are shown, but are no step
 /// of an ORB's, which microseconds in the kernel would say nothing about; and waiting is no work.
 fn each_step(
     claim: &str,
@@ -75,7 +75,7 @@ fn adds_up(data: &Data) -> Finding {
         "The steps are the whole call (ours to find: Tables 1 and 2 do not say what is in none of their steps)",
         rests,
         |rests| {
-            let told = |(whole, marks, rest): (Measured, Measured, Measured), part: Measured| {
+            let share = |(whole, marks, rest): (Measured, Measured, Measured), part: Measured| {
                 format!(
                     "of {} without arguments marking takes {}, and {}, {}, is in no step",
                     us(whole),
@@ -85,7 +85,7 @@ fn adds_up(data: &Data) -> Finding {
                 )
             };
             let [same, split] = [same.zip(Some(rests[0])), split.zip(Some(rests[1]))]
-                .map(|it| it.map(|(it, part)| told(it, part)).unwrap_or_default());
+                .map(|it| it.map(|(it, part)| share(it, part)).unwrap_or_default());
             let seen = format!("with a CPU for each program, {split}; with one CPU, {same}");
             // A twentieth of a call is what a step of the largest ones is worth.
             (seen, Holds::all(rests.map(|part| part.within(-5.0, 5.0))))
@@ -370,7 +370,7 @@ fn sizes(seen: &Seen<'_>) -> [Finding; 3] {
                     us(few),
                     us(many)
                 );
-                // Slightly is by less than what tells two apart.
+                // Slightly is by less than the difference that counts as one.
                 (seen, many.over(few).beside(1.0, EQUAL))
             },
         ),
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_step_is_told_where_no_other_may_be_longer() {
+    fn the_longest_step_is_named_where_no_other_may_be_longer() {
         let of = |least: f64, most: f64| Measured::apart((least + most) / 2.0, least, most);
         let steps = [
             (of(1.0, 2.0), "C5 a"),

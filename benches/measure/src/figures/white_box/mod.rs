@@ -31,7 +31,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
                middle half by how long they took, so that steps add up: to the call from outside, but for what is in no step. The steps \
                are the papers', by their numbers there: C1 is the first of the client's (Table 1), S01 of the server's (Table 2). A \
                step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
-               included, ends with the read that brings the reply (C6); what a server waits for is nobody's step. A server remembers what \
+               included, ends with the read that brings the reply (C6); what a server waits for belongs to no step. A server remembers what \
                it found for the requests of a connection: S04 to S06 of one that says nothing new are a comparison of its header. \
                What is below nothing takes less than two marks differ by. Among the layers of both ends *messaging* has marshalling and \
                demarshalling in it.",
@@ -201,8 +201,8 @@ fn keep(
     stacks.push(("layers".to_owned(), worked));
     let found = FOUND.map(|name| step(answer, "server", name));
     add("server itself", FOUND_TOGETHER, found.iter().sum());
-    let told = |name: &str| answer.more.get(name).and_then(serde_json::Value::as_f64);
-    let of = |name: &str| told(name).ok_or_else(|| format!("no {name} in the answer"));
+    let number = |name: &str| answer.more.get(name).and_then(serde_json::Value::as_f64);
+    let of = |name: &str| number(name).ok_or_else(|| format!("no {name} in the answer"));
     add("whole", "a call", answer.p50_ns);
     add("whole", "a mark", of("mark_ns")?);
     let (whole, marks) = (of("whole_ns")?, of("marks_ns")?);

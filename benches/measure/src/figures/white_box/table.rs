@@ -33,7 +33,7 @@ fn table(data: &Data, end: &str, steps: &[(&str, &str)]) -> String {
             let panel = format!("{panel}, TCP, {placement}");
             let point = data.point_under(&panel, series, label);
             // Kept in microseconds.
-            point.map(|point| point.told_times(1_000.0))
+            point.map(|point| point.text_times(1_000.0))
         };
         let cells: Vec<_> = columns.iter().map(cell).collect();
         if cells.iter().all(Option::is_none) {
