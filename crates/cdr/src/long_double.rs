@@ -18,7 +18,8 @@ use rustc_apfloat::{Float, FloatConvert, ieee};
 /// it is rounded to the nearest.
 ///
 /// ```
-/// use zorb_cdr::LongDouble;
+/// # extern crate zorb_cdr as zorb;
+/// use zorb::LongDouble;
 ///
 /// let third = LongDouble::from(1.0) / LongDouble::from(3.0);
 /// assert_eq!(third.to_string(), "0.333333333333333333333333333333333317");
@@ -40,7 +41,7 @@ pub struct NotALongDouble;
 
 /// Bits of the fraction.
 const FRACTION: u32 = 112;
-/// What the exponent is stored with.
+/// The bias of the exponent.
 const BIAS: u32 = 0x3fff;
 /// The exponent of infinities and NaNs.
 const SPECIAL: u32 = 0x7fff;
@@ -52,7 +53,7 @@ impl LongDouble {
     pub const INFINITY: Self = Self {
         bits: (SPECIAL as u128) << FRACTION,
     };
-    /// A number that is none.
+    /// Not a number.
     pub const NAN: Self = Self {
         bits: ((SPECIAL as u128) << FRACTION) | (1 << (FRACTION - 1)),
     };
@@ -71,7 +72,7 @@ impl LongDouble {
         self.bits
     }
 
-    /// The same number: every double is a long double. NaNs keep what they carry.
+    /// Converts without loss: every double is a long double. NaNs keep their payload.
     #[must_use]
     pub const fn from_f64(number: f64) -> Self {
         let bits = number.to_bits();

@@ -1,4 +1,4 @@
-//! Who asks, as GIOP 1.0 and 1.1 had it.
+//! The requesting principal of GIOP 1.0 and 1.1.
 
 use crate::{ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder};
 use bytes::Bytes;
@@ -10,7 +10,8 @@ use bytes::Bytes;
 /// in place where a `sequence<octet>` would be, and costs what that does.
 ///
 /// ```
-/// use zorb_cdr::{Any, Principal, TcKind};
+/// # extern crate zorb_cdr as zorb;
+/// use zorb::{Any, Principal, TcKind};
 ///
 /// let ada = Principal("ada".into());
 /// let any = Any::new(&ada)?;

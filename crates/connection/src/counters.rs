@@ -1,4 +1,4 @@
-//! What an ORB has refused, dropped, limited or timed out, by cause; and which of it is worth a line in the log.
+//! Counters of an ORB by cause: refusals, drops, limits and timeouts; and the limit of log lines for each.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +65,7 @@ counters! {
     ConnectionsEvicted = "connections_evicted",
     /// Requests refused because they would have had to wait while memory was scarce.
     RequestsRefusedForMemory = "requests_refused_for_memory",
-    /// Connections closed because a message that had begun did not get on.
+    /// Connections closed because a message that had begun made no progress.
     SlowSendersClosed = "slow_senders_closed",
     /// Connections closed because the peer did not read what waited for it.
     SlowReadersClosed = "slow_readers_closed",
@@ -79,7 +79,7 @@ counters! {
     RequestsLate = "requests_late",
     /// Requests refused with TRANSIENT by POA managers in state DISCARDING.
     RequestsDiscarded = "requests_discarded",
-    /// Connections to other ORBs that were not made, because there were as many as there may be, in all or to one host.
+    /// Connections to other ORBs that were not made, because the limit in all or for one host was reached.
     OutgoingConnectionsRefused = "outgoing_connections_refused",
     /// Idle connections to other ORBs that were closed to make room for another one under the limits.
     OutgoingConnectionsPurged = "outgoing_connections_purged",
@@ -119,7 +119,8 @@ impl fmt::Display for Counter {
 /// Counters of different causes are not read at one instant.
 ///
 /// ```
-/// use zorb_connection::{Counter, Counters};
+/// # extern crate zorb_connection as zorb;
+/// use zorb::{Counter, Counters};
 ///
 /// let counters = Counters::default();
 /// assert_eq!(counters.get(Counter::ConnectionsRefused), 0);

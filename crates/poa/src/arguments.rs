@@ -11,7 +11,7 @@ const MAX_KEPT: usize = 16;
 /// A vector grown beyond this many octets is freed: one large message must not hold its memory for ever.
 const MAX_KEPT_OCTETS: usize = 256 << 10;
 
-/// A vector of whichever type, boxed so that it is given back without allocating.
+/// A vector of whichever type, boxed so that it is returned without allocating.
 type Kept = (TypeId, Box<dyn Any>);
 
 thread_local! {
@@ -30,7 +30,7 @@ pub struct Recycled<C: Codec<Value: 'static>, const MAX: u32 = { u32::MAX }>(
     Option<Box<Vec<C::Value>>>,
 );
 
-/// What was kept of type `T`, under `id`.
+/// The vector of type `T` that was kept under `id`.
 fn take<T: 'static>(id: TypeId) -> Option<Box<T>> {
     let taken = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
@@ -86,7 +86,7 @@ impl<C: Codec<Value: 'static>, const MAX: u32> Drop for Recycled<C, MAX> {
         let Some(mut values) = self.0.take() else {
             return;
         };
-        // What the elements do when they are dropped, they do before the vector is anybody's.
+        // Elements are dropped before the vector is stored: their `Drop` may take one.
         values.clear();
         let octets = values.capacity().saturating_mul(size_of::<C::Value>());
         keep(TypeId::of::<C::Value>(), octets, values);
@@ -95,7 +95,7 @@ impl<C: Codec<Value: 'static>, const MAX: u32> Drop for Recycled<C, MAX> {
 
 /// Text in a `String` that an earlier call by values on this thread has given back.
 #[derive(Debug)]
-#[expect(clippy::box_collection, reason = "as above")]
+#[expect(clippy::box_collection, reason = "a box is recycled with its string")]
 pub struct RecycledText(Option<Box<String>>);
 
 impl RecycledText {

@@ -51,7 +51,7 @@ impl fmt::Debug for InstanceId {
     }
 }
 
-/// What an object key says.
+/// The meaning of an object key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "dispatch handles every kind")]
 pub enum ObjectKey<'a> {
@@ -82,7 +82,7 @@ pub enum ObjectKey<'a> {
     },
     /// Of an adapter whose keys cannot be guessed.
     Sealed {
-        /// What proves that the server has made the key.
+        /// The proof that the server has made the key.
         code: &'a [u8; CODE_LEN],
         /// A key of one of the other kinds, if the code is right.
         key: &'a [u8],
@@ -294,7 +294,8 @@ impl Path {
 /// The name of an object within its adapter: any octets, also none at all.
 ///
 /// ```
-/// use zorb_poa::ObjectId;
+/// # extern crate zorb_poa as zorb;
+/// use zorb::ObjectId;
 ///
 /// let id = ObjectId::from("account 4711");
 /// assert_eq!(id.as_ref(), b"account 4711");
@@ -327,7 +328,7 @@ impl From<Bytes> for ObjectId {
 }
 
 impl fmt::Display for ObjectId {
-    /// As text, with escapes for whatever is none.
+    /// As text, with escapes for other octets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.escape_ascii())
     }

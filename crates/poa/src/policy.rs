@@ -1,4 +1,4 @@
-//! What an adapter is made with.
+//! Policies of an adapter.
 //!
 //! The policies of CORBA 3.3 Part 1 §15.3.9 (Policy Objects), as enumerations whose defaults are those of `create_POA`, and the
 //! combinations of them that an adapter can have.
@@ -23,7 +23,7 @@ pub enum Lifespan {
     Persistent,
 }
 
-/// Who chooses the ids of objects.
+/// The assignment of object ids: by the user or the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "IdAssignmentPolicy")]
 #[doc(alias = "IdAssignmentPolicyValue")]
@@ -58,11 +58,11 @@ pub enum OneWayOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum KeyProtection {
-    /// They can: a key says which object it is of, and no more. Who knows one of a table's rows knows the others.
+    /// They can: a key identifies its object and no more. A client that knows one row of a table knows the others.
     #[default]
     None,
     /// They have a code that only the server can make ([`KeySecret`](crate::KeySecret)), 20 octets more. A key with a wrong code,
-    /// or none, is OBJECT_NOT_EXIST, whatever it leads to. Who has a key may pass it on: it is a capability.
+    /// or none, is OBJECT_NOT_EXIST, whatever it leads to. A client may pass its key on: the key is a capability.
     Authenticated,
 }
 
@@ -102,7 +102,7 @@ pub enum ServantRetention {
     NonRetain,
 }
 
-/// What becomes of a request whose object is not in the active object map.
+/// The processing of a request whose object is not in the active object map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "RequestProcessingPolicy")]
 #[doc(alias = "RequestProcessingPolicyValue")]
@@ -174,7 +174,8 @@ pub enum ThreadModel {
 /// The policies of an adapter. The default is that of `create_POA`; the root POA has [`Policies::ROOT`].
 ///
 /// ```
-/// use zorb_poa::{IdAssignment, Lifespan, Policies};
+/// # extern crate zorb_poa as zorb;
+/// use zorb::{IdAssignment, Lifespan, Policies};
 ///
 /// let policies = Policies::default()
 ///     .with_lifespan(Lifespan::Persistent)
@@ -186,7 +187,8 @@ pub enum ThreadModel {
 /// A list of single policies, as `create_POA` takes it, becomes one by `TryFrom`:
 ///
 /// ```
-/// use zorb_poa::{IdUniqueness, Policies, Policy, PolicyType, RequestProcessing, ServantRetention};
+/// # extern crate zorb_poa as zorb;
+/// use zorb::{IdUniqueness, Policies, Policy, PolicyType, RequestProcessing, ServantRetention};
 ///
 /// let list = [
 ///     Policy::ServantRetention(ServantRetention::NonRetain),
@@ -207,13 +209,13 @@ pub struct Policies {
     pub lifespan: Lifespan,
     /// For how many ids one servant may stand.
     pub id_uniqueness: IdUniqueness,
-    /// Who chooses the ids of objects.
+    /// The assignment of object ids: by the user or the system.
     pub id_assignment: IdAssignment,
     /// Whether a servant becomes active when its id or reference is asked for.
     pub implicit_activation: ImplicitActivation,
     /// Whether there is an active object map.
     pub servant_retention: ServantRetention,
-    /// What becomes of requests for objects that are not in it.
+    /// The processing of requests for objects that are not in it.
     pub request_processing: RequestProcessing,
     /// When one-way requests begin. A policy of zorb's own.
     pub one_way_order: OneWayOrder,

@@ -50,7 +50,8 @@ const STORED: WireFormat = WireFormat {
 /// A value of any IDL type, together with its [`TypeCode`]: IDL's `any`.
 ///
 /// ```
-/// use zorb_cdr::{Any, TypeCode};
+/// # extern crate zorb_cdr as zorb;
+/// use zorb::{Any, TypeCode};
 ///
 /// let any = Any::new("forty-two")?;
 /// assert_eq!(any.type_code(), &TypeCode::string(0));
@@ -98,7 +99,7 @@ pub enum ExtractError {
     Malformed {
         /// The type.
         expected: TypeCode,
-        /// What is wrong.
+        /// The error.
         error: DecodeError,
     },
 }
@@ -135,7 +136,8 @@ impl Any {
     /// string or sequence, a wide string.
     ///
     /// ```
-    /// use zorb_cdr::{Any, TypeCode};
+    /// # extern crate zorb_cdr as zorb;
+    /// use zorb::{Any, TypeCode};
     ///
     /// let wide = Any::with_type_code(&TypeCode::wstring(0), "wide")?;
     /// assert_eq!(wide.extract::<String>().unwrap(), "wide");
@@ -154,7 +156,7 @@ impl Any {
         Self::new(value)?.converted(ty)
     }
 
-    /// The same value as one of another type that can hold it: see [`with_type_code`](Self::with_type_code).
+    /// Returns the value as one of another type that can hold it: see [`with_type_code`](Self::with_type_code).
     fn converted(&self, ty: &TypeCode) -> Result<Self, EncodeError> {
         if !same(self.ty.view(), ty.view(), Sameness::Convertible) {
             return Err(EncodeErrorKind::Expected("a value that is of the TypeCode's type").into());
@@ -268,7 +270,7 @@ impl Any {
     }
 }
 
-/// What is wrong with a value of a type that has our type's id and not its form.
+/// The error of a value whose type has our type's id and another form.
 const OTHER_FORM: DecodeErrorKind =
     DecodeErrorKind::Expected("a value of the form that our type has");
 

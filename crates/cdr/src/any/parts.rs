@@ -22,7 +22,8 @@ impl Any {
     /// The members of a struct or exception, each with its name; nothing for other types. Each is copied.
     ///
     /// ```
-    /// use zorb_cdr::{Any, TcKind, TypeCode};
+    /// # extern crate zorb_cdr as zorb;
+    /// use zorb::{Any, TcKind, TypeCode};
     ///
     /// let long = TypeCode::of_kind(TcKind::Long).unwrap();
     /// let point = TypeCode::structure("IDL:Point:1.0", "Point", &[("x", long.clone()), ("y", long)]);
@@ -81,7 +82,7 @@ impl Any {
         Some(self.union()?.1)
     }
 
-    /// What a union holds: the name of the member that is selected, and its value.
+    /// The contents of a union: the name of the selected member, and its value.
     #[must_use]
     pub fn selected(&self) -> Option<(&str, Self)> {
         let (ty, discriminator, mut parts) = self.union()?;

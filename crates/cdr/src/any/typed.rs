@@ -37,7 +37,7 @@ pub trait IdlValue: IdlType + Sized {
     type Codec: Codec<Value = Self>;
 }
 
-/// What may be nil, so that its values are `Option`s of it: typed references, value types.
+/// Types that may be nil, whose values are `Option`s of them: typed references, value types.
 pub trait IdlReference: Sized {
     /// The type as static data.
     #[doc(hidden)]
@@ -52,7 +52,8 @@ impl TypeCode {
     /// is that of what stands for it.
     ///
     /// ```
-    /// use zorb_cdr::TypeCode;
+    /// # extern crate zorb_cdr as zorb;
+    /// use zorb::TypeCode;
     /// assert_eq!(TypeCode::of::<Vec<[f64; 3]>>().to_string(), "sequence<double[3]>");
     /// ```
     #[must_use]

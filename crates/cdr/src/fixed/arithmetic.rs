@@ -8,11 +8,12 @@ const LIMB_DIGITS: u8 = 16;
 const LIMB: i128 = power_of_ten(LIMB_DIGITS);
 
 impl<const D: u8, const S: u8> Fixed<D, S> {
-    /// The same number with other digits; `None` if it has too many before the point. Surplus digits behind the point are
+    /// Returns the number with other digits; `None` if it has too many before the point. Surplus digits behind the point are
     /// dropped, as CORBA has it; [`round`](Self::round) rounds.
     ///
     /// ```
-    /// use zorb_cdr::Fixed;
+    /// # extern crate zorb_cdr as zorb;
+    /// use zorb::Fixed;
     /// let exact: Fixed<6, 4> = "2.7189".parse()?;
     /// assert_eq!(exact.truncate::<3, 2>().map(|f| f.to_string()).as_deref(), Some("2.71"));
     /// assert_eq!(exact.round::<3, 2>().map(|f| f.to_string()).as_deref(), Some("2.72"));

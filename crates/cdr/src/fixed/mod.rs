@@ -13,7 +13,8 @@ pub use text::FixedError;
 /// at most `D`; other types do not compile once they are used.
 ///
 /// ```
-/// use zorb_cdr::Fixed;
+/// # extern crate zorb_cdr as zorb;
+/// use zorb::Fixed;
 ///
 /// let price: Fixed<7, 2> = "19.99".parse()?;
 /// let pieces = Fixed::<3, 0>::from(12_u8);

@@ -8,7 +8,7 @@ use crate::{
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use core::fmt;
 
-/// What a `char` may be where text is UTF-8.
+/// The range of a `char` where text is UTF-8.
 pub(crate) const ONE_OCTET_OF_UTF_8: &str = "one octet of UTF-8";
 
 /// An IDL `char`: one code point of ISO 8859-1.
@@ -17,7 +17,8 @@ pub(crate) const ONE_OCTET_OF_UTF_8: &str = "one octet of UTF-8";
 /// the others are data conversion errors there, in both directions.
 ///
 /// ```
-/// use zorb_cdr::Char;
+/// # extern crate zorb_cdr as zorb;
+/// use zorb::Char;
 /// assert_eq!(char::from(Char(0xe4)), 'ä');
 /// assert_eq!(Char::try_from('ä')?, Char(0xe4));
 /// assert!(Char::try_from('€').is_err());
@@ -34,7 +35,7 @@ pub struct Char(pub u8);
 pub struct NotOneOctet(char);
 
 impl Char {
-    /// The octet for the wire, or why there is none.
+    /// The octet for the wire, or the reason why the character has none.
     #[inline(always)]
     fn to_wire(self, format: WireFormat) -> Result<u8, EncodeError> {
         if self.0 >= 0x80 && format.char_set == CharSet::Utf8 {
@@ -46,7 +47,7 @@ impl Char {
         Ok(self.0)
     }
 
-    /// The character for an octet from the wire, or why there is none.
+    /// The character for an octet from the wire, or the reason why there is none.
     #[inline(always)]
     fn from_wire(octet: u8, format: WireFormat) -> Result<Self, DecodeErrorKind> {
         if octet >= 0x80 && format.char_set == CharSet::Utf8 {
@@ -192,7 +193,8 @@ impl<'de> Decode<'de> for Char {
 /// An IDL `wchar`: one UTF-16 unit, which may be half of a surrogate pair, as Java sends them.
 ///
 /// ```
-/// use zorb_cdr::WChar;
+/// # extern crate zorb_cdr as zorb;
+/// use zorb::WChar;
 /// assert_eq!(WChar::try_from('€')?, WChar(0x20ac));
 /// assert_eq!(char::try_from(WChar(0x20ac))?, '€');
 /// assert!(WChar::try_from('🦀').is_err());

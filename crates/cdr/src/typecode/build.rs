@@ -13,7 +13,7 @@ struct Builder {
     nodes: Vec<Node>,
     /// Whatever refers to a value or struct of this id that is not there yet means the type that is being made.
     id: Option<(Box<str>, Link)>,
-    /// What was made part of the graph, by its address, so that a type that comes twice is there once. The builder
+    /// The parts of the graph, by address, so that a type that comes twice is there once. The builder
     /// borrows all types it builds from, so that addresses stay valid.
     copied: BTreeMap<usize, Link>,
 }
@@ -209,7 +209,8 @@ impl TypeCode {
     /// A struct and its members, each a name and a type.
     ///
     /// ```
-    /// use zorb_cdr::{TcKind, TypeCode};
+    /// # extern crate zorb_cdr as zorb;
+    /// use zorb::{TcKind, TypeCode};
     ///
     /// let long = TypeCode::of_kind(TcKind::Long).unwrap();
     /// let point = TypeCode::structure("IDL:M/Point:1.0", "Point", &[("x", long.clone()), ("y", long)]);
@@ -276,7 +277,8 @@ impl TypeCode {
     /// Stands for the struct, union, exception or value of that id within the members it is being made of.
     ///
     /// ```
-    /// use zorb_cdr::TypeCode;
+    /// # extern crate zorb_cdr as zorb;
+    /// use zorb::TypeCode;
     ///
     /// let children = TypeCode::sequence(&TypeCode::recursive("IDL:Node:1.0"), 0);
     /// let node = TypeCode::structure("IDL:Node:1.0", "Node", &[("children", children)]);
