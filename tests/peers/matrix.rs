@@ -119,15 +119,20 @@ impl Talk {
     /// A client's ORB, whose own objects can be called back.
     pub(crate) async fn connect<P: Peer>(&self, reference: &str) -> (Orb, P, TempDir) {
         let (orb, folder) = self.listen().await;
-        P::prepare(&orb);
-        orb.root_poa()
-            .the_poa_manager()
-            .activate()
-            .expect("not inactive");
-        let object = orb.string_to_object(reference).await.expect("a reference");
-        let peer = object.narrow().await.expect("it answers").expect("a Peer");
+        let peer = connected(&orb, reference).await;
         (orb, peer, folder)
     }
+}
+
+/// The peer of a reference, for the ORB of a client whose own objects can be called back from now on.
+pub(crate) async fn connected<P: Peer>(orb: &Orb, reference: &str) -> P {
+    P::prepare(orb);
+    orb.root_poa()
+        .the_poa_manager()
+        .activate()
+        .expect("not inactive");
+    let object = orb.string_to_object(reference).await.expect("a reference");
+    object.narrow().await.expect("it answers").expect("a Peer")
 }
 
 pub(crate) const OURS: (&str, &str) = ("zorb", OUR_ORDER);

@@ -14,6 +14,7 @@ mod jacorb;
 mod liars;
 mod nodes;
 mod omniorb;
+mod protocols;
 mod restart;
 mod rules;
 mod samples;
