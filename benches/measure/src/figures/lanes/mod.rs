@@ -82,7 +82,7 @@ const UNITS: [&str; 9] = [
 
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let mut collected = Collected::default();
-    let seconds = session.pick("1.2", "0.02");
+    let seconds = session.pick("0.7", "0.02");
     let rounds = session.pick(session.rounds, 1);
     session.expect(rounds);
     for round in 1..=rounds {

@@ -32,11 +32,8 @@ fn probed(data: &Data, series: &str) -> Option<(f64, [f64; 3])> {
 }
 
 fn named(values: [f64; 3]) -> String {
-    let each = STUCK.iter().zip(values);
-    let each: Vec<_> = each
-        .map(|(name, value)| format!("{name} {}", three_digits(value)))
-        .collect();
-    each.join(", ")
+    let [upcall, send, queue] = values.map(three_digits);
+    format!("beside an upcall {upcall}, a send {send}, a queue {queue}")
 }
 
 /// Calls of 50 µs that come while a caller of low priority holds something for 20 ms are delayed by what is left of it.
@@ -49,10 +46,14 @@ fn inversion(data: &Data) -> Finding {
     };
     let worst = with.into_iter().fold(0.0, f64::max);
     let holds = with.map(|value| Holds::when(value < DELAYED && value < 5.0 * alone));
-    let beside =
-        shared.map(|(_, shared)| format!("; with one ORB for both callers {}", named(shared)));
+    let beside = shared.map(|(_, shared)| {
+        format!(
+            "; callers in one ORB {}",
+            shared.map(three_digits).join(", ")
+        )
+    });
     let seen = format!(
-        "99th percentile in ms: alone {}, beside {}{}",
+        "p99 in ms: alone {}, {}{}",
         three_digits(alone),
         named(with),
         beside.unwrap_or_default()
@@ -65,16 +66,12 @@ fn inversion(data: &Data) -> Finding {
 }
 
 fn inversion_without(data: &Data) -> Finding {
-    let claim = "Where callers share a connection, a queue and a thread, the high one waits for the low one (6.2)";
+    let claim = "Where callers share connection, queue and thread, the high one waits for the low one (6.2)";
     let Some((alone, with)) = probed(data, NO_LANES) else {
         return Finding::not_measured(claim, "not measured here");
     };
     let holds = with.map(|value| Holds::when(value > DELAYED && value > 5.0 * alone));
-    let seen = format!(
-        "99th percentile in ms: alone {}, beside {}",
-        three_digits(alone),
-        named(with)
-    );
+    let seen = format!("p99 in ms: alone {}, {}", three_digits(alone), named(with));
     Finding::said(claim, seen, Holds::all(holds))
 }
 
@@ -82,7 +79,7 @@ const LEADER: &str = "leader/followers";
 const HALF_SYNC: &str = "half-sync/half-async";
 
 fn strategies(data: &Data) -> Finding {
-    let claim = "Leader/followers serves more calls than half-sync/half-async, at any number of threads (5.4; Figure 5.8)";
+    let claim = "Leader/followers serves more calls than half-sync/half-async, with any number of threads (5.4; Figure 5.8)";
     let line = |series| data.line("strategies", series);
     let (leader, half) = (line(LEADER), line(HALF_SYNC));
     if leader.is_empty() || leader.len() != half.len() {
@@ -96,7 +93,7 @@ fn strategies(data: &Data) -> Finding {
         .map(|(threads, ratio)| format!("×{ratio:.2} with {threads}"))
         .collect();
     let seen = format!(
-        "calls, of those of half-sync/half-async: {}",
+        "calls, of those of the other, by threads: {}",
         seen.join(", ")
     );
     let holds = ratios.iter().map(|(_, ratio)| match *ratio {
@@ -131,7 +128,8 @@ fn operations(data: &Data) -> Finding {
 }
 
 fn memory(data: &Data) -> Finding {
-    let claim = "A pool that threads share gets slower with threads; one of each thread and the stack do not (6.6; Figure 6.7)";
+    let claim =
+        "A pool that threads share gets slower the more they are; others do not (6.6; Figure 6.7)";
     let gain = |series| {
         let one = data.at("memory pools", series, 1.0)?;
         Some(data.at("memory pools", series, 4.0)? / one)
@@ -142,8 +140,7 @@ fn memory(data: &Data) -> Finding {
     };
     let malloc = gain("the system's malloc").unwrap_or(f64::NAN);
     let seen = format!(
-        "buffers of 4 threads together, of those of one: shared ×{shared:.2}, of each thread ×{own:.2}, the stack ×{stack:.2}, malloc \
-         ×{malloc:.2}"
+        "4 threads together, of one: shared ×{shared:.2}, of each ×{own:.2}, stack ×{stack:.2}, malloc ×{malloc:.2}"
     );
     let holds = [
         Holds::when(shared < 1.0),
@@ -170,11 +167,9 @@ fn each_pattern(
     let of = |(number, pattern): (usize, &&str)| {
         let upcall = data.under(panel, "another upcall", pattern)?;
         let change = data.under(panel, "a change of the table", pattern)?;
-        let shown = format!(
-            "{pattern} {} and {}",
-            three_digits(upcall),
-            three_digits(change)
-        );
+        let [upcall_shown, change_shown] =
+            [upcall, change].map(|value| (value * 10.0).round() / 10.0);
+        let shown = format!("{pattern} {upcall_shown}, {change_shown}");
         Some((shown, Holds::when(judge(number, upcall, change))))
     };
     PATTERNS.iter().enumerate().filter_map(of).collect()
@@ -185,12 +180,12 @@ fn said(claim: &str, unit: &str, each: Vec<(String, Holds)>) -> Finding {
         return Finding::not_measured(claim, "not measured here");
     }
     let (shown, holds): (Vec<_>, Vec<_>) = each.into_iter().unzip();
-    let seen = format!("{unit}: {}", shown.join(", "));
+    let seen = format!("{unit}: {}", shown.join("; "));
     Finding::said(claim, seen, Holds::all(holds)).placed(Placed::Alone)
 }
 
 fn dispatching(data: &Data) -> Finding {
-    let claim = "Counted references bound the wait for an upcall of others; a lock held over it does not (Table 4.1)";
+    let claim = "A lock that is held over an upcall lets others wait; counted references do not (4.2; Table 4.1)";
     let each = each_pattern(
         data,
         "dispatching, beside an upcall",
@@ -200,15 +195,11 @@ fn dispatching(data: &Data) -> Finding {
             _ => upcall < 1.0 && change < 1.0,
         },
     );
-    said(
-        claim,
-        "another upcall and a change of the table wait, in ms",
-        each,
-    )
+    said(claim, "waits in ms", each)
 }
 
 fn nested(data: &Data) -> Finding {
-    let claim = "Upcalls within upcalls: no, yes, of readers only, yes (Table 4.1)";
+    let claim = "Nested upcalls, by pattern: no, yes, without changes, yes (4.2; Table 4.1)";
     let each = each_pattern(
         data,
         "dispatching, within an upcall",
@@ -221,11 +212,7 @@ fn nested(data: &Data) -> Finding {
             (upcall, change) == expected
         },
     );
-    said(
-        claim,
-        "within an upcall another one and a change are allowed (1) or not (0)",
-        each,
-    )
+    said(claim, "allowed (1) or not (0)", each)
 }
 
 const TIERS: [(&str, f64, f64); 3] = [
@@ -257,10 +244,8 @@ fn propagation(data: &Data) -> Finding {
         let each: Vec<_> = line.iter().map(|(_, native)| format!("{native}")).collect();
         each.join(", ")
     };
-    let sent: Vec<_> = lines[0].iter().map(|(sent, _)| format!("{sent}")).collect();
     let seen = format!(
-        "{}, natively {} at the client, {} in the middle, {} at the server",
-        sent.join(", "),
+        "natively {}; in the middle {}; at the server {}",
         shown(&native[0]),
         shown(&native[1]),
         shown(&native[2])
