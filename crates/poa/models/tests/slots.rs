@@ -154,7 +154,7 @@ fn a_reserved_index_is_filled_or_given_back_and_known_throughout() {
         let (filled, removed) = (filling.join().unwrap(), removing.join().unwrap());
         assert!(removed, "it is reserved, or filled");
         assert!(!world.finds(index) && !world.table.is_given_out(index));
-        // The slot has another tenant now, whoever came first.
+        // The slot has another tenant now, whichever thread was first.
         let next = world.insert();
         assert_eq!((next.slot, next.generation), (index.slot, 1), "{filled}");
         world.ends();
