@@ -3,6 +3,5 @@
 mod arrows;
 mod documents;
 mod modules;
-mod nameable;
 mod page;
 mod words;
