@@ -4,8 +4,12 @@ use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
 use zorb::{Builder, Interface, Orb, SystemException, SystemExceptionKind as Kind, Version, minor};
+use zorb_giop::ior::IiopProfile;
 
 zorb::idl! {
     module BothWays {
@@ -118,6 +122,13 @@ struct World {
     bell: BellRef,
     ear: Arc<Ear>,
     listener: ListenerRef,
+}
+
+impl World {
+    /// Where the server listens.
+    fn bell_port(&self) -> u16 {
+        self.server.endpoints()[0].port().expect("a TCP endpoint")
+    }
 }
 
 fn accepting() -> Builder {
@@ -307,4 +318,106 @@ async fn callbacks_end_with_the_connection_and_come_back_with_the_next_one() {
     })
     .await;
     in_time(world.server.shutdown(true)).await.unwrap();
+}
+
+/// Passes on the first connection that is made to it, until it is cut off: then it keeps what comes from the server to itself, and
+/// never closes the connection, whatever the server does.
+struct Relay {
+    port: u16,
+    is_cut_off: watch::Sender<bool>,
+    server_has_closed: watch::Receiver<bool>,
+}
+
+impl Relay {
+    async fn to(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let is_cut_off = watch::Sender::new(false);
+        let (closed, server_has_closed) = watch::channel(false);
+        let mut cut_off = is_cut_off.subscribe();
+        tokio::spawn(async move {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let mut server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
+            let (mut from_client, mut to_client) = client.split();
+            let (mut from_server, mut to_server) = server.split();
+            let there = async {
+                let mut octets = [0; 4_096];
+                while let Ok(length @ 1..) = from_client.read(&mut octets).await {
+                    to_server.write_all(&octets[..length]).await.unwrap();
+                }
+            };
+            let back = async {
+                let mut octets = [0; 4_096];
+                while let Ok(length @ 1..) = from_server.read(&mut octets).await {
+                    if !*cut_off.borrow_and_update() {
+                        to_client.write_all(&octets[..length]).await.unwrap();
+                    }
+                }
+                closed.send_replace(true);
+                std::future::pending::<()>().await;
+            };
+            tokio::join!(there, back);
+        });
+        Self {
+            port,
+            is_cut_off,
+            server_has_closed,
+        }
+    }
+}
+
+/// The object, at another port.
+fn at_port(orb: &Orb, bell: &BellRef, port: u16) -> BellRef {
+    changed(orb, bell, |profile| profile.address.port = port)
+}
+
+fn changed<R: Interface>(orb: &Orb, reference: &R, change: impl FnOnce(&mut IiopProfile)) -> R {
+    let mut ior = reference.as_object().ior().clone();
+    let mut profile = IiopProfile::from_tagged(&ior.profiles[0]).unwrap();
+    change(&mut profile);
+    ior.profiles = vec![profile.to_tagged().unwrap()];
+    orb.object(ior).unchecked_narrow()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_the_server_is_closing_is_passed_over_for_one_that_is_open() {
+    // Whether the server has called on it before: its client's half is there, and closes it.
+    for was_called in [false, true] {
+        let idle = accepting().idle_timeout(Duration::from_millis(100));
+        let world = world(idle, offering()).await;
+        let relay = Relay::to(world.bell_port()).await;
+        let first = at_port(&world.client, &world.bell, relay.port);
+        in_time(first.keep(&world.listener)).await.unwrap();
+        if was_called {
+            in_time(first.ring_kept("ding")).await.unwrap();
+        }
+        relay.is_cut_off.send_replace(true);
+        // The second connection is in use for as long as the first one is idle.
+        in_time(async {
+            while !*relay.server_has_closed.borrow() {
+                world.bell.keep(&world.listener).await.unwrap();
+            }
+        })
+        .await;
+        let heard = in_time(world.bell.ring_kept("dong")).await;
+        assert_eq!(heard, Ok("dong!".to_owned()), "{:?}", world.tower.failed);
+        in_time(world.server.shutdown(true)).await.unwrap();
+        in_time(world.client.shutdown(true)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_serves_calls_of_other_code_sets_is_passed_over() {
+    let world = world(accepting(), offering()).await;
+    in_time(world.bell.ring(&world.listener, "ding"))
+        .await
+        .unwrap();
+    let another = PolicyOverrides::new().private_connection(true);
+    let another = world.bell.with_policies(&another);
+    let silent = changed(&world.client, &world.listener, |profile| {
+        profile.components.clear();
+    });
+    let heard = in_time(another.ring(&silent, "dong")).await;
+    assert_eq!(heard, Ok("dong!".to_owned()), "{:?}", world.tower.failed);
+    assert_eq!(world.server.connections_served(), 2);
 }

@@ -96,7 +96,7 @@ impl BothWaysCalls {
 
     fn remember(&self, connection: &Arc<BothWays>, endpoint: Endpoint) {
         let is_alive =
-            |offer: &Weak<BothWays>| offer.upgrade().is_some_and(|offer| !offer.is_over());
+            |offer: &Weak<BothWays>| offer.upgrade().is_some_and(|offer| !offer.is_closing());
         let mut offered = self.offered();
         if offered.len() >= MAX_OFFERED && !offered.contains_key(&endpoint) {
             offered.retain(|_, connections| connections.iter().any(is_alive));
@@ -113,33 +113,36 @@ impl BothWaysCalls {
         }
     }
 
-    /// The connection that leads to an endpoint: the first one that offered it, and is not over.
-    fn find(&self, endpoint: &Endpoint) -> Option<Arc<BothWays>> {
+    /// The connection that leads to an endpoint: the first one that offered it, is not closing, and is not one of `passed_over`.
+    fn find(&self, endpoint: &Endpoint, passed_over: &[Arc<BothWays>]) -> Option<Arc<BothWays>> {
         let mut offered = self.offered();
         let connections = offered.get_mut(endpoint)?;
-        connections.retain(|offer| offer.upgrade().is_some_and(|offer| !offer.is_over()));
-        match connections.first() {
-            Some(found) => found.upgrade(),
-            None => {
-                offered.remove(endpoint);
-                None
-            }
+        connections.retain(|offer| offer.upgrade().is_some_and(|offer| !offer.is_closing()));
+        if connections.is_empty() {
+            offered.remove(endpoint);
+            return None;
         }
+        if passed_over.len() >= MAX_CONNECTIONS_OF_ENDPOINT {
+            return None;
+        }
+        let is_other = |found: &Arc<BothWays>| !passed_over.iter().any(|it| Arc::ptr_eq(it, found));
+        connections.iter().filter_map(Weak::upgrade).find(is_other)
     }
 
-    /// How a connection is made to an endpoint.
+    /// How a connection is made to an endpoint, other than by what the client has offered and was `passed_over`.
     pub(crate) fn way(
         &self,
         candidate: &Candidate,
         named_by: NamedBy,
         policy: Option<BidirectionalPolicy>,
+        passed_over: &[Arc<BothWays>],
     ) -> Way {
         // A client that could stand for an endpoint which the application has named would get its calls.
         if self.rule.is_some()
             && named_by == NamedBy::Peer
             && policy != Some(BidirectionalPolicy::Normal)
             && candidate.version >= Version::V1_2
-            && let Some(accepted) = self.find(&candidate.endpoint)
+            && let Some(accepted) = self.find(&candidate.endpoint, passed_over)
         {
             return Way::Accepted(accepted);
         }

@@ -19,7 +19,8 @@ pub(crate) enum Sharing {
 }
 
 impl OrbInner {
-    /// The connection for a candidate, shared by all references to its endpoint.
+    /// The connection for a candidate, shared by all references to its endpoint. Of several that a client has offered it is the
+    /// first one that can be used.
     pub(crate) async fn connection(
         &self,
         candidate: &Candidate,
@@ -28,15 +29,38 @@ impl OrbInner {
         policy: Option<BidirectionalPolicy>,
         sharing: Sharing,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
-        let way = self.both_ways().way(candidate, named_by, policy);
+        let mut passed_over = Vec::new();
+        loop {
+            let way = (self.both_ways()).way(candidate, named_by, policy, &passed_over);
+            let connected = self.connected_in(&way, candidate, home, named_by, sharing);
+            match (connected.await, way) {
+                (Err(error), Way::Accepted(whole))
+                    if matches!(*error, ConnectError::Gone { .. }) =>
+                {
+                    passed_over.push(whole);
+                }
+                (connected, _) => return connected,
+            }
+        }
+    }
+
+    /// The connection for a candidate that is made in a way.
+    async fn connected_in(
+        &self,
+        way: &Way,
+        candidate: &Candidate,
+        home: &Handle,
+        named_by: NamedBy,
+        sharing: Sharing,
+    ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         // A connection that was accepted belongs to the lane that accepted it.
-        let home = match &way {
+        let home = match way {
             Way::Accepted(_) => self.lane().handle(),
             _ => home,
         };
         let (code_sets, stated) = (candidate.code_sets, candidate.stated);
-        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(&way);
-        let key = match (&way, sharing) {
+        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(way);
+        let key = match (way, sharing) {
             // There is one that the peer has opened.
             (Way::Accepted(_), _) => key,
             (_, Sharing::Private(number)) => key.private(number),

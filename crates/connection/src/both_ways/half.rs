@@ -4,7 +4,7 @@ use super::route::{Boundary, Router, Whose};
 use crate::memory::{MemoryLimit, Reserved};
 use bytes::BytesMut;
 use core::fmt;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -145,8 +145,8 @@ pub struct BothWays {
     /// The waker of both halves' drivers, which the stream calls.
     reader: Waker,
     writer: Waker,
-    /// Replies are for a client's half that is there.
-    has_client: AtomicBool,
+    /// [`HAS_CLIENT`] and [`IS_CLOSING`], in one word: no client's half is taken of a connection that is closing.
+    state: AtomicU8,
     /// The server's half reads no requests any more, and the connection is the client's half alone.
     has_left: AtomicBool,
     is_over: AtomicBool,
@@ -157,6 +157,11 @@ pub struct BothWays {
     opened_here: bool,
     number: u64,
 }
+
+/// There is a client's half, for which replies are.
+const HAS_CLIENT: u8 = 1;
+/// One end has said that it sends no more, or is about to: no further request gets an answer.
+const IS_CLOSING: u8 = 2;
 
 /// The server's half has something to do.
 const BUSY: u64 = u64::MAX;
@@ -182,7 +187,7 @@ impl BothWays {
             writer: Waker::from(Arc::clone(&writers)),
             readers,
             writers,
-            has_client: AtomicBool::new(opened_here),
+            state: AtomicU8::new(if opened_here { HAS_CLIENT } else { 0 }),
             has_left: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             moved: AtomicU64::new(0),
@@ -206,17 +211,39 @@ impl BothWays {
     }
 
     /// The stream of the client's half of a connection that was accepted; `None` if it has been taken already, or the
-    /// connection is over.
+    /// connection is closing or over.
     pub(crate) fn take_client(self: &Arc<Self>) -> Option<Box<dyn Connection>> {
-        if self.is_over() || self.has_client.swap(true, Ordering::AcqRel) {
+        if self.is_over() {
             return None;
         }
-        Some(self.half(Half::Client))
+        let unused = |state| (state == 0).then_some(HAS_CLIENT);
+        let taken = (self.state).fetch_update(Ordering::AcqRel, Ordering::Acquire, unused);
+        taken.ok().map(|_| self.half(Half::Client))
     }
 
     /// Whether there is a client's half.
     pub(crate) fn has_client(&self) -> bool {
-        self.has_client.load(Ordering::Acquire)
+        self.state.load(Ordering::Acquire) & HAS_CLIENT != 0
+    }
+
+    /// Whether the connection is closing or over: a request that is sent on it now may get no answer.
+    #[must_use]
+    pub fn is_closing(&self) -> bool {
+        self.state.load(Ordering::Acquire) & IS_CLOSING != 0 || self.is_over()
+    }
+
+    /// Notes that the connection is closing.
+    pub(crate) fn note_closing(&self) {
+        self.state.fetch_or(IS_CLOSING, Ordering::AcqRel);
+    }
+
+    /// Notes that the connection is closing, unless there is a client's half, which would not learn of it; `false` if there is.
+    pub(crate) fn close_without_client(&self) -> bool {
+        let closing = |state| (state & HAS_CLIENT == 0).then_some(state | IS_CLOSING);
+        (self
+            .state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, closing))
+        .is_ok()
     }
 
     /// Whether this end opened the connection.
@@ -239,7 +266,7 @@ impl BothWays {
 
     /// Leaves the connection to the client's half, which ends it; `false` if there is none.
     pub(crate) fn leave(&self) -> bool {
-        let leaves = self.has_client.load(Ordering::Acquire) && !self.is_over();
+        let leaves = self.has_client() && !self.is_over();
         if leaves {
             self.has_left.store(true, Ordering::Release);
             self.readers.wake_half(Half::Client);
@@ -283,12 +310,16 @@ impl BothWays {
         }
     }
 
-    /// The half that gets such octets, if only one does.
+    /// The half that gets such octets, if only one does. What both get ends the connection.
     fn receiver(&self, whose: Whose) -> Whose {
-        let has_client = self.has_client.load(Ordering::Acquire);
+        if whose == Whose::Both {
+            self.note_closing();
+        }
         match whose {
             // A reply to a request that there was none of: an error of the protocol, as on any other connection.
-            Whose::One(Half::Client) | Whose::Both if !has_client => Whose::One(Half::Server),
+            Whose::One(Half::Client) | Whose::Both if !self.has_client() => {
+                Whose::One(Half::Server)
+            }
             whose => whose,
         }
     }
@@ -352,6 +383,7 @@ impl BothWays {
             };
             if ended.is_some() {
                 incoming.ended = ended;
+                self.note_closing();
                 self.readers.wake_half(other);
                 continue;
             }
@@ -491,6 +523,7 @@ impl Connection for HalfStream {
     }
 
     fn shutdown_write(&self) -> io::Result<()> {
+        self.whole.note_closing();
         self.whole.stream.shutdown_write()
     }
 

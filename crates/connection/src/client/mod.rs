@@ -237,6 +237,9 @@ impl ClientConnection {
 
     fn set_end(&self, state: &mut State, end: End) {
         state.end = Some(end);
+        if let Some(whole) = &self.both_ways {
+            whole.note_closing();
+        }
         self.over.store(true, Ordering::Release);
     }
 

@@ -186,11 +186,6 @@ impl<O: Owner> ServerConnection<O> {
         (self.both_ways.as_ref()).is_some_and(|whole| whole.opened_here())
     }
 
-    /// Whether this end sends requests on the connection, too.
-    fn has_own_requests(&self) -> bool {
-        (self.both_ways.as_ref()).is_some_and(|whole| whole.has_client())
-    }
-
     /// Whether its reactor, or its owner, is stopping.
     fn is_stopping(&self) -> bool {
         self.owner.is_stopping()
@@ -201,10 +196,11 @@ impl<O: Owner> ServerConnection<O> {
     /// closes it, as that knows whether a call is in progress.
     fn may_end_idle(&self) -> bool {
         let is_idle = self.has_no_pending();
-        if let Some(whole) = &self.both_ways {
-            whole.note_idle(is_idle);
-        }
-        is_idle && !self.has_own_requests()
+        let Some(whole) = &self.both_ways else {
+            return is_idle;
+        };
+        whole.note_idle(is_idle);
+        is_idle && whole.close_without_client()
     }
 
     /// Hands the offer of a client that takes requests on its connection to the owner.
@@ -514,6 +510,9 @@ impl<O: Owner> ServerConnection<O> {
         {
             // Our own requests go on; the half that sends them ends the connection.
             return self.link.drained().await;
+        }
+        if let Some(whole) = &self.both_ways {
+            whole.note_closing();
         }
         if matches!(end, End::ShutDown | End::Idle(_)) {
             self.link
