@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use zorb::policy::{PolicyOverrides, Protocol};
 use zorb::{GiopLite, Interface, Orb, SystemException, Version};
 use zorb_cdr::{Encoder, NativeEndian, WireFormat};
 use zorb_giop::ior::{ProfileTag, TaggedProfile};
@@ -238,4 +239,40 @@ async fn each_message_has_seven_octets_fewer() {
         octets.push(count.load(Ordering::Relaxed) - before);
     }
     assert_eq!(octets[0] - octets[1], 2 * CALLS * 7);
+}
+
+#[tokio::test]
+async fn a_policy_chooses_it_for_one_reference_and_not_for_another_one_to_the_same_object() {
+    let lite = GiopLite::over_tcp();
+    let endpoints = ["iiop://127.0.0.1:0", "iioplite://127.0.0.1:0"];
+    let (server, _) = serving(&endpoints, std::slice::from_ref(&lite)).await;
+    let glass = MirrorServant::new(Glass::default());
+    let poa = server.ins_poa();
+    poa.activate_object_with_id("Mirror", glass).unwrap();
+    let [plain, short] = [0, 1].map(|at| server.endpoints()[at].port().unwrap());
+    let (plain_port, by_giop) = counted(plain).await;
+    let (short_port, by_lite) = counted(short).await;
+    let client = Orb::builder().transport(Arc::new(lite));
+    let client = client.build().await.unwrap();
+    let url = format!(
+        "corbaloc:iiop:1.2@127.0.0.1:{plain_port},iioplite:1.2@127.0.0.1:{short_port}/Mirror"
+    );
+    let as_listed: MirrorRef = (client.string_to_object(&url).await.unwrap()).unchecked_narrow();
+    let order = |protocols: [Protocol; 2]| PolicyOverrides::new().client_protocols(protocols);
+    let is_lite = || Protocol::new("iioplite");
+    let lite_first = as_listed.with_policies(&order([is_lite(), Protocol::IIOP]));
+    let lite_last = lite_first.with_policies(&order([Protocol::IIOP, is_lite()]));
+    for _ in 0..2 {
+        for (mirror, by, not_by) in [
+            (&as_listed, &by_giop, &by_lite),
+            (&lite_first, &by_lite, &by_giop),
+            (&lite_last, &by_giop, &by_lite),
+        ] {
+            let count = || [by, not_by].map(|octets| octets.load(Ordering::Relaxed));
+            let before = count();
+            mirror.glances().await.unwrap();
+            let after = count();
+            assert!(after[0] > before[0] && after[1] == before[1]);
+        }
+    }
 }
