@@ -69,7 +69,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("bank_client: {error}");
+            eprintln!("bank_client: {error:#}");
             ExitCode::FAILURE
         }
     }

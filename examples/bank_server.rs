@@ -187,7 +187,7 @@ async fn main() -> ExitCode {
     match serve().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("bank_server: {error}");
+            eprintln!("bank_server: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -64,7 +64,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("chat_client: {error}");
+            eprintln!("chat_client: {error:#}");
             ExitCode::FAILURE
         }
     }

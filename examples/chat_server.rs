@@ -95,7 +95,7 @@ async fn deliver(
     while let Some((who, line)) = lines.recv().await {
         // No answer in time, no connection, no such object any more: the exception says which.
         if let Err(error) = listener.said(&who, &line).await {
-            println!("{name} is dropped: {error}");
+            println!("{name} is dropped: {error:#}");
             drop(lines);
             members.sweep();
             return;
@@ -168,7 +168,7 @@ async fn main() -> ExitCode {
     match serve().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("chat_server: {error}");
+            eprintln!("chat_server: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .await?
         .unchecked_narrow();
     let error = object.shout("anybody?").await.unwrap_err();
-    println!("without the transport: {error}");
+    println!("without the transport: {error:#}");
     assert_eq!(stranger.object_to_string(&object), reference);
 
     for (what, properties) in [
@@ -87,7 +87,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .unchecked_narrow();
     println!("cut: \"one\" -> {:?}", echo.shout("one").await?);
     let error = echo.shout(&"two".repeat(100)).await.unwrap_err();
-    println!("cut: \"two…\" -> {error}");
+    println!("cut: \"two…\" -> {error:#}");
     println!("cut: \"three\" -> {:?}", echo.shout("three").await?);
 
     client.shutdown(true).await?;

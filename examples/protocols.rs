@@ -27,7 +27,7 @@ async fn main() -> ExitCode {
         Some(file) => match std::fs::read_to_string(&file) {
             Ok(text) => text,
             Err(error) => {
-                eprintln!("protocols: cannot read {file}: {error}");
+                eprintln!("protocols: cannot read {file}: {error:#}");
                 return ExitCode::FAILURE;
             }
         },
@@ -39,7 +39,7 @@ async fn main() -> ExitCode {
         };
         match weather::observe(builder, options).await {
             Ok(seen) => println!("{name}: {seen}"),
-            Err(error) => println!("{name}: {error}"),
+            Err(error) => println!("{name}: {error:#}"),
         }
     }
     ExitCode::SUCCESS

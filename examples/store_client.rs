@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("store_client: {error}");
+            eprintln!("store_client: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -131,7 +131,7 @@ async fn deposit_until_lost(orb: &Orb, office: &OfficeRef, receipts: &Path) -> R
     println!("depositing");
     let (mut text, mut in_doubt) = (String::new(), 0);
     while let Some(depositor) = depositors.join_next().await {
-        for receipt in depositor?.map_err(|error| error.to_string())? {
+        for receipt in depositor?.map_err(|error| format!("{error:#}"))? {
             in_doubt += usize::from(receipt.in_doubt);
             let reference = orb.object_to_string(&receipt.account);
             writeln!(text, "{} {} {reference}", receipt.balance, receipt.in_doubt)?;

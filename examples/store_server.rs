@@ -180,7 +180,7 @@ async fn main() -> ExitCode {
     match serve().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("store_server: {error}");
+            eprintln!("store_server: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -94,7 +94,7 @@ fn call(target: &Target, from: Ipv4Addr, looks: &Receiver<()>) -> Result<(), Fai
                 times.push(started.elapsed());
             }
             Err(why) => {
-                eprintln!("the honest client: {why}");
+                eprintln!("the honest client: {why:#}");
                 failed += 1;
                 times.push(started.elapsed());
             }

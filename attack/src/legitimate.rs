@@ -61,7 +61,7 @@ pub(crate) fn crowd(target: &Target, connections: usize) -> Result<usize, Failur
     let pings = |caller: &mut Caller| match caller.call(&ping).and_then(|r| r.result::<()>()) {
         Ok(()) => true,
         Err(why) => {
-            eprintln!("an honest connection of {connections}: {why}");
+            eprintln!("an honest connection of {connections}: {why:#}");
             false
         }
     };
@@ -73,7 +73,7 @@ pub(crate) fn crowd(target: &Target, connections: usize) -> Result<usize, Failur
                     callers.push(caller);
                 }
             }
-            Err(why) => eprintln!("connection {n} of {connections} honest ones: {why}"),
+            Err(why) => eprintln!("connection {n} of {connections} honest ones: {why:#}"),
         }
     }
     Ok(callers
@@ -97,7 +97,7 @@ pub(crate) fn upcalls(target: &Target, calls: u32, milliseconds: u32) -> Result<
     for _ in 0..calls {
         match caller.reply()?.result::<()>() {
             Ok(()) => answered += 1,
-            Err(why) => eprintln!("a pending upcall of {calls}: {why}"),
+            Err(why) => eprintln!("a pending upcall of {calls}: {why:#}"),
         }
     }
     Ok(answered)

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("zorb-attack: {why}");
+            eprintln!("zorb-attack: {why:#}");
             ExitCode::FAILURE
         }
     }

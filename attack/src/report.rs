@@ -42,7 +42,7 @@ impl Report {
         };
         match serde_json::to_string(&row) {
             Ok(line) => println!("{line}"),
-            Err(why) => eprintln!("{row:?}: {why}"),
+            Err(why) => eprintln!("{row:?}: {why:#}"),
         }
     }
 

@@ -242,7 +242,7 @@ impl Scene {
         report.row("memory-left-mib", left, Aim::AtMost(mib(BESIDE)), note);
         let large = legitimate::large(&self.target);
         if let Err(why) = &large {
-            eprintln!("a message of 64 MiB after the attack: {why}");
+            eprintln!("a message of 64 MiB after the attack: {why:#}");
         }
         report.passed("64-mib-after", large.is_ok().into(), 1);
         Ok(())

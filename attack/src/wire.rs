@@ -104,7 +104,7 @@ impl Answer {
     pub(crate) fn result<T: for<'de> Decode<'de>>(&self) -> Result<T, Failure> {
         match self {
             Self::Result(message, at) => decode(message, *at),
-            Self::Exception(exception) => Err(exception.to_string().into()),
+            Self::Exception(exception) => Err(format!("{exception:#}").into()),
         }
     }
 }

@@ -495,14 +495,23 @@ async fn fragments_are_reported_as_they_are_sent() {
 }
 
 #[tokio::test]
-async fn a_panic_in_a_servant_is_logged_with_its_text() {
+async fn a_panic_in_a_servant_is_logged_with_operation_key_and_peer() {
     let world = World::new().await;
     let errors = Listener(Arc::default(), Some("zorb::serve::upcall"));
     let _listening = tracing::subscriber::set_default(errors.clone());
     let unknown = world.safe.open("").await.unwrap_err();
     assert!(matches!(unknown, OpenError::System(_)), "{unknown:?}");
     let errors = errors.0.lock().unwrap();
-    let lines: Vec<_> = errors.iter().map(|events| events.line.as_str()).collect();
-    let expected = "a servant, forward or key locator panicked panic=\"a password is due\"";
-    assert_eq!(lines, [expected]);
+    let [error] = &errors[..] else {
+        panic!("one error for one panic: {}", errors.len());
+    };
+    let line = error.line.as_str();
+    let fields = line.strip_prefix("a servant panicked operation=\"open\" object_key=");
+    let (key, text) = fields
+        .and_then(|rest| rest.split_once(" panic="))
+        .expect(line);
+    // Life of the server, adapter and object.
+    assert!(key.starts_with("\"zorb:") && key.len() < 40, "{line}");
+    assert_eq!(text, "\"a password is due\"");
+    assert!(error.peer.starts_with("iiop://127.0.0.1:"), "{error:?}");
 }

@@ -31,24 +31,24 @@ async fn an_error_shows_nothing_of_the_file() {
     ] {
         fs::write(&path, text).unwrap();
         let error = error_of(&orb, &path).await;
-        let shown = format!("{error} {error:?} {}", error.to_system_exception());
+        let shown = format!("{error} {error:?} {:#}", error.to_system_exception());
         assert!(shown.contains(path.to_str().unwrap()), "{shown}");
         assert!(!shown.contains("s3") && !shown.contains("'s'"), "{shown}");
     }
     // Files that lead to files: the path of the second one is what the first one holds.
     fs::write(&path, "file:///s3cret").unwrap();
-    let shown = error_of(&orb, &path).await.to_string();
+    let shown = format!("{:#}", error_of(&orb, &path).await);
     assert!(!shown.contains("s3cret"), "{shown}");
     // Text that is no UTF-8.
     fs::write(&path, b"s3cret\xff").unwrap();
-    let shown = error_of(&orb, &path).await.to_string();
+    let shown = format!("{:#}", error_of(&orb, &path).await);
     assert!(!shown.contains("s3cret"), "{shown}");
 }
 
 #[tokio::test]
 async fn files_of_procfs_are_not_read() {
     let orb = client().await;
-    let error = error_of(&orb, Path::new("/proc/version")).await.to_string();
+    let error = format!("{:#}", error_of(&orb, Path::new("/proc/version")).await);
     assert!(error.contains("found an empty file"), "{error}");
 }
 
@@ -140,5 +140,6 @@ async fn only_permitted_schemes_are_followed() {
         .await
         .unwrap();
     let error = error_of(&files, &path).await;
-    assert!(error.to_string().contains("not permitted"), "{error}");
+    let shown = format!("{error:#}");
+    assert!(shown.contains("not permitted"), "{shown}");
 }

@@ -27,12 +27,12 @@ pub(crate) async fn listening(builder: impl Fn() -> Builder) -> Orb {
         match builder().build().await {
             Ok(orb) => return orb,
             Err(error)
-                if error.to_string().contains("Address already in use")
+                if format!("{error:#}").contains("Address already in use")
                     && started.elapsed() < HANG =>
             {
                 tokio::task::yield_now().await;
             }
-            Err(error) => panic!("{error}"),
+            Err(error) => panic!("{error:#}"),
         }
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn beside_a_slow_client(
         slow.join().unwrap_or_else(|_| Err("a panic".into()))
     });
     if let Err(why) = &slow {
-        eprintln!("a slow client: {why}");
+        eprintln!("a slow client: {why:#}");
     }
     scene.report_memory()?;
     scene.report.passed("slow-client", slow.is_ok().into(), 1);

@@ -63,7 +63,7 @@ pub(super) fn first_calls(scene: &Scene, clients: usize) -> Result<(usize, Durat
         let called = caller.and_then(|mut caller| caller.call(&ping)?.result::<()>());
         match called {
             Ok(()) => served += 1,
-            Err(why) => eprintln!("a client of another host: {why}"),
+            Err(why) => eprintln!("a client of another host: {why:#}"),
         }
         worst = worst.max(started.elapsed());
     }

@@ -25,7 +25,7 @@ struct Mark(AtomicU64);
 pub(crate) async fn measure(numbers: &mut Numbers, place: &Place) -> Result<(), Failure> {
     let (from, to) = (place.client.cpus.clone(), place.server.cpus.clone());
     let times = tokio::task::spawn_blocking(move || in_turns(&from, &to)).await?;
-    for (name, times) in times.map_err(|e| -> Failure { e.to_string().into() })? {
+    for (name, times) in times.map_err(|e| -> Failure { format!("{e:#}").into() })? {
         numbers.insert(format!("hand-over/{name}"), times);
     }
     let of = |name: &str| {

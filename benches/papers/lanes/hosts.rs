@@ -86,7 +86,7 @@ impl Places {
                 client: both.clone(),
                 server: both,
             }),
-            hosts: two_hosts(*second, *first).map_err(|e| e.to_string()),
+            hosts: two_hosts(*second, *first).map_err(|e| format!("{e:#}")),
         })
     }
 }

@@ -63,6 +63,6 @@ impl Report {
 fn print(line: &Line<'_>) {
     match serde_json::to_string(line) {
         Ok(line) => println!("{line}"),
-        Err(error) => eprintln!("{error}"),
+        Err(error) => eprintln!("{error:#}"),
     }
 }

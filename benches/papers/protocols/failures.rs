@@ -37,7 +37,7 @@ pub(crate) async fn black_hole(limit: u64) -> Result<(), Failure> {
     let of_limit = took.as_secs_f64() / limit.as_secs_f64();
     println!(
         "{}",
-        json!({ "of_limit": of_limit, "error": error.to_string() })
+        json!({ "of_limit": of_limit, "error": format!("{error:#}") })
     );
     Ok(())
 }

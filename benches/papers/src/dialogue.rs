@@ -63,7 +63,7 @@ pub fn answer_or_refuse(measured: Result<impl Serialize, Failure>) -> io::Result
     let json = match measured {
         Ok(answer) => serde_json::to_string(&answer),
         Err(why) => serde_json::to_string(&Refusal {
-            error: why.to_string(),
+            error: format!("{why:#}"),
         }),
     };
     say(&json?)

@@ -109,7 +109,7 @@ pub(crate) async fn converse(ior: PathBuf) -> Result<(), Failure> {
         } else {
             let answer = match measure(&object, &words, mark_ns).await {
                 Ok(answer) => serde_json::to_string(&answer)?,
-                Err(why) => serde_json::json!({ "error": why.to_string() }).to_string(),
+                Err(why) => serde_json::json!({ "error": format!("{why:#}") }).to_string(),
             };
             writeln!(std::io::stdout().lock(), "{answer}")?;
         }

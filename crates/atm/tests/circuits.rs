@@ -101,7 +101,8 @@ async fn where_there_is_no_atm_listening_says_so() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let expected =
         "cannot listen on atm://1.0.100?peer=0.0.100: this kernel has no ATM sockets (AF_ATMPVC)";
-    assert!(error.to_string().starts_with(expected), "{error}");
+    let shown = format!("{error:#}");
+    assert!(shown.starts_with(expected), "{shown}");
 }
 
 #[tokio::test]

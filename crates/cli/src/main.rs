@@ -100,7 +100,7 @@ fn main() -> ExitCode {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write;
-            let _ = writeln!(anstream::stderr(), "zorb: {error}");
+            let _ = writeln!(anstream::stderr(), "zorb: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -178,7 +178,7 @@ impl From<zorb::Error> for Failure {
             _ => None,
         };
         Self::Said {
-            what: error.to_string(),
+            what: format!("{error:#}"),
             hint,
         }
     }
@@ -209,7 +209,7 @@ impl From<NamingError> for Failure {
             error => error.system().and_then(why::hint).map(str::to_owned),
         };
         Self::Said {
-            what: error.to_string(),
+            what: format!("{error:#}"),
             hint,
         }
     }
@@ -227,7 +227,7 @@ impl<'a> Session<'a> {
         builder: Builder,
         environment: &Environment,
     ) -> Result<Orb, Failure> {
-        // What is said to this program counts more than what is said to every ORB: an argument is
+        // A setting of this program counts more than one of every ORB: an argument is
         // above the variable ORBInitRef, and the later argument above the earlier one.
         let builder = match &options.nameservice {
             Some(service) => builder.args(&mut vec![
@@ -402,7 +402,7 @@ impl<W: Write> Listing<'_, W> {
                     }
                     below = Some(object).filter(|_| self.recursive && entry.is_context());
                 }
-                Err(error) => write!(self.out, "  {}", Clean(error))?,
+                Err(error) => write!(self.out, "  {}", Clean(format_args!("{error:#}")))?,
             }
         }
         let Some(object) = below else {

@@ -44,10 +44,10 @@ Examples:
 
 Exit status: 0 if every question was answered by the object (and with yes), else 1.";
 
-/// What a server says of an object that it does not have.
+/// The reply for an object that does not exist.
 const NOT_EXIST: &str = "OBJECT_NOT_EXIST";
 
-/// What one question came to.
+/// The result of one ping.
 enum Outcome {
     There,
     /// A server answers, but the object does not exist or raises an exception.
@@ -72,11 +72,15 @@ pub(crate) async fn run(
     done
 }
 
-/// Says why there is nothing to ping.
+/// Prints why there is nothing to ping.
 fn failed(error: &Error, environment: &Environment) -> std::io::Result<ExitCode> {
     let mut out = anstream::stdout();
     let (bad, pale) = (environment.paint.bad, environment.paint.pale);
-    writeln!(out, "{bad}failed{bad:#}  {}", Clean(error))?;
+    writeln!(
+        out,
+        "{bad}failed{bad:#}  {}",
+        Clean(format_args!("{error:#}"))
+    )?;
     if let Error::System(exception) = error
         && let Some(hint) = why::hint(exception)
     {
@@ -151,7 +155,7 @@ async fn ping(
                 writeln!(
                     out,
                     "{number:>3}  {bad}{how}{bad:#}{from}  {millis}: {}",
-                    Clean(&exception)
+                    Clean(format_args!("{exception:#}"))
                 )?;
                 if let Some(hint) = why::hint(&exception) {
                     writeln!(out, "     {pale}{hint}{pale:#}")?;
@@ -171,7 +175,7 @@ async fn ping(
     Ok(ExitCode::from(u8::from(!all)))
 }
 
-/// The same reference, which does not know its type: `_is_a` is to be asked over there.
+/// Returns the reference without its type, so that `_is_a` asks the server.
 fn without_type(object: &ObjectRef) -> ObjectRef {
     object.orb().object(Ior {
         type_id: String::new(),

@@ -1,14 +1,14 @@
-//! What an exception means to a user, and what to look at next.
+//! Explanations of exceptions, and what to check next.
 
 use zorb::{SystemException, SystemExceptionKind as Kind};
 
-/// What OBJECT_NOT_EXIST and its kin mean.
+/// The explanation of OBJECT_NOT_EXIST and its kin.
 pub(crate) const GONE: &str = "the server is there and does not know the object: it was deactivated, \
                                or the reference is of an earlier life of the server";
 
 /// A sentence for people, if there is more to say than the exception does.
 pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
-    let detail = exception.detail().unwrap_or("");
+    let detail = format!("{exception:#}");
     let says = |text: &str| detail.contains(text);
     Some(match exception.kind {
         Kind::Transient if says("refused") => {

@@ -7,7 +7,7 @@ use core::future::poll_fn;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::IoSlice;
-use zorb_giop::{MessageKind, ProtocolError, Reader, Version, empty_message};
+use zorb_giop::{Cause, MessageKind, ProtocolError, Reader, Version, empty_message};
 use zorb_transport::Connection;
 
 /// How long a peer has to read why the connection is closed.
@@ -16,7 +16,7 @@ const LINGER: Duration = Duration::from_secs(2);
 const MAX_LINGERS: u32 = 5;
 /// Upper bound of [`Link::finish`], with a margin.
 pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
-/// Octets discarded at a time meanwhile. Few: a peer that broke the protocol gets no large buffer.
+/// Octets discarded at a time meanwhile. A small number: a peer that broke the protocol gets no large buffer.
 const DISCARDED_OCTETS: usize = 4 << 10;
 /// Octets discarded in all. A peer that was about to read why the connection ends has no more in flight than the buffers of
 /// two sockets hold, some 10 MiB where the system makes them as large as it may; one that sends more does not read.
@@ -31,7 +31,7 @@ pub(crate) enum End {
     /// The peer sent CloseConnection: requests without a reply were not and will not be processed.
     Closed,
     /// The stream ended or failed without a message.
-    Lost(String),
+    Lost(Cause),
     /// The peer broke the protocol, and gets MessageError.
     Broken(ProtocolError),
     /// The peer sent MessageError.
@@ -50,7 +50,7 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("closed by the peer"),
-            Self::Lost(cause) => f.write_str(cause),
+            Self::Lost(cause) => write!(f, "{cause:#}"),
             Self::Broken(error) => write!(f, "protocol error: {error}"),
             Self::Refused => f.write_str("the peer answered with MessageError"),
             Self::ShutDown => f.write_str("the ORB shut down"),
@@ -123,7 +123,7 @@ impl Link {
     /// To be polled together with the reads, whose task a failure wakes.
     pub(crate) async fn failed(&self) -> End {
         let cause = poll_fn(|_| match self.outbound.failure() {
-            Some(cause) => Poll::Ready(cause.to_owned()),
+            Some(cause) => Poll::Ready(cause.clone()),
             None => Poll::Pending,
         })
         .await;

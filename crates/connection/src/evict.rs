@@ -38,7 +38,7 @@ impl fmt::Display for Evicted {
             Self::Scarcity => {
                 "memory is scarce, and the peer is slow for what it makes the ORB hold"
             }
-            Self::SlowSender => "a message that has begun does not get on",
+            Self::SlowSender => "a message that has begun makes no progress",
             Self::SlowReader => "the peer does not read what waits for it",
             Self::Unused => "no message has come on it",
         })

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use zorb_cdr::Gather;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    Begun, MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message,
+    Begun, Cause, MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message,
 };
 use zorb_transport::{Connection, Endpoint};
 
@@ -39,7 +39,7 @@ pub(crate) struct Link {
     reserved: Reserved,
     /// The connection itself, as the ORB counts it.
     admitted: Option<MemoryShare>,
-    /// What the reader had of such messages when it last waited.
+    /// The reader's octets of such messages at its last wait.
     begun: AtomicU8,
     messages_received: AtomicU64,
     octets_received: AtomicU64,
@@ -124,7 +124,7 @@ impl Link {
         self
     }
 
-    /// The same for a connection to a server: what the server sends is held within the limit, and what waits to be sent
+    /// Accounts for a connection to a server: received octets are held within the limit, and octets that wait to be sent
     /// there is the program's own doing.
     pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
         self = self.within(memory);
@@ -138,11 +138,11 @@ impl Link {
         self.outbound.give_up(why);
         self.stream.close();
         self.outbound.driver.notify();
-        End::Lost(why.to_string())
+        End::Lost(Cause::new(why.to_string()))
     }
 
     /// To be called before the reader waits, for octets or for room: it keeps no buffer that it does not need, and what it
-    /// does need is counted. `begun`: what waits to get on by what the peer sends.
+    /// does need is counted. `begun`: the kinds of messages whose rest the peer has to send.
     #[inline]
     pub(crate) fn rest(&self, reader: &mut Reader, begun: Begun) -> Result<(), End> {
         reader.release();
@@ -258,8 +258,8 @@ impl Link {
 
     /// Finishes writes that the full socket has stopped. For the driver.
     ///
-    /// What the peer sent before it stopped reading is read to its end all the same: replies, and CloseConnection. So a
-    /// failed write ends nothing here.
+    /// A failed write does not end the connection here: replies and CloseConnection that the peer sent before it stopped
+    /// reading are still read.
     #[inline]
     pub(crate) fn unblock(&self, cx: &mut Context<'_>) -> Result<(), End> {
         match self.outbound.is_blocked() {
@@ -271,16 +271,16 @@ impl Link {
     #[cold]
     fn write_on(&self, cx: &mut Context<'_>) -> Result<(), End> {
         match self.outbound.poll_unblock(&*self.stream, cx) {
-            Poll::Ready(Err(error)) => self.is_final(&error),
+            Poll::Ready(Err(error)) => self.is_final(error),
             _ => Ok(()),
         }
     }
 
     /// Whether an error of waiting for room ends the connection.
-    pub(crate) fn is_final(&self, error: &io::Error) -> Result<(), End> {
+    pub(crate) fn is_final(&self, error: io::Error) -> Result<(), End> {
         match self.outbound.failure() {
             Some(_) => Ok(()),
-            None => Err(End::Lost(error.to_string())),
+            None => Err(End::Lost(Cause::new(error))),
         }
     }
 
@@ -472,8 +472,8 @@ impl Link {
 #[cold]
 fn lost(read: io::Result<usize>) -> End {
     End::Lost(match read {
-        Ok(_) => "end of stream".to_owned(),
-        Err(error) => error.to_string(),
+        Ok(_) => Cause::new("end of stream"),
+        Err(error) => Cause::new(error),
     })
 }
 

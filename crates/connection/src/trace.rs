@@ -37,7 +37,7 @@ pub struct Describe {
     pub reference: fn(&Ior) -> String,
 }
 
-/// What a trace shows of a message beside its headers.
+/// Parts of a message that a trace shows beside its headers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
     /// Octets of the message.
@@ -167,7 +167,7 @@ pub(crate) fn connected(endpoint: &Endpoint) {
 
 /// A client has not got it.
 pub(crate) fn not_connected(endpoint: &Endpoint, error: &dyn fmt::Display) {
-    debug!(target: "zorb::giop", %endpoint, %error, "not connected");
+    debug!(target: "zorb::giop", %endpoint, error = %format_args!("{error:#}"), "not connected");
 }
 
 /// A server has got a connection.
@@ -175,7 +175,7 @@ pub(crate) fn accepted(stream: &dyn Connection) {
     debug!(target: "zorb::giop", peer = %stream.peer(), local = %stream.local(), "accepted");
 }
 
-/// A connection is over, at either end.
+/// A connection has ended, at either end.
 pub(crate) fn ended(stream: &dyn Connection, endpoint: &Endpoint, end: &End) {
     debug!(target: "zorb::giop", peer = %stream.peer(), %endpoint, %end, "connection ended");
 }
@@ -365,7 +365,7 @@ impl Fields {
         self.contexts = Some(names.join(","));
     }
 
-    /// What the ORB itself says in the body of a reply.
+    /// The ORB's own data in the body of a reply.
     fn body(
         &mut self,
         message: &Message,

@@ -30,6 +30,9 @@ impl fmt::Display for LaneError {
 impl Error for LaneError {}
 
 /// Why there is no such [`WorkerPool`](crate::WorkerPool).
+///
+/// An error of the operating system is the [`source`](Error::source) and no part of the text. The alternate form (`{:#}`)
+/// shows both.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -82,10 +85,7 @@ pub enum BuildError {
     Lane(LaneError),
     /// The operating system refuses the scheduling policy or the priority. Real-time policies need CAP_SYS_NICE, or a
     /// resource limit RLIMIT_RTPRIO of at least the native priority (`ulimit -r`).
-    #[error(
-        "the system refuses {} with priority {native}: CAP_SYS_NICE or an RLIMIT_RTPRIO of at least {native} permits it",
-        scheduling.name()
-    )]
+    #[error(fmt = scheduling_refused)]
     Scheduling {
         /// The policy.
         scheduling: Scheduling,
@@ -95,7 +95,7 @@ pub enum BuildError {
         source: io::Error,
     },
     /// None of the CPUs is there, or the process may not use them.
-    #[error("the system lets no thread run on CPUs {cpus:?}")]
+    #[error(fmt = cpus_refused)]
     Cpus {
         /// The CPUs, by number.
         cpus: Vec<usize>,
@@ -103,8 +103,40 @@ pub enum BuildError {
         source: io::Error,
     },
     /// The operating system starts no thread.
-    #[error("the system starts no further thread")]
+    #[error(fmt = thread_refused)]
     Thread(#[source] io::Error),
+}
+
+fn scheduling_refused(
+    scheduling: &Scheduling,
+    native: &NativePriority,
+    source: &io::Error,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let policy = scheduling.name();
+    write!(
+        f,
+        "the system refuses {policy} with priority {native}: CAP_SYS_NICE or an RLIMIT_RTPRIO of at least {native} permits it"
+    )?;
+    write_source(source, f)
+}
+
+fn cpus_refused(cpus: &[usize], source: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "the system lets no thread run on CPUs {cpus:?}")?;
+    write_source(source, f)
+}
+
+fn thread_refused(source: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("the system starts no further thread")?;
+    write_source(source, f)
+}
+
+/// The alternate form of an error shows its source.
+fn write_source(source: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match f.alternate() {
+        true => write!(f, ": {source}"),
+        false => Ok(()),
+    }
 }
 
 impl From<BuildError> for io::Error {
@@ -119,5 +151,30 @@ impl From<BuildError> for io::Error {
             _ => io::ErrorKind::InvalidInput,
         };
         Self::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_the_system_is_the_source_and_part_of_the_alternate_form() {
+        let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
+        for error in [
+            BuildError::Thread(refused()),
+            BuildError::Cpus {
+                cpus: vec![7],
+                source: refused(),
+            },
+            BuildError::Scheduling {
+                scheduling: Scheduling::Fifo,
+                native: NativePriority(1),
+                source: refused(),
+            },
+        ] {
+            assert!(error.source().is_some_and(|it| it.is::<io::Error>()));
+            assert_eq!(format!("{error:#}"), format!("{error}: {}", refused()));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a peer can do wrong with the protocol itself.
+//! Violations of the protocol by a peer.
 
 use crate::header::{MessageKind, Version};
 use zorb_cdr::DecodeError;
@@ -9,8 +9,8 @@ use zorb_cdr::DecodeError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The message does not begin with `GIOP`. What was found instead is in the trace; the text does not repeat what some
-    /// other service says.
+    /// The message does not begin with `GIOP`. The octets are in the trace only: the text must not repeat the greeting of another
+    /// service.
     #[error("expected the magic \"GIOP\", found something else")]
     BadMagic {
         /// The four octets in its place.
@@ -25,7 +25,7 @@ pub enum ProtocolError {
     /// A message longer than [`Limits::max_message_octets`](crate::Limits::max_message_octets).
     #[error("message of {octets} octets is over the limit of {limit} (max_message_octets)")]
     MessageTooLarge {
-        /// What the peer announced, header and earlier fragments included.
+        /// The announced length, header and earlier fragments included.
         octets: usize,
         /// The limit.
         limit: usize,
@@ -66,12 +66,12 @@ pub enum ProtocolError {
         kind: MessageKind,
     },
     /// The header of the message cannot be read.
-    #[error("malformed {kind} header: {source}")]
+    #[error("malformed {kind} header: {error}")]
     Malformed {
         /// The message.
         kind: MessageKind,
-        /// What is wrong, and where.
-        source: DecodeError,
+        /// The error and its position.
+        error: DecodeError,
     },
     /// Response flags that the specification forbids.
     #[error("response flags {0:#04x} do not exist")]
@@ -81,13 +81,13 @@ pub enum ProtocolError {
     BadStatus {
         /// The message.
         kind: MessageKind,
-        /// What stood there.
+        /// The value found.
         status: u32,
     },
     /// A server that wants the object addressed as it just was, or in every way in turn.
     #[error("wants its object addressed by {wanted:?}, which it just was or has been")]
     AddressingInCircles {
-        /// What it wants.
+        /// The wanted addressing.
         wanted: crate::AddressingDisposition,
     },
     /// A target address of a kind that the specification does not have.

@@ -1,5 +1,6 @@
 //! The CORBA system exceptions.
 
+use crate::cause::Cause;
 use crate::fault::Fault;
 use crate::printable::Printable;
 use crate::vendor;
@@ -15,7 +16,7 @@ const SUFFIX: &str = ":1.0";
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Which of the standard system exceptions.
+        /// The kind of a standard system exception.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum SystemExceptionKind {
@@ -23,7 +24,7 @@ macro_rules! kinds {
         }
 
         impl SystemExceptionKind {
-            /// Every one of them.
+            /// All kinds, in the order of the specification.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name in the specification, such as `COMM_FAILURE`.
@@ -67,7 +68,7 @@ kinds! {
     NoPermission = "NO_PERMISSION",
     /// A bug of the ORB.
     Internal = "INTERNAL",
-    /// Octets that are not what they should be.
+    /// Octets of a message that are no value of the type that the IDL states.
     Marshal = "MARSHAL",
     /// The ORB could not start.
     Initialize = "INITIALIZE",
@@ -99,7 +100,7 @@ kinds! {
     BadContext = "BAD_CONTEXT",
     /// The object adapter failed.
     ObjAdapter = "OBJ_ADAPTER",
-    /// Text that the other side's code set cannot say.
+    /// Text that the code set of the connection lacks.
     DataConversion = "DATA_CONVERSION",
     /// Policies that cannot be reconciled.
     InvPolicy = "INV_POLICY",
@@ -123,7 +124,7 @@ kinds! {
     BadQos = "BAD_QOS",
     /// The activity is invalid.
     InvalidActivity = "INVALID_ACTIVITY",
-    /// The activity is over.
+    /// The activity has ended.
     ActivityCompleted = "ACTIVITY_COMPLETED",
     /// An activity is required.
     ActivityRequired = "ACTIVITY_REQUIRED",
@@ -275,33 +276,41 @@ pub mod minor {
     pub const NO_INTERFACE_REPOSITORY: u32 = OMG | 1;
 }
 
-/// Where an exception in our hands comes from, which decides how it may be passed on.
+/// The origin of an exception, which decides in which form a servant passes it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Raised here, on purpose.
     Raised,
-    /// Came out of a call made from here. A servant that lets it through does not speak of
-    /// itself: see [`SystemException::for_caller`].
+    /// Received from a call made here. It does not describe the servant that passes it on: see
+    /// [`SystemException::for_caller`].
     Received,
 }
 
 /// A CORBA system exception.
 ///
 /// `Display` shows kind, minor code (with its meaning, if it is one of the specification, omniORB's, TAO's or our own),
-/// completion status and what happened: the endpoint and the cause where the exception was raised in
-/// this process, and otherwise what the server said of it, if anything (JacORB and GlassFish do). Control characters are
-/// escaped there.
+/// completion status and what happened: the endpoint where the exception was raised in this process, and otherwise the
+/// text that the server sent, if any (JacORB and GlassFish do). Control characters are escaped.
+/// The error of the system behind it is its [`source`](core::error::Error::source), an [`std::io::Error`] perhaps; the
+/// alternate form (`{:#}`) and `Debug` add that error's text, and those of its sources.
 /// Equality looks at what travels: kind, minor code and completion status. Cheap to clone.
 #[derive(Clone)]
 pub struct SystemException {
-    /// Which one.
+    /// The kind.
     pub kind: SystemExceptionKind,
-    /// Vendor set id in the upper 20 bits, code in the lower 12; 0 says nothing.
+    /// Vendor set id in the upper 20 bits, code in the lower 12; 0 has no meaning.
     pub minor: u32,
     /// How far the operation got.
     pub completed: CompletionStatus,
     origin: Origin,
-    detail: Option<Arc<str>>,
+    detail: Option<Arc<Detail>>,
+}
+
+/// The part of an exception that stays in this process. Behind one pointer, since every result of a call may be an exception.
+#[derive(Clone)]
+struct Detail {
+    text: String,
+    source: Option<Cause>,
 }
 
 impl SystemException {
@@ -317,19 +326,51 @@ impl SystemException {
         }
     }
 
-    /// Adds what happened, for people; it stays in this process.
+    /// Adds a description of the event for users, which stays in this process.
     #[must_use]
     #[cold]
     pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
-        self.detail = Some(Arc::from(detail.to_string()));
+        let source = self.cause().cloned();
+        self.detail = Some(Arc::new(Detail {
+            text: detail.to_string(),
+            source,
+        }));
         self
     }
 
-    /// What happened, if known: all of it, where `Display` shows the first line. A server may have sent it, control
-    /// characters and all.
+    /// Adds the error behind the exception, which becomes its [`source`](core::error::Error::source); it stays in this
+    /// process.
+    #[must_use]
+    #[cold]
+    pub fn with_source(self, source: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> Self {
+        self.with_cause(Cause::new(source))
+    }
+
+    /// Adds the source of an error whose own text is the detail.
+    #[must_use]
+    #[cold]
+    pub fn with_source_of(self, error: impl core::error::Error + Send + Sync + 'static) -> Self {
+        self.with_cause(Cause::behind(Arc::new(error)))
+    }
+
+    pub(crate) fn with_cause(mut self, cause: Cause) -> Self {
+        self.detail = Some(Arc::new(Detail {
+            text: self.detail().unwrap_or_default().to_owned(),
+            source: Some(cause),
+        }));
+        self
+    }
+
+    fn cause(&self) -> Option<&Cause> {
+        self.detail.as_ref()?.source.as_ref()
+    }
+
+    /// The description of the event, if known: all of it, where `Display` shows the first line. A server may have sent it, control
+    /// characters and all. The text of the [`source`](core::error::Error::source) is not part of it.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
-        self.detail.as_deref()
+        let text = &self.detail.as_ref()?.text;
+        (!text.is_empty()).then_some(text.as_str())
     }
 
     /// Whether it was raised here or came out of a call.
@@ -345,7 +386,7 @@ impl SystemException {
         self
     }
 
-    /// Makes an exception one's own: a servant that got OBJECT_NOT_EXIST from a nested call and
+    /// Marks the exception as raised here on purpose: a servant that got OBJECT_NOT_EXIST from a nested call and
     /// does want to tell its client that *it* is gone says `Err(e.raise())`.
     #[must_use]
     pub fn raise(mut self) -> Self {
@@ -355,18 +396,18 @@ impl SystemException {
 
     /// The exception that the client gets when the servant ends with this one.
     ///
-    /// One that was raised on purpose goes out as it is. One that the servant received from a
-    /// call of its own must not tell the client that the servant itself vanished or that a retry
-    /// is safe: it goes out COMPLETED_MAYBE, and OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN. Nor does it
-    /// tell what is there: a client that has passed a reference to any address could learn from the difference between
-    /// TRANSIENT, COMM_FAILURE and TIMEOUT whether a port is open. So these are UNKNOWN too, and the detail, which names
-    /// endpoints and repeats what a service said, is left out.
+    /// An exception that was raised on purpose goes out as it is. One that the servant received from a call of its own must not
+    /// tell the client that the servant itself vanished or that a retry is safe: it goes out COMPLETED_MAYBE, and
+    /// OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN. A client that has passed a reference to any address could learn from the
+    /// difference between TRANSIENT, COMM_FAILURE and TIMEOUT whether a port is open. So these are UNKNOWN, too, and detail and
+    /// source, which name endpoints and repeat the text of a service, are left out.
     ///
-    /// The detail never travels in a system exception. A program that puts the text of one into a message of its own,
+    /// Detail and source never travel in a system exception. A program that puts the text of one into a message of its own,
     /// such as a member of a user exception, takes that of `for_caller()`:
     ///
     /// ```
-    /// use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
+    /// # extern crate zorb_giop as zorb;
+    /// use zorb::{CompletionStatus, SystemException, SystemExceptionKind};
     ///
     /// let refused = SystemException::new(SystemExceptionKind::Transient, 0, CompletionStatus::No)
     ///     .with_detail("cannot connect to iiop://10.0.0.7:22: Connection refused")
@@ -413,47 +454,61 @@ impl fmt::Display for SystemException {
             write!(f, " {vendor}")?;
         }
         write!(f, ", {})", self.completed)?;
-        let Some(detail) = self.detail() else {
-            return Ok(());
-        };
-        // Java ORBs send a stack trace, of which the first line says what happened: GlassFish's is behind a rule.
-        let mut shown = String::new();
-        let mut lines = (detail.split('\n').map(str::trim)).filter(|line| !line.is_empty());
-        for line in lines.by_ref() {
-            let (before, is_rule) = match line.find("-----") {
-                Some(at) => (line.get(..at).unwrap_or_default().trim_end(), true),
-                None => (line, false),
-            };
-            if !shown.is_empty() && !before.is_empty() {
-                shown.push(' ');
-            }
-            shown.push_str(before);
-            if !is_rule {
-                break;
-            }
+        if let Some(detail) = self.detail() {
+            write_detail(detail, f)?;
         }
-        if shown.is_empty() {
-            return Ok(());
+        let is_shown = |cause: &&Cause| f.alternate() && cause.error().is_some();
+        match self.cause().filter(is_shown) {
+            Some(cause) => write!(f, ": {}", Printable(&format!("{cause:#}"))),
+            None => Ok(()),
         }
-        let rest = match shown.char_indices().nth(MAX_SHOWN_CHARACTERS) {
-            Some((at, _)) => {
-                shown.truncate(at);
-                true
-            }
-            None => lines.next().is_some(),
-        };
-        let rest = if rest { " …" } else { "" };
-        write!(f, ": {}{rest}", Printable(&shown))
     }
 }
 
+/// Writes the first line of a detail, and not more than [`MAX_SHOWN_CHARACTERS`] of it.
+fn write_detail(detail: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    // Java ORBs send a stack trace, of which the first line says what happened: GlassFish's is behind a rule.
+    let mut shown = String::new();
+    let mut lines = (detail.split('\n').map(str::trim)).filter(|line| !line.is_empty());
+    for line in lines.by_ref() {
+        let (before, is_rule) = match line.find("-----") {
+            Some(at) => (line.get(..at).unwrap_or_default().trim_end(), true),
+            None => (line, false),
+        };
+        if !shown.is_empty() && !before.is_empty() {
+            shown.push(' ');
+        }
+        shown.push_str(before);
+        if !is_rule {
+            break;
+        }
+    }
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let rest = match shown.char_indices().nth(MAX_SHOWN_CHARACTERS) {
+        Some((at, _)) => {
+            shown.truncate(at);
+            true
+        }
+        None => lines.next().is_some(),
+    };
+    let rest = if rest { " …" } else { "" };
+    write!(f, ": {}{rest}", Printable(&shown))
+}
+
+/// As `{:#}`: an exception that ends `main` is shown with all that is known.
 impl fmt::Debug for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{self:#}")
     }
 }
 
-impl core::error::Error for SystemException {}
+impl core::error::Error for SystemException {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.cause()?.error()
+    }
+}
 
 /// Minor code 0 and COMPLETED_NO, as the default constructors of the C++ mapping have it: right for a servant that refuses
 /// a call before it has done anything.
@@ -463,15 +518,15 @@ impl From<SystemExceptionKind> for SystemException {
     }
 }
 
-/// BAD_PARAM or MARSHAL, COMPLETED_MAYBE: how far the servant has come is not known here.
+/// BAD_PARAM or MARSHAL; COMPLETED_MAYBE, since the servant may have acted already.
 impl From<EncodeError> for SystemException {
     fn from(error: EncodeError) -> Self {
         Fault::Encode(error).raise(CompletionStatus::Maybe)
     }
 }
 
-/// BAD_PARAM for an any that holds another type, MARSHAL for one whose value is malformed; COMPLETED_MAYBE, since how far
-/// the servant has come is not known here.
+/// BAD_PARAM for an any that holds another type, MARSHAL for one whose value is malformed; COMPLETED_MAYBE, since the servant
+/// may have acted already.
 impl From<ExtractError> for SystemException {
     fn from(error: ExtractError) -> Self {
         let kind = match error {

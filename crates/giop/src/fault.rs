@@ -1,6 +1,7 @@
-//! The one table from what went wrong to the system exception that says so.
+//! The table from faults to system exceptions.
 
 use crate::MessageKind;
+use crate::cause::Cause;
 use crate::error::ProtocolError;
 use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind as Kind, minor};
 use crate::printable::Printable;
@@ -8,14 +9,14 @@ use crate::real_time::RealTimeFault;
 use crate::url::UrlError;
 use zorb_cdr::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 
-/// Everything that can go wrong with a call, apart from what a servant raises.
+/// A fault of a call, other than the exceptions of servants.
 ///
-/// `Display` is what the detail of the exception says. Control characters in what a peer or a reference says are escaped,
-/// such as a line end in the name of a host.
+/// `Display` is the detail of the exception. Control characters in texts of peers and references are escaped, such as a line
+/// end in the name of a host.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Octets of the body are not what the interface says.
+    /// The body is no value of the types that the interface states.
     #[error("{0}")]
     Decode(DecodeError),
     /// A value cannot be put into octets.
@@ -24,18 +25,18 @@ pub enum Fault {
     /// The peer broke the protocol.
     #[error("{}: {error}", Printable(endpoint))]
     Protocol {
-        /// Which peer.
+        /// The peer.
         endpoint: String,
-        /// What it did.
+        /// The violation.
         error: ProtocolError,
     },
-    /// A request or reply is over the limit of this ORB.
+    /// A request or reply is beyond the limit of this ORB.
     #[error(
         "{}: a {kind} of {octets} octets is over the limit of {limit} (Builder::max_message_octets)",
         Printable(endpoint)
     )]
     MessageTooLarge {
-        /// Which peer.
+        /// The peer.
         endpoint: String,
         /// The message.
         kind: MessageKind,
@@ -44,7 +45,7 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
-    /// An object URL that is none.
+    /// Not a valid object URL.
     #[error("{0}")]
     Url(UrlError),
     /// The reference is nil.
@@ -53,33 +54,42 @@ pub enum Fault {
     /// No profile of the reference is one that this ORB has a transport for.
     #[error("no usable profile in the reference ({})", Printable(profiles))]
     NoUsableProfile {
-        /// What there was instead.
+        /// The profiles of the reference.
         profiles: String,
     },
     /// No endpoint of the reference could be connected to.
-    #[error("{}", Printable(causes))]
+    #[error("{}", Printable(attempts))]
     CannotConnect {
-        /// Each endpoint and its cause.
-        causes: String,
+        /// Each endpoint, with its cause but for the last.
+        attempts: String,
+        /// The error of the last attempt.
+        cause: Option<Cause>,
     },
     /// The connection was lost.
-    #[error("connection to {} lost: {}", Printable(endpoint), Printable(cause))]
+    #[error(
+        "connection to {} lost{}{}",
+        Printable(endpoint),
+        if hint.is_some() { ", " } else { "" },
+        Printable(hint.as_deref().unwrap_or(""))
+    )]
     ConnectionLost {
-        /// Which one.
+        /// The peer.
         endpoint: String,
-        /// Why.
-        cause: String,
+        /// The probable reason, by the kind of the peer.
+        hint: Option<String>,
+        /// The error of the transport.
+        cause: Cause,
     },
     /// The peer closed the connection in order, and asking again did not help.
     #[error("{} closed the connection", Printable(endpoint))]
     ConnectionClosed {
-        /// Which peer.
+        /// The peer.
         endpoint: String,
     },
     /// The time limit of the call passed.
     #[error("no reply from {} within {limit:?}", Printable(endpoint))]
     Timeout {
-        /// Which peer.
+        /// The peer.
         endpoint: String,
         /// The limit.
         limit: core::time::Duration,
@@ -87,7 +97,7 @@ pub enum Fault {
     /// The time limit of the call passed before its request was on its way.
     #[error("no request could be sent to {} within {limit:?}", Printable(endpoint))]
     SendTimeout {
-        /// Which peer.
+        /// The peer.
         endpoint: String,
         /// The limit.
         limit: core::time::Duration,
@@ -101,7 +111,7 @@ pub enum Fault {
     /// The client does not read its replies.
     #[error("{octets} octets of replies wait for a client that does not read them")]
     UnreadReplies {
-        /// How many.
+        /// Their number.
         octets: usize,
     },
     /// More forwards than a call follows.
@@ -134,10 +144,10 @@ pub enum Fault {
     /// The application's locator of plain keys panicked.
     #[error("the locator of object keys panicked")]
     LocatorPanicked,
-    /// The adapter serves what is not active with a default servant, and has none.
+    /// The adapter serves inactive objects by a default servant, and has none.
     #[error("the adapter has no default servant yet")]
     NoDefaultServant,
-    /// The adapter has its servants from a servant manager, and has none.
+    /// The adapter gets servants from a servant manager, and has none.
     #[error("the adapter has no servant manager yet")]
     NoServantManager,
     /// A servant activator has incarnated an object with a servant that is active for another one (UNIQUE_ID).
@@ -156,7 +166,7 @@ pub enum Fault {
         "states no code sets, which wide characters need"
     })]
     NoWideCodeSet {
-        /// Which server.
+        /// The server.
         endpoint: String,
         /// Whether it states code sets at all.
         stated: bool,
@@ -185,7 +195,7 @@ pub enum Fault {
     /// Priorities and lanes.
     #[error("{0}")]
     RealTime(RealTimeFault),
-    /// Waiting here would wait for oneself.
+    /// An upcall would wait for its own end.
     #[error("waiting for the ORB's shutdown inside an upcall would wait for itself")]
     WouldDeadlock,
 }
@@ -200,7 +210,7 @@ impl Fault {
         }
     }
 
-    /// The exception, with the completion status that the place where it is raised knows.
+    /// The exception, with the completion status that is known at the place of the fault.
     #[must_use]
     #[cold]
     pub fn raise(self, completed: CompletionStatus) -> SystemException {
@@ -276,7 +286,14 @@ impl Fault {
             Self::RealTime(fault) => fault.exception(),
             Self::WouldDeadlock => (Kind::BadInvOrder, minor::WOULD_DEADLOCK),
         };
-        SystemException::new(kind, minor, completed).with_detail(self)
+        let exception = SystemException::new(kind, minor, completed).with_detail(&self);
+        match self {
+            Self::ConnectionLost { cause, .. }
+            | Self::CannotConnect {
+                cause: Some(cause), ..
+            } => exception.with_cause(cause),
+            _ => exception,
+        }
     }
 }
 
@@ -304,14 +321,19 @@ mod tests {
             Fault::NoUsableProfile {
                 profiles: endpoint(),
             },
-            Fault::CannotConnect { causes: endpoint() },
+            Fault::CannotConnect {
+                attempts: endpoint(),
+                cause: None,
+            },
             Fault::ConnectionLost {
                 endpoint: "b".to_owned(),
-                cause: endpoint(),
+                hint: Some(endpoint()),
+                cause: Cause::new("reset"),
             },
             Fault::ConnectionLost {
                 endpoint: endpoint(),
-                cause: "reset".to_owned(),
+                hint: None,
+                cause: Cause::new("reset"),
             },
             Fault::ConnectionClosed {
                 endpoint: endpoint(),
@@ -336,5 +358,46 @@ mod tests {
             assert_eq!(raised.detail(), Some(&*text));
             assert!(!raised.to_string().contains(char::is_control), "{text}");
         }
+    }
+
+    #[test]
+    fn the_error_of_the_system_is_the_source_of_the_exception_and_no_part_of_its_text() {
+        use core::error::Error;
+        let reset = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+        let lost = Fault::ConnectionLost {
+            endpoint: "iiop://bank:2809".to_owned(),
+            hint: None,
+            cause: Cause::new(reset()),
+        };
+        let refused = Fault::CannotConnect {
+            attempts: "cannot connect to iiop://bank:2809".to_owned(),
+            cause: Some(Cause::new(reset())),
+        };
+        for (fault, text) in [
+            (lost, "connection to iiop://bank:2809 lost"),
+            (refused, "cannot connect to iiop://bank:2809"),
+        ] {
+            let raised = fault.raise(CompletionStatus::Maybe);
+            assert_eq!(raised.detail(), Some(text));
+            let source = raised.source().unwrap();
+            let source = source.downcast_ref::<std::io::Error>().unwrap();
+            assert_eq!(source.kind(), std::io::ErrorKind::ConnectionReset);
+            assert!(!raised.to_string().contains(&source.to_string()));
+            assert!(format!("{raised:#}").ends_with(&format!("{text}: {source}")));
+            assert_eq!(format!("{raised:?}"), format!("{raised:#}"));
+            // What goes to a caller keeps nothing of it.
+            assert!(raised.received().for_caller().source().is_none());
+        }
+    }
+
+    #[test]
+    fn control_characters_of_a_source_are_escaped_behind_the_exception() {
+        let lost = Fault::ConnectionLost {
+            endpoint: "iiop://bank:2809".to_owned(),
+            hint: None,
+            cause: Cause::new("a\nb"),
+        };
+        let raised = lost.raise(CompletionStatus::Maybe);
+        assert!(format!("{raised:#}").ends_with(r"lost: a\nb"));
     }
 }

@@ -121,7 +121,7 @@ pub struct MessageHeader {
     pub endian: Endian,
     /// Whether fragments follow.
     pub more_fragments: bool,
-    /// What it is.
+    /// The kind of the message.
     pub kind: MessageKind,
     /// Octets that follow the header.
     pub size: u32,
@@ -244,14 +244,14 @@ impl Message {
         Decoder::at(&self.frame, HEADER_LEN, self.header_format())
     }
 
-    pub(crate) fn malformed(&self, source: DecodeError) -> ProtocolError {
+    pub(crate) fn malformed(&self, error: DecodeError) -> ProtocolError {
         ProtocolError::Malformed {
             kind: self.header.kind,
-            source,
+            error,
         }
     }
 
-    /// Whether these are only the first octets of a message that is over the limit:
+    /// Whether these are only the first octets of a message beyond the limit:
     /// [`Reader::skip_too_large`](crate::Reader::skip_too_large).
     #[must_use]
     pub fn is_cut_short(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Interoperable object references.
 //!
-//! What is not understood here — profiles and components of other ORBs — is kept octet for octet
-//! and survives a round trip. Source: CORBA 3.3 Part 2, Interoperability Architecture and IIOP.
+//! Unknown parts — profiles and components of other ORBs — are kept octet for octet
+//! and survive a round trip. Source: CORBA 3.3 Part 2, Interoperability Architecture and IIOP.
 
 use crate::header::Version;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ impl fmt::Debug for ProfileTag {
     }
 }
 
-/// What a component of a profile says.
+/// The tag of a component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ComponentTag(pub u32);
 
@@ -81,7 +81,7 @@ pub struct TaggedProfile {
 /// A component of a profile: a tag and, mostly, an encapsulation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TaggedComponent {
-    /// What it says.
+    /// The meaning of the data.
     pub tag: ComponentTag,
     /// Its data.
     pub data: Bytes,
@@ -164,14 +164,20 @@ pub enum IorError {
     /// Something that is not a digit.
     #[error("expected a hexadecimal digit, found {digit:?} at {at}")]
     NotHex {
-        /// What stood there.
+        /// The value found.
         digit: char,
         /// Where, counted from behind the colon.
         at: usize,
     },
     /// The octets are no reference.
     #[error("malformed reference: {0}")]
-    Malformed(#[from] DecodeError),
+    Malformed(DecodeError),
+}
+
+impl From<DecodeError> for IorError {
+    fn from(error: DecodeError) -> Self {
+        Self::Malformed(error)
+    }
 }
 
 impl Encode for Ior {
@@ -408,7 +414,7 @@ pub(crate) fn in_encapsulation<'de, V: EncapsulationVisitor<'de>>(
 /// Makes an encapsulation in the native byte order: the order octet, then what `write` writes.
 ///
 /// # Errors
-/// Whatever `write` fails with.
+/// The error of `write`.
 pub fn encapsulate(
     write: impl FnOnce(&mut Encoder<NativeEndian>) -> Result<(), EncodeError>,
 ) -> Result<Bytes, EncodeError> {

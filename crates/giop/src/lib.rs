@@ -18,7 +18,7 @@
 //!   limit;
 //! - [`RequestHeader`], [`ReplyHeader`] and their kin are stateless encoders and decoders;
 //! - [`Fragments`] cuts what was encoded into fragments, without copying;
-//! - [`RequestTable`] remembers who waits for which reply.
+//! - [`RequestTable`] has the waiter of each expected reply.
 //!
 //! Sources: CORBA 3.3 Part 2 (Interoperability), the chapters on GIOP, IIOP and the
 //! interoperability architecture.
@@ -60,6 +60,7 @@ macro_rules! by_order {
 }
 
 pub mod buffers;
+mod cause;
 pub mod codeset;
 mod context;
 mod error;
@@ -84,6 +85,7 @@ pub mod url;
 mod user;
 mod vendor;
 
+pub use cause::{Cause, Chain};
 pub use context::{
     MAX_EXCEPTION_DETAIL_OCTETS, ServiceContext, ServiceContextId, ServiceContexts,
     exception_detail,

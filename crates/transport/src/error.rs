@@ -2,7 +2,7 @@ use std::{error::Error, fmt, io};
 
 use crate::Endpoint;
 
-/// What a transport was doing when it failed.
+/// The operation in which a transport failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -16,8 +16,8 @@ pub enum Operation {
 
 /// A connection or listener that could not be opened: what was tried, where, and why it failed.
 ///
-/// The message names all three, as in `cannot connect to iiop://127.0.0.1:1: Connection refused (os error 111)`;
-/// [`source`](Error::source) therefore goes on behind the cause and does not say it again.
+/// The message names operation and endpoint, as in `cannot connect to iiop://127.0.0.1:1`; the reason of the operating system
+/// is the [`source`](Error::source). The alternate form (`{:#}`) shows both: `…: Connection refused (os error 111)`.
 #[derive(Debug)]
 pub struct TransportError {
     endpoint: Endpoint,
@@ -48,7 +48,7 @@ impl TransportError {
         Self { endpoint, ..self }
     }
 
-    /// What was being done.
+    /// The operation that failed.
     #[must_use]
     pub const fn operation(&self) -> Operation {
         self.operation
@@ -75,13 +75,29 @@ impl fmt::Display for TransportError {
             Operation::Connect => "connect to",
             Operation::Listen => "listen on",
         };
-        write!(f, "cannot {what} {}: {}", self.endpoint, self.cause)
+        write!(f, "cannot {what} {}", self.endpoint)?;
+        match f.alternate() {
+            true => write_causes(&self.cause, f),
+            false => Ok(()),
+        }
     }
+}
+
+/// Causes that the alternate form shows. A transport of the application may have errors whose sources lead back to them.
+const MAX_CAUSES: usize = 16;
+
+fn write_causes(cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let first: &(dyn Error + 'static) = cause;
+    let causes = std::iter::successors(Some(first), |error| (*error).source());
+    for cause in causes.take(MAX_CAUSES) {
+        write!(f, ": {cause}")?;
+    }
+    Ok(())
 }
 
 impl Error for TransportError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.source()
+        Some(&self.cause)
     }
 }
 
@@ -97,26 +113,64 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_message_names_operation_endpoint_and_cause() {
+    fn the_message_names_operation_and_endpoint_and_the_cause_is_the_source() {
         let check = |operation, expected: &str| {
             let endpoint = Endpoint::iiop("bank.example", 2809);
             let cause = io::Error::from_raw_os_error(libc::ECONNREFUSED);
-            assert_eq!(
-                TransportError::new(operation, endpoint, cause).to_string(),
-                expected
-            );
+            let error = TransportError::new(operation, endpoint, cause);
+            assert_eq!(error.to_string(), expected);
+            let cause = error.source().unwrap();
+            assert!(cause.is::<io::Error>());
+            let whole = format!("{expected}: Connection refused (os error 111)");
+            assert_eq!(format!("{error:#}"), whole);
         };
         check(
             Operation::Resolve,
-            "cannot resolve iiop://bank.example:2809: Connection refused (os error 111)",
+            "cannot resolve iiop://bank.example:2809",
         );
         check(
             Operation::Connect,
-            "cannot connect to iiop://bank.example:2809: Connection refused (os error 111)",
+            "cannot connect to iiop://bank.example:2809",
         );
         check(
             Operation::Listen,
-            "cannot listen on iiop://bank.example:2809: Connection refused (os error 111)",
+            "cannot listen on iiop://bank.example:2809",
+        );
+    }
+
+    #[test]
+    fn the_alternate_form_shows_every_cause_and_ends() {
+        #[derive(Debug)]
+        struct Inner(bool);
+
+        impl fmt::Display for Inner {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("tunnel")
+            }
+        }
+
+        impl Error for Inner {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                match self.0 {
+                    true => Some(self),
+                    false => Some(&fmt::Error),
+                }
+            }
+        }
+
+        let shown = |cyclic| {
+            let cause = io::Error::other(Inner(cyclic));
+            let endpoint = Endpoint::uiop("/tmp/x");
+            format!(
+                "{:#}",
+                TransportError::new(Operation::Connect, endpoint, cause)
+            )
+        };
+        let one = "cannot connect to uiop:///tmp/x: tunnel";
+        assert_eq!(shown(false), format!("{one}: {}", fmt::Error));
+        assert_eq!(
+            shown(true),
+            format!("{one}{}", ": tunnel".repeat(MAX_CAUSES - 1))
         );
     }
 
@@ -132,6 +186,7 @@ mod tests {
         let io = io::Error::from(error());
         assert_eq!(io.kind(), io::ErrorKind::NotFound);
         assert_eq!(io.to_string(), error().to_string());
+        assert_eq!(format!("{io:#}"), format!("{:#}", error()));
         assert!(
             io.get_ref()
                 .is_some_and(|inner| inner.is::<TransportError>())

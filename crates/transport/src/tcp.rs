@@ -486,7 +486,7 @@ mod tests {
         ports[2..].sort_unstable();
         assert_eq!(ports, [30_001, 30_003, 30_001, 30_003]);
         let error = tcp.connect(&to(&one)).await.unwrap_err();
-        let text = error.to_string();
+        let text = error.cause().to_string();
         assert!(text.contains("none of the ports 30001 to 30003"), "{text}");
         for bad in ["", "0-9", "9-8", "1-70000", "a"] {
             assert!(

@@ -97,10 +97,7 @@ async fn a_name_without_address_is_named() {
     let endpoint = Endpoint::iiop("no-such-host.invalid", 2809);
     let error = Tcp::default().connect(&endpoint).await.unwrap_err();
     assert_eq!(error.operation(), Operation::Resolve);
-    assert_eq!(
-        error.to_string(),
-        format!("cannot resolve {endpoint}: {}", error.cause())
-    );
+    assert_eq!(error.to_string(), format!("cannot resolve {endpoint}"));
 }
 
 #[tokio::test]
@@ -111,10 +108,7 @@ async fn an_address_of_another_machine_cannot_be_listened_on() {
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);
-    assert_eq!(
-        error.to_string(),
-        "cannot listen on iiop://192.0.2.1:0: Cannot assign requested address (os error 99)"
-    );
+    assert_eq!(error.to_string(), "cannot listen on iiop://192.0.2.1:0");
 }
 
 #[tokio::test]

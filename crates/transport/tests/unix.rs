@@ -72,10 +72,7 @@ async fn a_live_socket_is_not_replaced() {
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
     assert_eq!(
         error.to_string(),
-        format!(
-            "cannot listen on uiop://{}: Address already in use (os error 98)",
-            place.path.display()
-        )
+        format!("cannot listen on uiop://{}", place.path.display())
     );
     // The first to come was our question whether anybody is there.
     Unix::default().connect(&place.endpoint()).await.unwrap();

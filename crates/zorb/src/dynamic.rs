@@ -72,7 +72,11 @@ pub enum RequestError {
 
 impl fmt::Debug for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        match self {
+            Self::User(exception) => fmt::Display::fmt(exception, f),
+            // As the exception itself is shown when it ends `main`.
+            Self::System(exception) => fmt::Debug::fmt(exception, f),
+        }
     }
 }
 
@@ -152,7 +156,7 @@ impl Request {
     /// Calls a one-way operation; ready when the [`SyncScope`](crate::SyncScope) of the reference says.
     ///
     /// # Errors
-    /// What went wrong up to there.
+    /// A system exception that is raised before the point that the scope waits for; later failures are not reported.
     ///
     /// # Cancel safety
     /// Safe for the connection; whether the request was sent is not known then.

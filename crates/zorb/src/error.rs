@@ -1,12 +1,15 @@
-//! What the ORB's own operations fail with.
+//! Errors of the ORB's own operations.
 
 use crate::keys::KeyTableError;
 use crate::options::OptionError;
 use crate::poa::NoContext;
 use crate::real_time::ThreadpoolError;
+use core::error::Error as _;
+use core::fmt;
+use std::io;
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
-use zorb_giop::{CompletionStatus, Fault, SystemException, minor};
+use zorb_giop::{Chain, CompletionStatus, Fault, SystemException, minor};
 use zorb_poa::{AdapterError, AdapterInactive};
 use zorb_transport::TransportError;
 
@@ -14,13 +17,16 @@ use zorb_transport::TransportError;
 ///
 /// Calls on objects fail with what their interface raises, or with a [`SystemException`]; this is
 /// for everything around them: building the ORB, reading references, activating servants.
+///
+/// An error of the operating system is the [`source`](core::error::Error::source) and no part of the text. The alternate
+/// form (`{:#}`) and `Debug` show both.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A call that was made on the way failed.
     #[error(transparent)]
     System(#[from] SystemException),
-    /// An object URL that is none.
+    /// Not a valid object URL.
     #[error(transparent)]
     Url(#[from] UrlError),
     /// A setting that cannot be used, from the builder, the environment or the arguments.
@@ -42,8 +48,8 @@ pub enum Error {
     #[error(transparent)]
     Lane(#[from] LaneError),
     /// The operating system gives no thread.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[source] std::io::Error),
+    #[error(fmt = cannot_start_a_thread)]
+    Thread(#[source] io::Error),
     /// A thread pool could not be created.
     #[error(transparent)]
     Threadpool(#[from] ThreadpoolError),
@@ -52,7 +58,7 @@ pub enum Error {
     InvalidName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
     /// A reference to an object of this ORB could lead nowhere.
@@ -61,48 +67,76 @@ pub enum Error {
     )]
     NoEndpoint,
     /// A file with a reference in it cannot be read.
-    #[error("cannot read {path}: {cause}")]
+    #[error(fmt = cannot_read)]
     File {
         /// The file.
         path: String,
         /// Why.
-        cause: std::io::Error,
+        #[source]
+        cause: io::Error,
     },
 }
 
+fn cannot_start_a_thread(cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("cannot start a thread")?;
+    write_cause(cause, f)
+}
+
+fn cannot_read(path: &str, cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "cannot read {path}")?;
+    write_cause(cause, f)
+}
+
+/// The alternate form of an error shows its cause.
+pub(crate) fn write_cause(cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match f.alternate() {
+        true => write!(f, ": {cause}"),
+        false => Ok(()),
+    }
+}
+
 impl Error {
-    /// Converts the error to a system exception, for code that passes it on as one.
+    /// Converts the error to a system exception, for code that passes it on as one. Its detail has the text of the causes;
+    /// `SystemException::from` keeps the causes themselves.
     #[must_use]
     pub fn to_system_exception(&self) -> SystemException {
+        match self {
+            Self::System(exception) => exception.clone(),
+            _ => self.raise(&Chain(self)),
+        }
+    }
+
+    fn raise(&self, detail: &dyn fmt::Display) -> SystemException {
         use zorb_giop::SystemExceptionKind as Kind;
         // None of these has reached a servant.
         let completed = CompletionStatus::No;
-        let initialize = || SystemException::new(Kind::Initialize, 0, completed).with_detail(self);
+        let initialize =
+            || SystemException::new(Kind::Initialize, 0, completed).with_detail(detail);
         match self {
             Self::System(exception) => exception.clone(),
             Self::Url(error) => Fault::Url(error.clone()).raise(completed),
             Self::Adapter(AdapterError::Destroyed) => {
-                SystemException::new(Kind::ObjectNotExist, 0, completed).with_detail(self)
+                SystemException::new(Kind::ObjectNotExist, 0, completed).with_detail(detail)
             }
             Self::Adapter(AdapterError::BeingDestroyed) => {
                 SystemException::new(Kind::BadInvOrder, minor::ADAPTER_BEING_DESTROYED, completed)
-                    .with_detail(self)
+                    .with_detail(detail)
             }
             Self::Adapter(AdapterError::UnknownId(_) | AdapterError::IdNotInSet(_)) => {
                 SystemException::new(Kind::BadParam, minor::UNKNOWN_OBJECT_ID, completed)
-                    .with_detail(self)
+                    .with_detail(detail)
             }
             Self::Adapter(AdapterError::ServantManagerSet) => {
                 SystemException::new(Kind::BadInvOrder, minor::SERVANT_MANAGER_SET, completed)
-                    .with_detail(self)
+                    .with_detail(detail)
             }
             Self::NoContext(error) => (*error).into(),
             Self::Threadpool(error) => error.to_system_exception(),
             Self::Adapter(_) => {
-                SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(self)
+                SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(detail)
             }
             Self::InvalidName { .. } | Self::File { .. } | Self::KeyTable(_) => {
-                SystemException::new(Kind::BadParam, 0, completed).with_detail(self)
+                SystemException::new(Kind::BadParam, 0, completed).with_detail(detail)
             }
             Self::Option(_)
             | Self::Transport(_)
@@ -113,10 +147,10 @@ impl Error {
     }
 }
 
-impl core::fmt::Debug for Error {
-    /// As `Display`: a `main` that returns it prints this.
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        core::fmt::Display::fmt(self, f)
+impl fmt::Debug for Error {
+    /// The text and its causes: a `main` that returns the error prints this.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}")
     }
 }
 
@@ -128,6 +162,45 @@ impl From<AdapterInactive> for Error {
 
 impl From<Error> for SystemException {
     fn from(error: Error) -> Self {
-        error.to_system_exception()
+        if let Error::System(exception) = error {
+            return exception;
+        }
+        let exception = error.raise(&error);
+        match error.source().is_some() {
+            true => exception.with_source_of(error),
+            false => exception,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naming::cos_naming::naming_context::ResolveError;
+
+    #[test]
+    fn exceptions_made_of_an_error_keep_its_source() {
+        let error = || Error::File {
+            path: "/nowhere".to_owned(),
+            cause: io::ErrorKind::NotFound.into(),
+        };
+        let whole = "cannot read /nowhere: entity not found";
+        assert_eq!(error().to_string(), "cannot read /nowhere");
+        assert_eq!(format!("{:#}", error()), whole);
+        assert_eq!(error().to_system_exception().detail(), Some(whole));
+        let raised = SystemException::from(error());
+        assert_eq!(raised.detail(), Some("cannot read /nowhere"));
+        // The error of an operation is made of one by `?` in a servant.
+        for raised in [
+            &raised as &dyn core::error::Error,
+            &ResolveError::from(error()),
+        ] {
+            let source = raised
+                .source()
+                .and_then(|it| it.downcast_ref::<io::Error>());
+            assert_eq!(source.unwrap().kind(), io::ErrorKind::NotFound);
+            assert!(!raised.to_string().contains("entity"), "{raised}");
+            assert!(format!("{raised:#}").ends_with(whole), "{raised:#}");
+        }
     }
 }

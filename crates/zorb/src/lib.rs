@@ -40,6 +40,7 @@ mod object;
 mod options;
 mod orb;
 mod outgoing;
+mod panicked;
 mod poa;
 pub mod policy;
 mod profile;
@@ -84,7 +85,7 @@ pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
 pub use zorb_giop::url::{UrlError, UrlScheme};
 pub use zorb_giop::{
-    CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
+    Chain, CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
     UserException, Version, minor,
 };
 pub use zorb_idl_macros::idl_file;

@@ -1,4 +1,4 @@
-//! Untyped object references, and the way of a call from them.
+//! Untyped object references, and how their calls find the object.
 
 mod binding;
 mod by_priority;
@@ -13,7 +13,7 @@ use crate::orb::Orb;
 use crate::outgoing::NO_SOCKETS_OF_PEERS;
 use crate::policy::{PolicyOverrides, SyncScope};
 use crate::profile::{Candidate, TextCodeSets, candidates, candidates_for, describe_unusable};
-use crate::race::{HEAD_START, first_that_works};
+use crate::race::{HEAD_START, cannot_connect, first_that_works};
 use crate::real_time::Selection;
 use binding::BindingSlot;
 use core::fmt;
@@ -21,7 +21,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_cdr::CharSet;
-use zorb_connection::{ClientConnection, NamedBy};
+use zorb_connection::{ClientConnection, ConnectError, NamedBy};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
@@ -45,7 +45,7 @@ pub struct ObjectRef(Arc<Inner>);
 struct Inner {
     orb: Orb,
     ior: Ior,
-    /// Who says that the object is there.
+    /// The source of the knowledge that the object exists.
     named_by: NamedBy,
     /// The policies of the object level, if any is set.
     overrides: Option<Arc<PolicyOverrides>>,
@@ -53,11 +53,11 @@ struct Inner {
     is_limited: bool,
     /// The code set that its text is to travel in.
     char_code_set: Option<CharSet>,
-    /// How its calls wait, unless as all of the ORB do.
+    /// The wait policy of its calls, if not the ORB's.
     wait: Option<WaitPolicy>,
-    /// How far its one-way calls are followed, unless as all of the ORB are.
+    /// The SyncScope of its one-way calls, if not the ORB's.
     scope: Option<SyncScope>,
-    /// Where the last call went, looked up with one atomic load.
+    /// The binding of the last call, read by one atomic load.
     binding: Arc<BindingSlot>,
 }
 
@@ -113,7 +113,7 @@ impl ObjectRef {
         &self.0.ior.type_id
     }
 
-    /// The same reference with something changed.
+    /// Returns the reference with one setting changed.
     fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Inner::clone(&self.0);
         change(&mut inner);
@@ -128,7 +128,7 @@ impl ObjectRef {
         self.0.char_code_set
     }
 
-    /// What sees every call, if something does.
+    /// The interceptor of every call, if any.
     #[inline]
     pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
         self.0.orb.inner().interceptor()
@@ -137,7 +137,7 @@ impl ObjectRef {
     /// The typed reference, if the object implements the interface: see [`Interface::narrow`].
     ///
     /// # Errors
-    /// Whatever asking the object fails with.
+    /// The exception of the call to the object.
     ///
     /// # Cancel safety
     /// Safe: the question has no effect.
@@ -145,7 +145,7 @@ impl ObjectRef {
         T::narrow(self).await
     }
 
-    /// The typed reference, taken on trust. A wrong guess shows itself as BAD_OPERATION.
+    /// Converts the reference without a check. Calls with a wrong type are BAD_OPERATION.
     #[must_use]
     pub fn unchecked_narrow<T: Interface>(&self) -> T {
         T::unchecked_narrow(self.clone())
@@ -155,7 +155,7 @@ impl ObjectRef {
     /// the reference says so itself, else by the object.
     ///
     /// # Errors
-    /// Whatever asking the object fails with.
+    /// The exception of the call to the object.
     ///
     /// # Cancel safety
     /// Safe: the question has no effect.
@@ -174,7 +174,7 @@ impl ObjectRef {
     /// answer.
     ///
     /// # Errors
-    /// Whatever asking the object fails with, OBJECT_NOT_EXIST apart.
+    /// The exception of the call to the object, OBJECT_NOT_EXIST apart.
     ///
     /// # Cancel safety
     /// Safe: the question has no effect.
@@ -189,10 +189,10 @@ impl ObjectRef {
         }
     }
 
-    /// Asks the server whether it has the object (LocateRequest), without calling it.
+    /// Whether the server has the object, by a LocateRequest, without calling the object.
     ///
     /// # Errors
-    /// Whatever reaching the server fails with.
+    /// The exception of reaching the server.
     ///
     /// # Cancel safety
     /// Safe: the question has no effect.
@@ -201,7 +201,7 @@ impl ObjectRef {
         crate::invoke::locate(self).await
     }
 
-    /// The binding for a call made now: the one there is, or a new one.
+    /// The binding of a call: the existing one, or a new one.
     pub(crate) async fn binding(&self) -> Result<BindingGuard, SystemException> {
         match self.bound()? {
             Some(bound) => Ok(bound),
@@ -209,7 +209,7 @@ impl ObjectRef {
         }
     }
 
-    /// The binding for a call made now, if there is one.
+    /// The existing binding for a call, if any.
     ///
     /// # Errors
     /// BAD_INV_ORDER once the ORB has shut down.
@@ -225,7 +225,7 @@ impl ObjectRef {
         Ok(is_usable.then(|| BindingGuard(bound)))
     }
 
-    /// A new binding, behind the requests that wait for one.
+    /// A new binding, after the requests that wait for one.
     #[cold]
     pub(crate) async fn new_binding(&self) -> Result<BindingGuard, SystemException> {
         // Boxed: rare, and large beside the rest of a call.
@@ -245,13 +245,13 @@ impl ObjectRef {
         binding.await
     }
 
-    /// A binding that other calls do not know of.
+    /// A new binding that other calls do not use.
     pub(crate) async fn bind_apart(&self) -> Result<Arc<Binding>, SystemException> {
         let home = self.home();
         Box::pin(self.bind(&self.0.ior, &home, false, self.0.named_by)).await
     }
 
-    /// Has the calls go there from now on.
+    /// Stores the binding for later calls.
     pub(crate) fn store_binding(&self, binding: &Arc<Binding>) {
         self.0.binding.store(binding);
     }
@@ -261,7 +261,7 @@ impl ObjectRef {
         Arc::as_ptr(&self.0.binding).addr()
     }
 
-    /// The way that a connection is tried by first; `None` for an object of the same ORB, and where there is none.
+    /// The endpoint that is tried first; `None` for an object of the same ORB, and where there is none.
     pub(crate) fn first_way(&self) -> Option<Candidate> {
         match self.0.orb.inner().local_key(&self.0.ior) {
             Some(_) => None,
@@ -272,7 +272,7 @@ impl ObjectRef {
         }
     }
 
-    /// The ways to the object of a reference that was named so, those that let us wait in vain a moment ago last.
+    /// The endpoints of the reference, those that timed out recently last.
     fn ways(&self, ior: &Ior, named_by: NamedBy) -> Result<Vec<Candidate>, SystemException> {
         let orb = self.0.orb.inner();
         let text = TextCodeSets {
@@ -345,7 +345,7 @@ impl ObjectRef {
         Ok(binding)
     }
 
-    /// Forgets where calls went.
+    /// Drops the binding.
     pub(crate) fn unbind(&self, binding: &Arc<Binding>) {
         let current = self.0.binding.current.load_full();
         if current.is_some_and(|current| Arc::ptr_eq(&current, binding)) {
@@ -358,7 +358,7 @@ impl ObjectRef {
         self.0.orb.inner().transports()
     }
 
-    /// Where the reference leads, for people.
+    /// The endpoints of the reference, as text.
     pub(crate) fn whereabouts(&self) -> String {
         let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST, self.transports())
             .iter()
@@ -430,10 +430,7 @@ impl ObjectRef {
         };
         // The causes say as much, but this one is not worth another try.
         orb.check_not_down()?;
-        Err(Fault::CannotConnect {
-            causes: causes.join("; "),
-        }
-        .raise(CompletionStatus::No))
+        Err(cannot_connect(causes).raise(CompletionStatus::No))
     }
 
     /// Connects; where endpoints are being measured, not before the time has passed that this one took earlier: its
@@ -444,7 +441,7 @@ impl ObjectRef {
         home: &Handle,
         named_by: NamedBy,
         measured: bool,
-    ) -> Result<Arc<ClientConnection>, String> {
+    ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let earlier = (measured.then(|| self.connect_time(candidate))).flatten();
         if let Some(earlier) = earlier {
             let wait = {
@@ -462,11 +459,11 @@ impl ObjectRef {
         candidate: &Candidate,
         home: &Handle,
         named_by: NamedBy,
-    ) -> Result<Arc<ClientConnection>, String> {
+    ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let orb = self.0.orb.inner();
         let sharing = self.sharing();
         let connected = orb.connection(candidate, home, named_by, self.bidirectional(), sharing);
-        connected.await.map_err(|error| error.to_string())
+        connected.await
     }
 }
 

@@ -22,13 +22,16 @@ pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::{idl_tokens, object_ids_tokens};
 pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, Request, Skeleton, Upcall};
 
-/// What the macros below name, whatever the user's crate imports.
+/// Items that the macros below name, whatever the user's crate imports.
 pub mod reexport {
     pub use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder};
     pub use zorb_giop::SystemException;
 }
 
-/// What an operation does that its servant does not implement: NO_IMPLEMENT, COMPLETED_NO, since nothing was done.
+/// The result of an operation that its servant does not implement.
+///
+/// # Errors
+/// Always NO_IMPLEMENT, COMPLETED_NO, since nothing was done.
 pub fn not_implemented<T, E: From<SystemException>>() -> core::future::Ready<Result<T, E>> {
     let kind = SystemExceptionKind::NoImplement;
     let exception = SystemException::new(kind, 0, CompletionStatus::No);
@@ -85,7 +88,7 @@ macro_rules! __type_code {
     };
 }
 
-/// What an operation raises: its user exceptions, or a system exception. What it raises of native types, whose values
+/// The error of an operation: its user exceptions, or a system exception. An exception of a native type, whose values
 /// no message holds, is known by its repository id alone; several of them may be one Rust type, so `?` makes none of
 /// them.
 #[doc(hidden)]
@@ -111,7 +114,7 @@ macro_rules! __operation_error {
 
         impl ::core::convert::From<$crate::Error> for $name {
             fn from(error: $crate::Error) -> Self {
-                Self::System(error.to_system_exception())
+                Self::System(error.into())
             }
         }
 
@@ -143,7 +146,16 @@ macro_rules! __operation_error {
             }
         }
 
-        impl ::core::error::Error for $name {}
+        impl ::core::error::Error for $name {
+            fn source(&self) -> ::core::option::Option<&(dyn ::core::error::Error + 'static)> {
+                match self {
+                    // The text is the exception's, so the source is, too.
+                    Self::System(exception) => ::core::error::Error::source(exception),
+                    #[allow(unreachable_patterns, reason = "an operation may raise nothing of its own")]
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
 
         impl $crate::__private::OperationError for $name {
             fn system(&self) -> ::core::option::Option<&$crate::SystemException> {
@@ -286,7 +298,7 @@ macro_rules! __interface_ref {
     };
 }
 
-/// What types with references to local objects in them need of those: they are equal if they are the same one.
+/// Comparison of references to local objects within types: they are equal if they are one object.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __local_interface {
@@ -426,7 +438,7 @@ macro_rules! __value_type {
     };
 }
 
-/// What is known of how values of a type behave before anybody has implemented anything.
+/// Behaviour of a value type without an implementation.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __value_behaviour {

@@ -4,7 +4,10 @@ use core::future::{pending, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
+use std::sync::Arc;
 use tokio::runtime::Handle;
+use zorb_connection::ConnectError;
+use zorb_giop::{Cause, Chain, Fault};
 
 /// How long an attempt may say nothing before the next of its kind begins beside it: a handshake
 /// to the other side of the world, with its first packet lost.
@@ -12,20 +15,20 @@ pub(crate) const HEAD_START: Duration = Duration::from_secs(1);
 
 type Attempt<'w, W, F> = (&'w W, Pin<Box<F>>);
 
-/// Tries one way after the other, and gives the first that works, or why none does. The next is
+/// Tries one way after the other, and returns the first that works, or why none does. The next is
 /// tried when one has failed; ways that may be tried `beside` each other do not wait for that
 /// longer than the head start.
 ///
 /// Dropping the future drops what is under way.
-pub(crate) async fn first_that_works<'w, W, T, F>(
+pub(crate) async fn first_that_works<'w, W, T, E, F>(
     ways: &'w [W],
     home: &Handle,
     attempt: impl Fn(&'w W) -> F,
     beside: impl Fn(&W, &W) -> bool,
     head_start: Duration,
-) -> Result<(&'w W, T), Vec<String>>
+) -> Result<(&'w W, T), Vec<E>>
 where
-    F: Future<Output = Result<T, String>>,
+    F: Future<Output = Result<T, E>>,
 {
     let mut under_way: Vec<Attempt<'w, W, F>> = Vec::new();
     let mut causes = Vec::new();
@@ -83,6 +86,20 @@ fn poll_any<'w, W, F: Future>(
     }
 }
 
+/// Why no endpoint could be connected to. The text has the cause of each attempt but the last, whose cause is the source.
+pub(crate) fn cannot_connect(mut errors: Vec<Arc<ConnectError>>) -> Fault {
+    let last = errors.pop();
+    let mut attempts: Vec<String> = errors
+        .iter()
+        .map(|error| Chain(&**error).to_string())
+        .collect();
+    attempts.extend(last.as_ref().map(ToString::to_string));
+    Fault::CannotConnect {
+        attempts: attempts.join("; "),
+        cause: last.map(|error| Cause::behind(error)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,7 +108,7 @@ mod tests {
     /// A way: its name, its kind, the milliseconds until it ends, and how.
     type Way = (&'static str, u8, u64, bool);
 
-    /// What comes of them, and what began when.
+    /// The result of the attempts, and the time at which each began.
     async fn run(ways: &[Way]) -> (Result<&'static str, Vec<String>>, Vec<(&'static str, u128)>) {
         let start = tokio::time::Instant::now();
         let begun = Mutex::new(Vec::new());

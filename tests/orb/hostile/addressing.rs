@@ -108,7 +108,7 @@ async fn a_server_that_wants_what_it_got_or_goes_in_circles_fails_the_call_alone
         let calling = async {
             let e = within(target.twice(4)).await.unwrap_err();
             assert_eq!((e.kind, e.completed), (Kind::CommFailure, Completed::No));
-            assert!(e.to_string().contains("address"), "{e}");
+            assert!(format!("{e:#}").contains("address"), "{e:#}");
             // The connection and the next call are none the worse.
             assert_eq!(within(target.twice(4)).await, Ok(8));
         };

@@ -2,6 +2,8 @@
 
 use crate::hostile::raw::{Peer, message, reply};
 use crate::hostile::world::{World, reach, within};
+use std::error::Error as _;
+use std::io;
 use tokio::join;
 use zorb::{CompletionStatus as Completed, Orb, SystemExceptionKind as Kind, minor};
 use zorb_giop::{MessageKind, ReplyStatus, Version};
@@ -18,9 +20,13 @@ async fn a_refused_connection_is_transient_and_names_endpoint_and_cause() {
         (e.kind, e.minor, e.completed),
         (Kind::Transient, minor::CANNOT_CONNECT, Completed::No)
     );
-    let text = e.to_string();
+    let text = format!("{e:#}");
     assert!(text.contains(&address), "{text}");
-    assert!(text.contains("refused"), "{text}");
+    assert!(text.contains("Connection refused (os error 111)"), "{text}");
+    // A program asks for the kind of the error, and `{}` does not repeat its text.
+    assert!(!e.to_string().contains("refused"), "{e}");
+    let refused = e.source().and_then(|it| it.downcast_ref::<io::Error>());
+    assert_eq!(refused.unwrap().kind(), io::ErrorKind::ConnectionRefused);
 
     // The same for a socket that is not there.
     let path = tempfile::tempdir().unwrap().path().join("absent");
@@ -28,7 +34,7 @@ async fn a_refused_connection_is_transient_and_names_endpoint_and_cause() {
     let target = reach(world.bystander(), &url).await;
     let e = within(target.twice(4)).await.unwrap_err();
     assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
-    let text = e.to_string();
+    let text = format!("{e:#}");
     assert!(text.contains(&path.display().to_string()), "{text}");
     world.end().await;
 }
@@ -51,7 +57,7 @@ async fn a_peer_that_is_gone_mid_call_is_a_communication_failure_that_may_have_h
         let (outcome, ()) = join!(within(target.twice(4)), vanishing);
         let e = outcome.unwrap_err();
         assert_eq!((e.kind, e.completed), (Kind::CommFailure, Completed::Maybe));
-        assert!(e.to_string().contains(&address), "{e}");
+        assert!(format!("{e:#}").contains(&address), "{e:#}");
     }
     // In the middle of the reply, too.
     for len in [1, 11, 12, 20, 27] {

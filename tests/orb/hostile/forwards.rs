@@ -71,7 +71,7 @@ async fn a_forward_in_a_circle_is_given_up() {
         };
         let e = outcome.unwrap_err();
         assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
-        assert!(e.to_string().contains("forwards"), "{e}");
+        assert!(format!("{e:#}").contains("forwards"), "{e:#}");
         assert!(requests <= 100, "{requests} requests");
         world.serves().await;
     }
@@ -112,7 +112,7 @@ async fn a_forward_to_a_dead_end_is_asked_for_once_more_where_it_came_from() {
         };
         let e = outcome.unwrap_err();
         assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
-        assert!(e.to_string().contains("refused"), "{e}");
+        assert!(format!("{e:#}").contains("refused"), "{e:#}");
         world.serves().await;
     }
     world.end().await;

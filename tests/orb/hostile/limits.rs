@@ -17,8 +17,8 @@ const HUGE: usize = 32 << 20;
 fn timed_out<T: std::fmt::Debug>(outcome: Result<T, SystemException>, completed: Completed) {
     let e = outcome.unwrap_err();
     assert_eq!((e.kind, e.completed), (Kind::Timeout, completed), "{e}");
-    assert!(e.to_string().contains("iiop://127.0.0.1:"), "{e}");
-    assert!(e.to_string().contains("20s"), "{e}");
+    assert!(format!("{e:#}").contains("iiop://127.0.0.1:"), "{e:#}");
+    assert!(format!("{e:#}").contains("20s"), "{e:#}");
 }
 
 #[tokio::test(start_paused = true)]

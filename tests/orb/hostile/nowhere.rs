@@ -228,7 +228,7 @@ async fn every_reference_to_nowhere_fails_with_its_exception_place_and_cause() {
         for outcome in outcomes {
             let e = outcome.unwrap_err();
             assert_eq!((e.kind, e.minor, e.completed), expected, "{what}: {e}");
-            let text = e.to_string();
+            let text = format!("{e:#}");
             for part in &parts {
                 let found = part.split(" or ").any(|part| text.contains(part));
                 assert!(found, "{what}: {part:?} is not in {text:?}");
@@ -324,7 +324,7 @@ async fn a_socket_that_may_not_be_used_says_so() {
         let target = reach(world.bystander(), &url).await;
         let e = within(target.twice(4)).await.unwrap_err();
         assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
-        let text = e.to_string();
+        let text = format!("{e:#}");
         assert!(text.contains(path.to_str().unwrap()), "{text}");
         assert!(text.contains("ermission"), "{text}");
     }
@@ -354,7 +354,7 @@ async fn a_black_hole_ends_with_the_time_limit_of_the_call_and_nothing_was_done(
         for outcome in outcomes {
             let e = outcome.unwrap_err();
             assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No), "{e}");
-            let text = e.to_string();
+            let text = format!("{e:#}");
             assert!(text.contains(&place) && text.contains("100ms"), "{text}");
         }
         world.serves().await;
@@ -425,7 +425,7 @@ async fn the_connect_timeout_counts_the_search_for_the_address_too() {
     let e = target.twice(4).await.unwrap_err();
     assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
     for part in ["iiop://one:1 within 7s", "iiop://two:2", "iiop://three:3"] {
-        assert!(e.to_string().contains(part), "{e}");
+        assert!(format!("{e:#}").contains(part), "{e:#}");
     }
     assert_eq!(before.elapsed().as_secs(), 21);
 
@@ -434,6 +434,6 @@ async fn the_connect_timeout_counts_the_search_for_the_address_too() {
     let before = tokio::time::Instant::now();
     let e = hasty.twice(4).await.unwrap_err();
     assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No));
-    assert!(e.to_string().contains("iiop://one:1") && e.to_string().contains("10s"));
+    assert!(format!("{e:#}").contains("iiop://one:1") && format!("{e:#}").contains("10s"));
     assert_eq!(before.elapsed().as_secs(), 10);
 }

@@ -301,7 +301,7 @@ async fn garbage_instead_of_a_reply_is_a_communication_failure_that_names_the_pe
             _ => Kind::CommFailure,
         };
         assert_eq!((e.kind, e.completed), (kind, Completed::Maybe), "{what}");
-        assert!(e.to_string().contains(&address), "{what}: {e}");
+        assert!(format!("{e:#}").contains(&address), "{what}: {e:#}");
     }
     stage.end().await;
 }

@@ -308,7 +308,7 @@ fn a_runtime_that_is_gone_before_its_orb_fails_calls_and_hangs_no_task() {
         };
         let e = outcome.unwrap_err();
         assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
-        assert!(e.to_string().contains("runtime"), "{e}");
+        assert!(format!("{e:#}").contains("runtime"), "{e:#}");
     }
     // And the server's: its upcall is dropped where it stands.
     let waiting = other.spawn({

@@ -47,7 +47,8 @@ async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World)
         "the object bound to \"bare\" cannot be reached: TRANSIENT (minor 0x4f4d0002 OMG, no usable profile, \
          COMPLETED_NO): cannot connect to {endpoint}: "
     );
-    assert!(down.to_string().starts_with(&expected), "{down}");
+    let down = format!("{down:#}");
+    assert!(down.starts_with(&expected), "{down}");
 
     // Another life in the same place, with another object where the first one was.
     let second = server(&endpoint).await;

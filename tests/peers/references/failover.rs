@@ -143,7 +143,7 @@ async fn without_a_live_server_every_endpoint_is_reported_with_its_cause() {
         (error.kind, error.completed),
         (Kind::Transient, CompletionStatus::No)
     );
-    let said = error.to_string();
+    let said = format!("{error:#}");
     for expected in [
         "cannot connect to iiop://127.0.0.1:1: Connection refused",
         "cannot connect to iiop://[::1]:1: Connection refused",

@@ -112,7 +112,7 @@ async fn tao_s_endpoint_options_are_followed() {
         .listen(format!("iiop://127.0.0.1:{port}"))
         .build()
         .await;
-    let error = error.unwrap_err().to_string();
+    let error = format!("{:#}", error.unwrap_err());
     let expected = format!("cannot listen on iiop://127.0.0.1:{port}: Address already in use");
     assert!(error.starts_with(&expected), "{error}");
 }

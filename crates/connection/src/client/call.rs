@@ -15,8 +15,9 @@ use std::io;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Lent, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    Fault, LocateReply, LocateRequestHeader, ProtocolError, ReplySlot, RequestId, RequestTemplate,
-    ResponseFlags, ServiceContext, TargetAddress, Version, buffers, cancel_request,
+    Cause, Fault, LocateReply, LocateRequestHeader, ProtocolError, ReplySlot, RequestId,
+    RequestTemplate, ResponseFlags, ServiceContext, TargetAddress, Version, buffers,
+    cancel_request,
 };
 
 /// Octets of a message that omniORB takes unless configured otherwise.
@@ -181,7 +182,7 @@ impl ClientConnection {
         })
     }
 
-    /// Ready when there is room for another request, or the connection is over.
+    /// Ready when there is room for another request, or the connection has ended.
     #[inline]
     pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         // In this order: the end wakes the tasks that are parked by then.
@@ -222,7 +223,8 @@ impl ClientConnection {
     fn unable(&self, state: &State) -> CallError {
         CallError::NotSent(match (&state.end, self.link.outbound.failure()) {
             (Some(end), _) => self.fault(end),
-            (None, cause) => self.lost(cause.unwrap_or_default()),
+            (None, Some(cause)) => self.lost(cause.clone()),
+            (None, None) => self.lost(Cause::new("closed")),
         })
     }
 
@@ -232,7 +234,7 @@ impl ClientConnection {
         let unsent = match end {
             // A request without a reply was not processed, whole or not. An idle connection has none.
             End::Closed | End::Idle(_) | End::Purged | End::Released => true,
-            // What was queued is written before the peer learns of the end.
+            // Queued messages are written before the peer learns of the end.
             End::Broken(_) | End::ShutDown => false,
             End::Lost(_) | End::Refused => self.link.outbound.is_surely_unsent(ticket),
         };
@@ -242,10 +244,11 @@ impl ClientConnection {
         }
     }
 
-    fn lost(&self, cause: &str) -> Fault {
+    fn lost(&self, cause: Cause) -> Fault {
         Fault::ConnectionLost {
             endpoint: self.link.endpoint.to_string(),
-            cause: cause.to_owned(),
+            hint: None,
+            cause,
         }
     }
 
@@ -260,10 +263,8 @@ impl ClientConnection {
                 endpoint,
                 error: error.clone(),
             },
-            End::Lost(_) | End::Refused => Fault::ConnectionLost {
-                endpoint,
-                cause: end.to_string(),
-            },
+            End::Lost(cause) => self.lost(cause.clone()),
+            End::Refused => self.lost(Cause::new(end.to_string())),
         }
     }
 
@@ -284,9 +285,12 @@ impl ClientConnection {
             return error;
         };
         let explain = |fault| match fault {
-            Fault::ConnectionLost { endpoint, cause } => Fault::ConnectionLost {
+            Fault::ConnectionLost {
+                endpoint, cause, ..
+            } => Fault::ConnectionLost {
                 endpoint,
-                cause: format!("{cause}; {hint}"),
+                hint: Some(hint),
+                cause,
             },
             other => other,
         };
@@ -392,7 +396,8 @@ impl ClientConnection {
         match flushed {
             // This message may have been whole before another one failed. The driver finds the failure.
             Err(error) if self.link.outbound.is_surely_unsent(ticket) => {
-                Err(CallError::NotSent(self.lost(&error.to_string())))
+                let cause = self.link.outbound.failure_or(error);
+                Err(CallError::NotSent(self.lost(cause)))
             }
             _ => Ok(ticket),
         }

@@ -13,6 +13,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
+use zorb_giop::Cause;
 
 /// How long the first message of a batch waits for others.
 const BATCH_TIME: Duration = Duration::from_millis(1);
@@ -46,7 +47,7 @@ impl ClientConnection {
 
     /// Releases the connection, unless a call is in progress.
     pub fn release_if_idle(&self) {
-        // What is buffered waits for nothing any more.
+        // No further call will join the batch.
         self.link.write_batch();
         if self.retire_with(End::Released) {
             self.close_retired();
@@ -80,7 +81,7 @@ impl ClientConnection {
     }
 
     /// Drives the connection until it ends, which it does by itself when it has not been used for `idle_timeout`, or when a
-    /// reply that has begun does not get on within `stall_timeout`.
+    /// reply that has begun makes no progress within `stall_timeout`.
     pub(crate) fn drive(
         self: Arc<Self>,
         idle_timeout: Option<Duration>,
@@ -147,7 +148,7 @@ impl ClientConnection {
             return Some(end);
         }
         let outbound = &self.link.outbound;
-        // What the peer sends instead of reading has to be read.
+        // A peer that sends instead of reading has to be read.
         let is_stuck = outbound.is_blocked() || outbound.failure().is_some();
         if self.deregistered.load(Ordering::Acquire) && !is_stuck {
             if timers.is_busy(self.link.messages_received(), cx) {
@@ -200,7 +201,7 @@ pub(super) struct Timers {
     /// Messages received by the last look.
     received: u64,
     batch: Timer,
-    /// What the timer of the batch is set for.
+    /// The time that the timer of the batch is set to.
     batch_due: Due,
 }
 
@@ -277,7 +278,7 @@ impl Drop for EndOnDrop {
         self.0.link.stream.close();
         if self.0.state().end.is_none() {
             self.0
-                .end_calls(End::Lost("its runtime has shut down".to_owned()));
+                .end_calls(End::Lost(Cause::new("its runtime has shut down")));
         }
     }
 }

@@ -40,7 +40,7 @@ use std::io::{self, IoSlice};
 use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
 use tokio::sync::Notify;
 use zorb_cdr::Gather;
-use zorb_giop::{Fragments, buffers};
+use zorb_giop::{Cause, Fragments, buffers};
 
 /// Octets of memory that may be queued before senders have to wait. Larger than a socket's own buffer, so that the queue adds
 /// batching and no latency; one message may exceed it.
@@ -158,7 +158,7 @@ pub(crate) struct Outbound {
     overdrawn: AtomicBool,
     /// Why the connection is ended although its peer is there.
     evicted: OnceLock<Evicted>,
-    /// What is queued has been forgotten, and nothing is queued any more.
+    /// The queue has been dropped, and nothing is queued any more.
     forgotten: AtomicBool,
     /// Held by the writer. Only ever tried, never waited for, so it is a flag that owns what is being written.
     writing: Mutex<Writing>,
@@ -166,7 +166,7 @@ pub(crate) struct Outbound {
     /// A batch waits for the driver to write it. Changes only under the lock of the queue.
     batched: AtomicBool,
     /// Why the transport failed. Nothing is written afterwards, so a message reported as unsent stays unsent.
-    failed: OnceLock<(io::ErrorKind, String)>,
+    failed: OnceLock<(io::ErrorKind, Cause)>,
     /// All messages up to this ticket are handed to the transport.
     written: AtomicU64,
     /// Octets handed to the transport. Beside the write state, whose lock only a writer may take.
@@ -268,7 +268,8 @@ impl Outbound {
     #[cold]
     pub(crate) fn give_up(&self, why: Evicted) {
         if self.evicted.set(why).is_ok() {
-            let _ = (self.failed).set((io::ErrorKind::OutOfMemory, why.to_string()));
+            let cause = Cause::new(why.to_string());
+            let _ = (self.failed).set((io::ErrorKind::OutOfMemory, cause));
             self.forget();
             self.driver.notify();
         }
@@ -445,8 +446,14 @@ impl Outbound {
     }
 
     /// Why nothing can be written any more, if the transport has failed.
-    pub(crate) fn failure(&self) -> Option<&str> {
-        self.failed.get().map(|(_, cause)| cause.as_str())
+    pub(crate) fn failure(&self) -> Option<&Cause> {
+        self.failed.get().map(|(_, cause)| cause)
+    }
+
+    /// The transport's failure if it has failed, else `error`.
+    #[cold]
+    pub(crate) fn failure_or(&self, error: io::Error) -> Cause {
+        self.failure().cloned().unwrap_or_else(|| Cause::new(error))
     }
 
     /// Whether the message as a whole has not been, and will not be, handed to the transport. To be asked after the
@@ -480,7 +487,7 @@ impl Outbound {
             return Poll::Pending;
         }
         drop(queue);
-        // What is forgotten is never written.
+        // Dropped messages are never written.
         let is_forgotten = self.forgotten.load(Ordering::Relaxed);
         if is_forgotten || self.written() == self.submitted.load(Ordering::Relaxed) {
             return Poll::Ready(());
@@ -491,7 +498,7 @@ impl Outbound {
         Poll::Pending
     }
 
-    /// Wakes all tasks that wait for room or for a write: the connection is over.
+    /// Wakes all tasks that wait for room or for a write: the connection has ended.
     pub(crate) fn wake_all(&self) {
         let waiting = core::mem::take(&mut self.queue().waiting);
         waiting.into_iter().for_each(Waker::wake);

@@ -10,14 +10,14 @@ use super::{
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
 use std::sync::TryLockError;
-use zorb_giop::buffers;
+use zorb_giop::{Cause, buffers};
 use zorb_transport::Connection;
 
 impl Outbound {
     /// Writes what is queued, unless another writer does.
     ///
     /// # Errors
-    /// When the transport fails; the connection is over then.
+    /// The transport's failure, which ends the connection.
     #[inline]
     pub(crate) fn flush(&self, stream: &dyn Connection) -> io::Result<Flush> {
         if self.queued_octets() == 0 {
@@ -62,7 +62,7 @@ impl Outbound {
     ) -> io::Result<Flush> {
         if let Some((kind, cause)) = self.failed.get() {
             self.forget_if_requested(&mut writing);
-            return Err(io::Error::new(*kind, cause.as_str()));
+            return Err(io::Error::new(*kind, cause.to_string()));
         }
         loop {
             if writing.messages.is_empty() {
@@ -95,12 +95,14 @@ impl Outbound {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let _ = self.failed.set((error.kind(), error.to_string()));
+                    let kind = error.kind();
+                    let shown = error.to_string();
+                    let _ = self.failed.set((kind, Cause::new(error)));
                     self.forget_if_requested(&mut writing);
                     drop(writing);
                     // The driver reads what is still there, and then ends the connection.
                     self.driver.notify();
-                    return Err(error);
+                    return Err(io::Error::new(kind, shown));
                 }
             }
         }
@@ -298,7 +300,7 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
         let rest = <[u8]>::get(chunk, skip..);
         skip = skip.saturating_sub(chunk.len());
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
-            // What is beyond the last place leaves by the next write.
+            // The rest leaves by the next write.
             let _ = slices.try_push(IoSlice::new(rest));
         }
     };

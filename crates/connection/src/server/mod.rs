@@ -66,10 +66,11 @@ use zorb_cdr::{Gather, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    CompletionStatus, Fault, HeaderOffsets, LocateReply, LocateRequestHeader, Message, MessageKind,
-    ProtocolError, Reader, Received, RequestHeader, ServiceContextId, Version, buffers,
+    Cause, CompletionStatus, Fault, HeaderOffsets, LocateReply, LocateRequestHeader, Message,
+    MessageKind, ProtocolError, Reader, Received, RequestHeader, ServiceContextId, Version,
+    buffers,
 };
-use zorb_transport::{Connection, Endpoint};
+use zorb_transport::{Address, Connection, Endpoint};
 
 /// A request that has been received: what its owner serves.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ pub struct ServerRequest<O: Owner> {
     pub offsets: HeaderOffsets,
     /// How text travels on the connection.
     pub format: WireFormat,
-    /// What the request is for.
+    /// The target of the request.
     pub target: O::Target,
 }
 
@@ -99,7 +100,7 @@ pub struct ServerConnection<O: Owner> {
     held: Arc<Held>,
     /// The request ids of pending upcalls, and whether their client has cancelled them.
     cancelled: Mutex<HashMap<u32, bool>>,
-    /// What the client chose, once it has.
+    /// The code sets of the client, once it has chosen.
     code_sets: Mutex<Option<CodeSets>>,
     /// The transport has no blocking reads, as a thread has found.
     cannot_block: AtomicBool,
@@ -392,7 +393,7 @@ impl<O: Owner> ServerConnection<O> {
         fault
     }
 
-    /// What is wrong with a request whose header cannot be read.
+    /// The error of a request whose header cannot be read.
     fn unreadable(&self, message: &Message, error: ProtocolError) -> ProtocolError {
         match message.is_cut_short() {
             false => error,
@@ -467,6 +468,12 @@ impl<O: Owner> ServerConnection<O> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The client's address.
+    #[must_use]
+    pub fn peer(&self) -> &Address {
+        self.link.stream.peer()
+    }
+
     /// Whether no request of the connection is pending, and none waits until it may be.
     #[inline]
     #[must_use]
@@ -483,7 +490,7 @@ impl<O: Owner> ServerConnection<O> {
     async fn finish(&self, end: &End) {
         let counters = &self.owner.settings().counters;
         let evicted = self.link.outbound.evicted();
-        let lost = evicted.map(|why| End::Lost(why.to_string()));
+        let lost = evicted.map(|why| End::Lost(Cause::new(why.to_string())));
         let end = lost.as_ref().unwrap_or(end);
         trace::ended(&*self.link.stream, &self.link.endpoint, end);
         if let Some(why) = evicted

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use zorb_cdr::Gather;
+use zorb_transport::Address;
 
 /// Replies of at most so many octets are sent however many wait: exceptions, mostly, and the upcalls that may be pending
 /// bound their number.
@@ -84,6 +85,12 @@ impl<O: Owner> PendingRequest<O> {
                 HostPermit::ended(host),
             ))
         })
+    }
+
+    /// The client's address; `None` once the connection has ended.
+    #[must_use]
+    pub fn peer(&self) -> Option<Address> {
+        Some(self.connection.upgrade()?.peer().clone())
     }
 
     /// Whether the client has its acknowledgement, and gets no reply.

@@ -16,13 +16,14 @@ use std::time::Instant;
 use tokio::runtime::RuntimeFlavor;
 use tokio::sync::oneshot;
 use zorb_executor::{Dispatch, WaitPolicy};
+use zorb_giop::Cause;
 use zorb_transport::Connection;
 
 /// Reads in a row, each while another connection was busy, after which a connection may be promoted; and such reads without
-/// a whole message after which it is given back: a client that sends an octet at a time is not busy.
+/// a whole message after which it returns to its task: a client that sends an octet at a time is not busy.
 pub(super) const READS: u32 = 64;
 /// The time in which these reads have to come, and how long a promoted connection may be without a request before its
-/// thread gives it back.
+/// thread returns it to its task.
 pub(super) const READS_WITHIN: Duration = Duration::from_millis(10);
 
 /// Counts how busy a connection is among others.
@@ -58,7 +59,7 @@ impl Promotion {
 
 impl<O: Owner> ServerConnection<O> {
     /// The workers of the lane, if its connections may be promoted: not where the application has everything on one
-    /// thread, or chose who runs upcalls or how connections wait.
+    /// thread, or chose a dispatch or a wait policy.
     pub(super) fn promoting_workers(&self) -> usize {
         let lane = self.owner.lane();
         let may = self.is_in_lane
@@ -111,7 +112,7 @@ impl<O: Owner> ServerConnection<O> {
                 result
             }
             Err(_) => {
-                let lost = End::Lost("the thread that served it has panicked".to_owned());
+                let lost = End::Lost(Cause::new("the thread that served it has panicked"));
                 (self.new_reading(), Some(lost))
             }
         }

@@ -13,7 +13,7 @@ use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
-use zorb_giop::Begun;
+use zorb_giop::{Begun, Cause};
 
 /// Why the task stops driving.
 pub(super) enum Driven<'a> {
@@ -99,7 +99,7 @@ impl<O: Owner> ServerConnection<O> {
                 return Poll::Ready(Driven::Promoted(permit));
             }
             if let Some(why) = self.link.outbound.evicted() {
-                return Poll::Ready(Driven::Ended(End::Lost(why.to_string())));
+                return Poll::Ready(Driven::Ended(End::Lost(Cause::new(why.to_string()))));
             }
             if self.link.outbound.failure().is_some() && driving.ended.is_none() {
                 let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
@@ -165,7 +165,7 @@ impl<O: Owner> ServerConnection<O> {
         }
         let (cache, promotion) = (&mut driving.cache, &mut driving.promotion);
         let read = self.poll_read_requests(reading, cache, promotion, cx);
-        // What has come to wait meanwhile looks for room behind its being seen by those that make room.
+        // A request that began to wait meanwhile looks for room after it is visible to those that make room.
         if read.is_pending()
             && !self.backlog.is_empty()
             && self.poll_backlog_room(&mut driving.room, cx).is_ready()
@@ -176,7 +176,7 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     /// Serves the requests that wait, as long as there is room and `may_serve` says so, and at most a turn of them. Ready
-    /// with whether none waits any more; `false`: the turn is over. `Pending`: `cx` is woken when there is room.
+    /// with whether the backlog is empty; `false`: the turn has ended. `Pending`: `cx` is woken when there is room.
     fn poll_backlog(
         self: &Arc<Self>,
         driving: &mut Driving<O>,
@@ -233,7 +233,7 @@ impl<O: Owner> ServerConnection<O> {
                 Err(end) => return Poll::Ready(end),
             };
             if let Err(error) = flushed
-                && let Err(end) = link.is_final(&error)
+                && let Err(end) = link.is_final(error)
             {
                 return Poll::Ready(end);
             }
@@ -280,7 +280,7 @@ impl<O: Owner> ServerConnection<O> {
         }
         match self.write_replies() {
             Ok(_) => Ok(outbound.poll_room(cx).is_ready()),
-            Err(error) => Err(End::Lost(error.to_string())),
+            Err(error) => Err(End::Lost(outbound.failure_or(error))),
         }
     }
 
@@ -300,7 +300,7 @@ impl<O: Owner> ServerConnection<O> {
     /// [`Link::finish`](super::super::link::Link::finish): a client that never reads must not keep the ORB alive.
     fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<End> {
         if let Poll::Ready(Err(error)) = self.link.outbound.poll_unblock(&*self.link.stream, cx) {
-            return Poll::Ready(End::Lost(error.to_string()));
+            return Poll::Ready(End::Lost(self.link.outbound.failure_or(error)));
         }
         match self.pending.load(Ordering::Acquire) {
             0 => Poll::Ready(End::ShutDown),

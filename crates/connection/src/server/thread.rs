@@ -161,7 +161,7 @@ impl<O: Owner> ServerConnection<O> {
     fn block_for_room(self: &Arc<Self>) -> Result<bool, End> {
         // A client that cannot be answered any more gets no further than this.
         self.write_replies()
-            .map_err(|error| End::Lost(error.to_string()))?;
+            .map_err(|error| End::Lost(self.link.outbound.failure_or(error)))?;
         // Not until the socket takes more: the writer may have much before it yet.
         self.block_until(|cx| self.link.outbound.poll_room(cx).is_ready())
     }
@@ -201,7 +201,7 @@ impl<O: Owner> ServerConnection<O> {
                 return Poll::Ready(Ok(false));
             }
             if let Some(error) = self.write_wait.failure() {
-                return Poll::Ready(Err(End::Lost(error.to_owned())));
+                return Poll::Ready(Err(End::Lost(error.clone())));
             }
             // The next read finds a write that failed.
             if is_done(cx) || self.link.outbound.failure().is_some() {

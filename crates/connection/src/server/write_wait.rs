@@ -8,6 +8,7 @@ use super::ServerConnection;
 use core::future::poll_fn;
 use core::task::Poll;
 use std::sync::{Arc, OnceLock};
+use zorb_giop::Cause;
 
 /// The wait for room. One task at a time may wait, as the transport wakes no other: the task that drives the connection,
 /// or, as long as a thread serves it, a task that exists while the socket is full.
@@ -20,7 +21,7 @@ pub(super) struct WriteWait {
     /// Wakes that task.
     waker: DriverWaker,
     /// Why it cannot wait.
-    failed: OnceLock<String>,
+    failed: OnceLock<Cause>,
 }
 
 /// A thread serves the connection until this is dropped, by a panic perhaps.
@@ -34,8 +35,8 @@ impl WriteWait {
     }
 
     /// Why no task can wait for room any more.
-    pub(super) fn failure(&self) -> Option<&str> {
-        self.failed.get().map(String::as_str)
+    pub(super) fn failure(&self) -> Option<&Cause> {
+        self.failed.get()
     }
 }
 
@@ -83,7 +84,7 @@ impl<O: Owner> ServerConnection<O> {
             if let Some(error) = error
                 && outbound.failure().is_none()
             {
-                let _ = wait.failed.set(error.to_string());
+                let _ = wait.failed.set(Cause::new(error));
                 // The thread finds the end.
                 self.link.stream.close();
             }

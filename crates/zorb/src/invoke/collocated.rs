@@ -11,7 +11,8 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::current;
 use crate::serve::{
-    Intercepted, begin, caught, enter_object, poll, receive_collocated, released, reply_contexts,
+    Caller, Intercepted, begin, caught, enter_object, poll, receive_collocated, released,
+    reply_contexts,
 };
 use core::any::Any;
 use core::future::poll_fn;
@@ -22,17 +23,17 @@ use tokio::sync::oneshot;
 use zorb_cdr::{Encoder, WireFormat};
 use zorb_connection::CallError;
 use zorb_giop::{
-    Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags, SystemException,
-    Version, buffers,
+    Cause, Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags,
+    SystemException, Version, buffers,
 };
 use zorb_poa::{ActiveObject, Lineage, Missing, Outcome, Receipt, Request, State, Upcall};
 
-/// Where the result of a call is.
+/// The place of a call's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Collocated {
     /// In the reply.
     Reply,
-    /// With the values of the call, or there is none.
+    /// Among the values of the call, if any.
     Values,
 }
 
@@ -45,7 +46,7 @@ pub(super) const RECEIPT: Receipt = Receipt {
 };
 
 impl Invocation<'_> {
-    /// Has the interceptor of the object's side see the call.
+    /// Runs `receive_request` of the object's interceptor.
     #[cold]
     fn receive_request(
         &self,
@@ -82,7 +83,7 @@ impl ObjectRef {
             && object.manager().state() == State::Holding
         {
             let released = released(object);
-            // What waits here is no upcall: the object may be deactivated, and its id used again.
+            // A held request is no upcall: the object may be deactivated, and its id used again.
             drop(found);
             found = match released.await {
                 // The object may be another one by now.
@@ -154,7 +155,7 @@ impl ObjectRef {
         );
         let mut waiting = released(object);
         orb.track(async move {
-            let dropped = |exception| tracing::debug!(%exception, "a held one-way call dropped");
+            let dropped = |exception| tracing::debug!(?exception, "a held one-way call dropped");
             let object = loop {
                 if let Err(exception) = waiting.await {
                     return dropped(exception);
@@ -189,7 +190,7 @@ impl ObjectRef {
         Ok(Collocated::Values)
     }
 
-    /// Has the interceptor see the outcome, and puts it into the place of the reply.
+    /// Runs `send_reply` of the interceptor, and puts the outcome into the reply slot.
     fn finish(
         &self,
         outcome: Outcome,
@@ -214,13 +215,16 @@ impl ObjectRef {
         let Some(values) = &invocation.values else {
             return Ok(None);
         };
-        // Text that is to be mislabelled is what a message makes of it.
+        // Text in another code set than negotiated needs a message.
         if self.char_code_set().is_some() {
             return Ok(None);
         }
         let _outside = current::leave();
-        let begun = caught(|| values.start(object, invocation.operation, RECEIPT))
-            .unwrap_or_else(|panic| Ok(Upcall::ready(RECEIPT.system_exception(&panic))));
+        let begun = caught(|| values.start(object, invocation.operation, RECEIPT));
+        let begun = begun.unwrap_or_else(|panic| {
+            let raised = panic.in_servant(object, Caller::Collocated);
+            Ok(Upcall::ready(RECEIPT.system_exception(&raised)))
+        });
         match begun {
             Ok(upcall) => Ok(Some(upcall).filter(|upcall| !upcall.is_untyped())),
             Err(error) => Err(CallError::Encode(Fault::Encode(error))),
@@ -267,7 +271,7 @@ impl ObjectRef {
         }
     }
 
-    /// Marshals a call, as for a server elsewhere.
+    /// Marshals a call as for a remote server.
     pub(super) fn marshal(
         &self,
         object: &ActiveObject,
@@ -296,7 +300,7 @@ impl ObjectRef {
         Request::from_message(message, format, self.orb().inner().context()).map_err(own)
     }
 
-    /// Puts the outcome of an upcall into the place of the reply.
+    /// Puts the outcome of an upcall into the reply slot.
     fn put_reply(&self, outcome: Outcome, reply: &mut ReplySlot) -> Result<Collocated, CallError> {
         match outcome {
             Outcome::Silent => Ok(Collocated::Values),
@@ -316,8 +320,10 @@ fn poll_values(
     cx: &mut Context<'_>,
     results: &mut (dyn Any + Send),
 ) -> Poll<Outcome> {
-    enter_object(orb, object, || upcall.poll_into(cx, results))
-        .unwrap_or_else(|panic| Poll::Ready(RECEIPT.system_exception(&panic)))
+    enter_object(orb, object, Caller::Collocated, || {
+        upcall.poll_into(cx, results)
+    })
+    .unwrap_or_else(|panic| Poll::Ready(RECEIPT.system_exception(&panic)))
 }
 
 /// Runs an upcall. One that is not ready at its first poll becomes a task, as at a server elsewhere.
@@ -330,7 +336,14 @@ async fn run(
     let (mut request, mut outcome) = (Some(request), None);
     let waits = {
         let _outside = current::leave();
-        begin(orb, &object, &mut request, &mut outcome, &receipt)
+        begin(
+            orb,
+            &object,
+            &mut request,
+            &mut outcome,
+            &receipt,
+            Caller::Collocated,
+        )
     };
     let Some(mut upcall) = waits else {
         return Ok(outcome.unwrap_or(Outcome::Silent));
@@ -338,8 +351,19 @@ async fn run(
     let (done, result) = oneshot::channel();
     let (inner, lineage) = (Arc::clone(orb), Lineage::current());
     orb.track(async move {
-        let outcome =
-            poll_fn(|cx| lineage.enter(|| poll(&inner, &object, &mut upcall, cx, &receipt))).await;
+        let outcome = poll_fn(|cx| {
+            lineage.enter(|| {
+                poll(
+                    &inner,
+                    &object,
+                    &mut upcall,
+                    cx,
+                    &receipt,
+                    Caller::Collocated,
+                )
+            })
+        })
+        .await;
         drop(object);
         // The caller may be gone.
         let _ = done.send(outcome);
@@ -360,13 +384,29 @@ fn run_one_way(
     let may_block = orb.settings().threads || object.blocks();
     let run = move || {
         let (mut request, mut outcome) = (Some(request), None);
-        let waits = begin(&inner, &object, &mut request, &mut outcome, &receipt);
+        let waits = begin(
+            &inner,
+            &object,
+            &mut request,
+            &mut outcome,
+            &receipt,
+            Caller::Collocated,
+        );
         match waits {
             Some(mut upcall) => {
                 let orb = Arc::clone(&inner);
                 orb.track(async move {
-                    let outcome =
-                        poll_fn(|cx| poll(&inner, &object, &mut upcall, cx, &receipt)).await;
+                    let outcome = poll_fn(|cx| {
+                        poll(
+                            &inner,
+                            &object,
+                            &mut upcall,
+                            cx,
+                            &receipt,
+                            Caller::Collocated,
+                        )
+                    })
+                    .await;
                     reply_contexts(inner.interceptor(), intercepted, &outcome);
                 });
             }
@@ -396,6 +436,7 @@ fn own(error: ProtocolError) -> CallError {
 pub(super) fn runtime_gone() -> CallError {
     CallError::Lost(Fault::ConnectionLost {
         endpoint: "this ORB".to_owned(),
-        cause: "its runtime has shut down".to_owned(),
+        hint: None,
+        cause: Cause::new("its runtime has shut down"),
     })
 }

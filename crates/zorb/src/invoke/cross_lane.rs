@@ -4,7 +4,7 @@
 //!
 //! 1. The POA has no thread pool: the caller runs the upcall, as for any collocated object.
 //! 2. The caller is an upcall in the same pool, and in the same lane if there are lanes: it runs the upcall itself, since
-//!    a pool whose threads all wait for calls to it would never get on. Without lanes its thread has the native priority of
+//!    a pool whose threads all wait for calls to it would never make progress. Without lanes its thread has the native priority of
 //!    the call meanwhile.
 //! 3. Else the call goes through the queue of the object's lane, whose threads run it; the caller waits.
 //!
@@ -16,7 +16,7 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::current;
 use crate::real_time::{Planned, Scheduled, at_priority, priority_of_call};
-use crate::serve::{Intercepted, refusal, reply_contexts, upcall};
+use crate::serve::{Caller, Intercepted, refusal, reply_contexts, upcall};
 use core::task::{Context, Waker};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -54,7 +54,7 @@ impl ObjectRef {
         let inner = Arc::clone(orb);
         let run = async move {
             let settings = &inner.settings().real_time;
-            let upcall = upcall(&inner, &object, request, receipt);
+            let upcall = upcall(&inner, &object, request, receipt, Caller::Collocated);
             let outcome = at_priority(settings, running, upcall).await;
             drop(object);
             // The caller may be gone.
@@ -73,7 +73,7 @@ impl ObjectRef {
     }
 }
 
-/// Where a call runs that is made now.
+/// The place where a call runs.
 fn plan(orb: &OrbInner, object: &ActiveObject) -> Result<Planned, SystemException> {
     let adapter = object.adapter().ok_or_else(|| Missing::Adapter.raise())?;
     let scheduled = Scheduled::of(&adapter).ok_or_else(|| Missing::Adapter.raise())?;
@@ -125,7 +125,7 @@ fn send_one_way(
     let (inner, token) = (Arc::clone(orb), orb.task());
     let run = async move {
         let settings = &inner.settings().real_time;
-        let upcall = upcall(&inner, &object, request, receipt);
+        let upcall = upcall(&inner, &object, request, receipt, Caller::Collocated);
         let outcome = at_priority(settings, running, upcall).await;
         reply_contexts(inner.interceptor(), intercepted, &outcome);
         drop(token);

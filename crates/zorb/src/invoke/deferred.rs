@@ -1,7 +1,7 @@
 //! One-way requests of SYNC_NONE whose connection is still to be made: their callers do not wait for it.
 //!
 //! Their arguments are encoded at once, in the format of the first endpoint of the reference, and wait in a queue of the
-//! reference. A task connects, sends them in their order, and gives the reference its binding when the queue is empty:
+//! reference. A task connects, sends them in their order, and returns the reference its binding when the queue is empty:
 //! other calls through the reference wait for that, so that they do not overtake.
 
 use super::Invocation;
@@ -48,7 +48,7 @@ impl Drop for Queue {
 }
 
 impl ObjectRef {
-    /// Takes a one-way request that is not to wait for its connection. `None`: it has to wait for none, or fails at once.
+    /// Queues a one-way request that must not wait for its connection. `None` if it need not wait, or fails at once.
     #[cold]
     pub(super) fn defer(
         &self,
@@ -117,7 +117,7 @@ impl ObjectRef {
         Some(Ok(()))
     }
 
-    /// A one-way request that would have to wait for room, which its caller does not want.
+    /// Refuses a one-way request that would have to wait for room, against its SyncScope.
     #[cold]
     pub(super) fn refused_one_way(&self) -> SystemException {
         self.orb().inner().count(Counter::OneWaysRefused);
@@ -132,22 +132,22 @@ fn no_room() -> Fault {
     ))
 }
 
-/// Ready some time after the ORB has begun to shut down: what waits still is dropped then, and counted.
+/// Ready some time after the ORB has begun to shut down: waiting requests are dropped then, and counted.
 async fn given_up(orb: &OrbInner) {
     orb.stopped().await;
     tokio::time::sleep(CONNECTED_WITHIN).await;
 }
 
-/// Connects, and sends what waits.
+/// Connects, and sends the queued requests.
 async fn send_all(object: &ObjectRef, queue: &mut Queue) {
     let bound = match object.bind_apart().await {
         Ok(bound) => bound,
-        Err(exception) => return tracing::debug!(%exception, "one-way requests dropped"),
+        Err(exception) => return tracing::debug!(?exception, "one-way requests dropped"),
     };
     while let Some(request) = queue.next(|| object.store_binding(&bound)) {
         if let Err(error) = send(&bound, &request).await {
             queue.orb.count(Counter::OneWaysRefused);
-            tracing::debug!(%error, "a one-way request dropped");
+            tracing::debug!(?error, "a one-way request dropped");
         }
     }
 }

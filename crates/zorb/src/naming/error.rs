@@ -1,4 +1,4 @@
-//! What using a naming service fails with.
+//! Errors of using a naming service.
 
 use super::cos_naming::naming_context::{
     BindContextError, BindError, BindNewContextError, CannotProceed, NotFound, NotFoundReason,
@@ -22,12 +22,12 @@ pub enum NamingError {
     /// There is an object where the naming service should be, and it is another.
     #[doc(alias = "nil")]
     NotAContext {
-        /// What was asked: the service, or the object bound to a name.
+        /// The target of the failed call: the service, or the object bound to a name.
         what: String,
         /// Its repository id; empty if the reference does not say.
         found: String,
     },
-    /// A name that is none. Found out here or by the service.
+    /// A malformed name, rejected here or by the service.
     InvalidName {
         /// Its text.
         name: String,
@@ -45,7 +45,7 @@ pub enum NamingError {
     NotFound {
         /// The name asked for.
         name: Name,
-        /// What is wrong with the first component of `rest`.
+        /// The reason, for the first component of `rest`.
         why: NotFoundReason,
         /// The end of the name, beginning with the component at fault.
         rest: Name,
@@ -57,7 +57,7 @@ pub enum NamingError {
         /// The context that could not go on.
         #[doc(alias = "cxt")]
         context: Option<NamingContextRef>,
-        /// What is left of the name there.
+        /// The rest of the name at that context.
         rest: Name,
         /// Why the client did not go on from that context.
         why: &'static str,
@@ -93,14 +93,14 @@ pub enum NamingError {
         name: Name,
         /// Where the reference leads.
         endpoints: String,
-        /// What asking the object gave.
+        /// The exception of calling the object.
         exception: SystemException,
     },
     /// The naming service cannot be reached, or raised a system exception.
     System {
         /// Where the service is.
         endpoints: String,
-        /// What calling it gave.
+        /// The exception of calling it.
         exception: SystemException,
     },
 }
@@ -126,6 +126,9 @@ impl fmt::Display for NamingError {
                 "cannot find the naming service: {error}, such as -ORBInitRef \
                  NameService=corbaloc::HOST:2809/NameService"
             ),
+            Self::Unconfigured(error) if f.alternate() => {
+                write!(f, "cannot find the naming service: {error:#}")
+            }
             Self::Unconfigured(error) => write!(f, "cannot find the naming service: {error}"),
             Self::NotAContext { what, found } => {
                 write!(f, "{what} is no naming context but ")?;
@@ -191,13 +194,24 @@ impl fmt::Display for NamingError {
 }
 
 impl fmt::Debug for NamingError {
-    /// As `Display`: a `main` that returns it prints this.
+    /// The text and its causes: a `main` that returns the error prints this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{self:#}")
     }
 }
 
-impl core::error::Error for NamingError {}
+/// The cause behind the exception or error whose text is part of this one's: an [`std::io::Error`] perhaps.
+impl core::error::Error for NamingError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Unconfigured(error) => core::error::Error::source(error),
+            Self::Unusable { exception, .. } | Self::System { exception, .. } => {
+                core::error::Error::source(exception)
+            }
+            _ => None,
+        }
+    }
+}
 
 /// A call to this context ended with a system exception.
 pub(super) fn service_failed(
@@ -210,7 +224,7 @@ pub(super) fn service_failed(
     }
 }
 
-/// What a naming context raises, whichever operation it was.
+/// The user exceptions of a naming context's operations.
 pub(super) enum Refusal {
     NotFound(NotFound),
     CannotProceed(CannotProceed),
@@ -300,7 +314,10 @@ fn raised(endpoints: &str, exception: &SystemException, f: &mut fmt::Formatter<'
     if exception.detail().is_none() {
         write!(f, " ({endpoints})")?;
     }
-    write!(f, ": {exception}")
+    match f.alternate() {
+        true => write!(f, ": {exception:#}"),
+        false => write!(f, ": {exception}"),
+    }
 }
 
 #[cfg(test)]

@@ -1,28 +1,43 @@
 //! Why thread pools cannot be created.
 
 use super::settings::raise;
+use crate::error::write_cause;
+use core::fmt;
+use std::io;
 use zorb_executor::{BuildError, Priority};
-use zorb_giop::{CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
+use zorb_giop::{Chain, CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
 
 /// Why a thread pool could not be created.
+///
+/// An error of the operating system is the [`source`](core::error::Error::source) and no part of the text. The alternate
+/// form (`{:#}`) shows both.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadpoolError {
     /// Its threads: impossible numbers and priorities (BAD_PARAM), a priority that cannot be mapped (DATA_CONVERSION, minor
     /// code 2), a scheduling policy that the process may not have (INITIALIZE), no thread (INTERNAL).
-    #[error("thread pool: {0}")]
+    #[error(transparent)]
     Threads(#[from] BuildError),
     /// The reactor of a lane cannot be started (INTERNAL).
-    #[error("the reactor of lane {priority}: {source}")]
+    #[error(fmt = cannot_start_the_reactor)]
     Reactor {
         /// The lane.
         priority: Priority,
-        /// What the system said.
-        source: std::io::Error,
+        /// The error of the operating system.
+        source: io::Error,
     },
     /// A lane listens to an endpoint of a transport whose references cannot state priorities (BAD_PARAM).
     #[error("lanes listen to iiop and uiop endpoints, found {0:?}")]
     Endpoint(String),
+}
+
+fn cannot_start_the_reactor(
+    priority: &Priority,
+    source: &io::Error,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(f, "cannot start the reactor of lane {priority}")?;
+    write_cause(source, f)
 }
 
 impl ThreadpoolError {
@@ -46,6 +61,6 @@ impl ThreadpoolError {
             Self::Threads(BuildError::Scheduling { .. }) => Kind::Initialize,
             Self::Threads(_) | Self::Reactor { .. } => Kind::Internal,
         };
-        SystemException::new(kind, 0, CompletionStatus::No).with_detail(self)
+        SystemException::new(kind, 0, CompletionStatus::No).with_detail(Chain(self))
     }
 }

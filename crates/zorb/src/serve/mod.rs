@@ -14,7 +14,9 @@ mod upcall;
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use located::locate_reply;
 pub(crate) use scheduled::refusal;
-pub(crate) use upcall::{begin, caught, enter, enter_object, off_reactor, poll, released, upcall};
+pub(crate) use upcall::{
+    Caller, begin, caught, enter, enter_object, off_reactor, poll, released, upcall,
+};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;
@@ -23,7 +25,7 @@ use intercept::{Submitted, receive_request, send_reply};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use upcall::{beside_others, to_end};
+use upcall::{beside_others, rest_of, upcall_of};
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::Located;
 use zorb_connection::{
@@ -40,7 +42,7 @@ use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, is_reser
 type Connection = Arc<ServerConnection<OrbInner>>;
 type Pending = PendingRequest<OrbInner>;
 
-/// What a request is for.
+/// The target of a request.
 #[derive(Debug)]
 pub(crate) enum RequestTarget {
     Object {
@@ -124,7 +126,7 @@ impl Owner for OrbInner {
         // Counted before anything is looked up.
         let changes = self.adapters().changes();
         let (found, is_adapters) = match &header.target {
-            // What is behind a plain key is not the adapters' alone to say.
+            // The key table and the key resolver know plain keys, too.
             TargetAddress::Key(key) => (self.find_for_peer(key), is_reserved(key)),
             other => match self.key_of(other) {
                 Some(key) => (self.find_for_peer(&key), false),
@@ -393,7 +395,8 @@ fn dispatch(
         let pending = is_pending(pending);
         return dispatch_blocking(object, request.take(), *receipt, pending, intercepted);
     }
-    let mut first = || begin(orb, &object, request, &mut outcome, receipt);
+    let caller = Caller::Connection(connection);
+    let mut first = || begin(orb, &object, request, &mut outcome, receipt, caller);
     let waits = match orb.lane().dispatch() {
         Dispatch::InPlace => beside_others(octets, first),
         Dispatch::BlockInPlace => tokio::task::block_in_place(first),
@@ -410,7 +413,7 @@ fn dispatch(
                 let orb = Arc::clone(pending.owner());
                 let outcome = match request {
                     Some(_) if deadline::is_late(deadline) => deadline::shed(&orb, &receipt),
-                    Some(request) => upcall(&orb, &object, request, receipt).await,
+                    Some(request) => upcall_of(&pending, &object, request, receipt).await,
                     None => Outcome::Silent,
                 };
                 let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
@@ -438,7 +441,7 @@ fn dispatch(
         let (pending, receipt) = (is_pending(pending), *receipt);
         orb.track(async move {
             let orb = Arc::clone(pending.owner());
-            let outcome = to_end(&orb, &object, upcall, receipt).await;
+            let outcome = rest_of(&pending, &object, upcall, receipt).await;
             let outcome = send_reply(orb.interceptor(), intercepted, outcome);
             finish(pending, outcome, &receipt);
         });
@@ -471,9 +474,10 @@ fn dispatch_blocking(
     let (lane, token) = (orb.lane().handle().clone(), orb.task());
     let run = move || {
         let mut outcome = None;
-        let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
+        let caller = Caller::Pending(&pending);
+        let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt, caller);
         let outcome = match waits {
-            Some(upcall) => Handle::current().block_on(to_end(&orb, &object, upcall, receipt)),
+            Some(upcall) => Handle::current().block_on(rest_of(&pending, &object, upcall, receipt)),
             None => outcome.unwrap_or(Outcome::Silent),
         };
         drop(object);
@@ -519,7 +523,7 @@ fn refuse(
     exception: &SystemException,
 ) {
     let request_id = receipt.request_id;
-    tracing::debug!(request_id, %exception, "request refused");
+    tracing::debug!(request_id, ?exception, "request refused");
     answer(connection, pending, receipt.refusal(exception));
 }
 
@@ -578,7 +582,7 @@ fn hold(
         pending.set_acknowledged();
     }
     let (released, manager) = (released(&object), Arc::clone(object.manager()));
-    // What waits here is no upcall: the object may be deactivated, and its id used again.
+    // A held request is no upcall: the object may be deactivated, and its id used again.
     drop(object);
     connection.owner().track(async move {
         let released = released.await;

@@ -1,6 +1,6 @@
 //! Requests to POAs with real-time policies: which priority they have, and which threads run them.
 
-use super::upcall::upcall;
+use super::upcall::upcall_of;
 use super::{
     Connection, Intercepted, Pending, Submitted, deadline, end, finish, into_reply, send_reply,
 };
@@ -58,7 +58,7 @@ impl OrbInner {
             let outcome = match deadline::is_late(deadline) {
                 true => deadline::shed(&orb, &receipt),
                 false => {
-                    let upcall = upcall(&orb, &object, request, receipt);
+                    let upcall = upcall_of(&pending, &object, request, receipt);
                     at_priority(settings, running, upcall).await
                 }
             };

@@ -3,6 +3,8 @@
 
 use crate::current;
 use crate::orb::OrbInner;
+use crate::panicked::take_panicked_operation;
+use crate::profile::describe_key;
 use core::any::Any;
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -10,58 +12,109 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tokio::runtime::{Handle, RuntimeFlavor};
+use zorb_connection::{PendingRequest, ServerConnection};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
+use zorb_transport::Address;
 
-/// Runs what is the application's as an upcall of this ORB. A panic in it is caught here, and raised as UNKNOWN.
+/// The caller of an upcall, whose address the log of a panic has.
+#[derive(Clone, Copy)]
+pub(crate) enum Caller<'a> {
+    /// A call within this ORB.
+    Collocated,
+    /// The client of the connection that the request is read from.
+    Connection(&'a ServerConnection<OrbInner>),
+    /// The client of a request that is pending, which must not keep its connection.
+    Pending(&'a PendingRequest<OrbInner>),
+}
+
+impl Caller<'_> {
+    /// The address; `None` for a collocated call, and for a client that is gone.
+    fn peer(self) -> Option<Address> {
+        match self {
+            Self::Collocated => None,
+            Self::Connection(connection) => Some(connection.peer().clone()),
+            Self::Pending(pending) => pending.peer(),
+        }
+    }
+}
+
+/// Runs a forward or a key resolver as an upcall of this ORB. Catches a panic, logs it, and raises UNKNOWN.
 #[inline]
 pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
     let _current = current::enter(orb);
     let _held = orb.lane().hold();
-    caught(run)
+    caught(run).map_err(Panic::outside_servants)
 }
 
-/// Runs what is a servant's. Reports one that holds its worker for long.
+/// Runs code of a servant. Catches a panic, logs it, and raises UNKNOWN; reports a servant that holds its worker for long.
 #[inline]
 pub(crate) fn enter_object<T>(
     orb: &OrbInner,
     object: &ActiveObject,
+    caller: Caller<'_>,
     run: impl FnOnce() -> T,
 ) -> Result<T, SystemException> {
     let run = || object.enter(run);
+    let failed = |panic: Panic| panic.in_servant(object, caller);
     if object.holds_no_worker() {
-        return caught(run);
+        return caught(run).map_err(failed);
     }
     let held = orb.lane().hold();
-    let done = caught(run);
+    let done = caught(run).map_err(failed);
     if held.is_long() {
         orb.report_blocking(object);
     }
     done
 }
 
-/// Runs what may panic, and raises a panic as UNKNOWN.
+/// Runs code that may panic.
 #[inline]
-pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(done) => Ok(done),
-        Err(panic) => Err(panicked(&*panic)),
-    }
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(Panic)
 }
 
-#[cold]
-fn panicked(panic: &(dyn Any + Send)) -> SystemException {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("(no message)");
-    tracing::error!(
-        panic = message,
-        "a servant, forward or key locator panicked"
-    );
-    // Inside the servant: how far it got is not known.
-    Fault::Panicked.raise(CompletionStatus::Maybe)
+/// A caught panic.
+pub(crate) struct Panic(Box<dyn Any + Send>);
+
+impl Panic {
+    /// Logs a panic of a servant, with the operation that it was in.
+    #[cold]
+    pub(crate) fn in_servant(self, object: &ActiveObject, caller: Caller<'_>) -> SystemException {
+        let key = object.adapter().and_then(|adapter| {
+            let key = adapter.key_of(object.id().as_ref()).ok()?;
+            Some(describe_key(&key))
+        });
+        tracing::error!(
+            operation = take_panicked_operation(),
+            object_key = key,
+            peer = caller.peer().map(display),
+            panic = self.text(),
+            "a servant panicked"
+        );
+        Self::exception()
+    }
+
+    /// Logs a panic of other code of the application, which no operation is known of.
+    #[cold]
+    fn outside_servants(self) -> SystemException {
+        tracing::error!(
+            panic = self.text(),
+            "a forward, key resolver or servant manager panicked"
+        );
+        Self::exception()
+    }
+
+    fn text(&self) -> &str {
+        let text = self.0.downcast_ref::<&str>().copied();
+        text.or_else(|| self.0.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("(no message)")
+    }
+
+    /// How far the servant got is not known.
+    fn exception() -> SystemException {
+        Fault::Panicked.raise(CompletionStatus::Maybe)
+    }
 }
 
 /// Begins the upcall of a request and polls it once, without a waker, where the request was read. Its outcome is in
@@ -73,9 +126,10 @@ pub(crate) fn begin(
     request: &mut Option<Request>,
     outcome: &mut Option<Outcome>,
     receipt: &Receipt,
+    caller: Caller<'_>,
 ) -> Option<Upcall> {
     let mut waits = None;
-    let entered = enter_object(orb, object, || {
+    let entered = enter_object(orb, object, caller, || {
         let mut upcall = object.start(request, outcome);
         if outcome.is_some() {
             return;
@@ -152,19 +206,43 @@ pub(crate) fn poll(
     upcall: &mut Upcall,
     cx: &mut Context<'_>,
     receipt: &Receipt,
+    caller: Caller<'_>,
 ) -> Poll<Outcome> {
-    enter_object(orb, object, || Pin::new(upcall).poll(cx))
+    enter_object(orb, object, caller, || Pin::new(upcall).poll(cx))
         .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
 }
 
 /// Polls an upcall to its end.
-pub(super) async fn to_end(
+async fn to_end(
     orb: &OrbInner,
     object: &ActiveObject,
     mut upcall: Upcall,
     receipt: Receipt,
+    caller: Caller<'_>,
 ) -> Outcome {
-    poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt)).await
+    poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt, caller)).await
+}
+
+/// Polls the upcall of a pending request to its end.
+pub(super) fn rest_of<'a>(
+    pending: &'a PendingRequest<OrbInner>,
+    object: &'a ActiveObject,
+    upcall: Upcall,
+    receipt: Receipt,
+) -> impl Future<Output = Outcome> + Send + use<'a> {
+    let caller = Caller::Pending(pending);
+    to_end(pending.owner(), object, upcall, receipt, caller)
+}
+
+/// Runs the upcall of a pending request from its beginning to its end.
+pub(super) fn upcall_of<'a>(
+    pending: &'a PendingRequest<OrbInner>,
+    object: &'a ActiveObject,
+    request: Request,
+    receipt: Receipt,
+) -> impl Future<Output = Outcome> + Send + use<'a> {
+    let caller = Caller::Pending(pending);
+    upcall(pending.owner(), object, request, receipt, caller)
 }
 
 /// Runs an upcall from its beginning to its end.
@@ -173,11 +251,19 @@ pub(crate) async fn upcall(
     object: &ActiveObject,
     request: Request,
     receipt: Receipt,
+    caller: Caller<'_>,
 ) -> Outcome {
     let mut outcome = None;
-    let waits = begin(orb, object, &mut Some(request), &mut outcome, &receipt);
+    let waits = begin(
+        orb,
+        object,
+        &mut Some(request),
+        &mut outcome,
+        &receipt,
+        caller,
+    );
     match waits {
-        Some(upcall) => to_end(orb, object, upcall, receipt).await,
+        Some(upcall) => to_end(orb, object, upcall, receipt, caller).await,
         None => outcome.unwrap_or(Outcome::Silent),
     }
 }

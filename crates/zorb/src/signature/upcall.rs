@@ -1,17 +1,19 @@
-//! From a request to the servant's method, and from what that gives back to the reply.
+//! From a request to the servant's method, and from what that returns to the reply.
 
 use super::parameters::{Parameter, Parameters, ServantArguments, nothing_kept, read};
 use super::results::{Results, Written};
+use crate::panicked::Unwinding;
 use core::any::{Any, TypeId};
+use core::mem;
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, Shared};
 use zorb_giop::{OperationError, SystemException};
 use zorb_poa::{Finish, Incoming, Outcome, Receipt, Request, Upcall};
 
-/// A method of a servant `S`, with parameters `P`, that gives back `R` or ends with `E`: every `async fn` of a trait of
+/// A method of a servant `S`, with parameters `P`, that returns `R` or ends with `E`: every `async fn` of a trait of
 /// generated code is one, for any lifetime `'a` of what it borrows.
 pub trait Method<'a, S, P: Parameters, R: Results, E> {
-    /// What the method returns.
+    /// The future of the method.
     type Calling: Future<Output = Result<R::Values, E>> + Send;
 
     /// Calls it.
@@ -22,7 +24,7 @@ pub trait Method<'a, S, P: Parameters, R: Results, E> {
     ) -> Self::Calling;
 }
 
-/// What an upcall begins with, and owns.
+/// The arguments of an upcall, which it owns.
 enum Source<P: Parameters> {
     Message(P::Kept),
     Values(Receipt, P::Owned),
@@ -72,7 +74,7 @@ where
     ))
 }
 
-/// What an upcall ends with.
+/// The end of an upcall.
 enum Finished<R: Results> {
     /// An exception, as a message or nothing.
     Outcome(Outcome),
@@ -141,7 +143,9 @@ where
             },
             Source::Values(receipt, arguments) => (*receipt, ServantArguments::Owned(arguments)),
         };
+        let unwinding = Unwinding::<M>::new();
         let ended = method.call(&servant, &mut arguments).await;
+        mem::forget(unwinding);
         drop(arguments);
         match (ended, &mut source) {
             (Ok(values), Source::Message(kept)) => {
@@ -154,7 +158,7 @@ where
     }
 }
 
-/// What is kept of a request for such parameters.
+/// Implements the part of a request that such parameters keep.
 macro_rules! kept {
     () => {
         type Kept = Receipt;
