@@ -606,19 +606,19 @@ async fn what_an_orb_keeps_does_not_keep_the_orb() {
 /// A faulty skeleton, written by hand.
 struct Clumsy;
 
-impl zorb::__private::Skeleton for Clumsy {
+impl zorb::skeleton::Skeleton for Clumsy {
     fn repository_id(&self) -> &'static str {
         "IDL:Clumsy:1.0"
     }
     fn is_a(&self, _: &str) -> bool {
         false
     }
-    fn start(&self, _: zorb::__private::Incoming<'_>) -> zorb::__private::Upcall {
+    fn start(&self, _: zorb::skeleton::Incoming<'_>) -> zorb::skeleton::Upcall {
         panic!("on purpose")
     }
 }
 
-impl zorb::__private::InterfaceSkeleton for Clumsy {
+impl zorb::skeleton::InterfaceSkeleton for Clumsy {
     type Ref = AccountRef;
 }
 

@@ -3,5 +3,6 @@
 mod arrows;
 mod documents;
 mod modules;
+mod nameable;
 mod page;
 mod words;

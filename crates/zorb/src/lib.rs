@@ -48,6 +48,7 @@ mod race;
 pub mod real_time;
 mod serve;
 mod signature;
+pub mod skeleton;
 mod value;
 
 pub use blocking_servant::Blocking;
@@ -75,6 +76,7 @@ pub use value::{
 };
 
 pub use bytes::Bytes;
+pub use zorb_cdr as cdr;
 pub use zorb_cdr::{
     Any, Char, CharSet, DecodeError, EncodeError, ExtractError, Fixed, FixedError, IdlReference,
     IdlType, IdlValue, LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode,

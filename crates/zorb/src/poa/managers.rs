@@ -79,15 +79,16 @@ impl From<SystemException> for ServantManagerError {
 
 impl From<Error> for ServantManagerError {
     fn from(error: Error) -> Self {
-        Self::System(error.to_system_exception())
+        Self::System(error.into())
     }
 }
 
-impl From<ServantManagerError> for Raised {
-    fn from(error: ServantManagerError) -> Self {
-        match error {
-            ServantManagerError::ForwardRequest(object) => Self::Forward(object.ior().clone()),
-            ServantManagerError::System(exception) => Self::System(exception),
+impl ServantManagerError {
+    /// The exception as the adapter knows it.
+    fn raised(self) -> Raised {
+        match self {
+            Self::ForwardRequest(object) => Raised::Forward(object.ior().clone()),
+            Self::System(exception) => Raised::System(exception),
         }
     }
 }
@@ -209,7 +210,8 @@ impl<M: ServantActivator> Activator for Managed<M> {
         };
         let manager = Arc::clone(&self.manager);
         Box::pin(async move {
-            let servant = manager.incarnate(&id, &poa).await?;
+            let incarnated = manager.incarnate(&id, &poa).await;
+            let servant = incarnated.map_err(ServantManagerError::raised)?;
             Ok(Incarnated::Servant(servant.0))
         })
     }
@@ -245,7 +247,8 @@ impl<M: ServantLocator> Locator for Managed<M> {
         };
         let manager = Arc::clone(&self.manager);
         Box::pin(async move {
-            let (servant, cookie) = manager.preinvoke(&id, &poa, &operation).await?;
+            let located = manager.preinvoke(&id, &poa, &operation).await;
+            let (servant, cookie) = located.map_err(ServantManagerError::raised)?;
             let found = Arc::clone(&servant.0);
             let postinvoke = move || -> Boxed<Result<(), SystemException>> {
                 Box::pin(async move {
