@@ -166,8 +166,8 @@ fn versions(data: &Data) -> [Finding; 2] {
         ratio(of(2), of(0))
     };
     let gains = ["TCP", "UNIX"].map(gain);
-    const WHAT: &str = "there is no GIOPlite here; with the messages of GIOP 1.0, which have less in front, zorb makes as many \
-                        calls as with those of 1.2";
+    const WHAT: &str = "GIOPlite is not among these; with the messages of GIOP 1.0, which have less in front, zorb makes as \
+                        many calls as with those of 1.2";
     // No more than in part, as it is of other messages than the paper's.
     let of_others = |holds| match holds {
         Holds::Yes | Holds::YesOrInPart => Holds::InPart,

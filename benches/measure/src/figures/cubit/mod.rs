@@ -19,8 +19,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "cubit",
     sources: &[(source::PLUGGABLE, "Figures 5, 7 and 8")],
     question: "How often in a second does a server cube what it is sent, by the type of it, over every messaging protocol and \
-        every transport that the ORB knows? The client checks every result. GIOPlite does not exist here, so the messages are \
-        those of GIOP 1.0, 1.1 and 1.2. The floor is as many octets there and back without an ORB: for omniORB \
+        every transport that the ORB knows? The client checks every result. The messages are those of \
+        GIOP 1.0, 1.1 and 1.2; [GIOPlite](protocols.md#what-protocols-cost) has figures of its own. The floor is as many octets there and back without an ORB: for omniORB \
         over sockets that sleep, for zorb, which spins for some microseconds before it sleeps, the faster of sleeping and \
         spinning. Over the links between network namespaces, which the throughput experiment describes, zorb is asked for short calls \
         with the messages of every version.",
