@@ -197,7 +197,7 @@ mod tests {
         let mut cx = Context::from_waker(Waker::noop());
         let mut first = pin!(server.activate_path(&own));
         assert!(first.as_mut().poll(&mut cx).is_pending());
-        // It is there for the activator, and for nothing that comes from outside.
+        // The activator finds the adapter; requests do not yet.
         assert!(server.find(server.root(), "bank").is_some());
         let mut others = [&own, &below].map(|key| {
             assert_eq!(server.locate(key).unwrap_err(), Missing::Adapter);

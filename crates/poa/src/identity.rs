@@ -72,7 +72,7 @@ impl ServantAddress {
         Some(Self(Arc::as_ptr(&servant).addr()))
     }
 
-    /// What it is looked for by. Entries keep it, so that a table that grows looks at no servant.
+    /// The hash of the address. Entries keep it, so that a table that grows looks at no servant.
     pub(crate) const fn mark(self) -> u32 {
         ((self.0 as u64).wrapping_mul(MULTIPLIER) >> 32) as u32
     }

@@ -57,7 +57,7 @@ impl fmt::Debug for InstanceId {
 pub enum ObjectKey<'a> {
     /// Of a transient adapter whose ids the system chooses: two indexes.
     Indexed {
-        /// Whose.
+        /// The life of the server that made the key.
         instance: InstanceId,
         /// Which adapter.
         adapter: Index,
@@ -66,7 +66,7 @@ pub enum ObjectKey<'a> {
     },
     /// Of a transient adapter whose ids the application chooses.
     Named {
-        /// Whose.
+        /// The life of the server that made the key.
         instance: InstanceId,
         /// Which adapter.
         adapter: Index,

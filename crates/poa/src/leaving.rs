@@ -89,7 +89,7 @@ impl Leaving {
         }
     }
 
-    /// What was noted of the object of this membership, if `is_wanted`.
+    /// Takes the note on the departing object of this membership, if `is_wanted`.
     pub(crate) fn take_departing(
         &self,
         membership: usize,

@@ -1,4 +1,4 @@
-//! What an object is in its adapter, beside what serves its requests.
+//! The membership of an object in its adapter: policies, use and departure.
 
 use crate::key::ObjectId;
 use crate::leaving::{Departing, Etherealize, Leaving};
@@ -6,7 +6,7 @@ use crate::manager::PoaManager;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
-/// What the objects of an adapter, an `A`, share.
+/// The common part of all objects of an adapter, an `A`.
 #[derive(Debug)]
 pub(crate) struct ObjectContext<A> {
     pub(crate) adapter: Weak<A>,
@@ -32,7 +32,7 @@ pub(crate) struct Membership<A> {
     traits: Traits,
 }
 
-/// What never changes of an object, a bit each: objects are small, as there may be millions.
+/// The constant properties of an object, a bit each: there may be millions of objects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traits(u8);
 
@@ -120,7 +120,7 @@ impl<A> Membership<A> {
         (self.context.leaving).note_departing(self.address(), id, etherealize, noted);
     }
 
-    /// What is to be done when the object has gone, if it has been deactivated in an adapter with a servant activator.
+    /// The note on an object that has been deactivated in an adapter with a servant activator, which etherealizes it.
     pub(crate) fn to_be_etherealized(&self) -> Option<Departing> {
         self.departing(|noted| noted.etherealize.is_some())
     }

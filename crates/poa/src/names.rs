@@ -143,8 +143,8 @@ impl<V: Named + Clone> Names<V> {
         self.insert_if(entry, || true)
     }
 
-    /// [`insert`](Self::insert), unless `is_free` says that the name is not free yet. It is called while no other thread gets on in
-    /// that shard.
+    /// [`insert`](Self::insert), unless `is_free` returns that the name is not free yet. It is called under the lock of the name's
+    /// shard.
     pub(crate) fn insert_if(&self, entry: V, is_free: impl FnOnce() -> bool) -> Result<(), V> {
         self.note_length(entry.name());
         let hash = self.hashing.hash(entry.name());
@@ -203,8 +203,7 @@ impl<V: Named + Clone> Names<V> {
         removed.is_some()
     }
 
-    /// Removes an entry; if there is one, calls `then` before there can be another one of that name, or another thread
-    /// gets on in that shard.
+    /// Removes an entry. If there is one, calls `then` under the lock of its shard, before the name can be inserted again.
     pub(crate) fn remove_and(&self, name: &[u8], then: impl FnOnce()) -> Option<V> {
         let hash = self.hashing.hash(name);
         let mut shard = self.write(hash);

@@ -3,7 +3,7 @@
 //! The policies of CORBA 3.3 Part 1 §15.3.9 (Policy Objects), as enumerations whose defaults are those of `create_POA`, and the
 //! combinations of them that an adapter can have.
 
-/// How long references live.
+/// The lifetime of references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "LifespanPolicy")]
 #[doc(alias = "LifespanPolicyValue")]
@@ -12,13 +12,13 @@
     reason = "the specification has these and no others"
 )]
 pub enum Lifespan {
-    /// No longer than the adapter: afterwards they are OBJECT_NOT_EXIST, also when an adapter of
-    /// the same name is made again.
+    /// TRANSIENT: references end with their adapter. Afterwards they are OBJECT_NOT_EXIST, also when an adapter of the same
+    /// name is created again.
     #[default]
     #[doc(alias = "TRANSIENT")]
     Transient,
-    /// Longer than the process: they work again when a server with the same id and the same
-    /// endpoints makes an adapter of the same path and activates an object of the same id.
+    /// PERSISTENT: references outlive the process. They work again when a server with the same id and the same endpoints
+    /// creates an adapter of the same path and activates an object of the same id.
     #[doc(alias = "PERSISTENT")]
     Persistent,
 }
@@ -32,11 +32,11 @@ pub enum Lifespan {
     reason = "the specification has these and no others"
 )]
 pub enum IdAssignment {
-    /// The adapter.
+    /// SYSTEM_ID: the adapter assigns ids.
     #[default]
     #[doc(alias = "SYSTEM_ID")]
     System,
-    /// The application: any octets.
+    /// USER_ID: the application assigns ids, which may be any octets.
     #[doc(alias = "USER_ID")]
     User,
 }
@@ -45,7 +45,7 @@ pub enum IdAssignment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OneWayOrder {
-    /// When it has come, behind the beginnings of the earlier ones. Those whose servants await something may end in another
+    /// On arrival, after the beginnings of the earlier ones. Requests whose servants await something may end in another
     /// order.
     #[default]
     Started,
@@ -58,15 +58,15 @@ pub enum OneWayOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum KeyProtection {
-    /// They can: a key identifies its object and no more. A client that knows one row of a table knows the others.
+    /// Keys can be guessed: a key identifies its object and no more. A client that knows one row of a table knows the others.
     #[default]
     None,
-    /// They have a code that only the server can make ([`KeySecret`](crate::KeySecret)), 20 octets more. A key with a wrong code,
+    /// Keys have a code that only the server can make ([`KeySecret`](crate::KeySecret)), 20 octets more. A key with a wrong code,
     /// or none, is OBJECT_NOT_EXIST, whatever it leads to. A client may pass its key on: the key is a capability.
     Authenticated,
 }
 
-/// For how many object ids one servant may stand at a time.
+/// The number of object ids that one servant may stand for at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "IdUniquenessPolicy")]
 #[doc(alias = "IdUniquenessPolicyValue")]
@@ -75,11 +75,11 @@ pub enum KeyProtection {
     reason = "the specification has these and no others"
 )]
 pub enum IdUniqueness {
-    /// One: to activate a servant that is active in this adapter is `ServantAlreadyActive`.
+    /// UNIQUE_ID: to activate a servant that is active in this adapter is `ServantAlreadyActive`.
     #[default]
     #[doc(alias = "UNIQUE_ID")]
     Unique,
-    /// Any number.
+    /// MULTIPLE_ID: a servant may stand for any number of objects.
     #[doc(alias = "MULTIPLE_ID")]
     Multiple,
 }
@@ -93,11 +93,11 @@ pub enum IdUniqueness {
     reason = "the specification has these and no others"
 )]
 pub enum ServantRetention {
-    /// It does.
+    /// RETAIN: the adapter has an active object map.
     #[default]
     #[doc(alias = "RETAIN")]
     Retain,
-    /// It does not: each request finds its servant through a default servant or a servant locator.
+    /// NON_RETAIN: each request finds its servant through a default servant or a servant locator.
     #[doc(alias = "NON_RETAIN")]
     NonRetain,
 }
@@ -133,16 +133,16 @@ pub enum RequestProcessing {
     reason = "the specification has these and no others"
 )]
 pub enum ImplicitActivation {
-    /// It does not.
+    /// NO_IMPLICIT_ACTIVATION: servants are activated explicitly.
     #[default]
     #[doc(alias = "NO_IMPLICIT_ACTIVATION")]
     No,
-    /// It does, under a new id.
+    /// IMPLICIT_ACTIVATION: the servant becomes active under a new id.
     #[doc(alias = "IMPLICIT_ACTIVATION")]
     Implicit,
 }
 
-/// How many upcalls of an adapter may run at a time.
+/// The number of upcalls of an adapter that may run at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "ThreadPolicy")]
 #[doc(alias = "ThreadPolicyValue")]
@@ -151,11 +151,11 @@ pub enum ImplicitActivation {
     reason = "the specification has these and no others"
 )]
 pub enum ThreadModel {
-    /// As many as there are requests, also of one servant.
+    /// ORB_CTRL_MODEL: upcalls of all requests run at a time, also those on one servant.
     #[default]
     #[doc(alias = "ORB_CTRL_MODEL")]
     OrbControlled,
-    /// One: servants and servant managers take turns, in the order of their requests. An upcall keeps its turn while it awaits.
+    /// SINGLE_THREAD_MODEL: servants and servant managers take turns, in the order of their requests. An upcall keeps its turn while it awaits.
     /// Calls that it makes itself to objects of the adapter, in the same ORB, share the turn.
     ///
     /// The specification lets calls back into the adapter by the same thread through, and says nothing of calls that come back
@@ -163,7 +163,8 @@ pub enum ThreadModel {
     /// for the turn that waits for them, until a timeout of the call (`RelativeRoundtripTimeout`) ends one of them.
     #[doc(alias = "SINGLE_THREAD_MODEL")]
     SingleThread,
-    /// One among all adapters of the ORB with this policy, as [`SingleThread`](Self::SingleThread) otherwise.
+    /// MAIN_THREAD_MODEL: the upcalls of all adapters of the ORB with this policy take turns, as those of one adapter do with
+    /// [`SingleThread`](Self::SingleThread).
     ///
     /// DIFFERENCE: the specification names the thread that runs the main loop of the ORB. Here upcalls exclude each other, and
     /// run on any thread of the runtime.
@@ -203,11 +204,11 @@ pub enum ThreadModel {
 #[non_exhaustive]
 #[doc(alias = "PolicyList")]
 pub struct Policies {
-    /// How many upcalls may run at a time.
+    /// The number of upcalls that may run at a time.
     pub thread: ThreadModel,
-    /// How long references live.
+    /// The lifetime of references.
     pub lifespan: Lifespan,
-    /// For how many ids one servant may stand.
+    /// The number of ids that one servant may stand for.
     pub id_uniqueness: IdUniqueness,
     /// The assignment of object ids: by the user or the system.
     pub id_assignment: IdAssignment,
@@ -259,7 +260,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Which policy it is.
+    /// The type of the policy.
     #[must_use]
     pub const fn policy_type(&self) -> PolicyType {
         match self {
@@ -279,9 +280,9 @@ impl Policy {
 #[error("policy {index} ({policy:?}) is not possible: {why}")]
 #[non_exhaustive]
 pub struct InvalidPolicy {
-    /// Where it is in the list; for [`Policies`] that were not made from a list, in the order of the policies' types.
+    /// Its index in the list; for [`Policies`] that were not made from a list, in the order of the policies' types.
     pub index: u16,
-    /// Which policy it is.
+    /// The type of the policy.
     pub policy: PolicyType,
     /// The rule that it breaks.
     pub why: &'static str,
@@ -349,7 +350,7 @@ impl Policies {
         key_protection: KeyProtection::None,
     };
 
-    /// Those of the root POA: the defaults, and IMPLICIT_ACTIVATION.
+    /// The policies of the root POA: the defaults, and IMPLICIT_ACTIVATION.
     pub const ROOT: Self = Self {
         implicit_activation: ImplicitActivation::Implicit,
         ..Self::DEFAULT
@@ -393,7 +394,7 @@ impl Policies {
             }
             let given = policies.map(|policy| (index(policy), policy));
             let [first, second] = given;
-            // The default of a policy that was not given is not what is wrong.
+            // A default that the list does not name is not reported as the fault.
             let (at, policy) = if first.0 > second.0 { first } else { second };
             let index = at.unwrap_or_default();
             return Err(InvalidPolicy { index, policy, why });

@@ -1,7 +1,7 @@
-//! Where upcalls are made: boxes that are used again for the next upcall of their type.
+//! The boxes of upcalls, which the next upcall of their type uses again.
 //!
-//! A future that has been polled cannot move, so it is boxed before its first poll; and most upcalls are over with
-//! that poll. Their boxes stay with the thread, a few for each type of future (that is: for each operation of each
+//! A future that has been polled cannot move, so it is boxed before its first poll, and most upcalls end with that
+//! poll. Their boxes stay with the thread, a few for each type of future (that is: for each operation of each
 //! servant's type), so that a server in a steady state allocates none.
 
 use crate::request::Outcome;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// Places kept for each type of upcall and thread. One is in use at a time but for upcalls that are pending, which
 /// become tasks and allocate anyway, and calls that upcalls make to objects of their own ORB.
 const MAX_KEPT: usize = 4;
-/// A place larger than this is freed: so large a future is rare, and its operation no short one.
+/// A place larger than this is freed: so large a future is rare, and its operation takes long.
 const MAX_KEPT_OCTETS: usize = 16 << 10;
 
 /// A boxed future, without its type.
@@ -58,7 +58,7 @@ impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Option<F> {
 
 /// The places of one type that are free.
 struct Free<F> {
-    /// The one that was left last, as a rule the only one.
+    /// The place that was freed last, mostly the only one.
     last: Option<Pin<Box<Option<F>>>>,
     more: Vec<Pin<Box<Option<F>>>>,
 }
@@ -92,8 +92,8 @@ impl<F> Free<F> {
     }
 }
 
-/// Types of upcalls whose places are found at once, a power of two. Others are looked for: rare is a server with as
-/// many operations that are called all the time.
+/// Types of upcalls whose places are found by index, a power of two. Others are searched for: few servers have as many
+/// operations that are called all the time.
 const AT_ONCE: usize = 64;
 const AT_ONCE_MASK: u64 = AT_ONCE as u64 - 1;
 
@@ -187,7 +187,7 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
         Ok(Some(place)) => place,
         _ => Box::pin(None),
     };
-    // It is; but what is known to be free has nothing to drop, so the future is made there and moved no more.
+    // It always is. The check lets the compiler leave out the drop, so the future is made in its place and not moved.
     if place.is_none() {
         place.set(Some(make()));
     }
@@ -197,7 +197,7 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     };
     match polled {
         Poll::Ready(finished) => {
-            // It is; but what is known to be nothing is not dropped.
+            // It always is. The check lets the compiler leave out the drop.
             if outcome.is_none() {
                 finished.finish_in(outcome);
             }

@@ -21,11 +21,11 @@ use std::sync::{Arc, PoisonError, Weak};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum Whose {
-    /// This life of this server's.
+    /// A key of this life of this server.
     Ours,
-    /// Not this server's, or an earlier life's.
+    /// A key of another server, or of an earlier life of this one.
     Others,
-    /// Any server's that says so: the endpoint decides.
+    /// A plain key, which any server may have: the endpoint decides.
     AnyServers,
 }
 
@@ -49,7 +49,7 @@ pub struct ObjectAdapter {
     by_path: Mutex<HashMap<Vec<String>, Arc<Adapter>>>,
     root: Arc<Adapter>,
     plain: Arc<Adapter>,
-    /// A manager has been seen that was not HOLDING.
+    /// A look has found a manager that is not HOLDING.
     begun: AtomicBool,
     common: Arc<Common>,
     managers: Managers,
@@ -195,7 +195,8 @@ impl ObjectAdapter {
     /// Makes a child of `parent`, with its own manager or a shared one.
     ///
     /// # Errors
-    /// When policies exclude each other, there is one of that name, or too many, or the parent has been destroyed.
+    /// [`AdapterError::InvalidPolicy`], [`AdapterError::AlreadyExists`], [`AdapterError::Full`], and
+    /// [`AdapterError::Destroyed`] of the parent.
     pub fn create(
         &self,
         parent: &Adapter,
@@ -354,7 +355,7 @@ impl ObjectAdapter {
             return Vec::new();
         }
         let paths = self.paths();
-        // An old handle does nothing to the namesake that came after it.
+        // The handle of a destroyed adapter must not destroy its successor of the same name.
         match adapter.is_destroyed() {
             true => vec![Arc::clone(adapter)],
             false => self.destroy_below(paths, &adapter.path, etherealize_objects),
@@ -439,9 +440,8 @@ impl ObjectAdapter {
         }
     }
 
-    /// How often something has ended that a key led to: as long as it is the same as before a
-    /// [`locate`](Self::locate), that still finds what it found, unless that was
-    /// [for one request](ActiveObject::is_for_one_request). For caches of what was found; one load.
+    /// The number of events that ended the target of a key. While it is the same as before a [`locate`](Self::locate), that result
+    /// is valid, unless it was [for one request](ActiveObject::is_for_one_request). For caches of results; costs one load.
     #[must_use]
     #[inline]
     pub fn changes(&self) -> u64 {
@@ -522,8 +522,8 @@ impl ObjectAdapter {
 }
 
 impl ObjectAdapter {
-    /// Stands for an object that [`locate`](Self::locate) has not found in its adapter, if the adapter's manager is not ACTIVE: that
-    /// holds, discards or refuses requests before their objects are looked for.
+    /// A temporary object for one that [`locate`](Self::locate) has not found, if the adapter's manager is not ACTIVE: the manager
+    /// holds, discards or refuses requests before their objects are looked up.
     #[must_use]
     pub fn held_missing(&self, key: &[u8]) -> Option<Arc<ActiveObject>> {
         match self.open(ObjectKey::parse(key)?)? {

@@ -18,9 +18,9 @@ use zorb_giop::{
 pub struct Receipt {
     /// The version the reply is written in.
     pub version: Version,
-    /// Whose reply it is.
+    /// The id of the request, which the reply repeats.
     pub request_id: u32,
-    /// Whether one is wanted, and when.
+    /// Whether the client waits for a reply, and for which point of the upcall.
     pub response: ResponseFlags,
     /// How text travels on the connection.
     pub format: WireFormat,
@@ -154,8 +154,8 @@ impl Receipt {
         }
     }
 
-    /// The reply to a request that is not served at all: a client that waits only until it has arrived
-    /// (SYNC_WITH_SERVER) and has no [`acknowledgement`](Self::acknowledgement) yet gets it too.
+    /// The reply to a request that is refused. A client that waits only until its request has arrived (SYNC_WITH_SERVER) and has
+    /// no [`acknowledgement`](Self::acknowledgement) yet gets it, too.
     #[must_use]
     pub fn refusal(&self, exception: &SystemException) -> Outcome {
         if self.response == ResponseFlags::None {

@@ -54,7 +54,7 @@ pub enum AdapterError {
     /// The adapter's policies do not have this operation.
     #[error("the adapter's policies forbid this: {0}")]
     WrongPolicy(&'static str),
-    /// The adapter chooses its ids by itself, and did not choose this one, or has let go of it.
+    /// The adapter assigns ids, and has not assigned this one, or has freed it.
     #[error("the adapter assigns its ids itself and did not assign \"{0}\"")]
     UnknownId(ObjectId),
     /// The adapter has a fixed set of object ids, without this one.
@@ -66,8 +66,7 @@ pub enum AdapterError {
     /// The policies exclude each other.
     #[error(transparent)]
     InvalidPolicy(#[from] InvalidPolicy),
-    /// Persistent keys are to be authenticated, by codes that have to be right in the next life too: the application has to give
-    /// the secret that they are made with.
+    /// Codes in persistent keys have to be valid in the next life of the server, and the application has set no secret for them.
     #[error("codes in persistent keys need a secret that outlives the server")]
     NoKeySecret,
     /// The adapter has been destroyed.

@@ -72,21 +72,21 @@ pub struct Adapter {
     children: ArcSwapOption<ActivatesChildren>,
     pub(crate) child_turns: Turns,
     leaving: Arc<Leaving>,
-    /// What its objects share.
+    /// The common part of its objects.
     context: Arc<ObjectContext<Self>>,
     scheduling: Option<Arc<dyn UpcallScheduling>>,
     /// The start of the clock for unused objects.
     ticks_began: OnceLock<Instant>,
 }
 
-/// What an adapter is made with besides its policies.
+/// Properties of an adapter besides its policies.
 #[derive(Default, Clone)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "made by `..AdapterOptions::default()`"
 )]
 pub struct AdapterOptions {
-    /// What schedules its upcalls.
+    /// Schedules the upcalls of its objects; the ORB's lane runs them without it.
     pub scheduling: Option<Arc<dyn UpcallScheduling>>,
     /// The ids that its objects can have, with USER_ID and RETAIN: they are looked up by a perfect hash, and no lock.
     pub ids: Option<&'static ObjectIds>,
@@ -394,7 +394,7 @@ impl Adapter {
 
     /// Inserts an object under its id, unless that is taken.
     fn put_at(&self, id: &[u8], object: &Arc<ActiveObject>) -> Result<(), AdapterError> {
-        // Asked where deactivation cannot be between the look and the entry.
+        // Checked under the map's lock, so that no deactivation comes between check and insertion.
         let mut is_leaving = false;
         let is_free = || {
             is_leaving = self.leaving.contains(id);
@@ -417,8 +417,8 @@ impl Adapter {
         object.map_err(|error| not_put(&[], error))
     }
 
-    /// An object that has been put in while the adapter was being destroyed is taken out again here, or has been there: the
-    /// adapter is marked before its map is emptied.
+    /// Removes an object that was inserted while the adapter was being destroyed, unless `destroy` has removed it: the adapter is
+    /// marked before its map is emptied.
     fn kept(&self, object: Arc<ActiveObject>) -> Result<Arc<ActiveObject>, AdapterError> {
         if self.is_destroyed() && self.objects.take(&object) {
             self.common.changes.count();
@@ -473,8 +473,8 @@ impl Adapter {
         self.objects.find(id)
     }
 
-    /// Removes an object from the table. Upcalls on it run on and keep their servant until they
-    /// are done; later requests are for an object that is not active. When the last upcall has ended the object is etherealized,
+    /// Removes an object from the table. Upcalls in progress keep their servant until they end; later requests are for an object
+    /// that is not active. When the last upcall has ended the object is etherealized,
     /// if there is a servant activator, and the same id may be used [again](Self::deactivation_ended), unless it is one of an
     /// adapter that assigns ids, is transient, and has nothing but its active object map.
     ///
@@ -513,7 +513,7 @@ impl Adapter {
         self.leaving.ended(&id.into()).await;
     }
 
-    /// Makes an object that is somewhere else, under a new id, and returns its key.
+    /// Creates a forward under a new id, and returns its key.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
@@ -524,8 +524,7 @@ impl Adapter {
         Ok(self.key(object.id().as_ref()))
     }
 
-    /// From now on the object with this id is somewhere else, whether it is active here or not.
-    /// Upcalls on it run on.
+    /// Replaces the object with this id by a forward, whether it is active here or not. Upcalls in progress go on.
     ///
     /// # Errors
     /// [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.

@@ -24,14 +24,14 @@ pub(super) enum Objects<T> {
     None,
 }
 
-/// Why an object cannot be put in under its id.
+/// Why an object cannot be inserted under its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotPut {
     /// The id is taken.
     Taken,
     /// There is no map.
     NoMap,
-    /// There are as many as there can be.
+    /// The map is full.
     Full(TableFull),
 }
 
@@ -83,7 +83,7 @@ where
         }
     }
 
-    /// Takes everything out, and gives it.
+    /// Empties the map and returns its entries.
     pub(super) fn drain(&self) -> Vec<Arc<T>> {
         match self {
             Self::Indexed(table) => table.drain(),
@@ -93,8 +93,8 @@ where
         }
     }
 
-    /// Puts an object in under its id, unless that is taken or `is_free` says that it is not free yet: it is asked while no other
-    /// thread can change the entry. The object is the caller's too, so that nothing of a servant's runs here.
+    /// Inserts an object under its id, unless the id is taken or `is_free` returns false, which runs while no other thread can
+    /// change the entry. The caller keeps a reference to the object, so no servant is dropped here.
     pub(super) fn put(
         &self,
         object: &Arc<T>,
@@ -115,7 +115,7 @@ where
         }
     }
 
-    /// Puts an object in under its id, and gives the one that it takes the place of.
+    /// Inserts an object under its id and returns the object that it replaces.
     ///
     /// # Errors
     /// The adapter assigns ids, and not this one.
@@ -132,7 +132,7 @@ where
         }
     }
 
-    /// Puts another entry in the place of `before`, if that is there, and says whether it did.
+    /// Replaces the entry `before`, and returns whether the map had it.
     pub(super) fn replace_if(&self, fresh: Arc<T>, before: &Arc<T>) -> bool {
         match (self, before.identity()) {
             (Self::Indexed(table), Identity::Index(index)) => {
@@ -146,11 +146,11 @@ where
         }
     }
 
-    /// Takes the object with this id out, and calls `then` before another one can be in its place. With `keeps_id` an id that the
+    /// Removes the object with this id, and calls `then` before another object can have the id. With `keeps_id` an id that the
     /// adapter has assigned can be used again.
     ///
     /// # Errors
-    /// There is none.
+    /// The map has no such object.
     pub(super) fn remove(
         &self,
         id: &[u8],
@@ -177,7 +177,7 @@ where
         }
     }
 
-    /// Takes this very object out, if it is there, and says whether it was.
+    /// Removes this object, and returns whether the map had it.
     pub(super) fn take(&self, object: &Arc<T>) -> bool {
         match (self, object.identity()) {
             (Self::Indexed(table), Identity::Index(index)) => {

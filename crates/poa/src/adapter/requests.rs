@@ -150,7 +150,7 @@ impl Adapter {
 }
 
 impl Adapter {
-    /// A stand-in for an inactive object while the manager is not ACTIVE: its state comes before the active object map.
+    /// A temporary object for an inactive one while the manager is not ACTIVE: its state is checked before the active object map.
     pub(crate) fn held_missing(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
         if self.is_destroyed() || self.manager.state() == State::Active {
             return None;
