@@ -60,7 +60,7 @@ pub struct Decoder<'de, O> {
     limits: Limits,
     format: WireFormat,
     /// The values read so far; `None` before the first.
-    // Not a `Rare`, whose drop would keep what is read from borrowed until the decoder's scope ends.
+    // Not a `Rare`: its drop would keep the message borrowed until the decoder's scope ends.
     values: Option<Box<ValueReader<'de>>>,
     order: PhantomData<O>,
 }

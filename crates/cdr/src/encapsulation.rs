@@ -39,7 +39,7 @@ impl<'de, T: Decode<'de>> EncapsulationVisitor<'de> for One<T> {
 /// Reads an encapsulation that came as octets, without a length in front: byte order octet first.
 ///
 /// # Errors
-/// What `visitor` returns, and [`Truncated`](crate::DecodeErrorKind::Truncated) if there is no octet at all.
+/// The error of `visitor`, and [`Truncated`](crate::DecodeErrorKind::Truncated) if there is no octet at all.
 pub fn decode_encapsulation<'de, V: EncapsulationVisitor<'de>>(
     octets: &'de [u8],
     format: WireFormat,
@@ -53,7 +53,7 @@ pub fn decode_encapsulation<'de, V: EncapsulationVisitor<'de>>(
 /// Writes an encapsulation as octets, without a length in front, in byte order `O`.
 ///
 /// # Errors
-/// What `f` returns.
+/// The error of `f`.
 pub fn encode_encapsulation<O: ByteOrder>(
     format: WireFormat,
     f: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
@@ -69,7 +69,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// little endian, as with booleans.
     ///
     /// # Errors
-    /// What `visitor` returns; [`TooDeep`](crate::DecodeErrorKind::TooDeep) beyond the limit;
+    /// The error of `visitor`; [`TooDeep`](crate::DecodeErrorKind::TooDeep) beyond the limit;
     /// [`Truncated`](crate::DecodeErrorKind::Truncated) if there is not even the byte order octet.
     pub fn encapsulation<V: EncapsulationVisitor<'de>>(
         &mut self,

@@ -280,7 +280,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes an encapsulation: `f` writes its inside, behind the byte order octet, and alignment restarts there.
     ///
     /// # Errors
-    /// What `f` returns, and [`TooLong`](EncodeErrorKind::TooLong).
+    /// The error of `f`; [`TooLong`](EncodeErrorKind::TooLong) for more than 4 GiB.
     pub fn encapsulation(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<(), EncodeError>,

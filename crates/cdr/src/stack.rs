@@ -14,8 +14,8 @@ const LEVEL: usize = 4 << 10;
 /// that are large are few.
 const PIECE: usize = 16 << 20;
 
-/// Values that a piece of stack counts as: to get one and to give it back costs as much, and a peer could have us do
-/// nothing else.
+/// Values that a segment of stack counts as: allocating and freeing one costs as much, and a peer's values could cross its edge
+/// again and again.
 pub(crate) const PIECE_IN_VALUES: u32 = 16;
 
 /// Pieces of stack that values have got.

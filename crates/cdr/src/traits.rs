@@ -215,7 +215,7 @@ pub trait Decode<'de>: Sized {
     }
 
     /// Loads values from windows one behind the other, the first of which begins where another value ended, and adds
-    /// them to `values`, for which there is room. False if one of them is none.
+    /// them to `values`, which has room for them. False if one of them is no value of the type.
     #[doc(hidden)]
     #[inline(always)]
     fn decode_settled<O: ByteOrder>(

@@ -268,7 +268,7 @@ impl<'a> WindowMut<'a> {
     /// Stores what may be many values, which are what they are in memory then, or in a loop without constant offsets.
     ///
     /// # Errors
-    /// What `store` returns.
+    /// The error of `store`.
     #[inline(always)]
     pub(crate) fn plainly(
         &mut self,

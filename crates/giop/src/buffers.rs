@@ -1,4 +1,4 @@
-//! Recycled buffers, a handful a thread.
+//! Recycled buffers, a few for each thread.
 //!
 //! A thread that sends and receives in a steady state takes every buffer from here and gives it
 //! back, so nothing is allocated; a buffer that travels to another thread is kept there.
@@ -31,18 +31,17 @@ thread_local! {
 
 /// Buffers that are not in use.
 struct Kept {
-    /// The one that was returned last, which a call takes and returns, and another one hardly ever in between.
+    /// The buffer that was returned last. A call takes and returns it, mostly without another one in between.
     last: Cell<Option<BytesMut>>,
-    /// Those before it, the last one last.
+    /// The buffers that were returned before it, the latest at the end.
     more: RefCell<Vec<BytesMut>>,
 }
 
 /// A thread's receive buffers.
 struct KeptReceive {
-    /// The one that was returned last: a connection that sleeps gives it, and one that is woken takes it, mostly the
-    /// same.
+    /// The buffer that was returned last: a connection returns it when it parks, and takes it when it is woken.
     last: Cell<Option<Receive>>,
-    /// Those before it, the last one last.
+    /// The buffers that were returned before it, the latest at the end.
     more: RefCell<Vec<Receive>>,
 }
 
@@ -99,14 +98,14 @@ pub(crate) fn take_receive_of(least: usize, most: usize) -> Receive {
         let all = more.iter_mut().enumerate();
         let fitting = all.filter_map(|(at, buffer)| fits(buffer).then_some((buffer.whole, at)));
         let found = fitting.max().map(|(_, at)| more.remove(at));
-        // In its place again: too many are found by there being one when another is returned.
+        // Returned to its place: a place that is taken when the next buffer is returned shows that there are too many.
         kept.last.set(more.pop());
         found
     });
     kept.ok().flatten().unwrap_or_else(|| Receive::new(least))
 }
 
-/// Keeps a receive buffer for the next connection on this thread; what is in it is forgotten.
+/// Keeps a receive buffer for the next connection on this thread, and discards its octets.
 /// Messages cut from it may still be alive; its memory is used again when they are gone.
 #[inline]
 pub(crate) fn give_receive(mut buffer: Receive) {
@@ -157,7 +156,7 @@ pub fn take() -> BytesMut {
     .unwrap_or_else(|| BytesMut::with_capacity(INITIAL_CAPACITY))
 }
 
-/// Gives a buffer back for the next [`take`] on this thread.
+/// Returns a buffer for the next [`take`] on this thread.
 #[inline]
 pub fn give(mut buffer: BytesMut) {
     buffer.clear();

@@ -1,6 +1,6 @@
-//! Code sets: what is published, and what is agreed on.
+//! Code sets: their component in references, and their negotiation.
 //!
-//! The client chooses, once a connection, from what the server's reference says. Source: CORBA
+//! The client chooses once for each connection, from the sets that the server's reference states. Source: CORBA
 //! 3.3 Part 2, Code Set Conversion.
 
 use crate::context::{ServiceContext, ServiceContextId};
@@ -198,10 +198,10 @@ impl CodeSets {
         Some(Self::negotiate(Some(theirs), wanted))
     }
 
-    /// The client's choice for a server that says `theirs` of itself (`None`: says nothing), if
-    /// it keeps to that: see [`for_server`](Self::for_server) for one that does not.
+    /// The client's choice for a server that states `theirs` (`None`: states nothing) and uses what it states; see
+    /// [`for_server`](Self::for_server) for servers that do not.
     ///
-    /// What is `wanted` (the client's native set, where its operator has named one) if the server has it. Else the
+    /// The `wanted` set (the client's native one, where its operator has named one) if the server has it. Else the
     /// server's native set, as the specification has it for clients that convert both: a server that is
     /// natively ISO 8859-1 can keep nothing else (omniORB, TAO), and a `char` of its second half travels in no other
     /// set. Else UTF-8, then ISO 8859-1 if the server converts it. A server that has neither gets UTF-8, the
@@ -289,7 +289,7 @@ impl CodeSets {
         };
         let wchar_set = match wchars {
             CodeSetId::UTF16 => WCharSet::Utf16,
-            // Not ours to choose, but there are clients that know nothing else.
+            // This ORB does not offer the set, but some clients have no other one.
             CodeSetId::UCS2 => WCharSet::Ucs2,
             CodeSetId(0) => WCharSet::None,
             _ => return Ok(None),

@@ -8,7 +8,7 @@ use zorb_cdr::{
     Frame, WireFormat,
 };
 
-/// Which service a context belongs to. Unknown ids are kept, never refused.
+/// The id of a service context. Unknown ids are kept, never refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServiceContextId(pub u32);
 
@@ -103,7 +103,7 @@ pub fn exception_detail(data: &[u8]) -> Option<String> {
 /// One service context: an id and an encapsulation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceContext {
-    /// Whose it is.
+    /// The service that the context belongs to.
     pub id: ServiceContextId,
     /// Its data, the octet of the byte order first.
     pub data: Bytes,
@@ -163,13 +163,13 @@ impl<'a> ServiceContexts<'a> {
         }
     }
 
-    /// How many there are.
+    /// The number of contexts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

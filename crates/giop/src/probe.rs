@@ -12,7 +12,7 @@
     reason = "readers of the rings name each step"
 )]
 pub enum Point {
-    /// Client: the stub is entered; nothing is over.
+    /// Client: the stub is entered; the first step begins.
     Called,
     /// Client: the call's own state is made.
     Initialised,

@@ -65,7 +65,7 @@ impl ReplyStatus {
 /// The header of a received Reply.
 #[derive(Debug)]
 pub struct ReplyHeader<'a> {
-    /// Whose reply it is.
+    /// The id of the request that is answered.
     pub request_id: u32,
     /// The contents of the body.
     pub status: ReplyStatus,
@@ -204,7 +204,7 @@ impl ReplyBuilder<'_> {
     /// be new (position 0).
     ///
     /// # Errors
-    /// Whatever `body` fails with, or a message longer than 4 GiB.
+    /// The error of `body`; [`TooLong`](zorb_cdr::EncodeErrorKind::TooLong) for a message longer than 4 GiB.
     #[inline]
     pub fn encode<O: ByteOrder>(
         &self,

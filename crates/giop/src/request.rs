@@ -327,7 +327,7 @@ impl RequestBuilder<'_> {
     /// must be new (position 0).
     ///
     /// # Errors
-    /// Whatever `arguments` fails with, or a message longer than 4 GiB.
+    /// The error of `arguments`; [`TooLong`](zorb_cdr::EncodeErrorKind::TooLong) for a message longer than 4 GiB.
     pub fn encode<O: ByteOrder>(
         &self,
         e: Encoder<O>,

@@ -21,7 +21,7 @@ pub(super) enum Kept {
 /// Octets that clones of an any share.
 pub(super) struct There {
     frame: Frame,
-    /// What references and values of value types in them are decoded against.
+    /// The tables that references and values of value types in them are decoded against.
     held: Option<Box<Held>>,
 }
 

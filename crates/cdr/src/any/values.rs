@@ -31,7 +31,7 @@ struct Copied {
 pub(super) enum Chosen {
     /// The type that the any's TypeCode states.
     Stated,
-    /// One that is known here.
+    /// A type that this program has registered.
     Known(KnownValue),
 }
 

@@ -11,7 +11,7 @@ use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 #[derive(Default)]
 struct Builder {
     nodes: Vec<Node>,
-    /// Whatever refers to a value or struct of this id that is not there yet means the type that is being made.
+    /// The type that is being made, and its id: a member of that id which is not defined yet refers to it (recursion).
     id: Option<(Box<str>, Link)>,
     /// The parts of the graph, by address, so that a type that comes twice is there once. The builder
     /// borrows all types it builds from, so that addresses stay valid.

@@ -129,7 +129,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
     /// Writes the message, in one pass into `e`, which must be new (position 0).
     ///
     /// # Errors
-    /// Whatever `arguments` fails with, or a message longer than 4 GiB.
+    /// The error of `arguments`; [`TooLong`](zorb_cdr::EncodeErrorKind::TooLong) for a message longer than 4 GiB.
     #[inline]
     pub fn encode(
         &self,

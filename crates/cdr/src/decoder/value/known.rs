@@ -47,7 +47,7 @@ pub(in crate::decoder) struct ValueReader<'de> {
     pub(super) stack: Pieces,
 }
 
-/// The values that [`Decoder::share_value`] was given, and whether they go round in circles.
+/// The values that were passed to [`Decoder::share_value`], and whether they form a cycle.
 #[derive(Clone, Default)]
 pub(super) struct SharedValues {
     pub(super) values: Vec<Shared>,

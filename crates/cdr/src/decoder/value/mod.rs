@@ -201,7 +201,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     /// still being read, or refers to such a one, so that its state, or that of what it refers to, is not there yet.
     ///
     /// # Errors
-    /// What `read` returns.
+    /// The error of `read`.
     pub fn completely<R>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<R, DecodeError>,
