@@ -48,7 +48,7 @@ impl Acceptor {
         self
     }
 
-    /// Where it listens, with the real port.
+    /// The endpoint that it listens to, with the port that the system chose.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         self.listener.endpoint()

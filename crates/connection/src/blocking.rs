@@ -1,4 +1,4 @@
-//! Which threads may block in a call, and how they park.
+//! Threads that may block in a call, and how they park.
 
 use super::sync::thread::{self, Thread};
 use super::sync::thread_local;
@@ -145,7 +145,7 @@ pub(crate) fn waker() -> Waker {
     parker().1
 }
 
-/// Parks this thread until its waker is called, or the deadline.
+/// Parks this thread until its waker is called or the deadline passes.
 pub(crate) fn park(deadline: Option<Instant>) {
     parker().0.park(deadline);
     consumed(true);

@@ -79,8 +79,7 @@ pub struct ConnectSettings {
 }
 
 impl ConnectionCache {
-    /// A cache of at most so many connections. Those that its limits do not let be made are counted, and those that do
-    /// not come to be in time.
+    /// A cache of at most so many connections. Counts the connections that its limits refuse, and those that time out.
     #[must_use]
     pub fn new(limits: ConnectionLimits, counters: Arc<Counters>) -> Self {
         Self {
@@ -90,7 +89,7 @@ impl ConnectionCache {
         }
     }
 
-    /// The connections that there are, those included that are being made or closed.
+    /// The number of connections, including those that are being made or closed.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.lock().len()
@@ -102,15 +101,14 @@ impl ConnectionCache {
         self.shared.lock().connections()
     }
 
-    /// Whether there is none.
+    /// Whether the cache is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The connection for `key`: the one there is, or a new one. Callers that ask at the same
-    /// time wait for the same attempt, which is a task of its own: none of them has to be polled
-    /// for the others to make progress.
+    /// The connection for `key`, an existing or a new one. Callers that ask at the same time wait for one attempt, which
+    /// is a task of its own: none of them has to be polled for the others to make progress.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -255,7 +253,7 @@ impl ConnectionCache {
 }
 
 impl Forget {
-    /// Gives the connection to all callers that wait, unless the cache was closed meanwhile.
+    /// Passes the connection to all callers that wait, unless the cache was closed meanwhile.
     fn publish(
         &self,
         closed: &CancellationToken,

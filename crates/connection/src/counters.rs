@@ -153,14 +153,14 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// How often this has happened.
+    /// The number of events of the cause.
     #[must_use]
     pub fn get(&self, cause: Counter) -> u64 {
         self.count_of(cause)
             .map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// All causes, each with how often it has happened.
+    /// All causes, each with its number of events.
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
         (Counter::ALL.iter()).map(|cause| (*cause, self.get(*cause)))
     }

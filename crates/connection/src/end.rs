@@ -61,7 +61,7 @@ impl fmt::Display for End {
     }
 }
 
-/// How the last moments of a connection went.
+/// How a connection closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lingered {
     /// The peer has closed its side, or had its time.
@@ -70,7 +70,7 @@ pub(crate) enum Lingered {
     CutShort,
 }
 
-/// How far a connection has come at some time.
+/// The counts of a connection at some time.
 pub(crate) struct Progress {
     messages: u64,
     octets: u64,

@@ -1,4 +1,5 @@
-//! Connections that are ended although their peer is there: for what they make the ORB hold, or for how slow it is.
+//! Eviction: connections that are ended although their peer is there, for the memory that they hold, or because the peer is
+//! slow.
 
 use super::counters::Counter;
 use core::fmt;

@@ -15,8 +15,8 @@ const CONTENDED: u8 = 2;
 /// A lease that one reader at a time holds, and the state that goes with it.
 ///
 /// The lease is tried for and never waited for, and its holder releases it before its poll returns: a future that kept
-/// it between two polls would stop every other reader. A reader that asks in vain may park once it has recorded what it
-/// waits for: the holder learns of it at its release and looks again.
+/// it between two polls would stop every other reader. A reader that finds it held may park once it has recorded what it
+/// waits for: the holder sees the mark at its release and looks again.
 pub(crate) struct ReadLease<T> {
     state: AtomicU8,
     /// Locked by the holder only, so never waited for.

@@ -242,7 +242,7 @@ impl Link {
         self.outbound.send(message, &*self.stream)
     }
 
-    /// Sends a message that is nothing but a header, as the last one.
+    /// Sends a message that consists of its header, as the last one.
     pub(crate) fn send_empty(&self, kind: MessageKind, version: Version) {
         let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::with_buffer(
             buffers::take(),

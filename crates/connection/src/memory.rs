@@ -1,6 +1,6 @@
-//! How much memory all connections of an ORB may hold for what is not done yet.
+//! The limit on memory that all connections of an ORB may hold for unfinished messages.
 //!
-//! Counted is memory held, not octets of messages: buffers with all of their capacity. A connection's holdings are those of
+//! The limit counts memory held, not octets of messages: buffers with all of their capacity. A connection's holdings are those of
 //! its reader (messages that have begun), of its pending requests, and of its queue of output. Each is
 //! [reserved](Reserved) in chunks, and only beyond what every connection gets when it is accepted, so that a call with small
 //! messages touches no counter that connections share.

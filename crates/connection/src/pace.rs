@@ -97,7 +97,7 @@ impl Facts {
         rate.max(MIN_RATE) * time.as_secs_f64()
     }
 
-    /// Whether too few octets have moved in a window that is over; the next one begins then.
+    /// Whether too few octets have moved in a window that has ended; the next window begins then.
     fn is_slow(
         &self,
         window: &mut Option<Window>,
@@ -200,9 +200,9 @@ pub(crate) fn to_evict<C>(
 }
 
 impl Link {
-    /// Ready when a reply that has begun does not get on, between once and twice `stall` after it has stopped. A server that
-    /// sends nothing at all may be computing: round-trip timeouts are for that. Costs nothing per message, and a timer
-    /// only while one that has begun is not whole: a runtime's poll is dearer while it has any timer.
+    /// Ready when a reply that has begun makes no progress, between once and twice `stall` after it has stopped. A server that
+    /// has sent nothing may be computing: round-trip timeouts are for that. Costs nothing per message, and a timer only
+    /// while a reply is incomplete: a runtime with a timer reads the clock each time it parks.
     pub(crate) async fn paced(&self, stall: Option<Duration>) -> End {
         let Some(stall) = stall else {
             return core::future::pending().await;

@@ -14,7 +14,7 @@ use zorb_transport::{Address, Capabilities, Connection};
 /// Octets of messages that wait for one half while the other one reads: with more of them, the other half waits as well.
 const MAX_WAITING_OCTETS: usize = 1 << 20;
 
-/// Such connections so far.
+/// The number of bidirectional connections so far, from which each has its own.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// A half of a connection.
@@ -152,7 +152,7 @@ pub struct BothWays {
     is_over: AtomicBool,
     /// Octets that have been read and written.
     moved: AtomicU64,
-    /// What `moved` was when the server's half last had nothing to do; [`BUSY`] before that.
+    /// The value of `moved` when the server's half last became idle; [`BUSY`] before that.
     idle_at: AtomicU64,
     opened_here: bool,
     number: u64,
@@ -211,7 +211,7 @@ impl BothWays {
     }
 
     /// The stream of the client's half of a connection that was accepted; `None` if it has been taken already, or the
-    /// connection is closing or over.
+    /// connection is closing or has ended.
     pub(crate) fn take_client(self: &Arc<Self>) -> Option<Box<dyn Connection>> {
         if self.is_over() {
             return None;
@@ -316,7 +316,7 @@ impl BothWays {
             self.note_closing();
         }
         match whose {
-            // A reply to a request that there was none of: an error of the protocol, as on any other connection.
+            // A reply without a request: an error of the protocol, as on any other connection.
             Whose::One(Half::Client) | Whose::Both if !self.has_client() => {
                 Whose::One(Half::Server)
             }
@@ -423,7 +423,7 @@ impl BothWays {
         }
     }
 
-    /// Whether all of what was read is the half's that has read it, as it mostly is: it stays where it is then.
+    /// Whether all octets belong to the half that has read them, as they mostly do: they stay in its buffer then.
     fn is_all_of(&self, half: Half, incoming: &mut Incoming, octets: &[u8]) -> bool {
         if incoming.router.is_undecided() {
             return false;
@@ -465,7 +465,7 @@ impl BothWays {
 
     fn poll_write_ready(&self, half: Half, cx: &Context<'_>) -> Poll<io::Result<()>> {
         self.writers.park(half, cx);
-        // Looked at behind the parking: the other half wakes when its message is whole.
+        // Checked after parking: the other half wakes this one when its message is whole.
         if self.outgoing().writer == Some(half.other()) && !self.is_over() {
             return Poll::Pending;
         }

@@ -1,9 +1,9 @@
 //! Bidirectional GIOP: a connection on which both ends send requests (CORBA 3.3 part 2, section 9.8).
 //!
-//! Such a connection has two halves: a [client's](super::client::ClientConnection), with the replies to our requests, and
-//! a [server's](super::server::ServerConnection), with the requests of the peer. Each is what it is on any other connection,
-//! with all of its steps; below them, [`BothWays`] gives each half the messages that are its own out of the one stream, and
-//! lets them write one whole message after the other.
+//! A bidirectional connection has two halves: a [client's](super::client::ClientConnection), with the replies to our
+//! requests, and a [server's](super::server::ServerConnection), with the requests of the peer. Each has the steps that it has on
+//! any other connection. Below them, [`BothWays`] distributes the messages of the stream, and lets the halves write one whole
+//! message after the other.
 //!
 //! ```text
 //!   ClientConnection      ServerConnection

@@ -12,7 +12,7 @@ use zorb_transport::{Connection, Endpoint};
 /// The ORB's part in a bidirectional connection: the offer to the peer, and the owner that serves the peer's
 /// requests.
 pub trait Offer: fmt::Debug + Send + Sync {
-    /// The context BI_DIR_IIOP: where the peer may take this ORB to be.
+    /// The context BI_DIR_IIOP: the endpoints of this ORB that the peer may reach by the connection.
     fn context(&self) -> ServiceContext;
 
     /// Serves the requests of the peer on a connection that was opened, and returns the stream of our own. If as many
@@ -38,7 +38,7 @@ pub struct OfferTo<O: Owner> {
 }
 
 impl<O: Owner> OfferTo<O> {
-    /// The offer of an ORB that says `context`.
+    /// The offer of an ORB with this `context`.
     #[must_use]
     pub fn new(owner: Weak<O>, serving: Arc<Serving<O>>, context: ServiceContext) -> Self {
         Self {

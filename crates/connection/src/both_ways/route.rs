@@ -1,4 +1,4 @@
-//! Whose a message is, by its header.
+//! The half of a bidirectional connection that a message belongs to, by its header.
 
 use super::Half;
 
@@ -15,16 +15,17 @@ pub(super) enum Whose {
     Both,
 }
 
-/// Finds the messages in what is received, and whose each of them is.
+/// Finds the messages in received octets, and the half that each belongs to.
 #[derive(Debug, Clone)]
 pub(super) struct Router {
     /// The beginning of a message whose owner is not known yet.
     head: [u8; FRAGMENT_HEADER_OCTETS],
     have: usize,
-    /// Octets of the current message that are still to come, and whose they are.
+    /// Octets of the current message that are still to come.
     left: u32,
+    /// The half that they belong to.
     whose: Whose,
-    /// Whose the last message of GIOP 1.1 was that fragments follow.
+    /// The half of the last message of GIOP 1.1 that fragments follow: these have no request id.
     cut: Half,
     /// Whether this end opened the connection: its requests have even ids.
     opened_here: bool,
@@ -149,7 +150,7 @@ impl Router {
     }
 }
 
-/// Where the messages end in what is sent.
+/// Finds the ends of messages in the octets that are sent.
 #[derive(Debug, Default)]
 pub(super) struct Boundary {
     head: [u8; HEADER_OCTETS],

@@ -90,7 +90,7 @@ impl CacheKey {
         }
     }
 
-    /// Where its connection leads.
+    /// The endpoint of its connection.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint

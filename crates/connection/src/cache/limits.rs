@@ -3,10 +3,10 @@
 use core::time::Duration;
 use zorb_transport::{Endpoint, TransportError};
 
-/// How many connections a cache has at most: those that are being made included, and those that are being closed.
+/// The limits on connections of a cache, including those that are being made or closed.
 ///
-/// A reference that a peer has passed leads wherever the peer likes. Without a limit, references to ever other
-/// addresses take every descriptor of the process.
+/// A peer chooses the address of a reference that it passes. Without a limit, references to different addresses take every
+/// descriptor of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a limit for each way to count")]
 pub struct ConnectionLimits {
@@ -65,7 +65,7 @@ pub enum ConnectError {
     /// The endpoint did not answer in time.
     #[error("cannot connect to {endpoint} within {limit:?}")]
     Timeout {
-        /// Where to.
+        /// The endpoint.
         endpoint: Endpoint,
         /// The connect timeout.
         limit: Duration,
@@ -73,7 +73,7 @@ pub enum ConnectError {
     /// The runtime that would watch the connection has shut down.
     #[error("cannot connect to {endpoint}: its runtime is shutting down")]
     NoRuntime {
-        /// Where to.
+        /// The endpoint.
         endpoint: Endpoint,
     },
     /// The limit of outgoing connections is reached.
@@ -81,9 +81,9 @@ pub enum ConnectError {
         "cannot connect to {endpoint}: there are {limit} outgoing connections {what}, the limit"
     )]
     TooMany {
-        /// Where to.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// Which limit it is.
+        /// The name of the limit.
         what: &'static str,
         /// The limit.
         limit: usize,
@@ -91,7 +91,7 @@ pub enum ConnectError {
     /// The connection that the peer has offered has ended, or serves requests of other code sets.
     #[error("the connection that {endpoint} has offered cannot be used")]
     Gone {
-        /// Where to.
+        /// The endpoint.
         endpoint: Endpoint,
     },
     /// The ORB has shut down.

@@ -1,4 +1,4 @@
-//! The connections that a cache has, and which of them makes room for another one.
+//! The connections of a cache, and the choice of one that is closed for another.
 
 use super::by_use::{ByUse, HostOf, Place, ToHost};
 use super::key::CacheKey;
@@ -121,7 +121,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Table {
-    /// The connections that there are, those included that are being made or closed.
+    /// The number of connections, including those that are being made or closed.
     pub(super) fn len(&self) -> usize {
         // A connection leaves the slots before its driver has closed it, and enters them before it has one.
         self.slots.len().max(self.drivers)
@@ -305,7 +305,7 @@ impl Table {
             None => table.by_use.first_for(named_by),
             Some(host) => table.to_hosts.get(host)?.by_use.first_for(named_by),
         };
-        // One that was used is looked at again at its new place.
+        // A connection that was used moves to the end, where it is looked at again.
         let looks = number(self)?.saturating_mul(2);
         for _ in 0..looks {
             #[cfg(all(test, not(zorb_model)))]

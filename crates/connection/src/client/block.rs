@@ -13,7 +13,7 @@ use std::time::Instant;
 use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
 
-/// How a thread has led.
+/// The end of a thread's lead.
 enum Led {
     /// It has its reply, or waits no longer.
     Done,

@@ -268,8 +268,8 @@ impl ClientConnection {
         }
     }
 
-    /// Adds to the loss of a connection to a peer that is, or may be, omniORB what may have been the reason: omniORB
-    /// resets the connection over a request beyond its limit, and sends MessageError in the middle of a reply.
+    /// Adds the probable reason to the loss of a connection to a peer that is, or may be, omniORB: omniORB resets the
+    /// connection if a request is beyond its limit, and sends MessageError in the middle of a reply.
     #[cold]
     pub(super) fn explain_loss(&self, error: CallError, octets: usize) -> CallError {
         let peer = match self.peer {
@@ -528,7 +528,7 @@ impl Call<'_> {
         }
         // No further fragment of the request is written.
         self.connection.link.outbound.cancel(ticket);
-        // A hint that may go unheard; the connection does not depend on it.
+        // CancelRequest is a hint, which the server may ignore; the connection does not depend on it.
         let encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::default());
         if let Ok(message) = cancel_request(encoder, self.version, self.id.0) {
             // The driver finds a failure.

@@ -217,7 +217,7 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Whether a message has come lately. If so, the driver is polled again to ask anew.
+    /// Whether a message has come lately. If so, the driver is polled again.
     pub(super) fn is_busy(&mut self, received: u64, cx: &mut Context<'_>) -> bool {
         if !self.look.is_set {
             self.set(received);

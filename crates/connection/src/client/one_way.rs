@@ -35,7 +35,7 @@ impl ClientConnection {
     /// Sends a one-way request.
     ///
     /// # Errors
-    /// See [`CallError`]. [`CallError::Overload`] for one that is not to wait for room where there is none.
+    /// See [`CallError`]. [`CallError::Overload`] if the queue is full and the SyncScope does not permit to wait.
     ///
     /// # Cancel safety
     /// Safe for the connection: a request that has begun is sent to its end.
@@ -75,7 +75,7 @@ impl ClientConnection {
         .await
     }
 
-    /// Ready when the transport has taken the message, or the connection is over.
+    /// Ready when the transport has taken the message, or the connection has ended.
     fn poll_taken(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
         if self.link.outbound.poll_written(ticket, cx).is_ready() {
             return Poll::Ready(Ok(()));
@@ -101,7 +101,7 @@ impl ClientConnection {
         poll_fn(move |cx| self.poll_taken(last, cx))
     }
 
-    /// Ready when there is room for another request, or the connection is over.
+    /// Ready when there is room for another request, or the connection has ended.
     ///
     /// # Cancel safety
     /// Safe.
@@ -168,7 +168,7 @@ impl ClientConnection {
         Ok((!is_written).then_some(ticket))
     }
 
-    /// Keeps the connection in use, unless it is over.
+    /// Counts the call as a use of the connection, unless the connection has ended.
     #[inline]
     fn in_use(&self) -> Result<InUse<'_>, CallError> {
         let mut state = self.state();

@@ -25,7 +25,7 @@ enum Turn {
 }
 
 impl ClientConnection {
-    /// Reads, unless another reader does, which looks again then; whether it did. For the driver.
+    /// Reads for the driver, and returns whether it did: another reader that holds the lease looks again instead.
     pub(super) fn drive_read(&self, cx: &mut Context<'_>) -> bool {
         match self.reading.claim() {
             Some(lease) => {
@@ -108,7 +108,7 @@ impl ClientConnection {
                 && !reading.spinner.is_parked()
                 && self.is_alone(reading)
             {
-                // Octets that a spin may find are no news to a caller that parks.
+                // A caller that parks needs no wake-up for octets that a spin may find.
                 state.watched = false;
                 watched = false;
                 drop(state);

@@ -198,7 +198,7 @@ impl ReplyWaiters {
         let mut guard = self.state();
         let state = &mut *guard;
         let Some(waiter) = state.table.get_mut(id) else {
-            // A late reply to a cancelled call, or a reply to no call: no harm either way.
+            // A late reply to a cancelled call, or a reply without a request, is dropped.
             state.table.finish(id);
             return;
         };

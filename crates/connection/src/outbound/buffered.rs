@@ -24,7 +24,7 @@ pub struct Buffering {
 }
 
 impl Buffering {
-    /// Whether so much is not to wait.
+    /// Whether so many requests and octets have to be written.
     fn is_reached_by(&self, waiting: &HeldBatch) -> bool {
         let is_reached = |limit: Option<u32>, number: usize| {
             limit.is_some_and(|limit| number >= usize::try_from(limit).unwrap_or(usize::MAX))
@@ -39,7 +39,7 @@ impl Buffering {
 /// When the driver has to write a batch at the latest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// A moment after its first message.
+    /// A millisecond after its first message.
     Soon,
     /// At this time.
     At(Instant),

@@ -24,8 +24,8 @@ pub struct Turn {
     over: Option<oneshot::Sender<Before>>,
 }
 
-/// A turn that another one waits for. It is closed when that one is over; a turn that is given up before it has come hands
-/// on what it waits for itself.
+/// A turn that the next one waits for. It is closed when the turn ends; a turn that is dropped before it has come hands its
+/// own predecessor on to the next.
 #[derive(Debug)]
 struct Before(oneshot::Receiver<Self>);
 

@@ -44,7 +44,7 @@ impl<O: Owner> Serving<O> {
         }
     }
 
-    /// Looks at all connections once; whether one of them needs another look.
+    /// Checks all connections once, and returns whether one of them has to be checked again.
     async fn look(&self, owner: &Arc<O>, seen: &mut HashMap<u64, Seen>) -> bool {
         let settings = owner.settings();
         let now = Instant::now();

@@ -233,7 +233,7 @@ impl Turns {
         });
     }
 
-    /// The next job; none has to be running afterwards if there is none.
+    /// Takes the next job. The queue counts as idle if it is empty.
     fn next(&self) -> Option<Job> {
         let mut jobs = self.jobs();
         let next = jobs.queue.pop_front();
