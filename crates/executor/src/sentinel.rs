@@ -91,7 +91,7 @@ impl Sentinel {
     }
 
     pub(crate) fn hold(self: &Arc<Self>) -> Held<'_> {
-        // One that has become old by the next line is taken for older than it is: an empty task too many.
+        // An upcall that has become old by the next line is taken for older than it is, which spawns one empty task too many.
         let one = one(self.age.load(Ordering::Relaxed));
         // Either we see that the thread has gone to sleep, or it sees us: both orders are
         // sequentially consistent, here and in `sleep`.

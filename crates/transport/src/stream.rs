@@ -109,7 +109,7 @@ impl StreamConnection {
         let received = sys::receive(&self.socket, buf, false);
         match received {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                // Whatever comes now makes an event.
+                // Octets that arrive from now on make an event.
                 watch.heard = Heard::All;
                 None
             }

@@ -72,8 +72,8 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// wants to read at most; nothing is allocated here.
     ///
     /// # Errors
-    /// Whatever the operating system reports, `ConnectionReset` for instance; the connection is then of no use any
-    /// more. `InvalidInput` when `buf` has no spare capacity, since 0 would say something else.
+    /// The error of the operating system, `ConnectionReset` for instance: the connection has ended. `InvalidInput` if
+    /// `buf` has no spare capacity, since 0 means the end of the stream.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 
     /// Reads as [`poll_read`](Self::poll_read), and where the read has taken all that was there, has the reactor watch for

@@ -327,7 +327,7 @@ fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
 ///
 /// A directory that cannot be locked is no reason not to listen: one that may not be read, a file system without locks,
 /// and a lock that is not released. Any user who may read the directory could keep a server from starting by such a lock.
-/// What is lost without it is that of two servers that take a stale socket's place at the same moment one is refused.
+/// Without the lock, of two servers that replace a stale socket at the same moment neither is refused.
 fn lock_directory(path: &Path) -> Option<fs::File> {
     let directory = fs::File::open(path.parent()?).ok()?;
     for _ in 0..LOCK_TRIES {

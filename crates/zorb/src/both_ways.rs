@@ -16,8 +16,8 @@ use zorb_transport::{Address, Endpoint};
 
 /// Listen points of one context that are read: an ORB listens at a few endpoints.
 const MAX_LISTEN_POINTS: usize = 16;
-/// Endpoints that clients have offered, of all connections of an ORB. Beyond that, offers of connections that are over are
-/// forgotten, and if there are none, further offers are not taken.
+/// Endpoints that clients have offered, of all connections of an ORB. Beyond that, offers of connections that have ended are
+/// dropped, and if there are none, further offers are not taken.
 const MAX_OFFERED: usize = 16 << 10;
 /// Connections that offer one endpoint, such as those of one client.
 const MAX_CONNECTIONS_OF_ENDPOINT: usize = 8;

@@ -1,4 +1,4 @@
-//! Whose upcall this thread is polling.
+//! The ORB whose upcall this thread is polling.
 
 use crate::orb::OrbInner;
 use core::cell::Cell;

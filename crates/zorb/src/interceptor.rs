@@ -1,7 +1,7 @@
 //! Interception points: the places of a call at which its request is whole, on either side.
 //!
-//! What concerns every call and is no part of any (service contexts of a transaction or a trace, deadlines, priorities,
-//! counters) is an [`Interceptor`]. The points are those of portable interceptors (CORBA 3.3 part 1, section 16.3), with one
+//! An [`Interceptor`] adds to every call: service contexts of a transaction or a trace, deadlines, priorities, counters. The
+//! points are those of portable interceptors (CORBA 3.3 part 1, section 16.3), with one
 //! exception: `receive_request` comes once a request has been admitted, so that no request which is held or refused is
 //! counted as begun. Every kind of call passes them: two-way and one-way, through a connection or collocated, marshalled or
 //! not. An ORB without an interceptor pays one branch at each.

@@ -215,7 +215,7 @@ impl Orb {
 
     /// The ORB's lane: the runtime that reads its connections and runs its servants.
     ///
-    /// What calls most wants to be there too: a call from elsewhere has its connection in the runtime of its caller. On
+    /// Tasks that make many calls should run there: a call from another runtime has its connection in that runtime. On
     /// a [dedicated](Lane::dedicated) lane, `orb.lane().spawn(...)` runs a task that has the lane's thread for itself
     /// while it calls, writes its requests and reads its replies without any other thread, and may try for them longer
     /// than in a runtime that others use. The task's handle can be awaited anywhere; a program without async

@@ -357,7 +357,7 @@ pub(crate) fn make_ior_with(
     let mut profiles: Vec<(&dyn Addressing, Body)> = Vec::new();
     let mut besides = Vec::new();
     for endpoint in &published.endpoints {
-        // One that is left out would be missed by clients only.
+        // An endpoint that is left out here would be missed by clients only.
         let Some(transport) = transports.get(endpoint.scheme()) else {
             return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
         };

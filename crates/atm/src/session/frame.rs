@@ -112,7 +112,7 @@ pub struct Terms {
     pub max_sdu: u32,
 }
 
-/// What has been received.
+/// The pieces that have been received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "version 1 has these fields")]
 pub struct Ack {

@@ -190,7 +190,7 @@ impl<T> Queue<T> {
                 return;
             };
             drop(state);
-            // One that has gone leaves its turn to the next.
+            // A caller that has gone leaves its turn to the next.
             if waiter.call.send(()).is_ok() {
                 return;
             }

@@ -172,7 +172,7 @@ pub fn current_priority() -> Option<Priority> {
 /// Costs two locks of the pool; and the start of a thread where a request waits and no replacement is idle.
 ///
 /// # Panics
-/// Whatever the section panics with.
+/// If the section panics.
 pub fn blocking<T>(section: impl FnOnce() -> T) -> T {
     // Not held while the section runs, which may have sections of its own.
     let worker = WORKER.with(|worker| worker.borrow().clone());

@@ -25,7 +25,7 @@ const EXPECTED: &str =
     "iiop://host:port, giop:tcp:host:port, addr, ipv4, ipv6, hostname or all(…) of one of these";
 
 impl Publish {
-    /// Reads what is to be published.
+    /// Reads the addresses to be published.
     ///
     /// # Errors
     /// Expected and found value.

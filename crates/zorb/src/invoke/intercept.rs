@@ -47,7 +47,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// What the request is sent with.
+    /// The service contexts of the request.
     #[inline]
     pub(super) fn contexts(&self) -> &[ServiceContext] {
         self.contexts

@@ -155,7 +155,7 @@ impl ObjectRef {
     /// The clock at the beginning of a call.
     fn clock(&self) -> Clock {
         // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
-        // too, but then the call is over at its first poll, before the clock is asked.
+        // too, but then the call ends at its first poll, before it reads the clock.
         let home = self.home();
         let _runtime = home.enter();
         Clock::now()

@@ -185,8 +185,7 @@ fn malformed<E: OperationError>(error: DecodeError) -> E {
     raised(fault.raise(CompletionStatus::Yes))
 }
 
-/// Adds to an exception that says that a message was too large what is known of that: how large the
-/// request was, and whose limit it is.
+/// Adds the size of the request and the limit to an exception for a message that was too large.
 pub(super) fn explain_size(exception: SystemException, octets: usize) -> SystemException {
     let minor = exception.minor;
     if minor == minor::MESSAGE_TOO_LARGE

@@ -15,7 +15,7 @@ pub(super) trait Values: Send {
     /// Begins the upcall, if `object` is a servant and knows the types: else it is [untyped](Upcall::untyped).
     ///
     /// # Errors
-    /// What could not be said on the wire.
+    /// Arguments that no message could hold, such as text with a NUL.
     fn start(
         &self,
         object: &ActiveObject,

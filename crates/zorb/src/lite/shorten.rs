@@ -72,7 +72,7 @@ const MAX_COPIED: usize = 256;
 /// Chunks of one message that are written without looking for another one.
 const MAX_CHUNKS: usize = 8;
 
-/// A piece of what is written.
+/// A piece of the octets that are written.
 #[derive(Debug, Clone, Copy)]
 enum Piece {
     Nothing,
@@ -383,7 +383,7 @@ impl Lengthener {
         let end = to.len() - octets;
         self.received.extend_from_slice(&to[end..]);
         to.truncate(end);
-        // What is no header is an error of the next read: the message before it is whole.
+        // Octets that are no header are an error of the next read: the message before them is whole.
         let _ = self.pass_on(to);
     }
 

@@ -228,7 +228,7 @@ impl NamingClient {
     /// itself.
     ///
     /// # Errors
-    /// As [`resolve`](Self::resolve), with [`NamingError::NotAContext`] for what is none.
+    /// Those of [`resolve`](Self::resolve); [`NamingError::NotAContext`] if an object of another interface is bound.
     pub async fn subcontext(&self, name: impl IntoName) -> Result<Self, NamingError> {
         match self.resolve(name).await {
             Ok(context) => Ok(Self { context }),
@@ -499,7 +499,7 @@ enum If {
     Either,
 }
 
-/// Where a call has got to: the context to ask, and what is left of the name there.
+/// The progress of a call along a name: the context to ask, and the rest of the name at that context.
 struct Way<'a> {
     asked: &'a Name,
     context: NamingContextRef,

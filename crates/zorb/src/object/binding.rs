@@ -132,7 +132,7 @@ pub(crate) struct Binding {
     pub(crate) version: Version,
     /// The addressing disposition that the server asked for.
     pub(super) addressing: AddressingDisposition,
-    /// Whatever reference led here, and which of its profiles.
+    /// The reference that led here, the original one or that of a forward.
     pub(super) reference: Ior,
     pub(super) profile: usize,
     /// The runtime whose callers it serves.

@@ -221,7 +221,7 @@ impl ObjectRef {
             }
             EndpointOrder::LeastLatency => {
                 let times = self.0.orb.inner().connect_times();
-                // One that is not known comes first, and becomes known.
+                // An endpoint without a measurement comes first, so that it gets one.
                 ways.sort_by_cached_key(|way| times.get(&way.endpoint));
             }
         }

@@ -26,7 +26,7 @@ impl OrbInner {
         &self.serving
     }
 
-    /// Has the task run that looks at all served connections.
+    /// Starts the task that checks the pace of all served connections, unless it runs already.
     pub(crate) fn watch_served(&self) {
         if !self.real_time.set_watched() {
             let serving = Arc::clone(&self.serving);

@@ -51,7 +51,7 @@ impl TimeLimits {
         };
         let limit = |relative: Option<Duration>, absolute: Option<SystemTime>| {
             let after = relative.into_iter().chain(absolute.map(left)).min()?;
-            // A limit beyond the clock's range is none.
+            // A limit beyond the clock's range never passes.
             let at = now.checked_add(after)?;
             Some(Limit { at, after })
         };

@@ -65,7 +65,7 @@ impl RtPolicies {
         self
     }
 
-    /// Whose threads run the requests. Without this policy they run as all of the ORB do.
+    /// The thread pool that runs the requests of the POA. Without this policy they run on the lane of the ORB.
     #[doc(alias = "ThreadpoolPolicy")]
     #[doc(alias = "create_threadpool_policy")]
     pub fn threadpool(mut self, pool: &Threadpool) -> Self {

@@ -243,7 +243,7 @@ impl Threadpool {
 pub(super) struct PoolLane {
     pub(super) priority: Priority,
     pub(super) endpoints: Vec<Endpoint>,
-    /// What reads its connections.
+    /// The reactor that reads the connections of the lane.
     pub(super) reader: Reactor,
     /// Its reactor lives as long as the pool.
     pub(super) _reactor: Lane,

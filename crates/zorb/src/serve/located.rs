@@ -45,7 +45,7 @@ impl OrbInner {
                 ior.profiles.get(usize::try_from(*selected).ok()?)?
             }
         };
-        // What is in an IIOP or UIOP profile is known without its transport, too.
+        // The object key of an IIOP or UIOP profile can be read without its transport.
         let known = profile.object_key();
         known.or_else(|| Some(read_profile(profile, self.transports())?.1.ok()?.object_key))
     }

@@ -4,7 +4,7 @@ use super::results::Results;
 use core::fmt;
 use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, EncodeError, Encoder};
 
-/// What an operation gives back that has 13 to 32 results: a tuple of them, in the order of the IDL.
+/// The results of an operation that has 13 to 32 of them: a tuple, in the order of the IDL.
 ///
 /// Rust's tuples of more than twelve have neither `Debug` nor `PartialEq`; this has.
 ///

@@ -40,7 +40,7 @@ pub trait CustomMarshal: Sized {
     /// Writes the state, that of bases included.
     ///
     /// # Errors
-    /// What writing fails with, or a [`MarshalError`] of one's own.
+    /// The errors of `output`, and those of the implementation ([`MarshalError`]).
     fn marshal(&self, output: &mut DataOutput<'_>) -> Result<(), MarshalError>;
 
     /// Reads what `marshal` wrote. Values that come out of `input` are complete: they can be looked at, and so can
@@ -48,7 +48,7 @@ pub trait CustomMarshal: Sized {
     /// to be asked for with [`DataInput::read_incomplete_value`].
     ///
     /// # Errors
-    /// What reading fails with, or a [`MarshalError`] of one's own.
+    /// The errors of `input`, and those of the implementation ([`MarshalError`]).
     fn unmarshal(input: &mut DataInput<'_, '_>) -> Result<Self, MarshalError>;
 }
 

@@ -1,4 +1,4 @@
-//! Values (of value types): handles that share their state, what is known of their types, and how they travel.
+//! Values (of value types): handles that share their state, the descriptions of their types, and their encoding.
 //!
 //! - here: the handle and its guards;
 //! - `cell`: what handles share;
