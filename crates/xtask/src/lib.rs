@@ -8,6 +8,7 @@
 
 pub mod cells;
 mod list;
+pub mod machine;
 pub mod peers;
 mod sources;
 pub mod step;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use summary::Summary;
 use workspace::Workspace;
 use xtask::step::{self, Done, root};
-use xtask::{cells, peers};
+use xtask::{cells, machine, peers};
 
 /// Arguments of `test`.
 #[derive(Args, Debug)]
@@ -215,7 +215,9 @@ pub(crate) fn run(options: &Options) -> Done {
     let machine = match phases.contains(&Phase::Atm) && !options.no_peers {
         false => Err("--no-peers says so".to_owned()),
         // A file that cannot be made fails no test.
-        true => times.step("the machine for ATM is made", MACHINE, || Ok(atm::ready()))?,
+        true => times.step("the machine for ATM is made", MACHINE, || {
+            Ok(machine::ready())
+        })?,
     };
 
     let mut executables = Vec::new();
