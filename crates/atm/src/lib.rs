@@ -34,9 +34,11 @@ compile_error!("zorb-atm waits for file descriptors and is for UNIX-like systems
 
 mod address;
 mod circuit;
+mod raw;
 pub mod session;
 mod sys;
 mod transport;
 
 pub use address::{AtmAddress, CircuitId, Class, Quality, Unreadable};
+pub use raw::FrameSocket;
 pub use transport::{Atm, AtmAddressing, AtmOptions, PROFILE_ATM};

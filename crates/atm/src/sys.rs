@@ -207,6 +207,11 @@ pub(crate) fn receive(socket: &Socket, frame: &mut Vec<u8>) -> Result<usize, Err
     retry_on_intr(|| net::recv(socket, spare_capacity(frame), flags)).map(|(received, _)| received)
 }
 
+/// Receives a frame as [`receive`] does, and blocks until there is one, or the socket's time limit has passed.
+pub(crate) fn receive_blocking(socket: &Socket, frame: &mut Vec<u8>) -> Result<usize, Errno> {
+    net::recv(socket, spare_capacity(frame), RecvFlags::empty()).map(|(received, _)| received)
+}
+
 /// Sends a frame of two parts, without waiting.
 ///
 /// Where the interface is gone the kernel raises SIGPIPE in spite of the flag. A Rust program ignores it, and so must a

@@ -113,6 +113,9 @@ pub struct AtmOptions {
 }
 
 impl AtmOptions {
+    /// Octets that are asked for as the [receive buffer](Self::receive_buffer) unless said otherwise.
+    pub const DEFAULT_RECEIVE_BUFFER: usize = 4 << 20;
+
     /// The kernel's buffer for frames that were not read yet, in octets of its memory (`SO_RCVBUF`); 4 MiB unless said. The
     /// peer never has more on its way, so it bounds the rate: it should hold what a round trip carries. Linux cuts it
     /// down to `net.core.rmem_max` for processes without CAP_NET_ADMIN, and doubles it.
@@ -135,7 +138,7 @@ impl AtmOptions {
 impl Default for AtmOptions {
     fn default() -> Self {
         Self {
-            receive_buffer: 4 << 20,
+            receive_buffer: Self::DEFAULT_RECEIVE_BUFFER,
             config: Config::default(),
         }
     }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use zorb_atm::session::Config;
-use zorb_atm::{Atm, AtmAddress, AtmAddressing, AtmOptions, CircuitId};
+use zorb_atm::{Atm, AtmAddress, AtmAddressing, AtmOptions, CircuitId, FrameSocket, Quality};
 use zorb_transport::conformance::Fixture;
 use zorb_transport::{Addressing, Connection, Endpoint, Listener, Transport};
 
@@ -348,4 +348,36 @@ fn endpoints_hold_addresses() {
     let endpoint = joined(32);
     let address: &AtmAddress = endpoint.address().unwrap();
     assert_eq!(address.at_the_peer().to_string(), "0.0.32");
+}
+
+#[test]
+fn frames_without_sessions_come_as_they_were_sent_or_not_at_all() {
+    if !have_atm("frames") {
+        return;
+    }
+    let open = |interface| {
+        let circuit = CircuitId::new(interface, 0, 240).unwrap();
+        FrameSocket::open(circuit, &Quality::default(), 1 << 20)
+    };
+    let (near, far) = (open(0).unwrap(), open(1).unwrap());
+    let error = open(0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    assert!(far.receive_buffer() >= 1 << 20);
+    let mut frame = b"of before".to_vec();
+    assert!(!far.try_receive(&mut frame).unwrap());
+    for length in [1, 48, 9_180, Config::MAX_SDU] {
+        let sent = vec![length as u8; length];
+        near.send(&sent).unwrap();
+        assert!(far.receive(&mut frame).unwrap());
+        assert!(frame == sent, "{length} octets");
+    }
+    near.send(&vec![0; Config::MAX_SDU + 1]).unwrap_err();
+    Fault::once("drop_next", 1);
+    near.send(b"lost").unwrap();
+    near.send(b"not lost").unwrap();
+    assert!(far.receive(&mut frame).unwrap());
+    assert_eq!(frame, b"not lost");
+    far.set_receive_timeout(Some(Duration::from_millis(1)))
+        .unwrap();
+    assert!(!far.receive(&mut frame).unwrap());
 }
