@@ -72,7 +72,7 @@ const AREAS: [Area; 10] = [
     },
     Area {
         name: "protocols",
-        about: "UNIX sockets and GIOPlite beside TCP; a million long one-ways; connecting to nothing; fail-over",
+        about: "UNIX sockets and GIOPlite beside TCP; circuits of ATM; long one-ways; connecting to nothing; fail-over",
         rows: |options| protocols::rows(options.compare.quick, &options.rows),
     },
     Area {

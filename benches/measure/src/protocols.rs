@@ -1,10 +1,11 @@
-//! `cargo xtask claims protocols`: what transports and messaging cost, and what becomes of calls when servers do not answer
-//! or are killed.
+//! `cargo xtask claims protocols`: what transports and messaging cost, circuits of ATM in their virtual machine among them, and
+//! what becomes of calls when servers do not answer or are killed.
 
 use crate::claims::{Aim, Row};
 use crate::measure::{instructions, programs, quiet, tools};
 use serde_json::Value;
 use std::process::Command;
+use xtask::machine;
 
 /// The program that measures.
 const PROGRAM: &str = "papers-protocols";
@@ -49,19 +50,32 @@ pub(crate) fn rows(quick: bool, words: &[String]) -> Result<Vec<Row>, String> {
         }
         rows.extend(fail_over()?);
     }
+    if wanted("atm") {
+        machine::ready()?;
+        if !quick {
+            quiet::wait();
+        }
+        rows.extend(circuits(quick)?);
+    }
     Ok(rows)
 }
 
 /// The program's output, a value for each line.
 fn say(args: &[&str]) -> Result<Vec<Value>, String> {
-    let program = programs::ours(PROGRAM);
-    let output = Command::new(&program).args(args).output();
-    let output = output.map_err(|e| format!("{program} does not start: {e}"))?;
+    said_by(Command::new(programs::ours(PROGRAM)), args)
+}
+
+/// What a command says that runs the program with these arguments.
+fn said_by(mut command: Command, args: &[&str]) -> Result<Vec<Value>, String> {
+    let output = command.args(args).output();
+    let output = output.map_err(|e| format!("{PROGRAM} does not start: {e}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(format!("{PROGRAM} {}: {}", args.join(" "), why.trim()));
+        let why = String::from_utf8_lossy(&output.stderr);
+        let why = format!("{} {}", text.trim(), why.trim());
+        return Err(format!("{PROGRAM} {}: {why}", args.join(" ")));
     }
-    parse(&String::from_utf8_lossy(&output.stdout))
+    parse(&text)
 }
 
 fn parse(text: &str) -> Result<Vec<Value>, String> {
@@ -208,9 +222,100 @@ fn fail_over() -> Result<Vec<Row>, String> {
     ])
 }
 
+/// Calls over circuits beside frames on them, in one machine and in turns: how often the one of the other, by round.
+fn circuits(quick: bool) -> Result<Vec<Row>, String> {
+    let args: &[&str] = match quick {
+        true => &[
+            "circuits", "--rounds", "1", "--floods", "20", "--pings", "50",
+        ],
+        false => &["circuits"],
+    };
+    let said = said_by(machine::command(&programs::ours(PROGRAM)), args)?;
+    let mut rows = Vec::new();
+    for (name, what, unit, aim) in [
+        (
+            "atm/one-ways",
+            "one-ways",
+            Unit::MegabytesPerSecond,
+            Aim::AtLeast(0.7),
+        ),
+        (
+            "atm/one-ways-with-loss",
+            "one-ways with loss",
+            Unit::MegabytesPerSecond,
+            Aim::AtLeast(0.5),
+        ),
+        ("atm/p50", "ping", Unit::Microseconds, Aim::AtMost(1.5)),
+    ] {
+        let (measured, note) = of_frames(&said, what, unit);
+        rows.push(row(name, measured, aim, note));
+    }
+    let ledger = said.iter().find(|line| line["what"] == "ledger");
+    let ledger = ledger.ok_or_else(|| format!("{PROGRAM} circuits says no ledger"))?;
+    let (sent, got) = (number(ledger, "sent"), number(ledger, "got"));
+    let wrong = (sent - got).abs() + number(ledger, "astray");
+    let note = format!("{got:.0} of {sent:.0}, half of them at a loss of 1 %");
+    rows.push(row("atm/missing-or-astray", wrong, Aim::AtMost(0.0), note));
+    Ok(rows)
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    Microseconds,
+    MegabytesPerSecond,
+}
+
+/// The median, by round, of what calls measure by what frames do.
+fn of_frames(said: &[Value], what: &str, unit: Unit) -> (f64, String) {
+    let values = |by: &str| -> Vec<f64> {
+        let is_it = |line: &&Value| line["what"] == what && line["by"] == by;
+        said.iter()
+            .filter(is_it)
+            .map(|line| number(line, "value"))
+            .collect()
+    };
+    let (calls, frames) = (values("calls"), values("frames"));
+    let ratios = calls
+        .iter()
+        .zip(&frames)
+        .map(|(calls, frames)| calls / frames);
+    let [calls, frames] = [
+        median(calls.iter().copied()),
+        median(frames.iter().copied()),
+    ];
+    let note = match unit {
+        Unit::Microseconds => format!("{:.0} µs of {:.0}", calls / 1e3, frames / 1e3),
+        Unit::MegabytesPerSecond => format!("{:.0} MB/s of {:.0}", calls / 1e6, frames / 1e6),
+    };
+    (median(ratios), note)
+}
+
+fn median(of: impl Iterator<Item = f64>) -> f64 {
+    let mut of: Vec<f64> = of.collect();
+    of.sort_by(f64::total_cmp);
+    of.get(of.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn circuits_are_compared_by_round() {
+        let line = |by: &str, value: f64| json!({ "what": "ping", "by": by, "value": value });
+        let said = [
+            line("frames", 1_000.0),
+            line("calls", 2_000.0),
+            line("frames", 4_000.0),
+            line("calls", 6_000.0),
+            line("frames", 2_000.0),
+            line("calls", 10_000.0),
+        ];
+        let (measured, note) = of_frames(&said, "ping", Unit::Microseconds);
+        assert_eq!((measured, &*note), (2.0, "6 µs of 2"));
+        assert!(of_frames(&said, "one-ways", Unit::Microseconds).0.is_nan());
+    }
 
     #[test]
     fn ratios_are_of_one_operation() {

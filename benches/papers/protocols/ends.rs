@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zorb::policy::{PolicyOverrides, Protocol};
 use zorb::{Builder, Bytes, GiopLite, OctetsRef, Orb, SystemException};
+use zorb_atm::Atm;
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -109,6 +110,7 @@ pub(crate) fn builder() -> Builder {
     Orb::builder()
         .transport(Arc::new(GiopLite::over_tcp()))
         .transport(Arc::new(GiopLite::over_unix()))
+        .transport(Arc::new(Atm::default()))
 }
 
 /// A server in this process, and its reference.

@@ -6,10 +6,12 @@
 //! - `calls SCHEME NUMBER`: so many calls between two ORBs of one thread, which parks: for callgrind.
 //! - `flood`: long one-way calls from several clients, whose order the server checks.
 //! - `black-hole`: how long connecting takes where nothing answers, of its limit.
+//! - `circuits`: calls over circuits of ATM beside frames without sessions, in a machine that has circuits.
 //! - `fail-over`: what callers of a group of three servers see when one is killed.
 
 #![expect(clippy::print_stdout, reason = "its result is lines of output")]
 
+mod circuits;
 mod ends;
 mod failures;
 mod flood;
@@ -73,6 +75,20 @@ enum What {
         #[arg(long, default_value_t = 1_000)]
         limit: u64,
     },
+    /// Measures calls over circuits of ATM, and frames without sessions.
+    Circuits {
+        /// Rounds.
+        #[arg(long, default_value_t = 9)]
+        rounds: usize,
+        /// One-way calls of each round.
+        #[arg(long, default_value_t = 200)]
+        floods: usize,
+        /// Calls there and back of each round.
+        #[arg(long, default_value_t = 300)]
+        pings: usize,
+    },
+    /// The far end of those frames.
+    ServeFrames,
     /// Kills one of three servers.
     FailOver {
         /// At a time.
@@ -105,6 +121,13 @@ fn main() -> Result<(), Failure> {
             scheme,
         } => runtime(None)?.block_on(flood::send(calls, octets, clients, scheme)),
         What::BlackHole { limit } => runtime(None)?.block_on(failures::black_hole(limit)),
+        What::Circuits {
+            rounds,
+            floods,
+            pings,
+        } => runtime(None)?
+            .block_on(async { tokio::spawn(circuits::measure(rounds, floods, pings)).await? }),
+        What::ServeFrames => circuits::serve_frames(),
         What::FailOver { callers } => runtime(None)?.block_on(failures::fail_over(callers)),
     }
 }
