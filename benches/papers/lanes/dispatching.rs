@@ -47,23 +47,32 @@ fn call(object: Option<&Arc<Object>>, upcall: &mut dyn FnMut()) {
     upcall();
 }
 
+fn lock<T>(table: &Mutex<T>) -> MutexGuard<'_, T> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether an upcall may dispatch to another object and change the table, of a pattern whose locks let it try.
+fn nested(pattern: &dyn Pattern) -> (bool, bool) {
+    let mut nested = (false, false);
+    pattern.dispatch(0, &mut || {
+        pattern.dispatch(1, &mut || nested.0 = true);
+        pattern.change();
+        nested.1 = true;
+    });
+    nested
+}
+
 /// One lock, held over the upcall (section 4.2.1).
 struct Serialized(Mutex<Table>);
 
-impl Serialized {
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Pattern for Serialized {
     fn dispatch(&self, number: u32, upcall: &mut dyn FnMut()) {
-        let table = self.lock();
+        let table = lock(&self.0);
         call(table.get(&u64::from(number)), upcall);
     }
 
     fn change(&self) {
-        insert(&mut self.lock());
+        insert(&mut lock(&self.0));
     }
 
     fn allows_nested(&self) -> (bool, bool) {
@@ -107,7 +116,7 @@ impl Recursive {
         if self.owner.load(Ordering::Relaxed) == own {
             return Again(None);
         }
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = lock(&self.lock);
         self.owner.store(own, Ordering::Relaxed);
         Again(Some((guard, &self.owner)))
     }
@@ -129,13 +138,7 @@ impl Pattern for Recursive {
     }
 
     fn allows_nested(&self) -> (bool, bool) {
-        let mut nested = (false, false);
-        self.dispatch(0, &mut || {
-            self.dispatch(1, &mut || nested.0 = true);
-            self.change();
-            nested.1 = true;
-        });
-        nested
+        nested(self)
     }
 }
 
@@ -164,32 +167,20 @@ impl Pattern for ReadersWriter {
 /// One lock, twice for each upcall, but not over it, and references that are counted (section 4.2.4).
 struct Counted(Mutex<Table>);
 
-impl Counted {
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Pattern for Counted {
     fn dispatch(&self, number: u32, upcall: &mut dyn FnMut()) {
-        let object = self.lock().get(&u64::from(number)).cloned();
+        let object = lock(&self.0).get(&u64::from(number)).cloned();
         call(object.as_ref(), upcall);
-        let _locked = self.lock();
+        let _locked = lock(&self.0);
         drop(object);
     }
 
     fn change(&self) {
-        insert(&mut self.lock());
+        insert(&mut lock(&self.0));
     }
 
     fn allows_nested(&self) -> (bool, bool) {
-        let mut nested = (false, false);
-        self.dispatch(0, &mut || {
-            self.dispatch(1, &mut || nested.0 = true);
-            self.change();
-            nested.1 = true;
-        });
-        nested
+        nested(self)
     }
 }
 
@@ -226,13 +217,7 @@ impl Pattern for Poa {
     }
 
     fn allows_nested(&self) -> (bool, bool) {
-        let mut nested = (false, false);
-        self.dispatch(0, &mut || {
-            self.dispatch(1, &mut || nested.0 = true);
-            self.change();
-            nested.1 = true;
-        });
-        nested
+        nested(self)
     }
 }
 
