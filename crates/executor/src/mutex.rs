@@ -2,6 +2,7 @@
 use core::{
     fmt,
     ops::{Deref, DerefMut},
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -12,13 +13,26 @@ use priority_inheriting_lock::{PriorityInheritingLock, PriorityInheritingLockGua
 /// the urgent one waiting. The kernel does that (`FUTEX_LOCK_PI`), which is why this lock is there on Linux only.
 ///
 /// It blocks its thread, so it is for upcalls on threads of a [`WorkerPool`](crate::WorkerPool), not across awaits; the
-/// guard cannot be sent to another thread. Locking and unlocking without contention is one atomic operation each. A thread
-/// that locks twice waits for ever, as with most locks.
+/// guard cannot be sent to another thread. Locking and unlocking without contention is one atomic operation each, and a
+/// store. It is not recursive: [`lock`](Self::lock) panics in the thread that holds it, and the two other ways to lock it
+/// return `None` there at once.
 ///
 /// A panic while the lock is held unlocks it: there is no poisoning.
 #[derive(Default)]
 pub struct RtMutex<T> {
     lock: PriorityInheritingLock<T>,
+    /// The [`here`] of the thread that holds it, 0 for none. The kernel refuses a second lock by the same thread with an
+    /// error that the library panics for, even where it does not wait.
+    holder: AtomicUsize,
+}
+
+thread_local! {
+    static HERE: u8 = const { 0 };
+}
+
+/// A number that no other thread which is alive has, and that is not 0.
+fn here() -> usize {
+    HERE.with(|here| core::ptr::from_ref(here).addr())
 }
 
 impl<T> RtMutex<T> {
@@ -26,31 +40,55 @@ impl<T> RtMutex<T> {
     pub const fn new(value: T) -> Self {
         Self {
             lock: PriorityInheritingLock::new(value),
+            holder: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether the calling thread holds it. Relaxed is enough: a thread sees its own stores, and others store other numbers.
+    fn is_held_here(&self) -> bool {
+        self.holder.load(Ordering::Relaxed) == here()
+    }
+
+    fn locked<'a>(&'a self, guard: PriorityInheritingLockGuard<'a, T>) -> RtMutexGuard<'a, T> {
+        let holder = Holder(&self.holder);
+        self.holder.store(here(), Ordering::Relaxed);
+        RtMutexGuard {
+            _holder: holder,
+            guard,
         }
     }
 
     /// Waits until the lock is open, and locks it.
+    ///
+    /// # Panics
+    /// In the thread that holds it, which would wait for itself.
     pub fn lock(&self) -> RtMutexGuard<'_, T> {
-        RtMutexGuard {
-            guard: self.lock.lock(),
-        }
+        assert!(
+            !self.is_held_here(),
+            "a thread locks a mutex that it holds already"
+        );
+        self.locked(self.lock.lock())
     }
 
     /// Locks it if it is open: `try_lock` with a `max_wait` of 0.
     #[must_use]
     pub fn try_lock(&self) -> Option<RtMutexGuard<'_, T>> {
-        let guard = self.lock.try_lock()?;
-        Some(RtMutexGuard { guard })
+        if self.is_held_here() {
+            return None;
+        }
+        Some(self.locked(self.lock.try_lock()?))
     }
 
-    /// Waits for at most this long: `try_lock` with a `max_wait`.
+    /// Waits for at most this long: `try_lock` with a `max_wait`. Does not wait in the thread that holds it.
     ///
     /// # Panics
     /// On kernels before Linux 5.14, which have no such wait by the monotonic clock.
     #[must_use]
     pub fn try_lock_for(&self, max_wait: Duration) -> Option<RtMutexGuard<'_, T>> {
-        let guard = self.lock.try_lock_for(max_wait)?;
-        Some(RtMutexGuard { guard })
+        if self.is_held_here() {
+            return None;
+        }
+        Some(self.locked(self.lock.try_lock_for(max_wait)?))
     }
 
     /// Takes the value out.
@@ -70,7 +108,18 @@ impl<T> fmt::Debug for RtMutex<T> {
 /// The value behind a locked [`RtMutex`], which opens when this is dropped.
 #[must_use = "the lock opens at once if the guard is dropped"]
 pub struct RtMutexGuard<'a, T> {
+    /// Dropped first, while the lock is still held.
+    _holder: Holder<'a>,
     guard: PriorityInheritingLockGuard<'a, T>,
+}
+
+/// Notes that its thread holds a lock, until it is dropped.
+struct Holder<'a>(&'a AtomicUsize);
+
+impl Drop for Holder<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
 }
 
 impl<T> Deref for RtMutexGuard<'_, T> {

@@ -43,6 +43,19 @@ fn a_bounded_wait_ends_without_the_lock() {
     assert!(mutex.try_lock_for(Duration::from_millis(5)).is_some());
 }
 
+#[test]
+fn the_thread_that_holds_the_lock_neither_gets_it_again_nor_waits_for_itself() {
+    let mutex = RtMutex::new(());
+    let guard = mutex.lock();
+    assert!(mutex.try_lock().is_none());
+    // Longer than any test takes.
+    assert!(mutex.try_lock_for(Duration::from_secs(86_400)).is_none());
+    let again = std::panic::AssertUnwindSafe(|| drop(mutex.lock()));
+    assert!(std::panic::catch_unwind(again).is_err());
+    drop(guard);
+    drop(mutex.lock());
+}
+
 /// The priority that the scheduler goes by, inheritance included: `priority` of `/proc/…/stat`, -1 - p for a real-time
 /// priority of p (`proc_pid_stat(5)`).
 fn effective_priority(thread: rustix::process::Pid) -> i32 {
