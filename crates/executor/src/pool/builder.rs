@@ -110,7 +110,8 @@ impl Builder {
     }
 
     /// How many requests wait at most in all lanes together, those that are running not counted; 0 for a pool that refuses
-    /// whatever no thread is free for. Room for all is allocated at the start, in each lane.
+    /// whatever no thread is free for. Each lane leaves an equal share of the room to every lane above it, so that a lane
+    /// which is always full has no urgent request refused. Room for all is allocated at the start, in each lane.
     pub fn queue_capacity(self, requests: usize) -> Self {
         let room = Room {
             requests,
@@ -119,8 +120,8 @@ impl Builder {
         Self { room, ..self }
     }
 
-    /// How many octets wait at most in all lanes together; as many as there may be unless set. A request counts as many as
-    /// its [`Submission`](super::Submission) says.
+    /// How many octets wait at most in all lanes together; as many as there may be unless set. They are shared as the
+    /// [requests](Self::queue_capacity) are. A request counts as many as its [`Submission`](super::Submission) says.
     pub fn queue_octets(self, octets: usize) -> Self {
         let room = Room {
             octets,

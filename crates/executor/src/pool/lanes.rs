@@ -88,8 +88,8 @@ pub(super) struct Shape {
     pub(super) dynamic_threads: usize,
 }
 
-/// The bound of the queues of all lanes together.
-#[derive(Clone, Copy, Debug)]
+/// The bound of the queues of all lanes together, of which each lane leaves an equal share to every lane above it.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     pub(super) requests: usize,
     pub(super) octets: usize,
@@ -158,6 +158,8 @@ struct Lane<T> {
     /// How many more workers may be replaced while they block.
     replaceable: usize,
     queue: BinaryHeap<Queued<T>>,
+    /// Octets of the requests in the queue.
+    octets: usize,
     /// The worker that became idle last is the first to get work: its stack is still in the caches, and the others'
     /// idle times run out.
     idle: Vec<WorkerId>,
@@ -205,6 +207,7 @@ impl<T> Lanes<T> {
                 dynamic_left: isize::try_from(shape.dynamic_threads).unwrap_or(isize::MAX),
                 replaceable: shape.static_threads.saturating_add(shape.dynamic_threads),
                 queue,
+                octets: 0,
                 idle,
                 counters: LaneCounters::new(shape.priority),
             });
@@ -214,10 +217,7 @@ impl<T> Lanes<T> {
             exact,
             borrowing,
             room,
-            queued: Room {
-                requests: 0,
-                octets: 0,
-            },
+            queued: Room::default(),
             next_turn: 0,
             workers,
             open: true,
@@ -400,9 +400,37 @@ impl<T> Lanes<T> {
         !self.open || self.is_surplus(worker)
     }
 
-    /// Whether one more request may wait, if it is small enough.
-    pub(super) const fn has_room(&self) -> bool {
-        self.queued.requests < self.room.requests
+    /// Whether one more request of this priority may wait, if it is small enough. Where none may, none of a lower priority
+    /// may.
+    pub(super) fn has_room(&self, priority: Priority) -> bool {
+        let lane = self.lane_for(priority);
+        lane.is_some_and(|lane| self.room_left(lane).requests > 0)
+    }
+
+    /// The share of each lane in the room.
+    fn share(&self) -> Room {
+        let lanes = self.lanes.len().max(1);
+        Room {
+            requests: self.room.requests / lanes,
+            octets: self.room.octets / lanes,
+        }
+    }
+
+    /// The room for more requests of a lane. It leaves the lanes above it as much of their shares as they do not use: a lane
+    /// that is always full must not have urgent requests refused.
+    fn room_left(&self, lane: usize) -> Room {
+        let share = self.share();
+        let mut left = Room {
+            requests: self.room.requests.saturating_sub(self.queued.requests),
+            octets: self.room.octets.saturating_sub(self.queued.octets),
+        };
+        for above in &self.lanes[lane + 1..] {
+            let requests = share.requests.saturating_sub(above.queue.len());
+            left.requests = left.requests.saturating_sub(requests);
+            let octets = share.octets.saturating_sub(above.octets);
+            left.octets = left.octets.saturating_sub(octets);
+        }
+        left
     }
 
     /// The place of a request among others, if it came now.
@@ -412,9 +440,13 @@ impl<T> Lanes<T> {
         key(request, Reverse(turn))
     }
 
-    /// Whether a request of so many octets may ever wait.
-    pub(super) const fn fits(&self, octets: usize) -> bool {
-        octets <= self.room.octets
+    /// Whether a request of this priority and so many octets may ever wait.
+    pub(super) fn fits(&self, priority: Priority, octets: usize) -> bool {
+        let Some(lane) = self.lane_for(priority) else {
+            return false;
+        };
+        let above = self.lanes.len() - (lane + 1);
+        octets <= self.room.octets - self.share().octets * above
     }
 
     /// How many requests wait.
@@ -474,8 +506,8 @@ impl<T> Lanes<T> {
     }
 
     fn queue(&mut self, lane: usize, request: Request<T>) -> Result<Placed, Refused<T>> {
-        let room = self.room.octets.saturating_sub(self.queued.octets);
-        if self.queued.requests >= self.room.requests || request.octets > room {
+        let left = self.room_left(lane);
+        if left.requests == 0 || request.octets > left.octets {
             self.lanes[lane].counters.refused += 1;
             return Err(Refused {
                 request,
@@ -487,8 +519,10 @@ impl<T> Lanes<T> {
         let turn = Reverse(self.next_turn);
         // At a request a nanosecond it would take five centuries to come round.
         self.next_turn = self.next_turn.wrapping_add(1);
-        self.lanes[lane].counters.waited += 1;
-        self.lanes[lane].queue.push(Queued { request, turn });
+        let lane = &mut self.lanes[lane];
+        lane.counters.waited += 1;
+        lane.octets += request.octets;
+        lane.queue.push(Queued { request, turn });
         Ok(Placed::Queued)
     }
 
@@ -503,6 +537,7 @@ impl<T> Lanes<T> {
             .rev()
             .find(|lane| !self.lanes[*lane].queue.is_empty())?;
         let Queued { request, .. } = self.lanes[from].queue.pop()?;
+        self.lanes[from].octets -= request.octets;
         self.queued.requests -= 1;
         self.queued.octets -= request.octets;
         Some(Assigned {

@@ -59,10 +59,12 @@ impl<T> Queue<T> {
         key: &mut Option<Key>,
     ) -> Submitted<'_, T> {
         let mut state = self.lock();
-        let octets = request.octets;
+        let (priority, octets) = (request.priority, request.octets);
         match state.lanes.submit(request) {
             Ok(placed) => Submitted::Taken(Self::placed(state, placed)),
-            Err(refused) if refused.reason == RejectReason::Full && state.lanes.fits(octets) => {
+            Err(refused)
+                if refused.reason == RejectReason::Full && state.lanes.fits(priority, octets) =>
+            {
                 let key = *key.get_or_insert_with(|| state.lanes.key_of(&refused.request));
                 let (call, called) = oneshot::channel();
                 state.waiters.push(Waiter { key, call });
@@ -183,7 +185,12 @@ impl<T> Queue<T> {
     fn call_next(&self) {
         loop {
             let mut state = self.lock();
-            if !state.lanes.has_room() {
+            let lanes = &state.lanes;
+            let has_room = |waiter: &Waiter| {
+                let (priority, ..) = waiter.key;
+                lanes.has_room(priority)
+            };
+            if !state.waiters.peek().is_some_and(has_room) {
                 return;
             }
             let Some(waiter) = state.waiters.pop() else {

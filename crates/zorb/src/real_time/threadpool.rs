@@ -99,7 +99,8 @@ impl ThreadpoolOptions {
     }
 
     /// How many requests wait at most, and how many octets of them. Zero does not apply that limit: without one on requests,
-    /// 1,024 of them wait. The limit that is reached first counts. A request beyond is TRANSIENT, minor code 1.
+    /// 1,024 of them wait. The limit that is reached first counts. A request beyond is TRANSIENT, minor code 1. The limits are
+    /// those of all lanes together; each lane leaves an equal share to every lane above it.
     #[doc(alias = "max_buffered_requests")]
     #[doc(alias = "max_request_buffer_size")]
     pub const fn buffering(mut self, max_requests: usize, max_octets: usize) -> Self {

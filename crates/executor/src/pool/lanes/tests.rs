@@ -282,13 +282,13 @@ fn queues_are_bounded_by_requests_and_by_octets_of_all_lanes() {
         pool.submit_with(work, priority, None, 1000);
         pool.next(usize::from(priority == 30));
     }
-    pool.submit_with("c", 10, None, 60);
-    pool.submit_with("d", 30, None, 41);
-    pool.submit_with("e", 30, None, 40);
+    pool.submit_with("c", 10, None, 50);
+    pool.submit_with("d", 30, None, 51);
+    pool.submit_with("e", 30, None, 50);
     pool.submit_with("f", 30, None, 0);
     pool.submit_with("g", 10, None, 0);
     pool.next(1);
-    pool.submit_with("h", 10, None, 40);
+    pool.submit_with("h", 10, None, 0);
     pool.expect(&[
         "a→0", "0:a", "b→1", "1:b", "c waits", "d Full", "e waits", "f waits", "g Full", "1:e",
         "h waits",
@@ -300,6 +300,53 @@ fn queues_are_bounded_by_requests_and_by_octets_of_all_lanes() {
         .map(|lane| lane.refused)
         .collect();
     assert_eq!(refused, [1, 1]);
+}
+
+#[test]
+fn a_lane_leaves_a_share_of_the_room_to_each_lane_above_it() {
+    let mut pool = Pool::new(&[lane(10, 1, 0), lane(20, 1, 0), lane(30, 1, 0)], false);
+    for (worker, (work, priority)) in [("a", 10), ("b", 20), ("c", 30)].into_iter().enumerate() {
+        pool.submit(work, priority);
+        pool.next(worker);
+    }
+    pool.trace.clear();
+    for (work, priority) in [
+        ("d", 10),
+        ("e", 10),
+        ("f", 20),
+        ("g", 20),
+        ("h", 30),
+        ("i", 30),
+    ] {
+        pool.submit(work, priority);
+    }
+    pool.next(0);
+    // The lanes above use their shares.
+    pool.submit("j", 10);
+    pool.next(2);
+    pool.submit("k", 10);
+    pool.submit("l", 30);
+    pool.expect(&[
+        "d waits", "e Full", "f waits", "g Full", "h waits", "i Full", "0:d", "j waits", "2:h",
+        "k Full", "l waits",
+    ]);
+}
+
+#[test]
+fn octets_too_are_left_to_the_lanes_above() {
+    let mut pool = Pool::new(&[lane(10, 1, 0), lane(30, 1, 0)], false);
+    for (worker, (work, priority)) in [("a", 10), ("b", 30)].into_iter().enumerate() {
+        pool.submit(work, priority);
+        pool.next(worker);
+    }
+    pool.trace.clear();
+    pool.submit_with("c", 10, None, 51);
+    pool.submit_with("d", 30, None, 100);
+    pool.expect(&["c Full", "d waits"]);
+    // As a request that waits for room would do so for ever.
+    assert!(!pool.lanes.fits(Priority(10), 51) && pool.lanes.fits(Priority(10), 50));
+    assert!(pool.lanes.fits(Priority(30), 100) && !pool.lanes.fits(Priority(30), 101));
+    assert!(!pool.lanes.has_room(Priority(20)));
 }
 
 #[test]
