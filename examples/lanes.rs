@@ -1,10 +1,11 @@
 //! A plant at three priorities: a sensor, a controller, and a logger whose work takes all that there is.
 //!
-//! One thread pool has a lane for each priority: a port, a thread that reads, a queue, threads for servants. The logger's
-//! clients keep their lane busy all the time; the sensor and the controller do not wait for them.
+//! One thread pool has a lane for each priority: a port, a thread that reads, a queue, a thread for servants. The logger's
+//! calls keep its lane busy all the time; the sensor and the controller do not wait for it. Then the same with a pool of one
+//! queue and one thread, in which they do.
 //!
-//! Start it with `cargo run --release --example lanes`. It says for each lane how long its calls took while the logger's
-//! lane was busy. As root, or with `ulimit -r 99`, the lanes have real-time priorities; else it says that they have none.
+//! Start it with `cargo run --release --example lanes`. It draws how long the calls of each took while the logger was busy. As
+//! root, or with `ulimit -r 99`, the lanes have real-time priorities; else it says that they have none.
 
 #![expect(clippy::print_stdout, reason = "it is what you should see")]
 
@@ -29,6 +30,10 @@ const LOGGER: Priority = Priority(0);
 const SENSOR: Priority = Priority(10_000);
 const CONTROLLER: Priority = Priority(20_000);
 
+/// How long the logger's calls compute, and the others', in microseconds.
+const LONG: u32 = 20_000;
+const SHORT: u32 = 50;
+
 struct Machine {
     orb: Orb,
 }
@@ -43,36 +48,44 @@ impl Station for Machine {
     }
 }
 
-/// The server, with real-time scheduling if the process may have it.
-async fn server(scheduling: Scheduling) -> Result<(Orb, StationRef), Error> {
-    let orb = Orb::builder().scheduling(scheduling).build().await?;
-    let lane =
-        |priority, threads| ThreadpoolLane::new(priority, threads).listen("iiop://127.0.0.1:0");
-    let lanes = [lane(LOGGER, 1), lane(SENSOR, 1), lane(CONTROLLER, 1)];
-    let options = ThreadpoolOptions::with_lanes(lanes);
-    let pool = orb.rt_orb().create_threadpool(options).await?;
+/// A station whose requests run on the threads of a pool, at the priority of their caller.
+async fn station(orb: &Orb, name: &str, pool: ThreadpoolOptions) -> Result<StationRef, Error> {
+    let pool = orb.rt_orb().create_threadpool(pool).await?;
     let policies = RtPolicies::new()
         .priority_model(PriorityModelPolicy::client_propagated(LOGGER))
         .threadpool(&pool);
     let root = orb.root_poa();
-    let poa = root.create_rt_poa("plant", Policies::default(), policies, None)?;
+    let poa = root.create_rt_poa(name, Policies::default(), policies, None)?;
     let station = poa.activate(StationServant::new(Machine { orb: orb.clone() }))?;
     poa.the_poa_manager().activate()?;
-    Ok((orb, station))
+    Ok(station)
 }
 
-/// Makes calls at a priority, and gives the longest and the median time that one took.
+/// The server with both stations, with real-time scheduling if the process may have it.
+async fn server(scheduling: Scheduling) -> Result<(Orb, [StationRef; 2]), Error> {
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .scheduling(scheduling)
+        .build()
+        .await?;
+    let lane = |priority| ThreadpoolLane::new(priority, 1).listen("iiop://127.0.0.1:0");
+    let lanes = ThreadpoolOptions::with_lanes([LOGGER, SENSOR, CONTROLLER].map(lane));
+    let with_lanes = station(&orb, "lanes", lanes).await?;
+    let without = station(&orb, "queue", ThreadpoolOptions::new(1, LOGGER)).await?;
+    Ok((orb, [with_lanes, without]))
+}
+
+/// Makes calls at a priority, and gives the times that they took, in ascending order.
 async fn calls(
     orb: &Orb,
     station: &StationRef,
     priority: Priority,
-    count: usize,
-) -> Result<(Duration, Duration), SystemException> {
+) -> Result<Vec<Duration>, SystemException> {
     let all = async {
-        let mut times = Vec::with_capacity(count);
-        for _ in 0..count {
+        let mut times = Vec::new();
+        for _ in 0..60 {
             let begun = Instant::now();
-            let ran_at = station.work(50).await?;
+            let ran_at = station.work(SHORT).await?;
             times.push(begun.elapsed());
             assert_eq!(
                 ran_at, priority.0,
@@ -80,14 +93,59 @@ async fn calls(
             );
         }
         times.sort_unstable();
-        Ok((times[count / 2], times[count - 1]))
+        Ok(times)
     };
     orb.rt_current().scope(priority, all).await?
 }
 
+/// Makes long calls at the logger's priority until they are stopped.
+async fn log(
+    orb: Orb,
+    station: StationRef,
+    stopped: tokio::sync::watch::Receiver<bool>,
+) -> Result<(), SystemException> {
+    let busy = async {
+        while !*stopped.borrow() {
+            station.work(LONG).await?;
+        }
+        Ok(())
+    };
+    orb.rt_current().scope(LOGGER, busy).await?
+}
+
+/// Columns of the picture: the first is for calls of up to 60 µs, each is for 1.19 times as long ones as the one before, so
+/// that four of them double the time.
+const COLUMNS: usize = 40;
+const RATIO: f64 = 1.189_207;
+
+fn column(time: Duration) -> usize {
+    let (mut column, mut edge) = (0, Duration::from_micros(50).mul_f64(RATIO));
+    while time >= edge && column + 1 < COLUMNS {
+        edge = edge.mul_f64(RATIO);
+        column += 1;
+    }
+    column
+}
+
+/// A line of the picture: how many of the calls took so long, in eighths of a block.
+fn draw(name: &str, times: &[Duration]) -> String {
+    let mut counts = [0; COLUMNS];
+    for time in times {
+        counts[column(*time)] += 1;
+    }
+    let most = counts.iter().max().copied().unwrap_or(1).max(1);
+    let block = |count: &usize| match count {
+        0 => ' ',
+        count => ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][count * 7 / most],
+    };
+    let blocks: String = counts.iter().map(block).collect();
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    format!("{name:>10} |{blocks}| median {median:.1?}, longest {longest:.1?}")
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (server, station) = match server(Scheduling::Fifo).await {
+    let (server, stations) = match server(Scheduling::Fifo).await {
         Ok(started) => started,
         Err(Error::Threadpool(ThreadpoolError::Threads(
             refused @ BuildError::Scheduling { .. },
@@ -99,31 +157,22 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     // Another ORB, so that the calls go over sockets.
     let client = Orb::builder().build().await?;
-    let station = client
-        .string_to_object(&station.as_object().to_string())
-        .await?;
-    let station: StationRef = station.unchecked_narrow();
-
-    let (stop, stopped) = tokio::sync::watch::channel(false);
-    let logger = tokio::spawn({
-        let (client, station) = (client.clone(), station.clone());
-        async move {
-            let busy = async {
-                while !*stopped.borrow() {
-                    station.work(20_000).await?;
-                }
-                Ok::<_, SystemException>(())
-            };
-            client.rt_current().scope(LOGGER, busy).await?
+    let titles = ["with lanes", "one queue and one thread"];
+    for (title, station) in titles.into_iter().zip(stations) {
+        let text = station.as_object().to_string();
+        let station = client.string_to_object(&text).await?;
+        let station: StationRef = station.unchecked_narrow();
+        let (stop, stopped) = tokio::sync::watch::channel(false);
+        let logger = tokio::spawn(log(client.clone(), station.clone(), stopped));
+        println!("\n{title}: calls of {SHORT} µs beside a logger's of {LONG} µs");
+        for (name, priority) in [("controller", CONTROLLER), ("sensor", SENSOR)] {
+            let times = calls(&client, &station, priority).await?;
+            println!("{}", draw(name, &times));
         }
-    });
-    for (name, priority) in [("controller", CONTROLLER), ("sensor", SENSOR)] {
-        let (median, longest) = calls(&client, &station, priority, 200).await?;
-        println!("{name:>10}: median {median:?}, longest {longest:?}");
+        println!("{:>10}  50 µs   200 µs  800 µs  3.2 ms  12.8 ms", "");
+        stop.send(true)?;
+        logger.await??;
     }
-    stop.send(true)?;
-    logger.await??;
-    println!("    logger: each of its calls took 20 ms and more");
     server.shutdown(true).await?;
     Ok(())
 }

@@ -56,6 +56,28 @@ def giop():
         "profile-address": header(2, 0, 0, struct.pack(">IB3xhxxII", 1, 3, 1, 0, 0) + struct.pack(">I", 1) + b"\0\0\0\0" + struct.pack(">I", 0)),
         "bad-flags": header(2, 0, 0, struct.pack(">IB3xhxxI", 1, 2, 0, 0)),
     }
+    def prioritised(*contexts):
+        # A request without arguments, for the key "k" and the operation "f".
+        body = struct.pack(">IB3xhxxI", 1, 3, 0, 1) + b"k\0\0\0" + struct.pack(">I", 2) + b"f\0\0\0"
+        body += struct.pack(">I", len(contexts))
+        for number, data in contexts:
+            body += struct.pack(">II", number, len(data)) + data + b"\0" * (-len(data) % 4)
+        return header(2, 0, 0, body)
+    ten, range_ = (10, b"\0\0\0\x0a"), (11, b"\0\0\0\x05\0\x14")
+    hand |= {
+        "priority": prioritised(ten),
+        "priority-little": prioritised((10, b"\1\0\x0a\0")),
+        "priority-twice": prioritised(ten, ten),
+        "priority-contradictory": prioritised(ten, (10, b"\0\0\0\x28")),
+        "priority-negative": prioritised((10, b"\0\0\xff\xff")),
+        "priority-cut": prioritised((10, b"\0\0\0")),
+        "priority-empty": prioritised((10, b"")),
+        "priority-range": prioritised(range_),
+        "priority-range-twice": prioritised(range_, range_),
+        "priority-range-backwards": prioritised((11, b"\0\0\0\x14\0\x05")),
+        "priority-range-cut": prioritised((11, b"\0\0\0\x05")),
+        "priority-outside-its-range": prioritised((10, b"\0\0\0\x28"), range_),
+    }
     for name, stream in hand.items():
         put("giop", f"hand-{name}", b"\x02\x00\x05" + stream)
 
@@ -180,6 +202,45 @@ def reference():
     for name, octets in keys.items():
         put("reference", f"key-{name}", octets)
     put("reference", "nil", bytes(12))
+    real_time(string, padded)
+
+
+def real_time(string, padded):
+    """Components of Real-time CORBA: TAG_POLICIES, and the endpoints of TAO's profiles."""
+    for order in "<>":
+        name = {"<": "little", ">": "big"}[order]
+        first = bytes([order == "<"]) + b"\0\0\0"
+        long = lambda *numbers: struct.pack(order + f"{len(numbers)}I", *numbers)
+        short = lambda *numbers: struct.pack(order + f"{len(numbers)}h", *numbers)
+        def policies(*values):
+            octets = first + long(len(values))
+            for number, value in values:
+                octets = padded(octets, 4) + long(number, len(value)) + value
+            return octets
+        model = lambda kind, priority: (40, first + long(kind) + short(priority))
+        bands = lambda *ends: (45, first + long(len(ends) // 2) + short(*ends))
+        tcp = long(0, 65536, 65536) + b"\1\0\1\0"
+        unix = long(0x54414f00, 4096, 4096)
+        components = {
+            "policies": policies(model(1, 7), bands(5, 9), (43, first + long(2) + tcp + unix)),
+            "model-twice": policies(model(0, 7), model(1, 8)),
+            "model-of-no-kind": policies(model(2, 7)),
+            "model-negative": policies(model(1, -1)),
+            "model-cut": policies((40, first + long(1))),
+            "bands-backwards": policies(model(0, 1), bands(9, 5)),
+            "bands-overlapping": policies(model(0, 1), bands(0, 9, 5, 20), bands(1, 2)),
+            "bands-endless": policies((45, first + long(0xffffffff))),
+            "bands-without-model": policies(bands(0, 9)),
+            "protocols-of-no-kind": policies((43, first + long(2, 77) + tcp)),
+            "protocols-endless": policies((43, first + long(0xffffffff) + tcp)),
+            "protocols-flag-2": policies((43, first + long(1) + tcp[:-2] + b"\2\0")),
+            "policies-endless": first + long(0xffffffff),
+            "endpoints": first + long(2) + padded(string(order, b"host"), 2)
+            + struct.pack(order + "Hh", 2809, 7) + b"\0" * 3 + string(order, b"b")
+            + struct.pack(order + "Hh", 1, -1),
+        }
+        for of, octets in components.items():
+            put("reference", f"rt-{of}-{name}", octets)
 
 
 def cdr():

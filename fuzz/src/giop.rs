@@ -6,8 +6,9 @@ use zorb_cdr::{BigEndian, ByteOrder, Decoder, Encoder, Endian, LittleEndian};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     Fault, Fragments, HEADER_LEN, Ior, Limits, LocateReply, LocateRequestHeader, Message,
-    MessageHeader, MessageKind, ProtocolError, Reader, ReplyBuilder, ReplyHeader, ReplyStatus,
-    RequestBuilder, RequestHeader, ServiceContextId, SystemException, TargetAddress, Version,
+    MessageHeader, MessageKind, PriorityBand, ProtocolError, Reader, ReplyBuilder, ReplyHeader,
+    ReplyStatus, RequestBuilder, RequestHeader, ServiceContextId, SystemException, TargetAddress,
+    Version, propagated_priority,
 };
 
 /// Limits low enough for a fuzzer to reach.
@@ -184,6 +185,13 @@ fn read_in<O: ByteOrder>(message: &Message) {
         {
             let context = chosen.to_context().expect("what was read can be written");
             assert_eq!(CodeSets::from_context(&context.data), Ok(Some(chosen)));
+        }
+        // Those of Real-time CORBA are values within their range, or refused.
+        if let Ok(Some(priority)) = propagated_priority(&header.contexts) {
+            assert!(priority >= 0);
+        }
+        if let Ok(band) = PriorityBand::of_request(&header.contexts) {
+            assert!(band.is_valid() && band.contains(band.low));
         }
         let _ = header.target.object_key();
         if let TargetAddress::Key(key) = header.target

@@ -45,23 +45,24 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// What components say of priorities.
+/// Components of Real-time CORBA.
 fn real_time(data: &[u8]) {
     let policies = ExposedPolicies::from_component(data);
-    if let Some(component) = policies
-        .to_component()
-        .expect("what was read can be written")
-    {
-        assert_eq!(ExposedPolicies::from_component(&component.data), policies);
+    let component = policies.to_component();
+    match component.expect("what was read can be written") {
+        Some(component) => {
+            assert_eq!(ExposedPolicies::from_component(&component.data), policies);
+        }
+        None => assert_eq!(policies, ExposedPolicies::default()),
     }
-    for profile in [ProfileTag::INTERNET_IOP, ProfileTag::UIOP] {
-        let endpoints = PrioritisedEndpoint::from_component(profile, data);
-        assert!(endpoints.len() <= data.len(), "no more than there is");
-        let component = PrioritisedEndpoint::to_component(profile, &endpoints);
-        let component = component.expect("what was read can be written");
-        let component = component.expect("TAO writes some of this profile");
-        let again = PrioritisedEndpoint::from_component(profile, &component.data);
-        assert_eq!(again, endpoints);
+    for tag in [ProfileTag::INTERNET_IOP, ProfileTag::UIOP] {
+        let endpoints = PrioritisedEndpoint::from_component(tag, data);
+        // An address with NUL in it is no text of CORBA's.
+        if let Ok(component) = PrioritisedEndpoint::to_component(tag, &endpoints) {
+            let component = component.expect("TAO writes some for these profiles");
+            let again = PrioritisedEndpoint::from_component(tag, &component.data);
+            assert_eq!(again, endpoints);
+        }
     }
 }
 

@@ -129,11 +129,15 @@ fn quickstart_shows_a_balance_an_exception_and_a_callback() {
 #[test]
 fn lanes_keep_the_calls_of_a_controller_and_a_sensor_apart_from_a_logger_s() {
     let lines = run("lanes", &[]).success();
-    for expected in ["controller: median", "sensor: median", "logger: each"] {
-        assert!(
-            lines.iter().any(|line| line.contains(expected)),
-            "no {expected} in {lines:#?}"
-        );
+    for expected in ["with lanes:", "one queue and one thread:"] {
+        let title = lines.iter().position(|line| line.starts_with(expected));
+        let title = title.unwrap_or_else(|| panic!("no {expected} in {lines:#?}"));
+        let pictures = [("controller", 1), ("    sensor", 2)];
+        for (name, behind) in pictures {
+            let line = &lines[title + behind];
+            let is_drawn = line.contains('█') && line.contains("| median ");
+            assert!(line.starts_with(name) && is_drawn, "{name}: {lines:#?}");
+        }
     }
 }
 

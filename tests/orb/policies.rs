@@ -443,6 +443,8 @@ async fn the_protocol_policy_orders_the_ways_to_an_object_and_leaves_the_others_
     assert_eq!(called(&[Protocol::UIOP]).await, Ok(false));
     assert_eq!(called(&[Protocol::IIOP, Protocol::UIOP]).await, Ok(false));
     let refused = called(&[Protocol::IIOP]).await;
+    let code = refused.as_ref().map_err(|error| error.minor);
+    assert_eq!(code, Err(minor::CANNOT_CONNECT));
     assert_eq!(raised(refused), (Kind::Transient, Completed::No));
     for none in [&[Protocol::new("atm")][..], &[]] {
         assert_eq!(raised(called(none).await), (Kind::InvPolicy, Completed::No));

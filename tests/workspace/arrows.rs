@@ -45,6 +45,7 @@ const ON_TOP: &[&str] = &[
     "zorb-workspace",
     "zorb-compile-fail",
     "zorb-connection-models",
+    "zorb-executor-models",
     "zorb-poa-models",
     "zorb-fuzz",
     "zorb-cli",

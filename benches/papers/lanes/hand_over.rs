@@ -71,7 +71,7 @@ fn in_turns(from: &[usize], to: &[usize]) -> Result<Vec<(&'static str, f64)>, Fa
         (
             "worker",
             Box::new(|mark| {
-                let job = Box::pin(async move { mark.set(begun) });
+                let job = pool.job(async move { mark.set(begun) });
                 if let Err(rejected) = pool.try_submit(Priority(0), job) {
                     unreachable!("one at a time: {rejected}");
                 }

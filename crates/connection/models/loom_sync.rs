@@ -103,58 +103,8 @@ impl AtomicWaker {
     }
 }
 
-/// Threads and their parking, which orders what precedes `unpark` before what follows `park`. Loom's own `unpark` is
-/// lost when its thread is about to lock a mutex.
-pub(crate) mod thread {
-    use core::time::Duration;
-    use loom::sync::{Condvar, Mutex};
-    pub(crate) use loom::thread::LocalKey;
-    use std::sync::Arc;
-
-    #[derive(Clone, Debug, Default)]
-    pub(crate) struct Thread(Arc<Token>);
-
-    /// What [`park`] waits for. Loom's `Notify` would be woken spuriously too, at the price of twice as many schedules.
-    #[derive(Debug, Default)]
-    struct Token {
-        is_there: Mutex<bool>,
-        changed: Condvar,
-    }
-
-    loom::thread_local! {
-        static CURRENT: Thread = Thread::default();
-    }
-
-    impl Thread {
-        pub(crate) fn unpark(&self) {
-            *self.0.is_there.lock().expect("no poison") = true;
-            self.0.changed.notify_one();
-        }
-
-        /// Waits for [`unpark`](Self::unpark), on any one thread.
-        pub(crate) fn wait(&self) {
-            let Self(token) = self;
-            let mut is_there = token.is_there.lock().expect("no poison");
-            while !*is_there {
-                is_there = token.changed.wait(is_there).expect("no poison");
-            }
-            *is_there = false;
-        }
-    }
-
-    pub(crate) fn current() -> Thread {
-        CURRENT.with(Thread::clone)
-    }
-
-    pub(crate) fn park() {
-        current().wait();
-    }
-
-    /// No model sets a deadline.
-    pub(crate) fn park_timeout(_: Duration) {
-        unreachable!("loom has no clock");
-    }
-}
+#[path = "../../executor/models/threads.rs"]
+pub(crate) mod thread;
 
 /// `std::thread_local`, per thread of loom.
 macro_rules! loom_thread_local {

@@ -25,7 +25,7 @@
 //! let pool = WorkerPool::builder().lane(&lane).name("worker").threads(2).queue_capacity(64).build()?;
 //!
 //! let (done, result) = std::sync::mpsc::channel();
-//! let job = Box::pin(async move { done.send(6 * 7).expect("the receiver is there") });
+//! let job = pool.job(async move { done.send(6 * 7).expect("the receiver is there") });
 //! pool.try_submit(Priority::default(), job).expect("a thread is free");
 //! assert_eq!(result.recv(), Ok(42));
 //! # Ok(()) }
@@ -59,7 +59,11 @@
 mod dispatch;
 mod error;
 mod lane;
+#[cfg(not(zorb_model))]
 mod lock;
+#[cfg(zorb_model)]
+#[path = "../models/loom_sync.rs"]
+mod loom_sync;
 #[cfg(target_os = "linux")]
 mod mutex;
 mod native;

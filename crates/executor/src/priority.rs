@@ -155,7 +155,7 @@ impl PriorityMapping for LinearMapping {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
 

@@ -186,7 +186,7 @@ impl Drop for Sentinel {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
 

@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 use zorb_executor::{
-    BuildError, Dispatch, Lane, LaneError, NativePriority, Priority, Scheduling, WaitPolicy,
+    BuildError, Dispatch, Job, Lane, LaneError, NativePriority, Priority, Scheduling, WaitPolicy,
     WorkerPool, current_thread_scheduling,
 };
 
@@ -189,7 +189,7 @@ fn a_lanes_pool_is_drained_while_the_lane_still_runs() {
         tell.send(socket.recv_from(&mut [0]).await.unwrap().0)
             .unwrap();
     };
-    pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
+    pool.try_submit(Priority::default(), Job::new(job)).unwrap();
     drop(lane);
     assert_eq!(receiver.try_recv(), Ok(1));
 }

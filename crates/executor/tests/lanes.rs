@@ -8,7 +8,7 @@ use std::{
 };
 
 use zorb_executor::{
-    BuildError, ContinuousMapping, DirectMapping, Lane, LaneThreads, NativePriority, Priority,
+    BuildError, ContinuousMapping, DirectMapping, Job, Lane, LaneThreads, NativePriority, Priority,
     RejectReason, Scheduling, Submission, WorkerPool, current_priority, current_thread_scheduling,
 };
 
@@ -35,7 +35,7 @@ fn seen_by(pool: &WorkerPool, priority: Priority) -> Seen {
     let (seen, sees) = mpsc::channel();
     pool.try_submit(
         priority,
-        Box::pin(async move { seen.send(look()).unwrap() }),
+        Job::new(async move { seen.send(look()).unwrap() }),
     )
     .unwrap();
     sees.recv().unwrap()
@@ -54,7 +54,7 @@ impl Busy {
             begun.send(()).unwrap();
             let _ = ends.recv();
         };
-        pool.try_submit(priority, Box::pin(job)).unwrap();
+        pool.try_submit(priority, Job::new(job)).unwrap();
         begins.recv().unwrap();
         Self { _end: end }
     }
@@ -139,7 +139,7 @@ fn a_thread_without_lanes_takes_the_priority_of_each_request() {
         assert_eq!(seen.native, (Scheduling::Fifo, NativePriority(native)));
     }
     let rejected = pool
-        .try_submit(Priority(99), Box::pin(async {}))
+        .try_submit(Priority(99), Job::new(async {}))
         .unwrap_err();
     assert_eq!(rejected.reason(), RejectReason::Unmappable);
 }
@@ -154,12 +154,12 @@ fn a_lane_that_is_stuck_delays_no_other() {
         .build()
         .unwrap();
     let busy = Busy::new(&pool, LOW);
-    pool.try_submit(LOW, Box::pin(async {})).unwrap();
-    let rejected = pool.try_submit(LOW, Box::pin(async {})).unwrap_err();
+    pool.try_submit(LOW, Job::new(async {})).unwrap();
+    let rejected = pool.try_submit(LOW, Job::new(async {})).unwrap_err();
     assert_eq!(rejected.reason(), RejectReason::Full);
     assert_eq!(seen_by(&pool, HIGH).corba, Some(HIGH));
     let rejected = pool
-        .try_submit(Priority(20), Box::pin(async {}))
+        .try_submit(Priority(20), Job::new(async {}))
         .unwrap_err();
     assert_eq!(rejected.reason(), RejectReason::NoLane);
     drop(busy);
@@ -182,7 +182,7 @@ fn dynamic_threads_come_and_go() {
         for _ in 0..3 {
             let barrier = Arc::clone(&barrier);
             // A thread that is about to become idle refuses what comes a moment too early.
-            let mut job: zorb_executor::Job = Box::pin(async move {
+            let mut job: Job = Job::new(async move {
                 barrier.wait();
             });
             while let Err(rejected) = pool.try_submit(Priority::default(), job) {
@@ -216,7 +216,7 @@ fn a_pool_may_be_dropped_and_shut_down_by_its_own_threads() {
         drop(own);
         ended.send(()).unwrap();
     };
-    pool.try_submit(LOW, Box::pin(job)).unwrap();
+    pool.try_submit(LOW, Job::new(job)).unwrap();
     drop(pool);
     ends.recv().unwrap();
 }
@@ -239,7 +239,7 @@ fn earlier_deadlines_go_first() {
             octets: 8,
             ..Submission::new(
                 Priority::default(),
-                Box::pin(async move { done.send(seconds).unwrap() }),
+                Job::new(async move { done.send(seconds).unwrap() }),
             )
         })
         .unwrap();
@@ -315,7 +315,7 @@ fn threads_run_on_the_cpus_of_their_pool() {
         seen.send(rustix::thread::sched_getaffinity(None).unwrap())
             .unwrap();
     };
-    pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
+    pool.try_submit(Priority::default(), Job::new(job)).unwrap();
     let set = sees.recv().unwrap();
     assert_eq!((set.count(), set.is_set(cpu)), (1, true));
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use zorb_executor::{
-    BuildError, DirectMapping, Lane, LaneThreads, Priority, RtMutex, Scheduling, WorkerPool,
+    BuildError, DirectMapping, Job, Lane, LaneThreads, Priority, RtMutex, Scheduling, WorkerPool,
 };
 
 #[test]
@@ -99,7 +99,7 @@ fn the_holder_inherits_the_priority_of_a_waiting_thread() {
             locked.send(rustix::thread::gettid()).unwrap();
         }
     };
-    pool.try_submit(low, Box::pin(holder)).unwrap();
+    pool.try_submit(low, Job::new(holder)).unwrap();
     let holder = is_locked.recv().unwrap();
     assert_eq!(effective_priority(holder), 10);
     let (entered, enters) = mpsc::channel();
@@ -107,7 +107,7 @@ fn the_holder_inherits_the_priority_of_a_waiting_thread() {
         drop(mutex.lock());
         entered.send(()).unwrap();
     };
-    pool.try_submit(high, Box::pin(waiter)).unwrap();
+    pool.try_submit(high, Job::new(waiter)).unwrap();
     // The test's own time limit ends it where the kernel never raises the holder.
     while effective_priority(holder) != 30 {
         thread::yield_now();

@@ -66,7 +66,7 @@ fn there_is_room_again_when_a_job_has_been_taken() {
     let gate = Gate::hold(&pool);
     let (taken, is_taken) = channel();
     let first = async move { taken.send(()).unwrap() };
-    pool.try_submit(Priority::default(), Box::pin(first))
+    pool.try_submit(Priority::default(), Job::new(first))
         .unwrap();
     let trace = Trace::default();
     let rejected = pool
@@ -90,7 +90,7 @@ fn as_many_jobs_run_at_once_as_there_are_threads() {
         let barrier = Arc::clone(&barrier);
         pool.try_submit(
             Priority::default(),
-            Box::pin(async move {
+            Job::new(async move {
                 barrier.wait();
             }),
         )
@@ -121,11 +121,11 @@ fn a_job_awaits_sockets_that_the_lane_drives() {
         address.send(listener.local_addr().unwrap()).unwrap();
         accepted.send(listener.accept().await.is_ok()).unwrap();
     };
-    pool.try_submit(Priority::default(), Box::pin(server))
+    pool.try_submit(Priority::default(), Job::new(server))
         .unwrap();
     let address = listens.recv().unwrap();
     let client = async move { drop(TcpStream::connect(address).await.unwrap()) };
-    pool.try_submit(Priority::default(), Box::pin(client))
+    pool.try_submit(Priority::default(), Job::new(client))
         .unwrap();
     assert_eq!(was_accepted.recv(), Ok(true));
 }
@@ -144,7 +144,7 @@ fn workers_have_names_and_are_inside_their_lane() {
         let name = thread::current().name().map(str::to_owned);
         tell.send((name, Lane::current().unwrap().id())).unwrap();
     };
-    pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
+    pool.try_submit(Priority::default(), Job::new(job)).unwrap();
     assert_eq!(
         receiver.recv().unwrap(),
         (Some("upcall-0".into()), lane.id())
@@ -159,7 +159,7 @@ fn a_job_that_panics_takes_no_worker_with_it() {
     for number in 0..3 {
         pool.try_submit(
             Priority::default(),
-            Box::pin(async { panic!("a servant gone wrong") }),
+            Job::new(async { panic!("a servant gone wrong") }),
         )
         .unwrap();
         pool.try_submit(Priority::default(), trace.entry(number))
@@ -206,7 +206,7 @@ async fn shutdown_waits_for_the_queue_and_refuses_from_then_on() {
         receiver.await.unwrap();
         first.await;
     };
-    pool.try_submit(Priority::default(), Box::pin(waits))
+    pool.try_submit(Priority::default(), Job::new(waits))
         .unwrap();
     pool.try_submit(Priority::default(), trace.entry(1))
         .unwrap();
@@ -242,7 +242,7 @@ async fn dropped_inside_a_runtime_the_pool_drains_by_itself() {
         receiver.await.unwrap();
         end.send(()).unwrap();
     };
-    pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
+    pool.try_submit(Priority::default(), Job::new(job)).unwrap();
     drop(pool);
     tell.send(()).unwrap();
     ended.await.unwrap();
@@ -257,7 +257,7 @@ fn a_job_may_shut_its_own_pool_down() {
     let own = pool.clone();
     pool.try_submit(
         Priority::default(),
-        Box::pin(async move { own.shutdown().await }),
+        Job::new(async move { own.shutdown().await }),
     )
     .unwrap();
     pool.try_submit(Priority::default(), trace.entry(0))
@@ -274,11 +274,11 @@ fn a_job_may_be_the_last_owner_of_its_own_pool() {
         let pool = pool(&lane, 1, 16);
         let gate = Gate::hold(&pool);
         let own = pool.clone();
-        pool.try_submit(Priority::default(), Box::pin(async move { job(own) }))
+        pool.try_submit(Priority::default(), Job::new(async move { job(own) }))
             .unwrap();
         let (end, ended) = channel();
         let last = async move { end.send(()).unwrap() };
-        pool.try_submit(Priority::default(), Box::pin(last))
+        pool.try_submit(Priority::default(), Job::new(last))
             .unwrap();
         drop(pool);
         gate.open();
@@ -324,7 +324,7 @@ fn a_pool_without_a_queue_refuses_what_no_thread_is_free_for() {
         .unwrap();
     let gate = Gate::hold(&pool);
     let rejected = pool
-        .try_submit(Priority::default(), Box::pin(async {}))
+        .try_submit(Priority::default(), Job::new(async {}))
         .unwrap_err();
     assert_eq!(rejected.reason(), RejectReason::Full);
     gate.open();
@@ -407,14 +407,14 @@ async fn a_request_that_never_fits_does_not_wait_for_room() {
     let gate = Gate::hold(&pool);
     let submission = Submission {
         octets: 101,
-        ..Submission::new(Priority::default(), Box::pin(async {}))
+        ..Submission::new(Priority::default(), Job::new(async {}))
     };
     let refused = pool.submit_when_free(submission).await.unwrap_err();
     assert_eq!(refused.reason(), RejectReason::Full);
     // Pools close while submitters wait.
     let full = Submission {
         octets: 100,
-        ..Submission::new(Priority::default(), Box::pin(async {}))
+        ..Submission::new(Priority::default(), Job::new(async {}))
     };
     pool.submit(full).unwrap();
     let waits = tokio::spawn({
@@ -422,7 +422,7 @@ async fn a_request_that_never_fits_does_not_wait_for_room() {
         async move {
             let submission = Submission {
                 octets: 1,
-                ..Submission::new(Priority::default(), Box::pin(async {}))
+                ..Submission::new(Priority::default(), Job::new(async {}))
             };
             pool.submit_when_free(submission).await
         }
@@ -494,7 +494,7 @@ impl Gate {
             // An error is a gate that was dropped, which opens it too.
             let _ = opened.recv();
         };
-        pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
+        pool.try_submit(Priority::default(), Job::new(job)).unwrap();
         stands.recv().unwrap();
         Self(open)
     }
@@ -511,7 +511,7 @@ struct Trace(Arc<Mutex<Vec<usize>>>);
 impl Trace {
     fn entry(&self, number: usize) -> Job {
         let trace = Arc::clone(&self.0);
-        Box::pin(async move { trace.lock().unwrap().push(number) })
+        Job::new(async move { trace.lock().unwrap().push(number) })
     }
 
     fn read(&self) -> Vec<usize> {

@@ -76,6 +76,7 @@ pub mod platform;
 mod printable;
 #[doc(hidden)]
 pub mod probe;
+mod protocols;
 mod reader;
 mod real_time;
 mod reply;
@@ -99,6 +100,9 @@ pub use header_prefix::RequestHeaderPrefix;
 pub use ior::Ior;
 pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
+pub use protocols::{
+    StatedProtocol, TcpProtocolProperties, TransportProperties, UnixDomainProtocolProperties,
+};
 pub use reader::{Begun, Reader, Received};
 pub use real_time::{
     BIND_PRIORITY_BAND, ExposedPolicies, PrioritisedEndpoint, PriorityBand, PriorityModel,

@@ -6,6 +6,7 @@ use crate::exception::{SystemExceptionKind as Kind, minor};
 use crate::ior::{
     ComponentTag, ProfileTag, TaggedComponent, decode_encapsulation, encapsulate, in_encapsulation,
 };
+use crate::protocols::StatedProtocol;
 use zorb_cdr::{ByteOrder, Decode, DecodeError, Decoder, EncapsulationVisitor, EncodeError};
 
 /// The operation by which a client binds a connection to a range of priorities before its first request.
@@ -13,6 +14,8 @@ pub const BIND_PRIORITY_BAND: &str = "_bind_priority_band";
 
 /// `PRIORITY_MODEL_POLICY_TYPE`.
 const PRIORITY_MODEL: u32 = 40;
+/// `CLIENT_PROTOCOL_POLICY_TYPE`.
+const CLIENT_PROTOCOL: u32 = 43;
 /// `PRIORITY_BANDED_CONNECTION_POLICY_TYPE`.
 const PRIORITY_BANDED_CONNECTION: u32 = 45;
 /// Policies of a reference that are read, and bands of one policy: a peer's count alone makes no loop long.
@@ -152,13 +155,15 @@ pub struct ExposedPolicies {
     pub priority_model: Option<(PriorityModel, i16)>,
     /// The bands of PriorityBandedConnectionPolicy; none without it.
     pub bands: Vec<PriorityBand>,
+    /// The protocols of ClientProtocolPolicy, the first one first; none without it.
+    pub client_protocols: Vec<StatedProtocol>,
 }
 
 impl ExposedPolicies {
     /// The component that states them, as TAO writes it; `None` if there are none.
     ///
     /// # Errors
-    /// Too many bands for a sequence.
+    /// Too many bands or protocols for a sequence.
     pub fn to_component(&self) -> Result<Option<TaggedComponent>, EncodeError> {
         let mut values = Vec::new();
         if let Some((model, priority)) = self.priority_model {
@@ -167,6 +172,12 @@ impl ExposedPolicies {
                 PriorityModel::ServerDeclared => 1,
             };
             values.push((PRIORITY_MODEL, encapsulate(|e| e.put(&(model, priority)))?));
+        }
+        if !self.client_protocols.is_empty() {
+            values.push((
+                CLIENT_PROTOCOL,
+                StatedProtocol::encode(&self.client_protocols)?,
+            ));
         }
         if !self.bands.is_empty() {
             let bands = encapsulate(|e| {
@@ -216,6 +227,11 @@ impl<'de> EncapsulationVisitor<'de> for ReadPolicies<'_> {
                         Ok((1, priority)) => Some((PriorityModel::ServerDeclared, priority)),
                         _ => None,
                     };
+                }
+                CLIENT_PROTOCOL if self.0.client_protocols.is_empty() => {
+                    if let Ok(protocols) = StatedProtocol::decode(value) {
+                        self.0.client_protocols = protocols;
+                    }
                 }
                 PRIORITY_BANDED_CONNECTION if self.0.bands.is_empty() => {
                     if let Ok(bands) = in_encapsulation(value, ReadBands) {
@@ -346,6 +362,14 @@ pub enum RealTimeFault {
     /// No lane serves the priority: NO_RESOURCES, minor code 2.
     #[error("no lane of the thread pool serves priority {0}")]
     NoLane(i16),
+    /// The connection of the request is bound to other priorities: NO_RESOURCES, minor code 2.
+    #[error("priority {priority} is outside of {} to {}, which its connection is bound to", band.low, band.high)]
+    OutsideBand {
+        /// The priority of the request.
+        priority: i16,
+        /// The band of the connection.
+        band: PriorityBand,
+    },
     /// The object has another priority already: BAD_INV_ORDER, minor code 18.
     #[error("the object has priority {0} already")]
     PriorityAssigned(i16),
@@ -374,7 +398,9 @@ impl RealTimeFault {
             Self::OutOfRange(_) => (Kind::BadParam, 0),
             Self::NoPriority => (Kind::Initialize, 0),
             Self::RangeTooNarrow => (Kind::Initialize, minor::PRIORITY_RANGE_TOO_NARROW),
-            Self::NoLane(_) => (Kind::NoResources, minor::NO_CONNECTION_FOR_PRIORITY),
+            Self::NoLane(_) | Self::OutsideBand { .. } => {
+                (Kind::NoResources, minor::NO_CONNECTION_FOR_PRIORITY)
+            }
             Self::PriorityAssigned(_) => (Kind::BadInvOrder, minor::PRIORITY_ASSIGNED),
             Self::NotTransformed(_) => (Kind::Unknown, 0),
             Self::Refused(_) | Self::NotOverridable(_) => (Kind::NoPermission, 0),
@@ -386,6 +412,7 @@ impl RealTimeFault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocols::TransportProperties;
     use bytes::Bytes;
 
     #[test]
@@ -393,6 +420,7 @@ mod tests {
         let policies = ExposedPolicies {
             priority_model: Some((PriorityModel::ServerDeclared, 7)),
             bands: vec![PriorityBand { low: 5, high: 9 }],
+            client_protocols: Vec::new(),
         };
         let component = policies.to_component().unwrap().unwrap();
         assert_eq!(component.tag, ComponentTag::POLICIES);
@@ -401,7 +429,7 @@ mod tests {
         let data: &[u8] = &[
             0, 0, 0, 0, 0, 0, 0, 3, // three policies
             0, 0, 0, 40, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, // model
-            0, 0, 0, 43, 0, 0, 0, 2, 0, 0, 0, 0, // another
+            0, 0, 0, 37, 0, 0, 0, 2, 0, 0, 0, 0, // another
             0, 0, 0, 45, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 5, 0, 9, // bands
         ];
         assert_eq!(ExposedPolicies::from_component(data), policies);
@@ -409,6 +437,18 @@ mod tests {
             let read = ExposedPolicies::from_component(&data[..cut]);
             assert!(read.bands.is_empty(), "{cut}");
         }
+        let with_protocols = ExposedPolicies {
+            client_protocols: vec![StatedProtocol {
+                profile: ProfileTag(7),
+                properties: TransportProperties::None,
+            }],
+            ..policies
+        };
+        let component = with_protocols.to_component().unwrap().unwrap();
+        assert_eq!(
+            ExposedPolicies::from_component(&component.data),
+            with_protocols
+        );
         let none = ExposedPolicies::default();
         assert_eq!(none.to_component().unwrap(), None);
         // A count that the octets do not bear out.

@@ -239,6 +239,8 @@ pub enum PolicyType {
     RequestProcessing = 22,
     PriorityModel = 40,
     Threadpool = 41,
+    ServerProtocol = 42,
+    ClientProtocol = 43,
     PriorityBandedConnection = 45,
 }
 

@@ -113,14 +113,24 @@ pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize>
 /// How many unread octets make a socket readable (`SO_RCVLOWAT`): a poller is not woken for fewer. The end of the
 /// stream and errors make it readable in any case.
 pub(crate) fn set_low_water(socket: &Socket, octets: libc::c_int) -> io::Result<()> {
+    set_int(socket, libc::SO_RCVLOWAT, octets)
+}
+
+/// Has packets go to hosts of directly connected networks only (`SO_DONTROUTE`).
+pub(crate) fn set_dont_route(socket: &Socket) -> io::Result<()> {
+    set_int(socket, libc::SO_DONTROUTE, 1)
+}
+
+/// Sets an option of the socket level whose value is an int.
+fn set_int(socket: &Socket, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     // SAFETY: the descriptor is open, as `Socket` owns it. The value that is pointed to is a local of the size that is
-    // said, which SO_RCVLOWAT wants (an int); setsockopt(2) reads it before it returns, and keeps no pointer.
+    // said, an int; setsockopt(2) reads it before it returns, and keeps no pointer.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
             libc::SOL_SOCKET,
-            libc::SO_RCVLOWAT,
-            (&raw const octets).cast(),
+            option,
+            (&raw const value).cast(),
             SIZE_OF_INT,
         )
     };

@@ -197,6 +197,7 @@ mod with_properties {
         let options = TcpOptions::default()
             .dscp(46)
             .bind(Ipv4Addr::LOCALHOST.into())
+            .dont_route(true)
             .reuse_address(false);
         over("127.0.0.1", options)
     }
@@ -212,6 +213,24 @@ async fn connections_come_from_the_address_that_they_are_bound_to() {
     let client = tcp.connect(listener.endpoint()).await.unwrap();
     let from = client.local().to_string();
     assert!(from.starts_with("iiop://127.0.0.77:"), "{from}");
+}
+
+/// Addresses of networks that are for documentation (RFC 5737). A virtual machine may be in one of them all the same, so at
+/// least one of two is elsewhere.
+#[tokio::test]
+async fn packets_take_no_gateway_where_none_may_be_taken() {
+    let tcp = Tcp::new(TcpOptions::default().dont_route(true));
+    let mut errors = Vec::new();
+    for address in ["198.51.100.1", "203.0.113.1"] {
+        let elsewhere = Endpoint::iiop(address, 9);
+        let connecting = tcp.connect(&elsewhere);
+        let ended = tokio::time::timeout(Duration::from_secs(20), connecting).await;
+        errors.extend(ended.ok().and_then(Result::err).map(|error| error.kind()));
+    }
+    assert!(
+        errors.contains(&ErrorKind::NetworkUnreachable),
+        "{errors:?}"
+    );
 }
 
 #[tokio::test]

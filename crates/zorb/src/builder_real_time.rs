@@ -1,7 +1,7 @@
 //! Scheduling and mapping of priorities, as the builder takes them.
 
 use crate::builder::Builder;
-use crate::real_time::PriorityTransform;
+use crate::real_time::{NetworkMapping, NetworkPriorityMapping, PriorityTransform};
 use std::sync::Arc;
 use zorb_executor::{PriorityMapping, Scheduling};
 
@@ -30,6 +30,30 @@ impl Builder {
     #[doc(alias = "PriorityTransform")]
     pub fn priority_transform(mut self, transform: impl PriorityTransform + 'static) -> Self {
         self.settings.real_time.transform = Some(Arc::new(transform));
+        self
+    }
+
+    /// Marks the packets of connections whose messages have a known priority, with the code point that this mapping has for
+    /// it (differentiated services). Off unless set, as in TAO.
+    ///
+    /// | connections | priority |
+    /// |---|---|
+    /// | that a lane accepts, and that lead to a lane | the lane's |
+    /// | bound to a band, where no lane is stated | the highest of the band |
+    /// | to an object with SERVER_DECLARED | the object's |
+    ///
+    /// Other connections carry messages of many priorities, and keep what the transport's `dscp`
+    /// [property](Self::transport_property) says; so do those of transports without this property, such as UNIX sockets. An
+    /// endpoint with a `dscp` of its own (`iiop://host:2810/dscp=46`) keeps that, and so does a protocol of a
+    /// ClientProtocolPolicy.
+    #[doc(alias = "NetworkPriorityMapping")]
+    #[doc(alias = "-RTORBNetworkPriorityMapping")]
+    #[doc(alias = "enable_network_priority")]
+    pub fn network_priority_mapping(
+        mut self,
+        mapping: impl NetworkPriorityMapping + 'static,
+    ) -> Self {
+        self.settings.real_time.network = Some(NetworkMapping(Arc::new(mapping)));
         self
     }
 }

@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use zorb_connection::{
     CacheKey, ClientConnection, ConnectError, ConnectSettings, NamedBy, SpinLimits, Way,
 };
+use zorb_transport::Registry;
 
 /// Which of the references to an endpoint share its connection. The number is that of a reference and its clones.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,21 @@ pub(crate) enum Sharing {
     Spread(usize),
     /// Those with this number.
     Private(usize),
+}
+
+impl Candidate {
+    /// The transports, that of the endpoint with the properties of the connection that it has.
+    fn transports(&self, transports: &Registry) -> Registry {
+        let mut transports = transports.clone();
+        for (name, value) in &self.properties {
+            let plain = transports.get(self.endpoint.scheme());
+            let having = plain.and_then(|plain| plain.with_property(name, value).ok());
+            if let Some(having) = having {
+                transports.insert(having);
+            }
+        }
+        transports
+    }
 }
 
 impl OrbInner {
@@ -70,6 +86,7 @@ impl OrbInner {
             Some(band) => key.in_band(band.low, band.high),
             None => key,
         };
+        let key = key.with_properties(candidate.properties.clone());
         let settings = || ConnectSettings {
             connection: self.connection_settings().clone(),
             silent: self.silent().clone(),
@@ -77,7 +94,7 @@ impl OrbInner {
             code_sets,
             needs_fragments: candidate.needs_fragments,
             peer: candidate.peer,
-            transports: self.settings().transports.clone(),
+            transports: candidate.transports(self.transports()),
             timeout: self.settings().connect_timeout,
             spin: SpinLimits::of(self.lane(), home.id()),
             busy: Arc::clone(self.busy_connections()),

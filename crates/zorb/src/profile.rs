@@ -3,6 +3,7 @@
 use crate::addresses::{Body, carries_giop, read_component, read_profile, write_component};
 use crate::real_time::Exposed;
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 use zorb_cdr::{CharSet, EncodeError, EncodeErrorKind};
@@ -41,6 +42,8 @@ pub(crate) struct Candidate {
     pub(crate) real_time: Option<Arc<Exposed>>,
     /// The priorities that its connection is for.
     pub(crate) band: Option<PriorityBand>,
+    /// Properties of the transport that its connection has, by name; the last of a name counts.
+    pub(crate) properties: Vec<(Cow<'static, str>, String)>,
 }
 
 /// Which ORB made a reference of this ORB type.
@@ -223,6 +226,7 @@ fn candidate(
         needs_fragments: orb_type.is_none() && knows_rmi,
         real_time: None,
         band: None,
+        properties: Vec::new(),
     }
 }
 

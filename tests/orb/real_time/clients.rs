@@ -1,7 +1,7 @@
 //! Priorities that clients send, the endpoints that they choose, and calls within one ORB.
 
 use super::*;
-use zorb::policy::{Policy, PolicyOverrides, PolicyType, SetOverrideType};
+use zorb::policy::{Policy, PolicyOverrides, PolicyType, Protocol, SetOverrideType};
 use zorb::real_time::{PriorityBand, PriorityTransform, ThreadpoolOptions};
 use zorb::{Interface, ObjectId, ObjectRef};
 
@@ -294,7 +294,11 @@ async fn clients_override_no_policy_of_the_server() {
     let object: ProbeRef = root.activate(Teller::new(&server)).unwrap();
     let object = seen_by(&client, &object).await;
     let model = PriorityModelPolicy::server_declared(Priority(1));
-    for policy in [Policy::PriorityModel(model), Policy::Threadpool(1)] {
+    for policy in [
+        Policy::PriorityModel(model),
+        Policy::Threadpool(1),
+        Policy::ServerProtocol([Protocol::IIOP].into()),
+    ] {
         let refused = object
             .as_object()
             .set_policy_overrides(&[policy], SetOverrideType::AddOverride);

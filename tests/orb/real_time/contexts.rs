@@ -131,6 +131,22 @@ async fn malformed_and_doubled_contexts_are_refused_and_the_lane_goes_on() {
                 assert_eq!((count, id), (1, 10));
             }
         }
+        // The connection is bound to 5 to 20 now: another priority is not its own, although a lane has it.
+        for (priority, expected) in [(10, None), (40, Some(NO_RESOURCES)), (10, None)] {
+            let message = request(7, &key, "place", &[(10, &[0, 0, 0, priority])]);
+            let (status, body) = call(&mut stream, &message);
+            let text = String::from_utf8_lossy(&body);
+            assert_eq!(status == 2, expected.is_some(), "{priority}: {text}");
+            assert!(text.contains(expected.unwrap_or_default()), "{text}");
+        }
+        // It may be bound anew.
+        let wider = [(11, &[0, 0, 0, 5, 0, 40][..])];
+        call(
+            &mut stream,
+            &request(8, &key, "_bind_priority_band", &wider),
+        );
+        let message = request(9, &key, "place", &[(10, &[0, 0, 0, 40])]);
+        assert_eq!(call(&mut stream, &message).0, 0);
     };
     tokio::task::spawn_blocking(calls).await.unwrap();
     server.shutdown(true).await.unwrap();

@@ -1,7 +1,11 @@
 //! Real-time CORBA over real sockets: which thread, at which native priority, runs an upcall.
 
+mod allocations;
 mod clients;
 mod contexts;
+mod network;
+mod pools;
+mod protocols;
 mod servers;
 
 use std::sync::Arc;

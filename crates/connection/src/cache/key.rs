@@ -1,6 +1,7 @@
 //! Keys of shared connections.
 
 use super::super::both_ways::{BothWays, Offer};
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
 use zorb_cdr::{CharSet, WCharSet};
@@ -23,6 +24,8 @@ pub struct CacheKey {
     share: Share,
     /// The range of priorities of its calls.
     band: Option<(i16, i16)>,
+    /// Properties of its socket.
+    properties: Vec<(Cow<'static, str>, String)>,
 }
 
 /// Which references share a connection, of those to one endpoint.
@@ -87,6 +90,7 @@ impl CacheKey {
             way: WayKey::default(),
             share: Share::Spread(0),
             band: None,
+            properties: Vec::new(),
         }
     }
 
@@ -117,6 +121,13 @@ impl CacheKey {
     #[must_use]
     pub const fn in_band(mut self, low: i16, high: i16) -> Self {
         self.band = Some((low, high));
+        self
+    }
+
+    /// The key of connections whose transport has these properties, by name and value.
+    #[must_use]
+    pub fn with_properties(mut self, properties: Vec<(Cow<'static, str>, String)>) -> Self {
+        self.properties = properties;
         self
     }
 

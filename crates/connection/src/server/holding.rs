@@ -12,10 +12,11 @@ pub(super) const MAX_COPIED_OCTETS: usize = 16 << 10;
 
 impl<O: Owner> ServerConnection<O> {
     /// The message of a request. While others are pending it is likely to become pending too, and then a short one must not
-    /// keep a receive buffer alive that is many times as large.
+    /// keep a receive buffer alive that is many times as large. One whose reply is queued holds no message any more.
     #[inline]
     pub(super) fn keep(&self, received: Received<'_>) -> Message {
-        match self.has_no_pending() {
+        let none_waits = self.unanswered.load(Ordering::Relaxed) == 0 && self.backlog.is_empty();
+        match none_waits {
             true => received.into_message(),
             false => received.into_own(MAX_COPIED_OCTETS),
         }

@@ -53,7 +53,7 @@ pub use super::owner::Located;
 use super::owner::Owner;
 use super::reactor::Reactor;
 use super::spin::{SpinLimits, Spinner};
-use super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::sync::{AtomicBool, AtomicU32, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::trace::{self, Shown};
 use core::fmt;
 use header_cache::RequestHeaderCache;
@@ -94,6 +94,8 @@ pub struct ServerConnection<O: Owner> {
     link: Link,
     owner: Arc<O>,
     pending: AtomicUsize,
+    /// Pending requests whose replies have not been queued.
+    unanswered: AtomicUsize,
     /// Octets of the requests that are pending.
     pending_octets: AtomicUsize,
     /// The memory of these.
@@ -123,7 +125,12 @@ pub struct ServerConnection<O: Owner> {
     is_in_lane: bool,
     /// Ends it while the owner goes on.
     stop: Option<CancellationToken>,
+    /// The range that its requests' priorities are bound to: two shorts, or [`NO_BAND`].
+    band: AtomicU32,
 }
+
+/// The connection is bound to no range of priorities, the lowest of which is 0.
+const NO_BAND: u32 = u32::MAX;
 
 impl<O: Owner> ServerConnection<O> {
     pub(crate) fn new(
@@ -149,6 +156,7 @@ impl<O: Owner> ServerConnection<O> {
             link,
             owner: Arc::clone(owner),
             pending: AtomicUsize::new(0),
+            unanswered: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
             held: Arc::new(Held::of(&owner.settings().memory)),
             cancelled: Mutex::new(HashMap::new()),
@@ -166,6 +174,7 @@ impl<O: Owner> ServerConnection<O> {
             spin: SpinLimits::of(lane, lane.handle().id()),
             is_in_lane: true,
             stop: None,
+            band: AtomicU32::new(NO_BAND),
         }
     }
 
@@ -174,6 +183,21 @@ impl<O: Owner> ServerConnection<O> {
         (self.wait, self.spin, self.is_in_lane) = (reactor.wait, reactor.spin, false);
         self.stop = Some(reactor.stop.clone());
         self
+    }
+
+    /// Binds the connection to a range of priorities, from the lowest to the highest, in place of the one before.
+    pub fn bind_band(&self, low: i16, high: i16) {
+        let [[a, b], [c, d]] = [low.to_ne_bytes(), high.to_ne_bytes()];
+        self.band
+            .store(u32::from_ne_bytes([a, b, c, d]), Ordering::Relaxed);
+    }
+
+    /// The range of priorities that the connection is bound to.
+    #[must_use]
+    pub fn band(&self) -> Option<(i16, i16)> {
+        let bound = self.band.load(Ordering::Relaxed);
+        let [a, b, c, d] = bound.to_ne_bytes();
+        (bound != NO_BAND).then_some((i16::from_ne_bytes([a, b]), i16::from_ne_bytes([c, d])))
     }
 
     /// The half of a connection on which both ends may send requests.

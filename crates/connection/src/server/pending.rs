@@ -53,6 +53,7 @@ impl<O: Owner> PendingRequest<O> {
     /// Has a LocateRequest be pending.
     pub(super) fn located(connection: &Arc<ServerConnection<O>>, request_id: u32) -> Self {
         connection.pending.fetch_add(1, Ordering::AcqRel);
+        connection.unanswered.fetch_add(1, Ordering::Relaxed);
         connection.cancelled().insert(request_id, false);
         connection.held.more(PENDING_OVERHEAD);
         Self {
@@ -171,6 +172,8 @@ impl<O: Owner> PendingRequest<O> {
 
     fn answer_on(mut self, connection: &Arc<ServerConnection<O>>, reply: Option<Gather>) {
         self.answered = true;
+        // Before the reply is written, behind which the client's next request may arrive.
+        connection.unanswered.fetch_sub(1, Ordering::Relaxed);
         let cancelled = connection.cancelled().remove(&self.request_id);
         if cancelled != Some(true) {
             connection.queue_reply(reply);
@@ -186,6 +189,7 @@ impl<O: Owner> Drop for PendingRequest<O> {
             return self.place.host().end_left_behind();
         };
         if !self.answered {
+            connection.unanswered.fetch_sub(1, Ordering::Relaxed);
             connection.cancelled().remove(&self.request_id);
         }
         (connection.pending_octets).fetch_sub(self.octets, Ordering::Relaxed);

@@ -192,6 +192,32 @@ impl Builder {
         }
     }
 
+    /// Looks for what [`build`](Self::build) refuses whatever the operating system says, and starts nothing.
+    ///
+    /// # Errors
+    /// A [`BuildError`] for each description that no pool fits.
+    pub fn check(&self) -> Result<(), BuildError> {
+        self.checked().map(drop)
+    }
+
+    /// The lanes of a description that a pool may fit, and how their priorities become native ones.
+    fn checked(&self) -> Result<(Vec<Shape>, Native), BuildError> {
+        let shapes = self.shapes()?;
+        if self.name.contains('\0') {
+            return Err(BuildError::NameHasNul);
+        }
+        let native = Native {
+            scheduling: self.scheduling,
+            range: self.scheduling.native_range(),
+            mapping: Arc::clone(&self.mapping),
+            exact: self.lanes.is_some(),
+        };
+        for shape in &shapes {
+            native.check(shape.priority)?;
+        }
+        Ok((shapes, native))
+    }
+
     /// Starts the static threads.
     ///
     /// # Errors
@@ -201,20 +227,8 @@ impl Builder {
     /// # Blocking
     /// Waits until each static thread has its scheduling policy, its priority and its CPUs.
     pub fn build(self) -> Result<WorkerPool, BuildError> {
-        let exact = self.lanes.is_some();
-        let shapes = self.shapes()?;
-        if self.name.contains('\0') {
-            return Err(BuildError::NameHasNul);
-        }
-        let native = Native {
-            scheduling: self.scheduling,
-            range: self.scheduling.native_range(),
-            mapping: self.mapping,
-            exact,
-        };
-        for shape in &shapes {
-            native.check(shape.priority)?;
-        }
+        let (shapes, native) = self.checked()?;
+        let exact = native.exact;
         let runtime = match self.runtime {
             Some(handle) => handle,
             None => Handle::try_current().map_err(|_| BuildError::Lane(LaneError::NoRuntime))?,

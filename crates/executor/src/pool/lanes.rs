@@ -596,5 +596,5 @@ impl<T> PartialEq for Queued<T> {
 
 impl<T> Eq for Queued<T> {}
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests;

@@ -14,18 +14,23 @@ use crate::{
 };
 
 mod builder;
+mod job;
 mod lanes;
+#[cfg(zorb_model)]
+#[path = "../../models/tests/queue.rs"]
+mod models;
 mod queue;
 mod spawned;
 mod worker;
 
 pub use builder::{Builder, LaneThreads};
+pub use job::Job;
 pub use lanes::{LaneCounters, RejectReason};
 use lanes::{Refused, Request};
 use queue::Submitted;
 pub use spawned::{SpawnError, Spawned};
 use worker::Shared;
-pub use worker::{Job, blocking, current_priority};
+pub use worker::{blocking, current_priority};
 
 /// Threads that run requests, and bounded queues of the requests that no thread is free for (Real-time CORBA 1.2, section
 /// 5.8, "Thread Pools").
@@ -96,6 +101,12 @@ impl WorkerPool {
         })
     }
 
+    /// A job for this pool, in the box of one that has ended here, if that had a future of the same type; else in a new
+    /// box. Takes the pool's lock for a moment.
+    pub fn job(&self, future: impl Future<Output = ()> + Send + 'static) -> Job {
+        Job::renew(self.owner.shared.queue.take_used(), future)
+    }
+
     /// Submits a job without a deadline that takes no room in octets.
     ///
     /// # Errors
@@ -121,8 +132,8 @@ impl WorkerPool {
     /// own input meanwhile. Of several that wait, the most urgent request goes first.
     ///
     /// # Errors
-    /// As for [`submit`](Self::submit), but [`RejectReason::Full`] for a request only that takes more octets than the whole
-    /// queue has.
+    /// As for [`submit`](Self::submit), but [`RejectReason::Full`] for a request only that takes more octets than the queue
+    /// ever has for its lane.
     ///
     /// # Cancel safety
     /// A request that has no room yet is dropped.
@@ -145,7 +156,8 @@ impl WorkerPool {
         }
     }
 
-    /// Runs any future on a thread of a lane, and returns its result to the caller. Two allocations.
+    /// Runs any future on a thread of a lane, and returns its result to the caller. Allocates for the result, and for the job
+    /// unless the pool has a [box](Self::job) for it.
     ///
     /// # Errors
     /// Why the pool does not take it, as for [`submit`](Self::submit).
@@ -158,7 +170,7 @@ impl WorkerPool {
         F: Future<Output: Send> + Send + 'static,
     {
         let (job, spawned) = spawned::job(future);
-        self.try_submit(priority, job)
+        self.try_submit(priority, self.job(job))
             .map_err(|rejected| rejected.reason())?;
         Ok(spawned)
     }
@@ -271,7 +283,6 @@ impl Rejected {
     }
 
     /// The job, untouched.
-    #[must_use]
     pub fn into_job(self) -> Job {
         self.job
     }

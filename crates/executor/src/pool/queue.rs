@@ -16,6 +16,9 @@ use super::lanes::{
 };
 use crate::sync::{Guard, Lock, Thread, thread};
 
+/// Requests that have been done and whose memory is kept for the next ones, at most: as many as run at a time in most pools.
+const MAX_USED: usize = 64;
+
 /// The requests of a pool, and its threads as far as they have to be woken.
 pub(super) struct Queue<T> {
     state: Lock<State<T>>,
@@ -27,6 +30,8 @@ pub(super) struct State<T> {
     running: Vec<Option<Thread>>,
     /// Submitters that wait for room, the most urgent request first.
     waiters: BinaryHeap<Waiter>,
+    /// Works that have been done, whose memory the next ones may use.
+    used: Vec<T>,
 }
 
 impl<T> Queue<T> {
@@ -36,6 +41,7 @@ impl<T> Queue<T> {
                 lanes,
                 running: Vec::new(),
                 waiters: BinaryHeap::new(),
+                used: Vec::with_capacity(MAX_USED),
             }),
         }
     }
@@ -105,6 +111,11 @@ impl<T> Queue<T> {
         }
     }
 
+    /// A work that has been done, for the memory that it has: the one that was done last.
+    pub(super) fn take_used(&self) -> Option<T> {
+        self.lock().used.pop()
+    }
+
     /// Takes no more requests, and lets the threads end when they have nothing more to do.
     pub(super) fn close(&self) {
         let mut state = self.lock();
@@ -135,14 +146,22 @@ impl<T> Queue<T> {
         self.lock().set_thread(worker, Some(thread));
     }
 
-    /// The next request of a worker, waited for; `None` when its thread is to end. `idle_timeout`: how long a dynamic
-    /// worker is idle before that.
-    pub(super) fn next(&self, worker: WorkerId, idle_timeout: Duration) -> Option<Assigned<T>> {
+    /// The next request of a worker, waited for; `None` when its thread is to end. `used`: the work that it has done, if
+    /// its memory is of use. `idle_timeout`: how long a dynamic worker is idle before it ends.
+    pub(super) fn next(
+        &self,
+        worker: WorkerId,
+        mut used: Option<T>,
+        idle_timeout: Duration,
+    ) -> Option<Assigned<T>> {
         // Set when the thread became idle; `None` for the first look, which finds what waits already.
         let mut idle_until = None;
         loop {
             let now = Instant::now();
             let mut state = self.lock();
+            if state.used.len() < MAX_USED {
+                state.used.extend(used.take());
+            }
             if let Some(assigned) = state.lanes.next(worker, now) {
                 let waits = !state.waiters.is_empty();
                 drop(state);

@@ -8,8 +8,6 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::worker::Job;
-
 /// The result of a future that a [`WorkerPool`](super::WorkerPool) runs. The future goes on if this is dropped.
 #[derive(Debug)]
 #[must_use = "the result is lost if this is dropped"]
@@ -28,8 +26,8 @@ impl fmt::Display for SpawnError {
 
 impl Error for SpawnError {}
 
-/// A job that runs a future, and what its result arrives at.
-pub(super) fn job<F>(future: F) -> (Job, Spawned<F::Output>)
+/// A future that runs this one, and what its result arrives at.
+pub(super) fn job<F>(future: F) -> (impl Future<Output = ()> + Send + use<F>, Spawned<F::Output>)
 where
     F: Future<Output: Send> + Send + 'static,
 {
@@ -38,7 +36,7 @@ where
         // A failure is a caller that is not interested any more.
         let _ = done.send(future.await);
     };
-    (Box::pin(job), Spawned(result))
+    (job, Spawned(result))
 }
 
 impl<T> Future for Spawned<T> {

@@ -3,7 +3,6 @@ use std::{
     cell::{Cell, RefCell},
     ops::RangeInclusive,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
     thread::{self, JoinHandle},
     time::Duration,
@@ -15,13 +14,11 @@ use tokio::{
 };
 
 use super::{
+    job::Job,
     lanes::{Assigned, Lanes, Refused, Request, WorkerId},
     queue::Queue,
 };
 use crate::{NativePriority, Priority, PriorityMapping, Scheduling, error::BuildError, native};
-
-/// A piece of work: a future that one thread of the pool drives to its end.
-pub type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// How priorities become native ones.
 #[derive(Debug)]
@@ -240,8 +237,9 @@ impl Worker {
             return self.give_up();
         }
         WORKER.set(Some((Arc::clone(&self.shared), self.id)));
-        while let Some(assigned) = self.next() {
-            self.work(assigned);
+        let mut used = None;
+        while let Some(assigned) = self.next(used) {
+            used = self.work(assigned);
         }
         WORKER.set(None);
     }
@@ -278,23 +276,26 @@ impl Worker {
     }
 
     /// The next request, waited for; `None` when the thread is to end.
-    fn next(&self) -> Option<Assigned<Job>> {
+    fn next(&self, used: Option<Job>) -> Option<Assigned<Job>> {
         let Shared { queue, threads, .. } = &*self.shared;
-        queue.next(self.id, threads.idle_timeout)
+        queue.next(self.id, used, threads.idle_timeout)
     }
 
-    fn work(&mut self, assigned: Assigned<Job>) {
+    /// Runs a request, and returns its job if the box may be used again: not after a panic.
+    fn work(&mut self, assigned: Assigned<Job>) -> Option<Job> {
         let own = self.native;
         let Assigned { request, borrowed } = assigned;
+        let mut job = request.work;
         self.set_native(self.shared.threads.native.of(request.priority));
         CURRENT.set(Some(request.priority));
         let runtime = self.shared.threads.runtime_for(request.priority);
-        // The job is used up by the call, so that no code can see what a panic left of it.
-        let _ = catch_unwind(AssertUnwindSafe(|| runtime.block_on(request.work)));
+        // What a panic leaves of the job is dropped, so that no code sees it.
+        let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(&mut job)));
         CURRENT.set(None);
         if borrowed {
             self.set_native(own);
         }
+        (ended.is_ok() && job.is_worth_keeping()).then_some(job)
     }
 
     /// Costs system calls only where the priority is another one than before. A privilege that was taken away meanwhile

@@ -1,9 +1,10 @@
 //! Service contexts of a reply that is made already.
 
-use super::{ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus};
+use super::{HEADER_OCTETS, ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus};
+use crate::buffers;
 use crate::context::ServiceContext;
 use crate::error::ProtocolError;
-use crate::header::Message;
+use crate::header::{HEADER_LEN, Message, MessageHeader};
 use crate::request::BODY_ALIGNMENT;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Gather, NativeEndian, WireFormat};
 
@@ -18,7 +19,7 @@ impl ReplyStatus {
     /// When it is no reply.
     pub fn of(reply: &Gather) -> Result<Self, ProtocolError> {
         let header = reply.chunks().next().and_then(<[u8]>::first_chunk);
-        let header = header.copied().unwrap_or([0; super::HEADER_OCTETS]);
+        let header = header.copied().unwrap_or([0; HEADER_OCTETS]);
         let mut message = Gather::default();
         message.push(bytes::Bytes::copy_from_slice(&header));
         let message = Message::from_gather(message)?;
@@ -26,7 +27,8 @@ impl ReplyStatus {
     }
 }
 
-/// Adds service contexts to a reply that was encoded without any, in the byte order of this machine. Copies the reply.
+/// Adds service contexts to a reply that was encoded without any, in the byte order of this machine. Copies the reply into
+/// another buffer of the [thread's](buffers), to which its own goes back.
 ///
 /// Before GIOP 1.2 the contexts stand in front of all else, and the body follows without padding. It stays aligned as four
 /// octets behind the last context's data, which is an encapsulation, make up for what is missing.
@@ -34,36 +36,45 @@ impl ReplyStatus {
 /// # Errors
 /// When it is no such reply, or would be longer than 4 GiB.
 pub fn add_contexts(reply: Gather, contexts: &[ServiceContext]) -> Result<Gather, EncodeError> {
-    let no_reply = |_| EncodeError::from(EncodeErrorKind::Expected("a reply"));
-    let message = Message::from_gather(reply).map_err(no_reply)?;
-    let (request_id, status, body) = ReplyHeader::head(&message).map_err(no_reply)?;
-    let octets = message.frame.octets().get(body..).unwrap_or_default();
-    let mut contexts = contexts.to_vec();
+    let no_reply = || EncodeError::from(EncodeErrorKind::Expected("a reply without contexts"));
+    let head = (reply.chunks().next())
+        .and_then(<[u8]>::first_chunk::<HEADER_OCTETS>)
+        .ok_or_else(no_reply)?;
+    let header = head.first_chunk::<HEADER_LEN>().ok_or_else(no_reply)?;
+    let header = MessageHeader::parse(header).map_err(|_| no_reply())?;
+    let (request_id, status, body) =
+        ReplyHeader::head_in_place(&header, head).ok_or_else(no_reply)?;
     let encode = |contexts: &[ServiceContext]| {
         let mut begins = body;
         let builder = ReplyBuilder {
-            version: message.header.version,
+            version: header.version,
             request_id,
             status,
             contexts,
         };
-        let e = Encoder::<NativeEndian>::new(WireFormat::DEFAULT);
+        let e = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::DEFAULT);
         let encoded = builder.encode(e, |e| {
             begins = e.position();
-            e.append(octets);
+            let mut skipped = body;
+            for chunk in reply.chunks() {
+                e.append(chunk.get(skipped..).unwrap_or_default());
+                skipped = skipped.saturating_sub(chunk.len());
+            }
             Ok(())
         });
         encoded.map(|encoded| (encoded, begins))
     };
-    let (encoded, begins) = encode(&contexts)?;
-    let is_aligned = begins % BODY_ALIGNMENT == body % BODY_ALIGNMENT;
-    match contexts.last_mut() {
-        Some(last) if !is_aligned => {
+    let (mut encoded, begins) = encode(contexts)?;
+    if begins % BODY_ALIGNMENT != body % BODY_ALIGNMENT {
+        let mut padded = contexts.to_vec();
+        if let Some(last) = padded.last_mut() {
             last.data = [&*last.data, &PADDING].concat().into();
-            Ok(encode(&contexts)?.0)
         }
-        _ => Ok(encoded),
+        buffers::give(encoded.into_buffer());
+        encoded = encode(&padded)?.0;
     }
+    buffers::give(reply.into_buffer());
+    Ok(encoded)
 }
 
 impl ReplySlot {

@@ -26,6 +26,7 @@ pub struct TcpOptions {
     local_ports: Option<RangeInclusive<u16>>,
     reuse_address: bool,
     reuse_port: bool,
+    dont_route: bool,
 }
 
 impl TcpOptions {
@@ -164,6 +165,12 @@ impl TcpOptions {
         }
     }
 
+    /// Whether packets go to hosts of directly connected networks only, and by no gateway (`SO_DONTROUTE`). Off unless set.
+    #[must_use]
+    pub const fn dont_route(self, dont_route: bool) -> Self {
+        Self { dont_route, ..self }
+    }
+
     /// Returns the options with one property that text names.
     pub(super) fn set(self, name: &str, value: &str) -> Result<Self, PropertyError> {
         let Some(property) = PROPERTIES.iter().find(|property| property.name == name) else {
@@ -194,6 +201,7 @@ impl TcpOptions {
             "local_ports" => self.local_ports(ports(value)?),
             "reuse_address" => self.reuse_address(flag(value)?),
             "reuse_port" => self.reuse_port(flag(value)?),
+            "dont_route" => self.dont_route(flag(value)?),
             _ => return None,
         })
     }
@@ -245,6 +253,9 @@ impl TcpOptions {
         if let Some(name) = self.congestion_control {
             sys::set_congestion_control(socket, name)?;
         }
+        if self.dont_route {
+            sys::set_dont_route(socket)?;
+        }
         if let Some(code_point) = self.dscp {
             // The two bits below belong to congestion notification.
             let class = code_point << 2;
@@ -287,6 +298,7 @@ impl Default for TcpOptions {
             local_ports: None,
             reuse_address: true,
             reuse_port: false,
+            dont_route: false,
         }
     }
 }
@@ -308,7 +320,7 @@ const KEEPALIVE: Duration = Duration::from_secs(120);
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The properties as text names them.
-pub(super) const PROPERTIES: [Property; 10] = [
+pub(super) const PROPERTIES: [Property; 11] = [
     Property {
         name: "nodelay",
         values: "0 or 1",
@@ -356,6 +368,11 @@ pub(super) const PROPERTIES: [Property; 10] = [
     },
     Property {
         name: "reuse_port",
+        values: "0 or 1",
+        default: "0",
+    },
+    Property {
+        name: "dont_route",
         values: "0 or 1",
         default: "0",
     },

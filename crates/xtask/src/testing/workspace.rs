@@ -15,6 +15,14 @@ const READ_BY: &[(&str, &[&str])] = &[
         "crates/connection/src",
         &["zorb-connection", "zorb-connection-models"],
     ),
+    (
+        "crates/executor/src",
+        &["zorb-executor", "zorb-executor-models"],
+    ),
+    (
+        "crates/executor/models/threads.rs",
+        &["zorb-executor-models", "zorb-connection-models"],
+    ),
     ("crates/poa/src", &["zorb-poa", "zorb-poa-models"]),
     ("tests/support", &["zorb-workspace", "zorb-cli"]),
     ("tests/interop", &["zorb-workspace", "zorb-cdr"]),
@@ -25,7 +33,7 @@ const READ_BY: &[(&str, &[&str])] = &[
     ),
     ("COMPARE.md", &["zorb-measure"]),
     ("docs/figures", &["zorb-measure"]),
-    ("docs/papers.md", &["zorb-measure"]),
+    ("docs/papers.md", &["zorb-measure", "zorb-workspace"]),
     ("docs", &["zorb-workspace", "zorb", "zorb-cli"]),
     ("benches/instructions.txt", &["zorb-measure"]),
 ];
@@ -33,7 +41,7 @@ const READ_BY: &[(&str, &[&str])] = &[
 /// Files that every package is built with.
 const READ_BY_ALL: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
 
-/// What cargo says of the workspace.
+/// The workspace, as `cargo metadata` describes it.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     /// Folders relative to the root, by package.
@@ -172,7 +180,7 @@ impl Workspace {
     }
 }
 
-/// What git prints, run at the root.
+/// The output of git, run at the root.
 ///
 /// # Errors
 /// It does not start, or fails; with what it says.

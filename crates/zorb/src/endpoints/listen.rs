@@ -37,6 +37,20 @@ impl Listen {
         Ok(Self { address, transport })
     }
 
+    /// The same place, whose transport has this value of a property, if it has that property and the text says nothing of
+    /// it.
+    pub(crate) fn with_default(mut self, transports: &Registry, name: &str, value: &str) -> Self {
+        let is_said = self.address.properties.iter().any(|(said, _)| said == name);
+        let transport = self.transport.as_ref();
+        let transport = transport.or_else(|| transports.get(self.address.endpoint.scheme()));
+        if let Some(transport) = transport.filter(|_| !is_said)
+            && let Ok(having) = transport.with_property(name, value)
+        {
+            self.transport = Some(having);
+        }
+        self
+    }
+
     /// Listens to the first port of those asked for that is not taken.
     pub(crate) async fn open(
         &self,

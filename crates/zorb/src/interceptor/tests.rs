@@ -5,7 +5,8 @@
 
 use super::*;
 use crate::blocking::Wait as _;
-use crate::{Forward, Interface as _, Orb, SyncScope, SystemExceptionKind};
+use crate::real_time::{Priority, PriorityModelPolicy, RtPolicies};
+use crate::{Forward, Interface as _, Orb, Policies, SyncScope, SystemExceptionKind};
 use bytes::Bytes;
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -111,6 +112,19 @@ fn marks(contexts: &[ServiceContext]) -> String {
     marks.join(",")
 }
 
+/// The priority that contexts state, if they state one.
+fn priority(contexts: &[ServiceContext]) -> String {
+    let of = |context: &&ServiceContext| context.id == ServiceContextId::RT_CORBA_PRIORITY;
+    let stated = contexts.iter().filter(of).map(|context| {
+        let [order, _, a, b] = context.data.as_ref().try_into().unwrap();
+        match order & 1 {
+            0 => i16::from_be_bytes([a, b]),
+            _ => i16::from_le_bytes([a, b]),
+        }
+    });
+    stated.map(|priority| format!(" at {priority}")).collect()
+}
+
 const fn place(is_collocated: bool) -> &'static str {
     if is_collocated { "here" } else { "there" }
 }
@@ -175,7 +189,9 @@ impl Interceptor for Recorder {
 
     fn receive_reply(&self, request: &ClientRequestInfo<'_>, reply: ReplyInfo<'_>) {
         let how = match reply {
-            ReplyInfo::Reply(status, contexts) => format!("{status:?} {}", marks(&contexts)),
+            ReplyInfo::Reply(status, contexts) => {
+                format!("{status:?} {}{}", marks(&contexts), priority(&contexts))
+            }
             ReplyInfo::Sent => "sent".to_owned(),
             ReplyInfo::Failed(error) => format!("failed {error:?}"),
         };
@@ -195,9 +211,10 @@ impl Interceptor for Recorder {
             None => "",
         };
         self.note(format!(
-            "serve {operation} {} {}{limit}",
+            "serve {operation} {} {}{limit}{}",
             place(*is_collocated),
-            marks(contexts)
+            marks(contexts),
+            priority(contexts)
         ));
         request.reply_contexts.push(ServiceContext {
             id: MARK,
@@ -312,6 +329,33 @@ async fn calls_through_a_connection_are_seen_on_both_sides_with_their_contexts()
         .unwrap();
     let [client, server] = two.seen(2, 2).await;
     assert_eq!((client.len(), server.len()), (2, 2));
+    two.end().await;
+}
+
+#[tokio::test]
+async fn requests_and_replies_have_their_priority_beside_the_interceptors_contexts() {
+    let two = Two::start().await;
+    let [server, client] = &two.orbs;
+    let model = PriorityModelPolicy::client_propagated(Priority(0));
+    let policies = RtPolicies::new().priority_model(model);
+    let (root, manager) = (
+        server.root_poa(),
+        server.root_poa().the_poa_manager().clone(),
+    );
+    let poa = root.create_rt_poa("prioritised", Policies::default(), policies, Some(&manager));
+    let till = poa.unwrap().activate(TillServant::new(Clerk::default()));
+    let till = server.object_to_string(&till.unwrap());
+    let till = TillRef::unchecked_narrow(client.string_to_object(&till).await.unwrap());
+    let current = client.rt_current();
+    for (amount, ended) in [(3, "NoException"), (0, "UserException")] {
+        let paid = current.scope(Priority(1), till.pay(amount));
+        let paid = paid.await.unwrap();
+        assert_eq!(paid.is_ok(), ended == "NoException");
+        let [client, server] = two.seen(2, 2).await;
+        assert_eq!(client[1], format!("pay ended: {ended} answered at 1"));
+        assert_eq!(server[0], "serve pay there asked at 1");
+        assert_eq!(server[1], format!("reply pay WithTarget {ended}"));
+    }
     two.end().await;
 }
 

@@ -201,7 +201,7 @@ impl ObjectRef {
         if intercepted.is_some() {
             let orb = self.orb().inner();
             let contexts = reply_contexts(orb.interceptor(), intercepted, &outcome);
-            invocation.contexts.get_or_insert_default().reply = contexts;
+            invocation.all_contexts().reply = contexts;
         }
         self.put_reply(outcome, reply)
     }

@@ -8,6 +8,8 @@
 //!    the call meanwhile.
 //! 3. Else the call goes through the queue of the object's lane, whose threads run it; the caller waits.
 //!
+//! A deadline orders the queue, and a call that is late is not made, as for requests from elsewhere.
+//!
 //! One-way calls always take the queue. Arguments and results are marshalled: the upcall may outlive its caller.
 
 use super::Invocation;
@@ -15,16 +17,17 @@ use super::collocated::runtime_gone;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::current;
-use crate::real_time::{Planned, Scheduled, at_priority, priority_of_call};
-use crate::serve::{Caller, Intercepted, refusal, reply_contexts, upcall};
+use crate::real_time::{Planned, Running, Scheduled, at_priority, priority_of_call};
+use crate::serve::{Caller, Intercepted, deadline, refusal, reply_contexts, upcall};
 use core::task::{Context, Waker};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use zorb_connection::CallError;
 use zorb_executor::Submission;
 use zorb_giop::{PriorityModel, ResponseFlags, SystemException};
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request};
+use zorb_poa::{ActiveObject, Missing, Outcome, Request};
 
 impl ObjectRef {
     /// Calls an object whose upcalls are scheduled. `None` for a one-way call that is on its way, which then has the
@@ -39,23 +42,22 @@ impl ObjectRef {
     ) -> Result<Option<Outcome>, CallError> {
         let orb = self.orb().inner();
         let request = self.marshal(&object, binding, invocation)?;
-        let receipt = request.receipt();
+        let (receipt, octets) = (request.receipt(), request.octets());
+        let deadline = (invocation.contexts.as_ref()).and_then(|contexts| contexts.deadline);
         let planned = match plan(orb, &object) {
             Ok(planned) => planned,
             Err(exception) => return Ok(Some(receipt.system_exception(&exception))),
         };
         if receipt.response == ResponseFlags::None {
             let intercepted = intercepted.take();
-            send_one_way(orb, object, request, receipt, &planned, intercepted);
+            send_one_way(orb, object, request, deadline, &planned, intercepted);
             return Ok(None);
         }
         let (done, result) = oneshot::channel();
         let running = planned.running();
         let inner = Arc::clone(orb);
         let run = async move {
-            let settings = &inner.settings().real_time;
-            let upcall = upcall(&inner, &object, request, receipt, Caller::Collocated);
-            let outcome = at_priority(settings, running, upcall).await;
+            let outcome = run_at(&inner, &object, request, deadline, running).await;
             drop(object);
             // The caller may be gone.
             let _ = done.send(outcome);
@@ -63,14 +65,36 @@ impl ObjectRef {
         if planned.runs_here() {
             begin_here(orb, &planned, run);
         } else if let Some(pool) = &planned.pool {
-            let submission = Submission::new(planned.lane, Box::pin(run));
-            if let Err(rejected) = pool.workers().submit(submission) {
+            let workers = pool.workers();
+            let submission = Submission {
+                deadline,
+                octets,
+                ..Submission::new(planned.lane, workers.job(run))
+            };
+            if let Err(rejected) = workers.submit(submission) {
                 let refused = refusal(orb, &rejected, planned.lane.0);
                 return Ok(Some(receipt.system_exception(&refused)));
             }
         }
         result.await.map(Some).map_err(|_| runtime_gone())
     }
+}
+
+/// Runs a call at its priority, or answers one that is late.
+async fn run_at(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    request: Request,
+    deadline: Option<Instant>,
+    running: Running,
+) -> Outcome {
+    let receipt = request.receipt();
+    if deadline::is_late(deadline) {
+        return deadline::shed(orb, &receipt);
+    }
+    let settings = &orb.settings().real_time;
+    let upcall = upcall(orb, object, request, receipt, Caller::Collocated);
+    at_priority(settings, running, upcall).await
 }
 
 /// The place where a call runs.
@@ -117,23 +141,27 @@ fn send_one_way(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,
     request: Request,
-    receipt: Receipt,
+    deadline: Option<Instant>,
     planned: &Planned,
     intercepted: Intercepted,
 ) {
     let (running, blocks) = (planned.running(), object.blocks());
+    let octets = request.octets();
     let (inner, token) = (Arc::clone(orb), orb.task());
     let run = async move {
-        let settings = &inner.settings().real_time;
-        let upcall = upcall(&inner, &object, request, receipt, Caller::Collocated);
-        let outcome = at_priority(settings, running, upcall).await;
+        let outcome = run_at(&inner, &object, request, deadline, running).await;
         reply_contexts(inner.interceptor(), intercepted, &outcome);
         drop(token);
     };
     match &planned.pool {
         Some(pool) => {
-            let submission = Submission::new(planned.lane, Box::pin(run));
-            if let Err(rejected) = pool.workers().submit(submission) {
+            let workers = pool.workers();
+            let submission = Submission {
+                deadline,
+                octets,
+                ..Submission::new(planned.lane, workers.job(run))
+            };
+            if let Err(rejected) = workers.submit(submission) {
                 let refused = refusal(orb, &rejected, planned.lane.0);
                 tracing::debug!(%refused, "one-way call dropped");
             }

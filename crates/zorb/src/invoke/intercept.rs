@@ -7,7 +7,9 @@ use crate::policy::deadline_left;
 use crate::policy::times::Limit;
 use std::time::Instant;
 use zorb_connection::CallError;
-use zorb_giop::{ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, SystemException};
+use zorb_giop::{
+    ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, ServiceContextId, SystemException,
+};
 
 /// Additions to a call: service contexts of interceptors and policies.
 #[derive(Debug, Default)]
@@ -50,19 +52,45 @@ impl Invocation<'_> {
     /// The service contexts of the request.
     #[inline]
     pub(super) fn contexts(&self) -> &[ServiceContext] {
-        self.contexts
-            .as_ref()
-            .map_or(&[], |contexts| &contexts.request)
+        match &self.contexts {
+            Some(contexts) => &contexts.request,
+            None => self.priority.as_slice(),
+        }
+    }
+
+    /// Has the request state this priority, or none.
+    pub(super) fn set_priority(&mut self, priority: Option<ServiceContext>) {
+        let Some(contexts) = &mut self.contexts else {
+            self.priority = priority;
+            return;
+        };
+        let is_other = |id| id != ServiceContextId::RT_CORBA_PRIORITY;
+        contexts.request.retain(|context| is_other(context.id));
+        contexts.request.extend(priority.clone());
+        contexts.priority = priority;
+    }
+
+    /// Its contexts, which others may be added to.
+    pub(super) fn all_contexts(&mut self) -> &mut Contexts {
+        self.contexts.get_or_insert_with(|| {
+            let priority = self.priority.take();
+            Box::new(Contexts {
+                request: priority.iter().cloned().collect(),
+                priority,
+                ..Contexts::default()
+            })
+        })
     }
 
     /// The request as the interceptor sees it, with the contexts of this attempt.
     fn info(&mut self, is_collocated: bool) -> ClientRequestInfo<'_> {
+        let (operation, response, deadline) = (self.operation, self.response, self.deadline);
         ClientRequestInfo {
-            operation: self.operation,
-            response: self.response,
+            operation,
+            response,
             is_collocated,
-            deadline: self.deadline,
-            contexts: &mut self.contexts.get_or_insert_default().request,
+            deadline,
+            contexts: &mut self.all_contexts().request,
         }
     }
 

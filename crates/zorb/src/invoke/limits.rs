@@ -33,7 +33,7 @@ impl ObjectRef {
         invocation.deadline = limits.reply_end.map(|limit| limit.at);
         let policies = invocation_policies(&levels.effective());
         if policies.is_some() || limits.request_end.is_some() || deadline.is_some() {
-            let contexts = invocation.contexts.get_or_insert_default();
+            let contexts = invocation.all_contexts();
             contexts.policies = policies;
             contexts.deadline = deadline;
             contexts.request_end = limits.request_end;

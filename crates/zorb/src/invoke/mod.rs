@@ -48,7 +48,8 @@ use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
 use zorb_connection::{CallError, ClientRequest, Counter, Departure, EncodeArguments};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
+    CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, ServiceContext,
+    SystemException,
 };
 
 /// Encodes the arguments of a request to an object.
@@ -87,6 +88,8 @@ pub(crate) struct Invocation<'a> {
     deadline: Option<Instant>,
     /// Service contexts by [interceptors](crate::interceptor) for this attempt, if any.
     contexts: Option<Box<Contexts>>,
+    /// The context of its priority, as long as it has no others.
+    priority: Option<ServiceContext>,
     /// Set while the request is on its way to the servant, whatever becomes of the call.
     sent: &'a AtomicBool,
     /// Octets of the request.
@@ -104,6 +107,7 @@ impl<'a> Invocation<'a> {
             batched: false,
             deadline: None,
             contexts: None,
+            priority: None,
             sent,
             octets: AtomicUsize::new(0),
         }
@@ -306,7 +310,10 @@ impl ObjectRef {
         loop {
             zorb_giop::probe!(Bound);
             if (guard.get()).is_some_and(|binding| binding.selection.is_some()) {
-                guard = Box::pin(self.at_priority(guard, invocation)).await?;
+                guard = match self.at_priority(guard, invocation)? {
+                    Ok(bound) => bound,
+                    Err(other) => Box::pin(self.bind_prioritised(other)).await?,
+                };
             }
             let Some(binding) = guard.get() else {
                 return Err(Fault::OrbShutDown.raise(CompletionStatus::No));

@@ -3,33 +3,33 @@
 use super::Invocation;
 use super::reply::Answer;
 use crate::object::{Binding, BindingGuard, ObjectRef, Remote};
+use crate::real_time::priority_context;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use zorb_cdr::{EncodeError, Encoder, NativeEndian};
 use zorb_connection::{CallError, ClientRequest, EncodeArguments};
 use zorb_giop::{
     BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, ReplySlot, ResponseFlags,
-    ServiceContextId, SystemException, SystemExceptionKind, priority_context,
+    SystemException, SystemExceptionKind,
 };
 
 impl ObjectRef {
     /// The binding for a call at the priority that the caller has now, which the request states, if the object's POA wants
-    /// it.
-    pub(super) async fn at_priority(
+    /// it. `Err` gives the binding back if none is for that priority yet. Allocates nothing in a steady state.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION and UNKNOWN of mappings and transforms.
+    pub(super) fn at_priority(
         &self,
         guard: BindingGuard,
         invocation: &mut Invocation<'_>,
-    ) -> Result<BindingGuard, SystemException> {
-        let (guard, priority) = self.prioritised(guard).await?;
+    ) -> Result<Result<BindingGuard, BindingGuard>, SystemException> {
+        let Some(binding) = guard.get() else {
+            return Ok(Ok(guard));
+        };
+        let priority = self.priority_through(binding)?;
         let context = priority.map(priority_context).transpose();
-        let context = context.map_err(not_encoded)?;
-        if context.is_some() || invocation.contexts.is_some() {
-            let contexts = invocation.contexts.get_or_insert_default();
-            let is_other = |id| id != ServiceContextId::RT_CORBA_PRIORITY;
-            contexts.request.retain(|context| is_other(context.id));
-            contexts.request.extend(context.clone());
-            contexts.priority = context;
-        }
-        Ok(guard)
+        invocation.set_priority(context.map_err(not_encoded)?);
+        Ok(self.prioritised(guard, priority))
     }
 
     /// Binds a new connection to a band of priorities at its server.

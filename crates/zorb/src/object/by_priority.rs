@@ -14,29 +14,49 @@ impl ObjectRef {
         &self.orb().inner().settings().real_time
     }
 
-    /// The binding for a call at the priority that the caller has now, and that priority, if the call is sent with it.
-    pub(crate) async fn prioritised(
+    /// The priority that a call through a binding has now, if it is sent with one.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION and UNKNOWN of mappings and transforms.
+    pub(crate) fn priority_through(
+        &self,
+        binding: &Binding,
+    ) -> Result<Option<i16>, SystemException> {
+        match &binding.selection {
+            Some(selection) => selection.priority(self.real_time()),
+            None => Ok(None),
+        }
+    }
+
+    /// The binding for a call at this priority: this one, or another that is kept. `Err` gives it back if there is none yet.
+    pub(crate) fn prioritised(
         &self,
         guard: BindingGuard,
-    ) -> Result<(BindingGuard, Option<i16>), SystemException> {
-        let Some((binding, selection)) =
-            (guard.get()).and_then(|binding| Some((binding, binding.selection.as_ref()?)))
-        else {
-            return Ok((guard, None));
+        priority: Option<i16>,
+    ) -> Result<BindingGuard, BindingGuard> {
+        let selection = (guard.get()).and_then(|binding| binding.selection.as_ref());
+        if selection.is_none_or(|selection| selection.covers(priority)) {
+            return Ok(guard);
+        }
+        match self.0.binding.find_kept(self.home().id(), priority) {
+            Some(kept) => Ok(kept.into()),
+            None => Err(guard),
+        }
+    }
+
+    /// Makes the binding for calls at the priority that the caller has now, beside another one of the reference.
+    pub(crate) async fn bind_prioritised(
+        &self,
+        other: BindingGuard,
+    ) -> Result<BindingGuard, SystemException> {
+        let Some(binding) = other.get() else {
+            return Ok(other);
         };
-        let priority = selection.priority(self.real_time())?;
-        if selection.covers(priority) {
-            return Ok((guard, priority));
-        }
-        let home = self.home();
-        if let Some(kept) = self.0.binding.find_kept(home.id(), priority) {
-            return Ok((kept.into(), priority));
-        }
-        let (reference, forwarded) = (binding.reference.clone(), binding.forwarded);
-        let named_by = self.0.named_by;
-        let bound = Box::pin(self.bind(&reference, &home, forwarded, named_by)).await?;
+        let (home, named_by) = (self.home(), self.0.named_by);
+        let bound = self.bind(&binding.reference, &home, binding.forwarded, named_by);
+        let bound = Box::pin(bound).await?;
         self.0.binding.keep(&bound);
-        Ok((bound.into(), priority))
+        Ok(bound.into())
     }
 
     /// A binding that an earlier call at this priority, from this runtime, has left.

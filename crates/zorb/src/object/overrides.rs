@@ -4,8 +4,8 @@ use super::{Binding, Inner, ObjectRef, Target};
 use crate::connect::Sharing;
 use crate::orb::Orb;
 use crate::policy::{
-    BidirectionalPolicy, EndpointOrder, Levels, Policy, PolicyOverrides, PolicyType, RebindMode,
-    SetOverrideType, SyncScope, conflict, current, exposed,
+    BidirectionalPolicy, EndpointOrder, Levels, Policy, PolicyOverrides, PolicyType, Protocol,
+    RebindMode, SetOverrideType, SyncScope, conflict, current, exposed,
 };
 use crate::profile::Candidate;
 use core::hash::BuildHasher;
@@ -163,7 +163,7 @@ impl ObjectRef {
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
         // One branch for all.
-        self.0.is_limited | current::is_used() | self.0.orb.inner().is_limited()
+        self.0.is_limited | current::is_set() | self.0.orb.inner().is_limited()
     }
 
     /// The policies of a call that is made now, by level.
@@ -288,17 +288,41 @@ impl ObjectRef {
         }
     }
 
-    /// Puts the ways to an object into the order of the ClientProtocolPolicy, if there is one.
+    /// Puts the ways to an object into the order of the ClientProtocolPolicy, if there is one: the client's, or that which the
+    /// reference states.
     ///
     /// # Errors
-    /// INV_POLICY if there is no way by any of its protocols.
+    /// INV_POLICY if there is no way by any of its protocols, if client and reference both have one, and for properties that
+    /// the client's transport does not have.
     pub(super) fn select_protocols(
         &self,
         ways: &mut Vec<Candidate>,
     ) -> Result<(), SystemException> {
-        let Some(protocols) = (self.levels()).get(|policies| policies.client_protocols.clone())
-        else {
-            return Ok(());
+        let conflict = |why: String| Err(Fault::PolicyConflict(why).raise(CompletionStatus::No));
+        let own = (self.levels()).get(|policies| policies.client_protocols.clone());
+        let stated = ways
+            .iter()
+            .find_map(|way| way.real_time.as_ref()?.protocols());
+        let protocols = match (own, stated) {
+            (None, None) => return Ok(()),
+            (Some(_), Some(_)) => {
+                return conflict("both client and server have a ClientProtocolPolicy".to_owned());
+            }
+            (Some(own), None) => {
+                if let Some(unknown) = (own.iter()).find(|own| {
+                    self.transports().get(own.scheme()).is_some()
+                        && !own.is_known(self.transports())
+                }) {
+                    return conflict(format!("{unknown} has not all properties of the policy"));
+                }
+                own
+            }
+            (None, Some(stated)) => {
+                let known = stated.iter();
+                let known =
+                    known.filter_map(|stated| Protocol::from_stated(stated, self.transports()));
+                known.collect()
+            }
         };
         let place = |way: &Candidate| {
             let scheme = way.endpoint.scheme();
@@ -311,11 +335,14 @@ impl ObjectRef {
         ways.sort_by_key(place);
         if ways.is_empty() {
             let names: Vec<&str> = protocols.iter().map(|protocol| protocol.scheme()).collect();
-            let conflict = format!(
+            return conflict(format!(
                 "the reference has no endpoint of the ClientProtocolPolicy ({})",
                 names.join(", ")
-            );
-            return Err(Fault::PolicyConflict(conflict).raise(CompletionStatus::No));
+            ));
+        }
+        for way in ways.iter_mut() {
+            let protocol = place(way).and_then(|at| protocols.get(at));
+            way.properties = protocol.map_or_else(Vec::new, Protocol::to_properties);
         }
         Ok(())
     }

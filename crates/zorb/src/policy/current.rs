@@ -16,9 +16,21 @@ thread_local! {
 
 /// Whether there may be a scope.
 #[inline]
-pub(crate) fn is_used() -> bool {
+fn is_used() -> bool {
     // Relaxed: a thread finds the scope that it has entered itself.
     USED.load(Ordering::Relaxed)
+}
+
+/// Whether this thread is in a scope: another task's does not make its calls longer.
+#[inline]
+pub(crate) fn is_set() -> bool {
+    is_used() && has_current()
+}
+
+#[inline(never)]
+fn has_current() -> bool {
+    let current = CURRENT.try_with(|current| current.borrow().is_some());
+    current.unwrap_or_default()
 }
 
 /// The policies of the scopes that this thread is in.

@@ -36,14 +36,16 @@ mod buffering;
 pub(crate) mod current;
 mod deadline;
 mod overrides;
+mod protocols;
 pub(crate) mod times;
 mod untyped;
 mod values;
 
 pub use buffering::BufferingConstraint;
 pub use overrides::PolicyOverrides;
+pub use protocols::Protocol;
 pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};
-pub use values::{BidirectionalPolicy, EndpointOrder, Protocol, RebindMode, SyncScope};
+pub use values::{BidirectionalPolicy, EndpointOrder, RebindMode, SyncScope};
 
 pub(crate) use deadline::{deadline_left, deadline_of};
 pub(crate) use overrides::Levels;

@@ -2,8 +2,9 @@
 
 use super::buffering::BufferingConstraint;
 use super::current;
+use super::protocols::Protocol;
 use super::untyped::{Policy, PolicyType};
-use super::values::{BidirectionalPolicy, EndpointOrder, Protocol, RebindMode, SyncScope};
+use super::values::{BidirectionalPolicy, EndpointOrder, RebindMode, SyncScope};
 use arc_swap::Guard;
 use core::time::Duration;
 use std::sync::Arc;
@@ -149,8 +150,10 @@ impl PolicyOverrides {
         self
     }
 
-    /// The protocols that connections may be made by, the first one first (`RTCORBA::ClientProtocolPolicy`). A reference
-    /// without a profile for any of them is INV_POLICY, COMPLETED_NO. Objects of the same ORB need no protocol.
+    /// The protocols that connections may be made by, the first one first, and properties of these connections
+    /// (`RTCORBA::ClientProtocolPolicy`). INV_POLICY, COMPLETED_NO, are a reference without a profile for any of them, one
+    /// that states a ClientProtocolPolicy of its POA's, and a property that the transport does not have. Objects of the
+    /// same ORB need no protocol.
     ///
     /// At the task level, each call looks its connection up anew: the reference's own binding is left as it is.
     #[doc(alias = "ClientProtocolPolicy")]
@@ -223,7 +226,7 @@ impl PolicyOverrides {
     ///
     /// # Errors
     /// BAD_PARAM, minor code 30, if two policies are of one type (CORBA 3.3 part 1, section 8.3.5.1); NO_PERMISSION for a
-    /// policy that is the server's to set: PriorityModelPolicy, ThreadpoolPolicy.
+    /// policy that is the server's to set: PriorityModelPolicy, ThreadpoolPolicy, ServerProtocolPolicy.
     pub fn from_policies(policies: &[Policy]) -> Result<Self, SystemException> {
         let mut set = Self::new();
         for (index, policy) in policies.iter().enumerate() {

@@ -2,7 +2,8 @@
 
 use super::buffering::{BufferingConstraint, ReadConstraint};
 use super::overrides::PolicyOverrides;
-use super::values::{BidirectionalPolicy, Protocol, RebindMode, SyncScope};
+use super::protocols::Protocol;
+use super::values::{BidirectionalPolicy, RebindMode, SyncScope};
 use crate::real_time::PriorityModelPolicy;
 use bytes::Bytes;
 use core::fmt;
@@ -52,6 +53,8 @@ impl PolicyType {
     pub const RELATIVE_ROUND_TRIP_TIMEOUT: Self = Self(32);
     /// `BiDirPolicy::BidirectionalPolicy`.
     pub const BIDIRECTIONAL: Self = Self(37);
+    /// `RTCORBA::ServerProtocolPolicy`.
+    pub const SERVER_PROTOCOL: Self = Self(42);
     /// `RTCORBA::ClientProtocolPolicy`.
     pub const CLIENT_PROTOCOL: Self = Self(43);
     /// `RTCORBA::PriorityModelPolicy`.
@@ -67,8 +70,8 @@ impl PolicyType {
 
     /// Types of the specification that this ORB knows and does not support.
     fn is_unsupported(self) -> bool {
-        // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder; ServerProtocol.
-        matches!(self.0, 25 | 26 | 33..=35 | 42)
+        // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder.
+        matches!(self.0, 25 | 26 | 33..=35)
     }
 }
 
@@ -84,6 +87,7 @@ impl fmt::Display for PolicyType {
             Self::RELATIVE_REQUEST_TIMEOUT => "RelativeRequestTimeoutPolicy",
             Self::RELATIVE_ROUND_TRIP_TIMEOUT => "RelativeRoundtripTimeoutPolicy",
             Self::BIDIRECTIONAL => "BidirectionalPolicy",
+            Self::SERVER_PROTOCOL => "ServerProtocolPolicy",
             Self::CLIENT_PROTOCOL => "ClientProtocolPolicy",
             Self::PRIORITY_MODEL => "PriorityModelPolicy",
             Self::THREADPOOL => "ThreadpoolPolicy",
@@ -163,6 +167,9 @@ pub enum Policy {
     RelativeRoundTripTimeout(Duration),
     /// See [`PolicyOverrides::bidirectional`].
     Bidirectional(BidirectionalPolicy),
+    /// See [`RtPolicies::server_protocols`](crate::real_time::RtPolicies::server_protocols). Of POAs only. Has no value in an
+    /// any.
+    ServerProtocol(Arc<[Protocol]>),
     /// See [`PolicyOverrides::client_protocols`]. Has no value in an any.
     ClientProtocol(Arc<[Protocol]>),
     /// See [`PolicyOverrides::buffering`].
@@ -219,7 +226,9 @@ impl Policy {
             PolicyType::THREADPOOL => TcKind::ULong,
             PolicyType::PRIORITY_BANDED_CONNECTION => TcKind::Sequence,
             PolicyType::PRIORITY_MODEL => return Err(refused(Reason::BadPolicyValue)),
-            PolicyType::CLIENT_PROTOCOL | PolicyType::PRIVATE_CONNECTION => {
+            PolicyType::SERVER_PROTOCOL
+            | PolicyType::CLIENT_PROTOCOL
+            | PolicyType::PRIVATE_CONNECTION => {
                 return Err(refused(Reason::BadPolicyType));
             }
             unsupported if unsupported.is_unsupported() => {
@@ -300,7 +309,10 @@ impl Policy {
 
     /// Whether clients may set it for their calls.
     pub(super) const fn may_be_overridden(&self) -> bool {
-        !matches!(self, Self::PriorityModel(_) | Self::Threadpool(_))
+        !matches!(
+            self,
+            Self::PriorityModel(_) | Self::Threadpool(_) | Self::ServerProtocol(_)
+        )
     }
 
     /// Its type.
@@ -316,6 +328,7 @@ impl Policy {
             Self::RelativeRequestTimeout(_) => PolicyType::RELATIVE_REQUEST_TIMEOUT,
             Self::RelativeRoundTripTimeout(_) => PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT,
             Self::Bidirectional(_) => PolicyType::BIDIRECTIONAL,
+            Self::ServerProtocol(_) => PolicyType::SERVER_PROTOCOL,
             Self::ClientProtocol(_) => PolicyType::CLIENT_PROTOCOL,
             Self::PrivateConnection => PolicyType::PRIVATE_CONNECTION,
             Self::BufferingConstraint(_) => PolicyType::BUFFERING_CONSTRAINT,
@@ -341,7 +354,7 @@ impl Policy {
             Self::BufferingConstraint(constraint) => set.buffering = Some(constraint),
             Self::PriorityBands(bands) => set.priority_bands = Some(bands),
             // Clients cannot override them.
-            Self::PriorityModel(_) | Self::Threadpool(_) => {}
+            Self::PriorityModel(_) | Self::Threadpool(_) | Self::ServerProtocol(_) => {}
         }
     }
 }

@@ -1,8 +1,5 @@
 //! The values of policies.
 
-use core::fmt;
-use std::borrow::Cow;
-
 /// When a one-way call is done, as its caller sees it: `Messaging::SyncScope`.
 ///
 /// Calls through one reference arrive in their order, whatever the scope, as long as its connection lives; but a long one
@@ -88,33 +85,4 @@ pub enum EndpointOrder {
     /// them at the same time and takes the first one; an endpoint with an earlier time waits for that time, a second at most.
     /// The other connections stay in the cache, idle.
     LeastLatency,
-}
-
-/// A protocol of a `RTCORBA::ClientProtocolPolicy`: the scheme of its endpoints, such as `iiop`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Protocol(Cow<'static, str>);
-
-impl Protocol {
-    /// GIOP over TCP.
-    pub const IIOP: Self = Self(Cow::Borrowed("iiop"));
-    /// GIOP over UNIX sockets.
-    pub const UIOP: Self = Self(Cow::Borrowed("uiop"));
-
-    /// The protocol whose endpoints have this scheme: what stands before `://`, in lower case.
-    #[must_use]
-    pub fn new(scheme: impl Into<Cow<'static, str>>) -> Self {
-        Self(scheme.into())
-    }
-
-    /// The scheme of its endpoints.
-    #[must_use]
-    pub fn scheme(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }

@@ -3,7 +3,7 @@
 use crate::addresses::Body;
 use std::sync::Arc;
 use zorb_giop::ior::{ComponentTag, ProfileTag};
-use zorb_giop::{ExposedPolicies, PrioritisedEndpoint, PriorityModel};
+use zorb_giop::{ExposedPolicies, PrioritisedEndpoint, PriorityModel, StatedProtocol};
 use zorb_transport::Endpoint;
 
 /// The real-time policies that a profile states, and the priorities of its endpoints.
@@ -14,10 +14,12 @@ pub(crate) struct Exposed {
 }
 
 impl Exposed {
-    /// `None` for a profile without a priority model.
+    /// `None` for a profile that states neither a priority model nor protocols.
     pub(crate) fn of(body: &Body, tag: ProfileTag) -> Option<Arc<Self>> {
         let policies = ExposedPolicies::from_component(body.component(ComponentTag::POLICIES)?);
-        policies.priority_model?;
+        if policies.priority_model.is_none() && policies.client_protocols.is_empty() {
+            return None;
+        }
         let stated = body.component(ComponentTag::TAO_ENDPOINTS);
         let stated = stated.map(|data| PrioritisedEndpoint::from_component(tag, data));
         let endpoint = |stated: PrioritisedEndpoint| match tag {
@@ -39,6 +41,12 @@ impl Exposed {
     pub(super) fn priority(&self, endpoint: &Endpoint) -> Option<i16> {
         let mut stated = self.endpoints.iter();
         stated.find(|(other, _)| other == endpoint)?.1
+    }
+
+    /// The protocols that clients may use, if the reference says so.
+    pub(crate) fn protocols(&self) -> Option<&[StatedProtocol]> {
+        let protocols = &*self.policies.client_protocols;
+        (!protocols.is_empty()).then_some(protocols)
     }
 
     pub(super) fn model(&self) -> Option<(PriorityModel, i16)> {

@@ -16,10 +16,13 @@
 //! | `RTCORBA::Current` | [`RtCurrent`], from [`Orb::rt_current`](crate::Orb::rt_current) |
 //! | `RTCORBA::PriorityMapping` | [`Builder::priority_mapping`](crate::Builder::priority_mapping) |
 //! | `RTCORBA::PriorityTransform` | [`PriorityTransform`] |
-//! | `RTCORBA::Mutex` | [`executor::RtMutex`](crate::executor) |
+//! | TAO's `NetworkPriorityMapping` and `enable_network_priority` | [`Builder::network_priority_mapping`](crate::Builder::network_priority_mapping) |
+//! | `RTCORBA::Mutex` | [`executor::RtMutex`](crate::executor), [`RtOrb::create_mutex`] and TAO's named ones (Linux) |
+//! | TAO's PriorityMappingManager and NetworkPriorityMappingManager | the mappings are given to the [builder](crate::Builder::priority_mapping), and stay |
 //! | `RTPortableServer::POA` | [`Poa::create_rt_poa`](crate::Poa::create_rt_poa) and its relatives |
-//! | PriorityModelPolicy, ThreadpoolPolicy, PriorityBandedConnectionPolicy of a POA | [`RtPolicies`] |
-//! | PriorityBandedConnectionPolicy, ClientProtocolPolicy of a client | [`PolicyOverrides`](crate::policy::PolicyOverrides) |
+//! | PriorityModelPolicy, ThreadpoolPolicy, PriorityBandedConnectionPolicy, ServerProtocolPolicy, ClientProtocolPolicy of a POA | [`RtPolicies`] |
+//! | PriorityBandedConnectionPolicy, ClientProtocolPolicy, PrivateConnectionPolicy of a client | [`PolicyOverrides`](crate::policy::PolicyOverrides) |
+//! | `RTCORBA::Protocol` with its properties | [`Protocol`](crate::policy::Protocol), [`TcpProtocolProperties`] |
 //!
 //! Native priorities are those of the ORB's [`scheduling`](crate::Builder::scheduling) policy. Without one, priorities order queues and choose lanes,
 //! and every thread keeps the scheduling that it was started with.
@@ -44,9 +47,15 @@
 //! # Ok(()) }
 //! ```
 
+mod contexts;
 mod current;
 mod error;
 mod exposed;
+#[cfg(target_os = "linux")]
+mod mutexes;
+#[cfg(target_os = "linux")]
+mod named_mutexes;
+mod network;
 mod plan;
 mod poa;
 mod policies;
@@ -61,18 +70,25 @@ mod threadpool;
 
 pub use current::RtCurrent;
 pub use error::ThreadpoolError;
+#[cfg(target_os = "linux")]
+pub use named_mutexes::MutexNotFound;
+pub use network::{LinearNetworkMapping, NetworkPriorityMapping};
 pub use policies::{PriorityModelPolicy, RtPolicies};
 pub use rt_orb::{DestroyThreadpoolError, RtOrb};
 pub use settings::PriorityTransform;
 pub use threadpool::{Threadpool, ThreadpoolLane, ThreadpoolOptions};
 pub use zorb_executor::Priority;
-pub use zorb_giop::{PriorityBand, PriorityModel};
+pub use zorb_giop::{
+    PriorityBand, PriorityModel, TcpProtocolProperties, UnixDomainProtocolProperties,
+};
 
+pub(crate) use contexts::priority_context;
 pub(crate) use exposed::Exposed;
+pub(crate) use network::NetworkMapping;
 pub(crate) use plan::Planned;
 pub(crate) use policies::Scheduled;
 pub(crate) use reference::make_ior;
 pub(crate) use registry::RealTime;
-pub(crate) use running::at as at_priority;
+pub(crate) use running::{Running, at as at_priority};
 pub(crate) use selection::{Selection, has_bands, priority_of_call, select};
 pub(crate) use settings::RealTimeSettings;

@@ -1,5 +1,6 @@
 //! Where a request to a POA with real-time policies runs, and at which priority.
 
+use super::contexts::priority_context;
 use super::policies::Scheduled;
 use super::running::{self, Holder, Running};
 use super::settings::{RealTimeSettings, raise};
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use zorb_executor::Priority;
 use zorb_giop::{
     CompletionStatus, Fault, PriorityBand, RealTimeFault, ServiceContext, ServiceContexts,
-    SystemException, priority_context, propagated_priority,
+    SystemException, propagated_priority,
 };
 use zorb_poa::ActiveObject;
 
@@ -64,17 +65,18 @@ impl Planned {
 }
 
 impl Scheduled {
-    /// Plans a request with these service contexts.
+    /// Plans a request with these service contexts, on a connection that is bound to a `band` or to none.
     ///
     /// # Errors
     /// MARSHAL for a malformed or doubled RTCorbaPriority; DATA_CONVERSION, minor code 2, for a priority that cannot be
-    /// mapped; NO_RESOURCES, minor code 2, for one that no lane serves; UNKNOWN if the transform refuses it. Nothing has
-    /// been carried out.
+    /// mapped; NO_RESOURCES, minor code 2, for one that no lane serves or that lies outside of the band; UNKNOWN if the
+    /// transform refuses it. Nothing has been carried out.
     pub(crate) fn plan(
         &self,
         settings: &RealTimeSettings,
         object: &ActiveObject,
         contexts: Option<&ServiceContexts<'_>>,
+        band: Option<PriorityBand>,
     ) -> Result<Planned, SystemException> {
         let propagated = match contexts {
             Some(contexts) if self.is_client_propagated() => {
@@ -82,6 +84,11 @@ impl Scheduled {
             }
             _ => None,
         };
+        if let (Some(priority), Some(band)) = (propagated, band)
+            && !band.contains(priority)
+        {
+            return Err(raise(RealTimeFault::OutsideBand { priority, band }));
+        }
         let mut planned = self.plan_at(settings, object, propagated.map(Priority))?;
         let echo = propagated.map(priority_context).transpose();
         planned.echo = echo.map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))?;
@@ -120,7 +127,7 @@ impl Scheduled {
         })
     }
 
-    /// Whether a connection may be bound to the band that a request states.
+    /// The band that a request states, which its connection may be bound to.
     ///
     /// # Errors
     /// MARSHAL for a malformed, doubled or missing RTCorbaPriorityRange; INV_POLICY if the POA has no priority model, or no
@@ -128,7 +135,7 @@ impl Scheduled {
     pub(crate) fn bind_band(
         &self,
         contexts: Option<&ServiceContexts<'_>>,
-    ) -> Result<(), SystemException> {
+    ) -> Result<PriorityBand, SystemException> {
         let refused = |why: String| Err(Fault::PolicyConflict(why).raise(CompletionStatus::No));
         let band = match contexts {
             Some(contexts) => PriorityBand::of_request(contexts).map_err(raise)?,
@@ -139,11 +146,11 @@ impl Scheduled {
         }
         let lanes = self.pool.as_ref().and_then(|pool| pool.lane_priorities());
         match lanes {
-            Some(lanes) if !lanes.iter().any(|lane| band.contains(lane.0)) => refused(format!(
+            Some(lanes) if !lanes.clone().any(|lane| band.contains(lane.0)) => refused(format!(
                 "no lane of the object's POA has a priority from {} to {}",
                 band.low, band.high
             )),
-            _ => Ok(()),
+            _ => Ok(band),
         }
     }
 }

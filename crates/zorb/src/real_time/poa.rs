@@ -42,8 +42,13 @@ impl Poa {
     ) -> Result<Self, Error> {
         let (orb, parent) = (self.orb(), self.adapter());
         let real_time = real_time.over(&orb.inner().real_time().defaults());
-        real_time.validate().map_err(AdapterError::from)?;
-        let scheduled = (!real_time.is_empty()).then(|| Arc::new(real_time.into_scheduled()));
+        let (published, transports) = (orb.inner().published(), orb.inner().transports());
+        let valid = real_time.validate();
+        valid
+            .and_then(|()| real_time.validate_protocols(&published.endpoints, transports))
+            .map_err(AdapterError::from)?;
+        let scheduled =
+            (!real_time.is_empty()).then(|| Arc::new(real_time.into_scheduled(transports)));
         let scheduling = (scheduled.clone()).map(|by| -> Arc<dyn UpcallScheduling> { by });
         let adapters = orb.inner().adapters();
         ensure_key_secret(adapters, policies);

@@ -1,11 +1,13 @@
 //! Real-time policies of a POA.
 
 use super::threadpool::{Pool, Threadpool};
+use crate::policy::Protocol;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zorb_executor::Priority;
-use zorb_giop::{ExposedPolicies, PriorityBand, PriorityModel};
+use zorb_giop::{ExposedPolicies, PriorityBand, PriorityModel, StatedProtocol};
 use zorb_poa::{Adapter, AdapterError, InvalidPolicy, PolicyType, UpcallScheduling};
+use zorb_transport::{Endpoint, Registry};
 
 /// Where requests get their priority from: `RTCORBA::PriorityModelPolicy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,13 +45,15 @@ impl PriorityModelPolicy {
 ///
 /// The combinations are checked when the POA is created: `InvalidPolicy` for a server priority below 0, lanes without a
 /// priority model, SERVER_DECLARED at a priority of no lane, bands without a model, bands that are no ranges or hold
-/// neither the server's priority (SERVER_DECLARED) nor that of any lane.
+/// neither the server's priority (SERVER_DECLARED) nor that of any lane, protocols without an open endpoint.
 #[derive(Debug, Clone, Default)]
 #[must_use = "policies do nothing until a POA has them"]
 pub struct RtPolicies {
     priority_model: Option<PriorityModelPolicy>,
     threadpool: Option<Threadpool>,
     bands: Option<Vec<PriorityBand>>,
+    server_protocols: Option<Vec<Protocol>>,
+    client_protocols: Option<Vec<Protocol>>,
 }
 
 impl RtPolicies {
@@ -81,15 +85,85 @@ impl RtPolicies {
         self
     }
 
+    /// By which protocols clients reach the POA's objects, the first one first (`ServerProtocolPolicy`): the order of the
+    /// profiles in references. Without this policy that is the order in which endpoints were opened.
+    ///
+    /// Properties of sockets belong to endpoints, which several POAs may have: `iiop://host:2810/send_buffer=65536`.
+    #[doc(alias = "ServerProtocolPolicy")]
+    #[doc(alias = "create_server_protocol_policy")]
+    pub fn server_protocols(mut self, protocols: impl IntoIterator<Item = Protocol>) -> Self {
+        self.server_protocols = Some(protocols.into_iter().collect());
+        self
+    }
+
+    /// By which protocols, and with which properties of sockets, clients are to connect (`ClientProtocolPolicy`). Stated in
+    /// references; clients have no such policy of their own then.
+    #[doc(alias = "ClientProtocolPolicy")]
+    #[doc(alias = "create_client_protocol_policy")]
+    pub fn client_protocols(mut self, protocols: impl IntoIterator<Item = Protocol>) -> Self {
+        self.client_protocols = Some(protocols.into_iter().collect());
+        self
+    }
+
     /// These policies, and those of `defaults` that are not set here.
     pub(super) fn over(mut self, defaults: &Self) -> Self {
         self.priority_model = self.priority_model.or(defaults.priority_model);
         self.threadpool = self.threadpool.or_else(|| defaults.threadpool.clone());
+        self.server_protocols =
+            (self.server_protocols).or_else(|| defaults.server_protocols.clone());
         self
     }
 
     pub(super) const fn is_empty(&self) -> bool {
-        self.priority_model.is_none() && self.threadpool.is_none() && self.bands.is_none()
+        self.priority_model.is_none()
+            && self.threadpool.is_none()
+            && self.bands.is_none()
+            && self.server_protocols.is_none()
+            && self.client_protocols.is_none()
+    }
+
+    /// Whether a POA of an ORB with these endpoints and transports can have the policies on protocols.
+    pub(super) fn validate_protocols(
+        &self,
+        endpoints: &[Endpoint],
+        transports: &Registry,
+    ) -> Result<(), InvalidPolicy> {
+        let invalid = |policy, why| Err(InvalidPolicy::new(policy, why));
+        if let Some(protocols) = &self.server_protocols {
+            let server = PolicyType::ServerProtocol;
+            let of_lanes = self.threadpool.as_ref().map(|pool| pool.0.endpoints());
+            let mut open: Vec<_> = (of_lanes.into_iter().flatten())
+                .map(|(_, endpoint)| endpoint)
+                .collect();
+            if open.is_empty() {
+                open.extend_from_slice(endpoints);
+            }
+            let is_open = |protocol: &Protocol| {
+                let mut open = open.iter();
+                open.any(|endpoint| endpoint.scheme() == protocol.scheme())
+            };
+            if protocols.is_empty() || !protocols.iter().all(is_open) {
+                return invalid(
+                    server,
+                    "expected one protocol at least, each with an open endpoint",
+                );
+            }
+            if protocols.iter().any(|of| of.properties().next().is_some()) {
+                return invalid(server, "properties of sockets belong to endpoints");
+            }
+        }
+        if let Some(protocols) = &self.client_protocols {
+            let is_stated = |protocol: &Protocol| {
+                protocol.is_known(transports) && protocol.to_stated(transports).is_some()
+            };
+            if protocols.is_empty() || !protocols.iter().all(is_stated) {
+                return invalid(
+                    PolicyType::ClientProtocol,
+                    "expected one protocol at least, each of a transport with profiles and these properties",
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Whether a POA can have these policies.
@@ -108,7 +182,7 @@ impl RtPolicies {
         }
         let declared = model.filter(|model| model.model == PriorityModel::ServerDeclared);
         if let (Some(lanes), Some(declared), None) = (&lanes, declared, &self.bands)
-            && !lanes.contains(&declared.server_priority)
+            && !lanes.clone().any(|lane| lane == declared.server_priority)
         {
             return invalid(
                 PolicyType::PriorityModel,
@@ -132,7 +206,7 @@ impl RtPolicies {
         }
         if let Some(lanes) = lanes {
             let has_lane =
-                |band: &PriorityBand| lanes.iter().any(|priority| band.contains(priority.0));
+                |band: &PriorityBand| lanes.clone().any(|priority| band.contains(priority.0));
             if !bands.iter().all(has_lane) {
                 return banded("a band contains the priority of no lane");
             }
@@ -140,8 +214,17 @@ impl RtPolicies {
         Ok(())
     }
 
-    pub(super) fn into_scheduled(self) -> Scheduled {
+    pub(super) fn into_scheduled(self, transports: &Registry) -> Scheduled {
+        let schemes = |protocols: Vec<Protocol>| -> Vec<String> {
+            let schemes = protocols
+                .iter()
+                .map(|protocol| protocol.scheme().to_owned());
+            schemes.collect()
+        };
+        let stated = self.client_protocols.iter().flatten();
         Scheduled {
+            client_protocols: stated.filter_map(|of| of.to_stated(transports)).collect(),
+            schemes: self.server_protocols.map(schemes),
             model: self.priority_model,
             pool: self.threadpool.map(|pool| pool.0),
             bands: self.bands.unwrap_or_default(),
@@ -156,6 +239,9 @@ pub(crate) struct Scheduled {
     pub(super) model: Option<PriorityModelPolicy>,
     pub(super) pool: Option<Arc<Pool>>,
     pub(super) bands: Vec<PriorityBand>,
+    client_protocols: Vec<StatedProtocol>,
+    /// The protocols that references have, in their order; `None` for all.
+    schemes: Option<Vec<String>>,
     /// Of objects that have one of their own.
     priorities: Mutex<HashMap<Box<[u8]>, i16>>,
 }
@@ -225,15 +311,15 @@ impl Scheduled {
     /// without lanes.
     pub(super) fn lane_of(&self, priority: Priority) -> Option<Priority> {
         let lanes = self.pool.as_ref().and_then(|pool| pool.lane_priorities());
-        let Some(lanes) = lanes else {
+        let Some(mut lanes) = lanes else {
             return Some(priority);
         };
-        if lanes.contains(&priority) {
+        if lanes.clone().any(|lane| lane == priority) {
             return Some(priority);
         }
         let mut bands = self.bands.iter();
         let band = bands.find(|band| band.contains(priority.0))?;
-        lanes.into_iter().find(|lane| band.contains(lane.0))
+        lanes.find(|lane| band.contains(lane.0))
     }
 
     /// The components of references to an object of this priority.
@@ -244,6 +330,24 @@ impl Scheduled {
                 PriorityModel::ServerDeclared => (policy.model, priority),
             }),
             bands: self.bands.clone(),
+            client_protocols: self.client_protocols.clone(),
         }
+    }
+
+    /// Leaves the endpoints of the ServerProtocolPolicy's protocols, in their order.
+    pub(super) fn order_endpoints<E>(
+        &self,
+        endpoints: &mut Vec<E>,
+        endpoint: impl Fn(&E) -> &Endpoint,
+    ) {
+        let Some(schemes) = &self.schemes else {
+            return;
+        };
+        let place = |of: &E| {
+            let scheme = endpoint(of).scheme();
+            schemes.iter().position(|other| other == scheme)
+        };
+        endpoints.retain(|of| place(of).is_some());
+        endpoints.sort_by_key(place);
     }
 }

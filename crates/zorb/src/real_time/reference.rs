@@ -23,14 +23,17 @@ pub(crate) fn make_ior(
     let id = adapter.id_in(key);
     let priority = scheduled.priority_of(id.as_ref().map_or(&[][..], ObjectId::as_ref));
     let policies = scheduled.exposed(priority).to_component()?;
-    let lanes = endpoints(scheduled, priority);
+    let mut lanes = endpoints(scheduled, priority);
+    scheduled.order_endpoints(&mut lanes, |(_, endpoint)| endpoint);
     if !lanes.is_empty() {
         return with_lanes(published, transports, type_id, key, &lanes, policies).map(Some);
     }
     if published.endpoints.is_empty() {
         return Ok(None);
     }
-    profile::make_ior_with(type_id, key, published, transports, policies).map(Some)
+    let mut published = published.clone();
+    scheduled.order_endpoints(&mut published.endpoints, |endpoint| endpoint);
+    profile::make_ior_with(type_id, key, &published, transports, policies).map(Some)
 }
 
 /// The endpoints of the lanes that serve an object: with SERVER_DECLARED that of its priority, and only such as lie in a

@@ -1,5 +1,7 @@
 //! The thread pools of an ORB, and its defaults for POAs.
 
+#[cfg(target_os = "linux")]
+use super::named_mutexes::NamedMutexes;
 use super::policies::RtPolicies;
 use super::threadpool::Pool;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +14,8 @@ use zorb_transport::Endpoint;
 pub(crate) struct RealTime {
     pools: Mutex<Pools>,
     defaults: Mutex<RtPolicies>,
+    #[cfg(target_os = "linux")]
+    pub(super) mutexes: NamedMutexes,
     /// The task that looks at served connections runs.
     watched: AtomicBool,
 }

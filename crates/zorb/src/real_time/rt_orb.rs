@@ -1,5 +1,7 @@
 //! `RTCORBA::RTORB`: the thread pools of an ORB, and its defaults for POAs.
 
+#[cfg(target_os = "linux")]
+use super::named_mutexes::NamedMutexes;
 use super::policies::RtPolicies;
 use super::settings::raise;
 use super::start::{close, start};
@@ -75,6 +77,11 @@ impl RtOrb {
         let pool = start(orb, id, &options).await?;
         orb.real_time().pools().by_id.insert(id, Arc::clone(&pool));
         Ok(Threadpool(pool))
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn mutexes(&self) -> &NamedMutexes {
+        &self.0.inner().real_time().mutexes
     }
 
     /// The pool of that number.

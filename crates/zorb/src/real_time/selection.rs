@@ -1,5 +1,6 @@
 //! Which connections calls at a priority take.
 
+use super::network::CODE_POINT;
 use super::running;
 use super::settings::{RealTimeSettings, raise};
 use crate::profile::Candidate;
@@ -100,6 +101,18 @@ pub(crate) fn has_bands(ways: &[Candidate]) -> bool {
     exposed.any(|exposed| !exposed.policies.bands.is_empty())
 }
 
+/// Has the connection by a way carry messages of this priority only, so that its packets may have a code point. One that the
+/// ClientProtocolPolicy states stays.
+fn mark(settings: &RealTimeSettings, way: &mut Candidate, priority: Option<i16>) {
+    if way.properties.iter().any(|(name, _)| name == CODE_POINT) {
+        return;
+    }
+    let code_point = priority.and_then(|priority| settings.code_point(priority));
+    if let Some(code_point) = code_point {
+        way.properties.push((CODE_POINT.into(), code_point));
+    }
+}
+
 /// Leaves the ways that a call which is made now may take: the endpoints of its priority, or those in the band of it.
 /// `overriding`: the bands of the client's own policy. `None` for references without real-time policies.
 ///
@@ -145,10 +158,15 @@ pub(crate) fn select(
         }
         for way in ways.iter_mut() {
             way.band = Some(*band);
+            mark(settings, way, Some(of_way(way).unwrap_or(band.high)));
         }
         return selection(Selected::Band(*band));
     }
     let has_lanes = ways.iter().any(|way| of_way(way).is_some());
+    for way in ways.iter_mut() {
+        let declared = (model == PriorityModel::ServerDeclared).then_some(declared);
+        mark(settings, way, of_way(way).or(declared));
+    }
     match (model, priority) {
         (PriorityModel::ServerDeclared, _) => selection(Selected::Any),
         _ if !has_lanes => selection(Selected::Any),

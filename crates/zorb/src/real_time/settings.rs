@@ -1,5 +1,6 @@
 //! How an ORB schedules threads, and maps and transforms priorities.
 
+use super::network::NetworkMapping;
 use core::fmt;
 use std::sync::Arc;
 use zorb_executor::{LinearMapping, NativePriority, Priority, PriorityMapping, Scheduling};
@@ -26,6 +27,7 @@ pub(crate) struct RealTimeSettings {
     pub(crate) scheduling: Scheduling,
     pub(crate) mapping: Arc<dyn PriorityMapping>,
     pub(crate) transform: Option<Arc<dyn PriorityTransform>>,
+    pub(crate) network: Option<NetworkMapping>,
 }
 
 impl Default for RealTimeSettings {
@@ -34,11 +36,17 @@ impl Default for RealTimeSettings {
             scheduling: Scheduling::Inherited,
             mapping: Arc::new(LinearMapping),
             transform: None,
+            network: None,
         }
     }
 }
 
 impl RealTimeSettings {
+    /// The code point of sockets whose messages have this priority, as the property `dscp` has it.
+    pub(super) fn code_point(&self, priority: i16) -> Option<String> {
+        self.network.as_ref()?.property(priority)
+    }
+
     /// Whether the mapping has a priority for some native one.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Starting thread pools, and ending them: threads, reactors of lanes, endpoints.
 
 use super::error::ThreadpoolError;
+use super::network::CODE_POINT;
 use super::settings::RealTimeSettings;
 use super::threadpool::{Pool, PoolLane, ThreadpoolOptions};
 use crate::endpoints::Listen;
@@ -19,6 +20,9 @@ pub(super) async fn start(
     options: &ThreadpoolOptions,
 ) -> Result<Arc<Pool>, Error> {
     let settings = &orb.settings().real_time;
+    let workers = options.workers(id, settings, orb.lane());
+    // Before a reactor is started, of which there may be as many as there are lanes.
+    workers.check().map_err(ThreadpoolError::from)?;
     let mut reactors = Vec::new();
     let mut lanes: Vec<_> = options.lanes.iter().flatten().collect();
     lanes.sort_by_key(|lane| lane.threads.priority);
@@ -26,15 +30,17 @@ pub(super) async fn start(
         let priority = lane.threads.priority;
         reactors.push((priority, reactor(id, priority, settings)?));
     }
-    let workers =
-        (options.workers(id, settings, orb.lane(), &reactors)).map_err(ThreadpoolError::from)?;
+    let runtimes = reactors.iter();
+    let runtimes = runtimes.map(|(priority, lane): &(_, Lane)| (*priority, lane.handle().clone()));
+    let workers = workers.lane_runtimes(runtimes).build();
+    let workers = workers.map_err(ThreadpoolError::from)?;
     let mut acceptors = Vec::new();
     let mut listening = Vec::new();
     for (lane, (priority, reactor)) in lanes.iter().zip(reactors) {
         let mut endpoints = Vec::new();
         let reader = Reactor::of(&reactor);
         for text in &lane.listen {
-            let listener = listen(orb, &reactor, text).await?;
+            let listener = listen(orb, &reactor, text, priority).await?;
             endpoints.push(listener.endpoint().clone());
             let acceptor = Acceptor::new(listener).in_reactor(reader.clone());
             acceptors.push((acceptor, reactor.handle().clone()));
@@ -118,9 +124,13 @@ async fn listen(
     orb: &Arc<OrbInner>,
     reactor: &Lane,
     text: &str,
+    priority: Priority,
 ) -> Result<Box<dyn Listener>, Error> {
-    let listen = Listen::read(text, orb.transports())
+    let mut listen = Listen::read(text, orb.transports())
         .map_err(|why| OptionError::bad(Source::Builder, "listen", why))?;
+    if let Some(code_point) = orb.settings().real_time.code_point(priority.0) {
+        listen = listen.with_default(orb.transports(), CODE_POINT, &code_point);
+    }
     let scheme = listen.address.endpoint.scheme();
     if !matches!(scheme, "iiop" | "uiop") {
         return Err(ThreadpoolError::Endpoint(text.to_owned()).into());

@@ -5,7 +5,9 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio_util::sync::CancellationToken;
 use zorb_connection::Reactor;
-use zorb_executor::{BuildError, Lane, LaneCounters, LaneThreads, Priority, WorkerPool};
+use zorb_executor::{
+    Builder as WorkerPoolBuilder, Lane, LaneCounters, LaneThreads, Priority, WorkerPool,
+};
 use zorb_poa::Adapter;
 use zorb_transport::Endpoint;
 
@@ -133,19 +135,16 @@ impl ThreadpoolOptions {
         self
     }
 
+    /// The threads, without the reactors of the lanes.
     pub(super) fn workers(
         &self,
         id: u32,
         settings: &RealTimeSettings,
         home: &Lane,
-        reactors: &[(Priority, Lane)],
-    ) -> Result<WorkerPool, BuildError> {
+    ) -> WorkerPoolBuilder {
         let mut builder = WorkerPool::builder()
             .name(format!("pool{id}"))
             .lane(home)
-            .lane_runtimes(
-                (reactors.iter()).map(|(priority, lane)| (*priority, lane.handle().clone())),
-            )
             .scheduling(settings.scheduling)
             .mapping(Arc::clone(&settings.mapping))
             .cpus(self.cpus.iter().copied())
@@ -172,7 +171,7 @@ impl ThreadpoolOptions {
         if let Some(timeout) = self.idle_timeout {
             builder = builder.idle_timeout(timeout);
         }
-        builder.build()
+        builder
     }
 }
 
@@ -279,9 +278,9 @@ impl Pool {
     }
 
     /// The priorities of the lanes, in ascending order; `None` without lanes.
-    pub(super) fn lane_priorities(&self) -> Option<Vec<Priority>> {
+    pub(super) fn lane_priorities(&self) -> Option<impl Iterator<Item = Priority> + Clone> {
         let lanes = self.lanes.as_ref()?;
-        Some(lanes.iter().map(|lane| lane.priority).collect())
+        Some(lanes.iter().map(|lane| lane.priority))
     }
 
     /// The endpoints of the lanes.

@@ -100,7 +100,20 @@ pub(super) fn send_reply(
 ) -> Outcome {
     match intercepted {
         None => outcome,
-        Some(info) => send_with(interceptor, info, outcome),
+        Some(info) => send_with(interceptor, info, outcome, None),
+    }
+}
+
+/// As [`send_reply`], of a reply that states a priority, beside the contexts of the interceptor.
+pub(super) fn send_prioritised(
+    interceptor: Option<&dyn Interceptor>,
+    intercepted: Intercepted,
+    outcome: Outcome,
+    priority: Option<ServiceContext>,
+) -> Outcome {
+    match intercepted {
+        None => with_contexts(outcome, priority.as_slice()),
+        Some(info) => send_with(interceptor, info, outcome, priority),
     }
 }
 
@@ -109,10 +122,17 @@ fn send_with(
     interceptor: Option<&dyn Interceptor>,
     info: Box<ServerRequestInfo>,
     outcome: Outcome,
+    priority: Option<ServiceContext>,
 ) -> Outcome {
-    let contexts = reply_contexts(interceptor, Some(info), &outcome);
+    let mut contexts = reply_contexts(interceptor, Some(info), &outcome);
+    contexts.extend(priority);
+    with_contexts(outcome, &contexts)
+}
+
+/// An outcome whose reply, if it is one, has these contexts.
+fn with_contexts(outcome: Outcome, contexts: &[ServiceContext]) -> Outcome {
     match outcome {
-        Outcome::Reply(reply) if !contexts.is_empty() => match add_contexts(reply, &contexts) {
+        Outcome::Reply(reply) if !contexts.is_empty() => match add_contexts(reply, contexts) {
             Ok(reply) => Outcome::Reply(reply),
             Err(error) => {
                 tracing::error!(%error, "the service contexts of a reply cannot be sent, nor the reply");

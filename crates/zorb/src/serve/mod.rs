@@ -21,7 +21,7 @@ pub(crate) use upcall::{
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
-use intercept::{Submitted, receive_request, send_reply};
+use intercept::{Submitted, receive_request, send_prioritised, send_reply};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -422,7 +422,7 @@ fn dispatch(
             let submission = Submission {
                 deadline,
                 octets,
-                ..Submission::new(priority, Box::pin(job))
+                ..Submission::new(priority, pool.job(job))
             };
             if pool.submit(submission).is_err() {
                 orb.count(Counter::PoolQueueFull);

@@ -2,7 +2,8 @@
 
 use super::upcall::upcall_of;
 use super::{
-    Connection, Intercepted, Pending, Submitted, deadline, end, finish, into_reply, send_reply,
+    Connection, Intercepted, Pending, Submitted, deadline, end, finish, into_reply,
+    send_prioritised, send_reply,
 };
 use crate::orb::OrbInner;
 use crate::real_time::{Planned, Scheduled, at_priority};
@@ -11,10 +12,9 @@ use tokio::runtime::Handle;
 use zorb_connection::Counter;
 use zorb_executor::{Dispatch, RejectReason, Rejected, Submission};
 use zorb_giop::{
-    BIND_PRIORITY_BAND, CompletionStatus, Fault, RealTimeFault, ServiceContext, SystemException,
-    add_contexts,
+    BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request};
+use zorb_poa::{ActiveObject, Missing, Receipt, Request};
 
 impl OrbInner {
     /// Dispatches an admitted request of such a POA.
@@ -31,7 +31,7 @@ impl OrbInner {
         let Some(request) = request.take() else {
             return;
         };
-        let planned = match plan(orb, &object, &request) {
+        let planned = match plan(connection, &object, &request) {
             Ok(Some(planned)) => planned,
             Ok(None) => {
                 let outcome = send_reply(orb.interceptor(), intercepted, receipt.reply(&()));
@@ -63,8 +63,7 @@ impl OrbInner {
                 }
             };
             drop(object);
-            let outcome = with_context(outcome, echo);
-            let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
+            let outcome = send_prioritised(orb.interceptor(), intercepted.take(), outcome, echo);
             finish(pending, outcome, &receipt);
         };
         let workers = match (&pool, orb.lane().dispatch()) {
@@ -84,7 +83,7 @@ impl OrbInner {
             priority: lane,
             deadline,
             octets,
-            job: Box::pin(job),
+            job: workers.job(job),
         };
         if let Err(rejected) = workers.submit(submission) {
             let outcome = receipt.system_exception(&refusal(orb, &rejected, lane.0));
@@ -97,7 +96,7 @@ impl OrbInner {
 /// Where a request runs, and at which priority. `None` for one that has done its work already: it binds its connection to a
 /// band.
 fn plan(
-    orb: &OrbInner,
+    connection: &Connection,
     object: &ActiveObject,
     request: &Request,
 ) -> Result<Option<Planned>, SystemException> {
@@ -105,27 +104,15 @@ fn plan(
     let scheduled = Scheduled::of(&adapter).ok_or_else(|| Missing::Adapter.raise())?;
     let contexts = request.service_contexts();
     if request.operation() == BIND_PRIORITY_BAND.as_bytes() {
-        scheduled.bind_band(contexts.as_ref())?;
+        let band = scheduled.bind_band(contexts.as_ref())?;
+        connection.bind_band(band.low, band.high);
         return Ok(None);
     }
-    let settings = &orb.settings().real_time;
+    let settings = &connection.owner().settings().real_time;
+    let band = (connection.band()).map(|(low, high)| PriorityBand { low, high });
     scheduled
-        .plan(settings, object, contexts.as_ref())
+        .plan(settings, object, contexts.as_ref(), band)
         .map(Some)
-}
-
-/// A reply with the context of its request's priority.
-fn with_context(outcome: Outcome, context: Option<ServiceContext>) -> Outcome {
-    match (outcome, context) {
-        (Outcome::Reply(reply), Some(context)) => match add_contexts(reply, &[context]) {
-            Ok(reply) => Outcome::Reply(reply),
-            Err(error) => {
-                tracing::error!(%error, "the priority of a reply cannot be sent, nor the reply");
-                Outcome::Silent
-            }
-        },
-        (outcome, _) => outcome,
-    }
 }
 
 /// Why a pool does not take a request, as its client gets it.

@@ -1,0 +1,124 @@
+//! Jobs, and the boxes that they are in.
+use std::{
+    any::Any,
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// A larger box is freed with its job: so large a future is rare, and not short.
+const MAX_KEPT_OCTETS: usize = 16 << 10;
+
+/// A piece of work: a boxed future that one thread of a [`WorkerPool`](super::WorkerPool) drives to its end.
+///
+/// The box of a job that has ended is used again for a later one of the same type, which
+/// [`WorkerPool::job`](super::WorkerPool::job) makes: a pool in a steady state allocates nothing for its jobs.
+#[must_use = "a job does nothing until a pool has it"]
+pub struct Job(Pin<Box<dyn Place>>);
+
+/// A future and its box, without its type.
+trait Place: Send {
+    /// Polls the future, and drops it when it has ended; ready at once without one.
+    fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()>;
+
+    /// Takes the future out of `future`, which is an `Option` of one, if that is of the type of this place.
+    fn refill(self: Pin<&mut Self>, future: &mut dyn Any) -> bool;
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Place for Option<F> {
+    fn run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(future) = self.as_mut().as_pin_mut() {
+            ready!(future.poll(cx));
+            // The place may be kept for long.
+            self.set(None);
+        }
+        Poll::Ready(())
+    }
+
+    fn refill(mut self: Pin<&mut Self>, future: &mut dyn Any) -> bool {
+        let Some(future) = future.downcast_mut::<Self>() else {
+            return false;
+        };
+        self.set(future.take());
+        true
+    }
+}
+
+impl Job {
+    /// Boxes a future.
+    pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(Box::pin(Some(future)))
+    }
+
+    /// Whether its box is worth being kept for a later job.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        size_of_val(&*self.0) <= MAX_KEPT_OCTETS
+    }
+
+    /// Puts a future into the box of a job that has ended, if that had one of the same type; else boxes it.
+    pub(super) fn renew<F>(used: Option<Self>, future: F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut future = Some(future);
+        if let Some(mut used) = used
+            && used.0.as_mut().refill(&mut future)
+        {
+            return used;
+        }
+        Self(Box::pin(future))
+    }
+}
+
+impl Future for Job {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().run(cx)
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Job")
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use std::{future::ready, ptr, task::Waker};
+
+    use super::*;
+
+    fn run(job: &mut Job) {
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(job).poll(&mut cx).is_ready());
+    }
+
+    #[test]
+    fn the_box_of_a_job_that_has_ended_has_the_next_future_of_its_type() {
+        let place = |job: &Job| ptr::from_ref(&*job.0).cast::<()>();
+        let mut first = Job::new(ready(()));
+        run(&mut first);
+        let before = place(&first);
+        let mut second = Job::renew(Some(first), ready(()));
+        assert_eq!(place(&second), before);
+        run(&mut second);
+        // One of another type does not fit.
+        let (done, is_done) = std::sync::mpsc::channel();
+        let mut third = Job::renew(Some(second), async move { done.send(()).unwrap() });
+        run(&mut third);
+        assert_eq!(is_done.try_recv(), Ok(()));
+    }
+
+    #[test]
+    fn large_boxes_are_not_kept() {
+        let octets = [0_u8; MAX_KEPT_OCTETS];
+        let large = async move {
+            tokio::task::yield_now().await;
+            core::hint::black_box(&octets);
+        };
+        assert!(!Job::new(large).is_worth_keeping());
+        assert!(Job::new(ready(())).is_worth_keeping());
+    }
+}

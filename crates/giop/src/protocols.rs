@@ -1,0 +1,240 @@
+//! Protocols and their properties, as a reference states them for its clients: the value of a ClientProtocolPolicy in
+//! TAG_POLICIES.
+
+use crate::ior::{ProfileTag, encapsulate, in_encapsulation};
+use bytes::Bytes;
+use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError};
+
+/// Protocols of one policy that are read: a peer's count alone makes no loop long.
+const MAX_READ: usize = 64;
+/// GIOP over shared memory, and over datagrams, as TAO has them.
+const SHMIOP: ProfileTag = ProfileTag(0x5441_4f02);
+const DIOP: ProfileTag = ProfileTag(0x5441_4f04);
+
+/// Properties of TCP sockets: `RTCORBA::TCPProtocolProperties`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the specification has these five"
+)]
+pub struct TcpProtocolProperties {
+    /// Octets of the kernel's buffer for what is sent; 0 leaves it to the system.
+    pub send_buffer_size: i32,
+    /// Octets of the kernel's buffer for what is received; 0 leaves it to the system.
+    pub recv_buffer_size: i32,
+    /// Whether a silent peer is asked for a sign of life.
+    pub keep_alive: bool,
+    /// Whether packets go to hosts of directly connected networks only.
+    pub dont_route: bool,
+    /// Whether small writes go out at once.
+    pub no_delay: bool,
+}
+
+impl Default for TcpProtocolProperties {
+    /// Buffers as the system has them, no delay, and signs of life.
+    fn default() -> Self {
+        Self {
+            send_buffer_size: 0,
+            recv_buffer_size: 0,
+            keep_alive: true,
+            dont_route: false,
+            no_delay: true,
+        }
+    }
+}
+
+/// Properties of UNIX sockets: TAO's `RTCORBA::UnixDomainProtocolProperties`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "TAO has these two")]
+pub struct UnixDomainProtocolProperties {
+    /// Octets of the kernel's buffer for what is sent; 0 leaves it to the system.
+    pub send_buffer_size: i32,
+    /// Octets of the kernel's buffer for what is received; 0 leaves it to the system.
+    pub recv_buffer_size: i32,
+}
+
+/// Properties of a protocol's transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TransportProperties {
+    /// Those of TCP.
+    Tcp(TcpProtocolProperties),
+    /// Those of UNIX sockets.
+    Unix(UnixDomainProtocolProperties),
+    /// None that are known here.
+    None,
+}
+
+/// A protocol that clients may use, in the order of the list that it stands in: `RTCORBA::Protocol`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "the specification has these")]
+pub struct StatedProtocol {
+    /// The tag of its profiles.
+    pub profile: ProfileTag,
+    /// Properties of its transport. Those of GIOP have no octets.
+    pub properties: TransportProperties,
+}
+
+impl StatedProtocol {
+    /// The value of the policy, as TAO writes it.
+    ///
+    /// # Errors
+    /// Too many protocols for a sequence.
+    pub(crate) fn encode(protocols: &[Self]) -> Result<Bytes, EncodeError> {
+        encapsulate(|e| {
+            e.write_count(protocols.len())?;
+            protocols.iter().try_for_each(|protocol| {
+                e.write_u32(protocol.profile.0);
+                match protocol.properties {
+                    TransportProperties::Tcp(of) => {
+                        let flags = (of.keep_alive, of.dont_route, of.no_delay);
+                        e.put(&(of.send_buffer_size, of.recv_buffer_size))?;
+                        e.put(&flags)
+                    }
+                    TransportProperties::Unix(of) => {
+                        e.put(&(of.send_buffer_size, of.recv_buffer_size))
+                    }
+                    TransportProperties::None => Ok(()),
+                }
+            })
+        })
+    }
+
+    /// Reads the value of the policy. What follows a protocol of an unknown tag is left out, since its properties say nothing of
+    /// their length.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn decode(value: &[u8]) -> Result<Vec<Self>, DecodeError> {
+        in_encapsulation(value, ReadProtocols)
+    }
+}
+
+struct ReadProtocols;
+
+impl<'de> EncapsulationVisitor<'de> for ReadProtocols {
+    type Output = Vec<StatedProtocol>;
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        let count = d.read_count(4)?;
+        let mut read = Vec::new();
+        for _ in 0..count.min(MAX_READ) {
+            let profile = ProfileTag(d.read_u32()?);
+            let properties = match profile {
+                ProfileTag::INTERNET_IOP => TransportProperties::Tcp(tcp(d)?),
+                ProfileTag::UIOP => {
+                    let (send_buffer_size, recv_buffer_size) = d.get()?;
+                    TransportProperties::Unix(UnixDomainProtocolProperties {
+                        send_buffer_size,
+                        recv_buffer_size,
+                    })
+                }
+                SHMIOP => {
+                    tcp(d)?;
+                    // The size of the segment, the names of its file and its lock.
+                    let _: i32 = d.get()?;
+                    d.read_raw_string()?;
+                    d.read_raw_string()?;
+                    TransportProperties::None
+                }
+                DIOP => TransportProperties::None,
+                _ => {
+                    let properties = TransportProperties::None;
+                    read.push(StatedProtocol {
+                        profile,
+                        properties,
+                    });
+                    break;
+                }
+            };
+            read.push(StatedProtocol {
+                profile,
+                properties,
+            });
+        }
+        Ok(read)
+    }
+}
+
+fn tcp<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<TcpProtocolProperties, DecodeError> {
+    let (send_buffer_size, recv_buffer_size) = d.get()?;
+    let (keep_alive, dont_route, no_delay) = d.get()?;
+    Ok(TcpProtocolProperties {
+        send_buffer_size,
+        recv_buffer_size,
+        keep_alive,
+        dont_route,
+        no_delay,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three protocols, in big-endian order: TCP, shared memory, UNIX sockets.
+    const STATED: &[u8] = &[
+        0, 0, 0, 0, 0, 0, 0, 3, // three protocols
+        0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0x40, 0, 1, 0, 1, 0, // TCP, and a gap
+        0x54, 0x41, 0x4f, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, // shared memory
+        0, 0, 0x10, 0, 0, 0, 0, 2, b'f', 0, 0, 0, 0, 0, 0, 2, b'l', 0, 0, 0, // its names
+        0x54, 0x41, 0x4f, 0, 0, 0, 0, 3, 0, 0, 0, 4, // UNIX sockets
+    ];
+
+    fn tcp(properties: TcpProtocolProperties) -> StatedProtocol {
+        StatedProtocol {
+            profile: ProfileTag::INTERNET_IOP,
+            properties: TransportProperties::Tcp(properties),
+        }
+    }
+
+    const UNIX: StatedProtocol = StatedProtocol {
+        profile: ProfileTag::UIOP,
+        properties: TransportProperties::Unix(UnixDomainProtocolProperties {
+            send_buffer_size: 3,
+            recv_buffer_size: 4,
+        }),
+    };
+
+    #[test]
+    fn protocols_are_read_as_tao_writes_them() {
+        let first = tcp(TcpProtocolProperties {
+            send_buffer_size: 0x8000,
+            recv_buffer_size: 0x4000,
+            ..TcpProtocolProperties::default()
+        });
+        let shared = StatedProtocol {
+            profile: SHMIOP,
+            properties: TransportProperties::None,
+        };
+        assert_eq!(
+            StatedProtocol::decode(STATED),
+            Ok(vec![first, shared, UNIX])
+        );
+        for cut in 0..STATED.len() {
+            assert!(StatedProtocol::decode(&STATED[..cut]).is_err(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn protocols_come_back_from_what_is_written() {
+        let routed = tcp(TcpProtocolProperties {
+            keep_alive: false,
+            dont_route: true,
+            ..TcpProtocolProperties::default()
+        });
+        let other = StatedProtocol {
+            profile: ProfileTag(77),
+            properties: TransportProperties::None,
+        };
+        for protocols in [&[][..], &[routed], &[UNIX, routed, other]] {
+            let value = StatedProtocol::encode(protocols).unwrap();
+            assert_eq!(StatedProtocol::decode(&value).unwrap(), protocols);
+        }
+        // Octets of properties that are not known have no end that is known.
+        let value = StatedProtocol::encode(&[other, UNIX]).unwrap();
+        assert_eq!(StatedProtocol::decode(&value).unwrap(), [other]);
+        // A count that the octets do not bear out.
+        assert!(StatedProtocol::decode(&[0, 0, 0, 0, 255, 255, 255, 255]).is_err());
+    }
+}
