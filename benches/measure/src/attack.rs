@@ -1,7 +1,7 @@
 //! `cargo xtask attack`: attacks on a server in a process of its own.
 
-use crate::claims::{Aim, Row};
 use crate::measure::programs;
+use crate::row::{Aim, Row};
 use clap::Args;
 use serde::Deserialize;
 use std::io::{BufRead, BufReader};

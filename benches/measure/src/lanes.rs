@@ -1,8 +1,8 @@
 //! `cargo xtask claims lanes`: what lanes guarantee under load, measured by `papers-lanes`.
 
-use crate::claims::{Aim, Row};
 use crate::figures;
 use crate::measure::{programs, quiet};
+use crate::row::{Aim, Row};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

@@ -16,6 +16,7 @@ mod markers;
 mod measure;
 mod poa;
 mod protocols;
+mod row;
 mod speed;
 mod waiting;
 

@@ -3,13 +3,13 @@
 //! Look-ups are those of the figures ([`figures::demultiplexing`](crate::figures)), in one process; the rest is measured by
 //! `papers-poa`, a process for each row.
 
-use crate::claims::{Aim, Row};
 use crate::compare::work;
 use crate::measure::instructions::of_a_call;
 use crate::measure::peer::Peer;
 use crate::measure::programs;
 use crate::measure::run::Work;
 use crate::measure::tools;
+use crate::row::{Aim, Row};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,8 +1,8 @@
 //! `cargo xtask claims protocols`: what transports and messaging cost, circuits of ATM in their virtual machine among them, and
 //! what becomes of calls when servers do not answer or are killed.
 
-use crate::claims::{Aim, Row};
 use crate::measure::{instructions, programs, quiet, tools};
+use crate::row::{Aim, Row};
 use serde_json::Value;
 use std::process::Command;
 use xtask::machine;

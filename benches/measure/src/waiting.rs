@@ -6,13 +6,13 @@
 
 mod neighbours;
 
-use crate::claims::{Aim, Row};
 use crate::compare::{Cell, Options, once};
 use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Sample, Work};
 use crate::measure::statistics::median;
 use crate::measure::{programs, quiet, tools};
+use crate::row::{Aim, Row};
 use neighbours::{Neighbours, Quota};
 
 /// The other load of the machine.

@@ -7,12 +7,12 @@
 mod lines;
 mod path;
 
-use crate::claims::{Aim, Row};
 use crate::compare::{Options, work};
 use crate::measure::instructions::{Instructions, of_a_call};
 use crate::measure::peer::Peer;
 use crate::measure::run::Work;
 use crate::measure::{programs, tools};
+use crate::row::{Aim, Row};
 use crate::speed;
 use std::fs;
 use xtask::step::root;

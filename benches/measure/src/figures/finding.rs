@@ -1,9 +1,9 @@
 //! A paper's claim and today's verdict, computed from the data.
 
-use crate::claims::{Aim, Row};
 use crate::figures::data::Data;
 use crate::figures::measured::{LOST, Measured};
 use crate::measure::statistics::three_digits;
+use crate::row::{Aim, Row};
 
 /// Whether a paper's claim holds of what is measured today.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -21,10 +21,10 @@ mod steady;
 mod throughput;
 mod white_box;
 
-use crate::claims::Row;
 use crate::measure::machine::Machine;
 use crate::measure::place::Cpus;
 use crate::measure::{programs, quiet, tools};
+use crate::row::Row;
 use chart::Chart;
 use clap::Args;
 use data::{Data, Point};

@@ -1,6 +1,5 @@
 //! The optimisation principles one by one: the latency paper's Table 3 and Figures 33 and 34.
 
-use crate::claims::Aim;
 use crate::figures::Experiment;
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
 use crate::figures::data::{Collected, Data, Place, Point};
@@ -13,6 +12,7 @@ use crate::measure::instructions::of_program;
 use crate::measure::place::Placement;
 use crate::measure::programs::{self, ours};
 use crate::measure::tools;
+use crate::row::Aim;
 use std::process::Command;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {

@@ -1,10 +1,10 @@
 //! Claims about the heap: what a steady call allocates, on both sides, which is nothing.
 
-use crate::claims::Aim::AtMost;
 use crate::compare::work;
 use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Server, Work};
+use crate::row::Aim::AtMost;
 use crate::speed::claim::{Claim, Measured};
 
 const OPERATIONS: [(&str, usize); 3] = [("noparams", 0), ("octet", 65_536), ("struct", 1_024)];

@@ -1,6 +1,6 @@
 //! Claims about what happens in one process: `benches/alone.rs` measures it.
 
-use crate::claims::Aim::AtMost;
+use crate::row::Aim::AtMost;
 use crate::speed::claim::{Claim, Measured};
 use std::collections::HashMap;
 use xtask::step::{cargo, root};

@@ -1,6 +1,6 @@
-use crate::claims::{Aim, Row};
 use crate::compare::{Cell, Stat};
 use crate::measure::statistics::three_digits;
+use crate::row::{Aim, Row};
 use crate::speed::session::Session;
 
 /// A number and how it came about.

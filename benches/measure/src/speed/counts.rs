@@ -1,11 +1,11 @@
 //! Claims that are counted: instructions, system calls, and copies by their instructions.
 
-use crate::claims::Aim::AtMost;
 use crate::compare::work;
 use crate::measure::peer::Peer;
 use crate::measure::place::Side;
 use crate::measure::run::Work;
 use crate::measure::system_calls::{list, moving, others};
+use crate::row::Aim::AtMost;
 use crate::speed::claim::{Claim, Measured};
 
 /// Calls that are counted, and a fifth as many before them.

@@ -1,11 +1,11 @@
 //! Claims about a server with ten thousand connections that do nothing.
 
-use crate::claims::Aim::AtMost;
 use crate::compare::work;
 use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Server, Work};
 use crate::measure::statistics::{median, median_ratio, three_digits};
+use crate::row::Aim::AtMost;
 use crate::speed::claim::{Claim, Measured};
 use std::fs;
 use std::io::{BufRead, BufReader};

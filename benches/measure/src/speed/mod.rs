@@ -9,9 +9,9 @@ mod ratios;
 pub(crate) mod recorded;
 mod session;
 
-use crate::claims::Row;
 use crate::compare::Options;
 use crate::measure::programs;
+use crate::row::Row;
 use claim::Claim;
 use session::Session;
 use xtask::step::Done;

@@ -1,10 +1,10 @@
 //! Claims about the time of our call, divided by that of another ORB's.
 
-use crate::claims::Aim::{self, AtLeast, AtMost};
 use crate::compare::{Cell, Stat, four_threads, work};
 use crate::measure::peer::Peer;
 use crate::measure::place::Placement::{self, Awake, Free, Same, Split};
 use crate::measure::run::Work;
+use crate::row::Aim::{self, AtLeast, AtMost};
 use crate::speed::claim::{Claim, How};
 
 /// What it is about, the peer, the one that it is compared with, where, and what is aimed at.

@@ -1,6 +1,5 @@
 //! The findings of the experiment.
 
-use crate::claims::Aim;
 use crate::figures::data::Data;
 use crate::figures::demultiplexing::{
     ACTIVE, DELAYERED, FAST_HASH, HASH, LINEAR, NESTED, PERFECT, PERSISTENT, POA, POA_FIXED,
@@ -8,6 +7,7 @@ use crate::figures::demultiplexing::{
 };
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{EQUAL, Measured, NOTHING, ratio};
+use crate::row::Aim;
 
 /// What takes so many times less is *much* less, in the words of the paper.
 const MUCH: f64 = 1.5;

@@ -1,9 +1,9 @@
 //! Who loses deadlines first, checked from the data.
 
-use crate::claims::Aim;
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
 use crate::measure::statistics::three_digits;
+use crate::row::Aim;
 
 /// Clients of rates that rise with the priority: series, and calls a second asked for.
 const RISING: [(&str, f64); 3] = [

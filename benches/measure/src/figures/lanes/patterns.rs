@@ -1,10 +1,10 @@
 //! What explains the experiments: chapters 2 and 4 to 6 of the dissertation, checked from the data.
 
-use crate::claims::Aim;
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
 use crate::figures::measured::EQUAL;
 use crate::measure::statistics::three_digits;
+use crate::row::Aim;
 
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     vec![

@@ -1,6 +1,5 @@
 //! The latency paper's conclusions from its figures, and today's findings.
 
-use crate::claims::Aim;
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
 use crate::figures::latency::beside;
@@ -8,6 +7,7 @@ use crate::figures::latency::drift;
 use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
 use crate::figures::latency::{FEW, MANY};
 use crate::figures::measured::{EQUAL, Measured, NOTHING, ratio};
+use crate::row::Aim;
 
 /// Where a time is more than this many times that of the smallest request, more than half of it is there for the size:
 /// it grows in step with it rather than not.

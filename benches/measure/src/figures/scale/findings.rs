@@ -1,6 +1,5 @@
 //! The findings of the experiment.
 
-use crate::claims::Aim;
 use crate::figures::contender::PLACEMENTS;
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed, count};
@@ -9,6 +8,7 @@ use crate::figures::measured::{EQUAL, Measured, ratio};
 use crate::figures::scale::MOST_CALLERS;
 use crate::measure::place::Placement;
 use crate::measure::statistics::three_digits;
+use crate::row::Aim;
 
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let mut all = very_many(data);

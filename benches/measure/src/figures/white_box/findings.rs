@@ -1,10 +1,10 @@
 //! The papers' claims about their tables, and today's findings.
 
-use crate::claims::Aim;
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{EQUAL, Measured};
 use crate::figures::white_box::steps::{CLIENT, LAYERS, NOT_OURS, SERVER, SUM, number};
+use crate::row::Aim;
 
 fn us(value: Measured) -> String {
     match value.median.abs() < 1.0 {
