@@ -89,6 +89,7 @@ impl World {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests");
         cargo.env("CARGO_TARGET_DIR", target.join("trybuild"));
         cargo.env("CARGO_INCREMENTAL", "0");
+        cargo.env_remove("RUSTC_WORKSPACE_WRAPPER");
         cargo.env("CARGO_ENCODED_RUSTFLAGS", TRYBUILD_FLAGS);
         cargo.args(["--target", "host-tuple"]);
         cargo
@@ -112,6 +113,25 @@ impl World {
             _ => None,
         });
         compiled.collect()
+    }
+
+    /// What the build script has written, which was built without the feature `format`.
+    fn written(&self) -> String {
+        let output = self
+            .cargo(&["check", "--package", "script", "--message-format=json"])
+            .output();
+        let output = output.expect("cargo is there");
+        let mut messages = cargo_metadata::Message::parse_stream(output.stdout.as_slice());
+        let folder = messages.find_map(|message| match message.expect("cargo speaks JSON") {
+            cargo_metadata::Message::BuildScriptExecuted(script)
+                if script.package_id.repr.contains("/script#") =>
+            {
+                Some(script.out_dir)
+            }
+            _ => None,
+        });
+        let folder = folder.expect("the script has run");
+        fs::read_to_string(folder.join("bank.rs")).expect("the file is there")
     }
 
     /// The same, where the IDL is faulty: what is said of it.
@@ -140,6 +160,9 @@ fn only_what_uses_the_idl_that_changed_is_compiled_again() {
     let world = World::new();
     world.check();
     assert_eq!(world.check(), names(&[]), "nothing has changed");
+    let written = world.written();
+    let longest = written.lines().map(str::len).max().unwrap_or_default();
+    assert!(longest < 300, "a line of {longest} columns:\n{written}");
 
     for door in DOORS {
         world.write(&format!("{door}/idl/other.idl"), "const long OTHER = 2;\n");

@@ -86,7 +86,7 @@ const FINDINGS: &str = "# Findings in full\n\nWhat each claim of [the page of ex
 
 /// Rounds of a run for figures, all of which take some twenty minutes, and of a quick one.
 const ROUNDS: usize = 5;
-const QUICK_ROUNDS: usize = 2;
+const QUICK_ROUNDS: usize = 1;
 
 /// Which experiments, and how.
 #[derive(Args, Clone, Debug)]

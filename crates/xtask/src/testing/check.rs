@@ -1,6 +1,6 @@
 //! `cargo xtask check`: the loop of one change.
 
-use super::executables::{self, Setting};
+use super::executables::{self, Setting, Warnings};
 use super::summary::Summary;
 use super::workspace::{Names, Workspace};
 use super::{Phase, Times};
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Done {
     })?;
     let targets = Phase::targets(&[Phase::Unit, Phase::Models], &workspace);
     let executables = times.step("tests are built", Duration::from_secs(30), || {
-        executables::build(&workspace, &targets)
+        executables::build(&workspace, &targets, Warnings::Shown)
     })?;
     let summary: Summary = times.step("tests", Duration::from_secs(30), || {
         let chosen = executables.iter().filter(|e| match Phase::of(e) {

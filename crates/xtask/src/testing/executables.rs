@@ -5,15 +5,16 @@
 
 use crate::testing::summary::Summary;
 use crate::testing::workspace::Workspace;
-use cargo_metadata::{Message, TargetKind};
-use std::collections::VecDeque;
+use cargo_metadata::diagnostic::DiagnosticLevel;
+use cargo_metadata::{Artifact, Message, TargetKind};
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
-use xtask::step::{cargo, root};
+use xtask::step::{Done, cargo, root, tool};
 
 /// A test executable.
 #[derive(Debug)]
@@ -25,6 +26,16 @@ pub(crate) struct Executable {
     pub(crate) is_unit: bool,
     folder: PathBuf,
     program: PathBuf,
+}
+
+/// What becomes of warnings when tests are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Warnings {
+    /// They are shown.
+    Shown,
+    /// Clippy compiles, and its warnings fail the build. What clippy compiles is not compiled for tests once more, as it would be
+    /// after `cargo clippy`.
+    Denied,
 }
 
 /// How executables run.
@@ -51,6 +62,9 @@ const TRYBUILD_FLAGS: (&str, &str) = (
 /// The test targets that run trybuild.
 const TRYBUILDS: [&str; 2] = ["compile_fail", "ui"];
 
+/// The variable by which cargo has another program compile the workspace.
+pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
+
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -61,46 +75,68 @@ fn cpus() -> usize {
 /// and nothing in common with this.
 ///
 /// # Errors
-/// Something does not compile.
-pub(crate) fn build(workspace: &Workspace, targets: &[String]) -> Result<Vec<Executable>, String> {
-    let args = ["test", "--workspace", "--no-run"];
-    eprintln!("+ cargo {} {}", args.join(" "), targets.join(" "));
-    let mut build = cargo()
+/// Something does not compile, or has warnings that are [denied](Warnings::Denied).
+pub(crate) fn build(
+    workspace: &Workspace,
+    targets: &[String],
+    warnings: Warnings,
+) -> Result<Vec<Executable>, String> {
+    let mut found = Vec::new();
+    let mut test = vec!["test", "--workspace", "--no-run"];
+    test.extend(targets.iter().map(String::as_str));
+    compile(&test, warnings, |artifact| {
+        found.extend(Executable::of(workspace, artifact)?);
+        Ok(())
+    })?;
+    if targets.is_empty() && warnings == Warnings::Denied {
+        // What is no test has warnings as well.
+        let others = ["build", "--workspace", "--bins", "--benches"];
+        compile(&others, warnings, |_| Ok(()))?;
+    }
+    Ok(found)
+}
+
+/// Has cargo compile, and hands out what it makes.
+fn compile(
+    args: &[&str],
+    warnings: Warnings,
+    mut made: impl FnMut(Artifact) -> Result<(), String>,
+) -> Done {
+    eprintln!("+ cargo {}", args.join(" "));
+    let mut cargo = cargo();
+    cargo
         .current_dir(root())
         .args(args)
-        .args(targets)
-        .arg("--message-format=json-render-diagnostics")
-        .stdout(Stdio::piped())
+        .arg("--message-format=json")
+        .stdout(Stdio::piped());
+    if warnings == Warnings::Denied && std::env::var_os(WRAPPER).is_none() {
+        cargo.env(WRAPPER, tool("clippy-driver"));
+    }
+    let mut build = cargo
         .spawn()
         .map_err(|e| format!("cargo does not start: {e}"))?;
     let stdout = build.stdout.take().ok_or("cargo has no output")?;
-    let mut found = Vec::new();
+    let mut warned = BTreeSet::new();
     for message in Message::parse_stream(BufReader::new(stdout)) {
-        let Message::CompilerArtifact(artifact) = message.map_err(|e| e.to_string())? else {
-            continue;
-        };
-        let (Some(program), true) = (artifact.executable, artifact.profile.test) else {
-            continue;
-        };
-        let folder = artifact
-            .manifest_path
-            .parent()
-            .ok_or("a manifest without a folder")?;
-        let package = workspace
-            .package_in(folder.as_std_path())
-            .ok_or_else(|| format!("{folder} is no package of the workspace"))?;
-        found.push(Executable {
-            package,
-            is_unit: !artifact.target.kind.contains(&TargetKind::Test),
-            target: artifact.target.name,
-            folder: folder.into(),
-            program: program.into(),
-        });
+        match message.map_err(|e| e.to_string())? {
+            Message::CompilerMessage(message) => {
+                eprint!("{}", message.message.rendered.unwrap_or_default());
+                if message.message.level == DiagnosticLevel::Warning {
+                    warned.insert(message.target.name);
+                }
+            }
+            Message::CompilerArtifact(artifact) => made(artifact)?,
+            _ => {}
+        }
     }
     match build.wait() {
-        Ok(status) if status.success() => Ok(found),
-        Ok(_) => Err("the tests do not build".to_owned()),
+        Ok(status) if !status.success() => Err("the tests do not build".to_owned()),
         Err(e) => Err(format!("cargo cannot be waited for: {e}")),
+        Ok(_) if warnings == Warnings::Denied && !warned.is_empty() => {
+            let warned: Vec<_> = warned.into_iter().collect();
+            Err(format!("there are warnings in {}", warned.join(", ")))
+        }
+        Ok(_) => Ok(()),
     }
 }
 
@@ -138,6 +174,27 @@ pub(crate) fn run(executables: &[&Executable], setting: &Setting) -> Result<Summ
 }
 
 impl Executable {
+    /// That of an artifact, if it is a test.
+    fn of(workspace: &Workspace, artifact: Artifact) -> Result<Option<Self>, String> {
+        let (Some(program), true) = (artifact.executable, artifact.profile.test) else {
+            return Ok(None);
+        };
+        let folder = artifact
+            .manifest_path
+            .parent()
+            .ok_or("a manifest without a folder")?;
+        let package = workspace
+            .package_in(folder.as_std_path())
+            .ok_or_else(|| format!("{folder} is no package of the workspace"))?;
+        Ok(Some(Self {
+            package,
+            is_unit: !artifact.target.kind.contains(&TargetKind::Test),
+            target: artifact.target.name,
+            folder: folder.into(),
+            program: program.into(),
+        }))
+    }
+
     /// Its name for people.
     pub(crate) fn name(&self) -> String {
         match self.is_unit {
@@ -168,6 +225,8 @@ impl Executable {
             .stdin(Stdio::null());
         if TRYBUILDS.contains(&self.target.as_str()) {
             command.env(TRYBUILD_FLAGS.0, TRYBUILD_FLAGS.1);
+            // What a user's compiler says.
+            command.env_remove(WRAPPER);
         }
         let name = self.name();
         let started = Instant::now();

@@ -9,7 +9,7 @@ mod workspace;
 
 use crate::measure;
 use clap::{Args, ValueEnum};
-use executables::{Executable, Setting};
+use executables::{Executable, Setting, Warnings};
 pub(crate) use packages::public_items::run as public_items;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -27,9 +27,21 @@ pub(crate) struct Options {
     /// Skip what needs another ORB or a tool that Rust does not bring
     #[arg(long)]
     no_peers: bool,
+    /// Have clippy compile the tests, and fail on its warnings
+    #[arg(long)]
+    deny_warnings: bool,
     /// Handed to the test executables: names or parts of them, options of libtest
     #[arg(last = true)]
     test_args: Vec<String>,
+}
+
+impl Options {
+    const fn warnings(&self) -> Warnings {
+        match self.deny_warnings {
+            true => Warnings::Denied,
+            false => Warnings::Shown,
+        }
+    }
 }
 
 /// A part of the tests, in the order in which they run.
@@ -225,7 +237,7 @@ pub(crate) fn run(options: &Options) -> Done {
     if phases.iter().any(|phase| phase.has_executables()) {
         let targets = Phase::targets(&phases, &workspace);
         executables = times.step("tests are built", BUILD, || {
-            executables::build(&workspace, &targets)
+            executables::build(&workspace, &targets, options.warnings())
         })?;
     }
     let mut all = Summary::default();

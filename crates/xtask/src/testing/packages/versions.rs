@@ -1,5 +1,6 @@
 //! The oldest compiler and the oldest dependencies that the manifests promise.
 
+use crate::testing::executables::WRAPPER;
 use crate::testing::workspace::git;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,6 +33,7 @@ pub(super) fn oldest_rust(rust_version: &str) -> Done {
         .current_dir(root())
         .args([&toolchain, "check", "--quiet", "--locked"])
         .args(["--package", "zorb", "--package", "zorb-cli"])
+        .env_remove(WRAPPER)
         // Another compiler has nothing to do with what this one has built.
         .env("CARGO_TARGET_DIR", target().join("oldest-rust"));
     run(&mut check)
