@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -122,6 +123,26 @@ async fn one_way_calls_arrive_in_order_whatever_their_scope() {
             // A call with a reply goes behind them all.
             assert_eq!(in_time(counter.counted()).await.unwrap(), 500);
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn collocated_one_way_calls_begin_in_order_as_do_those_that_were_held() {
+    let (server, reference) = server().await;
+    let counter = server.string_to_object(&reference).await.unwrap();
+    let counter: CounterRef = counter.unchecked_narrow();
+    let manager = Arc::clone(server.root_poa().the_poa_manager());
+    let mut sent = 0;
+    for is_held in [false, true, false] {
+        if is_held {
+            manager.hold_requests().unwrap();
+        }
+        for _ in 0..200 {
+            in_time(counter.count(sent)).await.unwrap();
+            sent += 1;
+        }
+        manager.activate().unwrap();
+        all_arrive(&counter, sent).await;
     }
 }
 

@@ -49,7 +49,8 @@ counters! {
     ProtocolErrors = "protocol_errors",
     /// Requests refused because they were longer than a message may be.
     RequestsTooLarge = "requests_too_large",
-    /// Requests refused because as many upcalls, or octets of them, were pending as may be, and they were not to wait.
+    /// Requests refused because as many upcalls, or octets of them, were pending as may be and they were not to wait, because a
+    /// POA manager held as many as it may, or because their key was not looked up in time or with others.
     PendingRequestsRefused = "pending_requests_refused",
     /// One-way requests among those that were refused for whatever limit: their clients hear nothing of it.
     OneWaysDropped = "one_ways_dropped",

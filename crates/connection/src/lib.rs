@@ -99,8 +99,8 @@ pub use outbound::Buffering;
 pub use owner::{Owner, PeerOrb, Settings};
 pub use reactor::Reactor;
 pub use server::{
-    OrderKey, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving,
-    Turn,
+    OrderKey, Orders, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest,
+    Serving, Turn,
 };
 pub use silent::SilentEndpoints;
 pub use spin::{BusyConnections, SpinLimits};

@@ -387,7 +387,18 @@ impl Link {
                 count(&self.octets_received, octets);
                 Ok(())
             }
-            read => Err(lost(read)),
+            read => Err(self.lost(read)),
+        }
+    }
+
+    /// The end of a connection of which nothing was read.
+    #[cold]
+    fn lost(&self, read: io::Result<usize>) -> End {
+        match read {
+            Ok(_) => End::Lost(Cause::new("end of stream")),
+            // Of a half of a connection: there is none left for what waits for the other one.
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => self.evict(Evicted::Memory),
+            Err(error) => End::Lost(Cause::new(error)),
         }
     }
 
@@ -466,15 +477,6 @@ impl Link {
         self.rest(reader, begun)?;
         Poll::Pending
     }
-}
-
-/// The end of a connection whose read brought nothing.
-#[cold]
-fn lost(read: io::Result<usize>) -> End {
-    End::Lost(match read {
-        Ok(_) => Cause::new("end of stream"),
-        Err(error) => Cause::new(error),
-    })
 }
 
 impl fmt::Debug for Link {

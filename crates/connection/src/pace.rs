@@ -42,6 +42,8 @@ pub(crate) struct Facts {
     written: u64,
     /// Output waits for room in the socket.
     is_blocked: bool,
+    /// The peer opened the connection, and so has something to say on it.
+    is_accepted: bool,
     /// Octets of the ORB's memory that are reserved for what has begun, or waits to be written.
     pub(crate) held: usize,
 }
@@ -74,8 +76,22 @@ impl Facts {
             received: link.octets_received(),
             written: link.outbound.written_octets(),
             is_blocked: link.outbound.is_blocked(),
+            is_accepted: false,
             held: link.reserved_octets(),
         }
+    }
+
+    /// Those of a connection that the peer opened, if it did.
+    pub(crate) fn accepted(self, is_accepted: bool) -> Self {
+        Self {
+            is_accepted,
+            ..self
+        }
+    }
+
+    /// Whether the peer opened the connection and has not said anything.
+    fn is_unused(&self) -> bool {
+        self.is_accepted && self.received == 0
     }
 
     fn moved(&self) -> u64 {
@@ -88,7 +104,7 @@ impl Facts {
 
     /// Whether a client is to be looked at again although it does nothing: it makes the ORB wait, or has not said anything.
     pub(crate) fn needs_looks(&self) -> bool {
-        self.makes_wait() || self.received == 0
+        self.makes_wait() || self.is_unused()
     }
 
     /// Octets that have to move in some time, so that what is held is done within another.
@@ -144,7 +160,7 @@ impl Seen {
         now: Instant,
         stall: Duration,
     ) -> Option<Evicted> {
-        if facts.received == 0 && now.saturating_duration_since(self.first) >= FIRST_MESSAGE {
+        if facts.is_unused() && now.saturating_duration_since(self.first) >= FIRST_MESSAGE {
             return Some(Evicted::Unused);
         }
         if self.sends_slowly(facts, now, stall) {
@@ -235,6 +251,7 @@ mod tests {
             received: 700,
             written: 700,
             is_blocked: false,
+            is_accepted: true,
             held: 0,
         }
     }

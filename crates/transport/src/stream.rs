@@ -11,6 +11,7 @@ use std::{
 };
 
 use bytes::BytesMut;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{SockAddr, Socket};
 use tokio::{
     io::{Interest, unix::AsyncFd},
@@ -280,6 +281,12 @@ impl Connection for StreamConnection {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
+    fn is_closed_by_peer(&self) -> bool {
+        let mut socket = [PollFd::new(&*self.socket, PollFlags::RDHUP)];
+        let at_once = Timespec::default();
+        poll(&mut socket, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
+
     fn peer(&self) -> &Address {
         &self.peer
     }
@@ -429,6 +436,17 @@ mod tests {
         signals.kill().unwrap();
         signals.wait().unwrap();
         assert!(still_come, "the read outlasted the signals");
+    }
+
+    #[test]
+    fn a_peer_that_has_left_is_seen_behind_what_it_sent() {
+        let (_runtime, connection, mut peer) = connection();
+        io::Write::write_all(&mut peer, b"its last words").unwrap();
+        assert!(!connection.is_closed_by_peer());
+        drop(peer);
+        assert!(connection.is_closed_by_peer());
+        let mut octets = BytesMut::with_capacity(64);
+        assert_eq!(connection.try_read(&mut octets).unwrap(), 14);
     }
 
     #[test]

@@ -151,6 +151,14 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// error. Does nothing on a connection that is closed already.
     fn close(&self);
 
+    /// Whether the peer has closed its side, or is gone, as far as that shows without reading: octets that it sent before may
+    /// still be there to be read. A transport that cannot say says no, which is the default.
+    ///
+    /// Costs a system call.
+    fn is_closed_by_peer(&self) -> bool {
+        false
+    }
+
     /// The other end.
     fn peer(&self) -> &Address;
 

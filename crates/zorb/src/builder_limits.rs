@@ -90,8 +90,10 @@ impl Builder {
     /// and once 256 of a connection wait, or 64 KiB of them, the connection is not read until there is room, which in the
     /// end makes its client wait.
     ///
-    /// CancelRequest and CloseConnection behind requests that wait are read all the same, and so are replies to calls of
-    /// the server's own, which come on other connections. A server whose pending upcalls call clients back that call the
+    /// CancelRequest and CloseConnection behind requests that wait are read all the same, and so are replies to calls of the
+    /// server's own. With bidirectional GIOP these may be behind requests of the same connection: there, further requests are
+    /// refused with TRANSIENT instead of being left unread. So are they where clients have gone, as the end of a connection
+    /// is behind its requests. A server whose pending upcalls call clients back that call the
     /// server within, on the same connection, and as often as the limit says, waits for itself: such a server wants a
     /// higher limit, or [`Overload::Refuse`].
     pub fn overload(mut self, overload: Overload) -> Self {

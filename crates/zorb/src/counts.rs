@@ -3,6 +3,7 @@
 use crate::orb::{Orb, OrbInner};
 use std::sync::Arc;
 use zorb_connection::{Counter, Counters};
+use zorb_giop::ResponseFlags;
 
 impl Orb {
     /// Connections to other ORBs that there are now, those included that are being made or closed.
@@ -37,5 +38,14 @@ impl OrbInner {
     #[cold]
     pub(crate) fn count(&self, cause: Counter) {
         self.connection_settings().counters.count(cause);
+    }
+
+    /// Counts a request that was refused beyond a limit on those that are pending.
+    #[cold]
+    pub(crate) fn count_refused(&self, response: ResponseFlags) {
+        self.count(Counter::PendingRequestsRefused);
+        if response == ResponseFlags::None {
+            self.count(Counter::OneWaysDropped);
+        }
     }
 }

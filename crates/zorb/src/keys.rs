@@ -13,6 +13,7 @@ use core::pin::{Pin, pin};
 use core::time::Duration;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use zorb_connection::Counter;
 use zorb_giop::url::escape;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_poa::{
@@ -199,6 +200,7 @@ impl OrbInner {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         let keys = self.keys();
         let Ok(_permit) = keys.lookups.try_acquire() else {
+            self.count(Counter::PendingRequestsRefused);
             let overload = format!("{MAX_PENDING_LOOKUPS} keys are being looked up");
             return Err(raise(Fault::Overload(overload)));
         };
@@ -213,6 +215,7 @@ impl OrbInner {
             found = answer => found,
             () = self.stopped() => Err(raise(Fault::Inactive)),
             () = too_slow => {
+                self.count(Counter::PendingRequestsRefused);
                 let slow = format!("the look-up of the key took more than {LOOKUP_TIMEOUT:?}");
                 Err(raise(Fault::Overload(slow)))
             }

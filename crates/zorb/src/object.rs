@@ -21,7 +21,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_cdr::CharSet;
-use zorb_connection::{ClientConnection, ConnectError, NamedBy};
+use zorb_connection::{ClientConnection, ConnectError, NamedBy, Turn};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
@@ -254,6 +254,11 @@ impl ObjectRef {
     /// Stores the binding for later calls.
     pub(crate) fn store_binding(&self, binding: &Arc<Binding>) {
         self.0.binding.store(binding);
+    }
+
+    /// The turn of a collocated one-way call among those of this reference and its clones.
+    pub(crate) fn one_way_turn(&self) -> Turn {
+        self.0.binding.one_way_turn()
     }
 
     /// Identifies the binding: equal for references that share one.

@@ -98,6 +98,8 @@ pub(crate) struct OrbInner {
     policies: ArcSwap<PolicyOverrides>,
     /// The policies were set while the ORB runs, and limit the time of calls.
     is_limited: AtomicBool,
+    /// Held while policies are set.
+    setting_policies: Mutex<()>,
 }
 
 impl Orb {
@@ -181,6 +183,7 @@ impl Orb {
             real_time: RealTime::default(),
             policies: ArcSwap::from_pointee(settings.policies.clone()),
             is_limited: AtomicBool::new(false),
+            setting_policies: Mutex::default(),
             settings,
         };
         let orb = Self(Arc::new_cyclic(|handles| {

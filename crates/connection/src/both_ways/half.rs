@@ -275,12 +275,13 @@ impl BothWays {
     }
 
     /// Notes whether the server's half has nothing to do.
-    pub(crate) fn note_idle(&self, is_idle: bool) {
-        let now = match is_idle {
-            true => self.moved.load(Ordering::Acquire),
-            false => BUSY,
-        };
-        self.idle_at.store(now, Ordering::Release);
+    pub(crate) fn note_idle(&self, is_idle: impl FnOnce() -> bool) -> bool {
+        // Loaded first: what the other half reads for this one from now on is younger.
+        let moved = self.moved.load(Ordering::Acquire);
+        let is_idle = is_idle();
+        let at = if is_idle { moved } else { BUSY };
+        self.idle_at.store(at, Ordering::Release);
+        is_idle
     }
 
     /// Whether nothing has moved since the server's half last had nothing to do.
@@ -531,6 +532,10 @@ impl Connection for HalfStream {
         if !(self.half == Half::Server && self.whole.has_left.load(Ordering::Acquire)) {
             self.whole.end();
         }
+    }
+
+    fn is_closed_by_peer(&self) -> bool {
+        self.whole.stream.is_closed_by_peer()
     }
 
     fn peer(&self) -> &Address {

@@ -56,9 +56,10 @@ impl ServerLimits {
     /// 65,536 upcalls in all: those of four busy hosts. At a kilobyte or two each, 64 to 128 MiB.
     pub const DEFAULT_MAX_UPCALLS: usize = 65_536;
     /// Requests of one connection that are read and [wait](Overload::Wait). Enough that what a client sends behind a
-    /// burst, a CancelRequest above all, is still read. Further ones are not read; where most upcalls that stand in their way
-    /// are those of clients that have gone, they are read and refused with TRANSIENT, so that the end of a connection is
-    /// seen behind them.
+    /// burst, a CancelRequest above all, is still read. Further ones are not read, but where nothing is won by waiting: where
+    /// their client has gone, or most upcalls that stand in their way are those of clients that have gone, they are read and
+    /// refused with TRANSIENT, so that the end of a connection is seen behind them, and on connections on which this ORB sends
+    /// requests too, so that replies are.
     pub const MAX_WAITING_REQUESTS: usize = 256;
     /// Octets of the requests of one connection that are read and [wait](Overload::Wait); the last of them may exceed it.
     pub const MAX_WAITING_OCTETS: usize = 64 << 10;

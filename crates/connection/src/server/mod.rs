@@ -33,14 +33,13 @@ mod thread;
 mod write_wait;
 
 pub use hosts::{Overload, ServerLimits};
-pub use order::{OrderKey, Turn};
+pub use order::{OrderKey, Orders, Turn};
 pub use pending::PendingRequest;
 pub use serving::Serving;
 
 pub(crate) use hosts::{HostPermit, NotAdmitted};
 
 use backlog::Backlog;
-use order::Orders;
 use pending::Turns;
 
 use super::both_ways::BothWays;
@@ -114,6 +113,8 @@ pub struct ServerConnection<O: Owner> {
     last_reply: Mutex<Option<Gather>>,
     /// Requests that wait until they may be pending.
     backlog: Backlog,
+    /// Its end was seen behind a full backlog.
+    client_is_gone: AtomicBool,
     orders: Orders,
     admitted: HostPermit,
     /// Both ends may send requests on the connection.
@@ -167,6 +168,7 @@ impl<O: Owner> ServerConnection<O> {
             turns: Arc::default(),
             last_reply: Mutex::new(None),
             backlog: Backlog::within(&owner.settings().memory),
+            client_is_gone: AtomicBool::new(false),
             orders: Orders::default(),
             admitted,
             both_ways: None,
@@ -211,6 +213,11 @@ impl<O: Owner> ServerConnection<O> {
         (self.both_ways.as_ref()).is_some_and(|whole| whole.opened_here())
     }
 
+    /// Whether this end sends requests on the connection, too.
+    fn has_own_requests(&self) -> bool {
+        (self.both_ways.as_ref()).is_some_and(|whole| whole.has_client())
+    }
+
     /// Whether its reactor, or its owner, is stopping.
     fn is_stopping(&self) -> bool {
         self.owner.is_stopping()
@@ -220,12 +227,10 @@ impl<O: Owner> ServerConnection<O> {
     /// Whether the connection may be closed because nothing happens on it. Where this end sends requests, too, its other half
     /// closes it, as that knows whether a call is in progress.
     fn may_end_idle(&self) -> bool {
-        let is_idle = self.has_no_pending();
         let Some(whole) = &self.both_ways else {
-            return is_idle;
+            return self.has_no_pending();
         };
-        whole.note_idle(is_idle);
-        is_idle && whole.close_without_client()
+        whole.note_idle(|| self.has_no_pending()) && whole.close_without_client()
     }
 
     /// Hands the offer of a client that takes requests on its connection to the owner.
@@ -446,11 +451,15 @@ impl<O: Owner> ServerConnection<O> {
                     return Ok(());
                 }
                 Some(full) => match self.admitted.host().limits().overload {
-                    Overload::Wait => {
+                    Overload::Wait if !self.is_stuck() => {
                         drop(header);
                         return self.wait(message);
                     }
-                    Overload::Refuse => LocateReply::SystemException(self.overloaded(full)),
+                    Overload::Wait | Overload::Refuse => {
+                        let counters = &self.owner.settings().counters;
+                        counters.count(Counter::PendingRequestsRefused);
+                        LocateReply::SystemException(self.overloaded(full))
+                    }
                 },
             },
         };

@@ -1,15 +1,15 @@
-//! Requests of one connection that begin one after the other.
+//! Requests that begin one after the other, of one connection or of one reference to an object of the same ORB.
 
 use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use std::sync::PoisonError;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
-/// The key of an order: requests of one connection with the same key run in the order of their arrival.
+/// The key of an order: requests with the same key run in the order of their arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OrderKey {
-    /// One-way requests: each begins when the one before has ended.
+    /// One-way requests: each begins when the one before has ended, or has let it begin.
     OneWays,
     /// Requests that a POA manager has held, by its address: each begins when the one before has begun.
     Manager(usize),
@@ -82,8 +82,8 @@ impl Turn {
 }
 
 /// The last turn of each order.
-#[derive(Default)]
-pub(super) struct Orders {
+#[derive(Debug, Default)]
+pub struct Orders {
     last: Mutex<Vec<(OrderKey, Before)>>,
     /// How many there are; 0 for nearly all connections.
     len: AtomicUsize,
@@ -94,7 +94,8 @@ impl Orders {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn turn(&self, key: OrderKey) -> Turn {
+    /// The next turn in an order. It allocates twice, and takes a lock.
+    pub fn turn(&self, key: OrderKey) -> Turn {
         let (over, last) = oneshot::channel();
         let mut all = self.last();
         all.retain_mut(|(_, turn)| !turn.is_over());

@@ -8,9 +8,13 @@
 //! ```
 //!
 //! While requests wait, the connection is read on: a CancelRequest takes its request out of the backlog, and a
-//! CloseConnection ends the connection. With a full backlog it is not read until there is room, unless most of the upcalls
-//! that stand in the way are those of clients that have gone: then further requests are refused, so that the end of the
-//! connection is seen, which is behind them where its client has gone, too.
+//! CloseConnection ends the connection. With a full backlog it is not read until there is room, unless waiting is of no use:
+//!
+//! - Its client has gone, or most of the upcalls that stand in the way are those of clients that have gone: the end of the
+//!   connection is behind the further requests, and its upcalls, descriptor and place are given up by it.
+//! - This end sends requests on the connection, too: the reply that an upcall waits for may be behind them.
+//!
+//! Further requests are refused then.
 
 use super::super::counters::Counter;
 use super::super::end::End;
@@ -130,9 +134,13 @@ impl<O: Owner> ServerConnection<O> {
         Ok(())
     }
 
-    /// Whether as many requests wait as may, mostly for upcalls of clients that have gone: further ones are refused.
-    fn is_stuck(&self) -> bool {
-        self.backlog.is_full() && self.admitted.host().is_left_behind()
+    /// Whether as many requests wait as may, and those behind them are refused instead of being left unread.
+    pub(super) fn is_stuck(&self) -> bool {
+        let host = self.admitted.host();
+        self.backlog.is_full()
+            && (host.is_left_behind()
+                || self.has_own_requests()
+                || self.client_is_gone.load(Ordering::Relaxed) && !host.has_room())
     }
 
     /// Whether another message may be read.
@@ -143,10 +151,14 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Has the driver look again whether it may read; whether the connection is to be looked at again.
     pub(super) fn look_at_backlog(&self) -> bool {
+        let is_full = self.backlog.is_full();
+        if is_full && self.link.stream.is_closed_by_peer() {
+            self.client_is_gone.store(true, Ordering::Relaxed);
+        }
         if self.is_stuck() {
             self.wake();
         }
-        self.backlog.is_full()
+        is_full
     }
 
     /// The exception of a request that is refused: TRANSIENT, COMPLETED_NO.

@@ -60,7 +60,7 @@ impl<O: Owner> Serving<O> {
             let Some(connection) = connection.upgrade() else {
                 continue;
             };
-            let facts = Facts::of(&connection.link);
+            let facts = Facts::of(&connection.link).accepted(!connection.opened_here());
             needs_looks |= facts.needs_looks() | connection.look_at_backlog();
             let known = before.remove(&id);
             let mut known = known.unwrap_or_else(|| Seen::new(&facts, now));

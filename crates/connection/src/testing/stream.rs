@@ -290,6 +290,10 @@ impl Connection for Stream {
         self.end.close();
     }
 
+    fn is_closed_by_peer(&self) -> bool {
+        self.end.incoming.pipe().finished
+    }
+
     fn peer(&self) -> &Address {
         &self.end.address
     }

@@ -53,6 +53,7 @@ pub async fn a_dropped_connection_is_the_peers_end_of_stream(fixture: &dyn Fixtu
     write_all(&*client, b"bye")
         .await
         .expect("a writable connection");
+    assert!(!server.is_closed_by_peer(), "it is there");
     drop(client);
     assert_eq!(read_to_end(&*server).await, b"bye");
 }

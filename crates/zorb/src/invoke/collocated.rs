@@ -21,7 +21,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use zorb_cdr::{Encoder, WireFormat};
-use zorb_connection::CallError;
+use zorb_connection::{CallError, Turn};
 use zorb_giop::{
     Cause, Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags,
     SystemException, Version, buffers,
@@ -128,7 +128,7 @@ impl ObjectRef {
                 let request = self.marshal(&object, binding, invocation)?;
                 let receipt = request.receipt();
                 if receipt.response == ResponseFlags::None {
-                    run_one_way(orb, object, request, receipt, intercepted);
+                    run_one_way(orb, object, request, intercepted, self.one_way_turn());
                     return Ok(Collocated::Values);
                 }
                 run(orb, object, request, receipt).await?
@@ -154,10 +154,14 @@ impl ObjectRef {
             invocation.contexts().to_vec(),
         );
         let mut waiting = released(object);
+        let (turn, manager) = (self.one_way_turn(), Arc::clone(object.manager()));
         orb.track(async move {
             let dropped = |exception| tracing::debug!(?exception, "a held one-way call dropped");
             let object = loop {
                 if let Err(exception) = waiting.await {
+                    if manager.state() == State::Holding {
+                        inner.count_refused(ResponseFlags::None);
+                    }
                     return dropped(exception);
                 }
                 // The object may be another one by now.
@@ -185,7 +189,7 @@ impl ObjectRef {
                     }
                 }
             };
-            run_one_way(&inner, object, request, receipt, intercepted);
+            run_one_way(&inner, object, request, intercepted, turn);
         });
         Ok(Collocated::Values)
     }
@@ -371,56 +375,50 @@ async fn run(
     result.await.map_err(|_| runtime_gone())
 }
 
-/// Runs an upcall without a reply, which its caller does not wait for: in a task, or on a thread where servants may
-/// block.
+/// Runs an upcall without a reply, which its caller does not wait for, when its turn has come: in a task, or on a thread where
+/// servants may block.
 fn run_one_way(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,
     request: Request,
-    receipt: Receipt,
     intercepted: Intercepted,
+    mut turn: Turn,
 ) {
-    let (inner, token) = (Arc::clone(orb), orb.task());
+    let inner = Arc::clone(orb);
     let may_block = orb.settings().threads || object.blocks();
-    let run = move || {
-        let (mut request, mut outcome) = (Some(request), None);
-        let waits = begin(
-            &inner,
-            &object,
-            &mut request,
-            &mut outcome,
-            &receipt,
-            Caller::Collocated,
-        );
-        match waits {
+    let ends_in_turn = object.orders_one_ways();
+    orb.track(async move {
+        turn.comes().await;
+        let receipt = request.receipt();
+        let orb = Arc::clone(&inner);
+        let run = move || {
+            let (mut request, mut outcome) = (Some(request), None);
+            let caller = Caller::Collocated;
+            let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt, caller);
+            (waits, outcome, object)
+        };
+        let begun = match may_block {
+            true => inner.lane().handle().spawn_blocking(run).await.ok(),
+            false => Some(run()),
+        };
+        // A thread that was never started has its runtime gone.
+        let Some((waits, outcome, object)) = begun else {
+            return;
+        };
+        let turn = ends_in_turn.then_some(turn);
+        let outcome = match waits {
             Some(mut upcall) => {
-                let orb = Arc::clone(&inner);
-                orb.track(async move {
-                    let outcome = poll_fn(|cx| {
-                        poll(
-                            &inner,
-                            &object,
-                            &mut upcall,
-                            cx,
-                            &receipt,
-                            Caller::Collocated,
-                        )
-                    })
-                    .await;
-                    reply_contexts(inner.interceptor(), intercepted, &outcome);
-                });
+                poll_fn(|cx| {
+                    let caller = Caller::Collocated;
+                    poll(&inner, &object, &mut upcall, cx, &receipt, caller)
+                })
+                .await
             }
-            None => {
-                let outcome = outcome.unwrap_or(Outcome::Silent);
-                reply_contexts(inner.interceptor(), intercepted, &outcome);
-            }
-        }
-        drop(token);
-    };
-    match may_block {
-        true => drop(orb.lane().handle().spawn_blocking(run)),
-        false => orb.track(async move { run() }),
-    }
+            None => outcome.unwrap_or(Outcome::Silent),
+        };
+        drop(turn);
+        reply_contexts(inner.interceptor(), intercepted, &outcome);
+    });
 }
 
 /// A message of this ORB's that it cannot read itself.

@@ -102,6 +102,10 @@ impl Connection for LiteConnection {
         self.plain.close();
     }
 
+    fn is_closed_by_peer(&self) -> bool {
+        self.plain.is_closed_by_peer()
+    }
+
     fn peer(&self) -> &Address {
         self.plain.peer()
     }

@@ -4,10 +4,10 @@ use crate::real_time::Selection;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Id;
 use zorb_cdr::{NativeEndian, WireFormat};
-use zorb_connection::ClientConnection;
+use zorb_connection::{ClientConnection, OrderKey, Orders, Turn};
 use zorb_giop::{AddressingDisposition, Ior, RequestTemplate, TargetAddress, Version};
 
 /// Bindings of other priorities and runtimes that are kept at most.
@@ -25,9 +25,17 @@ pub(super) struct BindingSlot {
     kept: Mutex<Vec<Arc<Binding>>>,
     /// Its number among those that have been bound, from 1 on; 0 before.
     number: AtomicU32,
+    /// The order of collocated one-way calls, of which most references make none.
+    one_ways: OnceLock<Box<Orders>>,
 }
 
 impl BindingSlot {
+    /// The turn of a collocated one-way call.
+    pub(super) fn one_way_turn(&self) -> Turn {
+        let orders = self.one_ways.get_or_init(Box::default);
+        orders.turn(OrderKey::OneWays)
+    }
+
     pub(super) fn store(&self, binding: &Arc<Binding>) {
         let before = self.current.swap(Some(Arc::clone(binding)));
         self.established.store(true, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use super::{Orb, OrbInner};
 use crate::policy::{Policy, PolicyOverrides, PolicyType, SetOverrideType};
 use arc_swap::Guard;
 use core::sync::atomic::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use zorb_giop::SystemException;
 
 impl Orb {
@@ -27,13 +27,15 @@ impl Orb {
     #[doc(alias = "ORBPolicyManager")]
     pub fn set_policies(&self, policies: &PolicyOverrides, how: SetOverrideType) {
         let inner = self.inner();
-        inner.policies.rcu(|before| match how {
+        // One caller at a time: of the policies and of what is known of them the same one's are there at last.
+        let _one = (inner.setting_policies.lock()).unwrap_or_else(PoisonError::into_inner);
+        let policies = match how {
             SetOverrideType::SetOverride => policies.clone(),
-            SetOverrideType::AddOverride => policies.over(before),
-        });
-        // References that were made before do not know of times. Two callers may come here in another order than above;
-        // a call that looks in vain does no harm.
-        let has_times = policies.has_times() || inner.policies().has_times();
+            SetOverrideType::AddOverride => policies.over(&inner.policies()),
+        };
+        // References that were made before do not know of times.
+        let has_times = policies.has_times();
+        inner.policies.store(Arc::new(policies));
         inner.is_limited.store(has_times, Ordering::Relaxed);
     }
 

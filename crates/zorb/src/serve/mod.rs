@@ -589,6 +589,9 @@ fn hold(
         if released.is_err() && is_shut_down(pending.owner(), manager.state()) {
             return leave_unanswered(&request.receipt(), Some(pending));
         }
+        if released.is_err() && manager.state() == State::Holding {
+            pending.owner().count_refused(receipt.response);
+        }
         turn.comes().await;
         let found = released.and_then(|()| find_again(pending.owner(), &request));
         go_on(pending, found.into(), request, Some(turn));

@@ -3,10 +3,12 @@
 use super::*;
 use crate::cache::Way;
 use crate::client::ClientConnection;
+use crate::counters::Counter;
 use crate::server::{ServerConnection, ServerLimits, Serving};
 use crate::testing::*;
 use core::time::Duration;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 const MIB: usize = 1 << 20;
 
@@ -44,6 +46,22 @@ async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_t
     assert_eq!(memory.held(), before);
 }
 
+#[tokio::test]
+async fn a_connection_that_ends_for_what_waits_for_its_other_half_is_counted() {
+    let owner = TestOwner::with(|settings| settings.memory = Arc::new(MemoryLimit::new(MIB)));
+    let (client, peer, drivers) = driven(&owner, Duration::from_secs(3600));
+    let others = Reserved::of(&owner.settings.memory);
+    let free = MIB - owner.settings.memory.held();
+    assert!(others.cover(|| free - (64 << 10)));
+    peer.send(&request(1, "echo", &[7; 200 << 10]));
+    for driver in drivers {
+        in_time(driver).await.unwrap();
+    }
+    assert!(client.is_over());
+    let ended = owner.settings.counters.get(Counter::ConnectionsOverMemory);
+    assert!(ended > 0);
+}
+
 /// Both halves of a connection that was opened here, driven, and its peer.
 fn driven(
     owner: &Arc<TestOwner>,
@@ -51,7 +69,11 @@ fn driven(
 ) -> (Arc<ClientConnection>, Peer, [JoinHandle<()>; 2]) {
     let (ours, theirs) = pair();
     let whole = BothWays::new(Box::new(ours), true, &owner.settings.memory);
-    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
+    let serving = Arc::new(Serving::new(ServerLimits {
+        max_upcalls_per_connection: 1,
+        ..ServerLimits::new(1)
+    }));
+    tokio::spawn(Arc::clone(&serving).watch(Arc::downgrade(owner), CancellationToken::new()));
     let served = whole.half(Half::Server);
     let admitted = serving.admit(served.peer()).unwrap();
     let server = ServerConnection::new(served, endpoint(), owner, admitted);
@@ -98,6 +120,46 @@ async fn a_connection_is_idle_when_both_halves_are() {
         Some(zorb_giop::MessageKind::CloseConnection)
     );
     drop(peer);
+    for driver in drivers {
+        in_time(driver).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_was_opened_here_lasts_although_its_peer_sends_no_request() {
+    let owner = TestOwner::new();
+    let (client, mut peer, drivers) = driven(&owner, Duration::from_secs(3600));
+    let call = spawn_call(&client, "ours", b"");
+    let (id, ..) = peer.request().await;
+    tokio::time::sleep(Duration::from_secs(180)).await;
+    assert!(!client.is_over());
+    peer.send(&reply(id, b"result"));
+    assert_eq!(call.await.unwrap().unwrap(), b"result");
+    drop(peer);
+    for driver in drivers {
+        in_time(driver).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_reply_is_read_behind_more_requests_than_may_wait() {
+    let owner = TestOwner::new();
+    let (client, mut peer, drivers) = driven(&owner, Duration::from_secs(3600));
+    let call = spawn_call(&client, "ours", b"");
+    let (mine, ..) = peer.request().await;
+    // The first one waits for that call, say.
+    const ARGUMENTS: usize = 8 << 10;
+    let octets = 2 * (ServerLimits::MAX_WAITING_OCTETS + MAX_WAITING_OCTETS);
+    for id in 0..octets / ARGUMENTS {
+        let request = request(2 * id as u32 + 1, "hold", &[7; ARGUMENTS]);
+        while !peer.fits(&request) {
+            let_all_run().await;
+        }
+    }
+    peer.send(&reply(mine, b"result"));
+    assert_eq!(in_time(call).await.unwrap().unwrap(), b"result");
+    drop(peer);
+    while owner.let_go() {}
     for driver in drivers {
         in_time(driver).await.unwrap();
     }

@@ -1,6 +1,7 @@
 //! Requests beyond the limits on pending upcalls.
 
 use super::{cancel, exception, locate};
+use crate::counters::Counter;
 use crate::server::{Overload, ServerConnection, ServerLimits, Serving};
 use crate::testing::*;
 use core::sync::atomic::Ordering;
@@ -158,6 +159,7 @@ async fn where_refusing_is_chosen_requests_beyond_the_limit_are_transient() {
     peer.send(&request(1, "hold", b"held"));
     peer.send(&request(2, "hold", b""));
     peer.send(&locate(3, b"ask"));
+    peer.send(&one_way(5, "hold", b""));
     let refused = exception(&peer.receive().await.unwrap());
     assert_eq!(refused.kind, SystemExceptionKind::Transient);
     let (_, located) = LocateReply::read(&peer.receive().await.unwrap()).unwrap();
@@ -165,6 +167,10 @@ async fn where_refusing_is_chosen_requests_beyond_the_limit_are_transient() {
         panic!("it is refused")
     };
     assert_eq!(refused.kind, SystemExceptionKind::Transient);
+    let_all_run().await;
+    let counters = &owner.settings.counters;
+    assert_eq!(counters.get(Counter::PendingRequestsRefused), 3);
+    assert_eq!(counters.get(Counter::OneWaysDropped), 1);
     assert!(owner.let_go());
     assert_eq!(peer.reply().await, (1, b"held".to_vec()));
     peer.send(&request(4, "echo", b"served"));
@@ -248,12 +254,7 @@ async fn stuck(owner: &Arc<TestOwner>, serving: &Arc<Serving<TestOwner>>) -> (Pe
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_client_is_seen_behind_more_requests_than_may_wait_for_upcalls_left_behind() {
     let owner = TestOwner::new();
-    let serving = Arc::new(Serving::new(ServerLimits {
-        max_upcalls_per_host: 2,
-        ..ServerLimits::new(9)
-    }));
-    let stop = CancellationToken::new();
-    tokio::spawn(Arc::clone(&serving).watch(Arc::downgrade(&owner), stop.clone()));
+    let (serving, stop) = watched(&owner);
     let (first, mut second) = stuck(&owner, &serving).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(
@@ -301,4 +302,60 @@ async fn a_request_goes_on_although_its_client_is_gone() {
     });
     outcome.recv().unwrap();
     assert_eq!(serving.pending_upcalls(), 0);
+}
+
+/// A host with two upcalls at a time, whose connections are looked at from time to time.
+fn watched(owner: &Arc<TestOwner>) -> (Arc<Serving<TestOwner>>, CancellationToken) {
+    let serving = Arc::new(Serving::new(ServerLimits {
+        max_upcalls_per_host: 2,
+        ..ServerLimits::new(9)
+    }));
+    let stop = CancellationToken::new();
+    tokio::spawn(Arc::clone(&serving).watch(Arc::downgrade(owner), stop.clone()));
+    (serving, stop)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_more_requests_behind_than_may_wait_gives_its_place_back() {
+    let owner = TestOwner::new();
+    let (serving, stop) = watched(&owner);
+    let peer = served(&owner, &serving).1;
+    for id in 0..2 + 2 * ServerLimits::MAX_WAITING_REQUESTS {
+        peer.send(&request(id as u32, "hold", b""));
+    }
+    let_all_run().await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(!serving.is_empty(), "it waits for its own upcalls");
+    drop(peer);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(serving.is_empty());
+    assert_eq!(serving.pending_upcalls(), 2);
+    stop.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_to_locate_objects_wait_in_no_greater_number_than_others() {
+    let owner = TestOwner::new();
+    let (serving, stop) = watched(&owner);
+    let (first, _second) = stuck(&owner, &serving).await;
+    drop(first);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (third, mut peer) = served(&owner, &serving);
+    const MORE: usize = 50;
+    let all = ServerLimits::MAX_WAITING_REQUESTS + MORE;
+    for id in 0..all {
+        peer.send(&locate(id as u32, b"ask"));
+    }
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let waiting = third.backlog.len.load(Ordering::Relaxed);
+    assert_eq!(waiting, ServerLimits::MAX_WAITING_REQUESTS);
+    for _ in 0..MORE {
+        let (_, located) = LocateReply::read(&peer.receive().await.unwrap()).unwrap();
+        let LocateReply::SystemException(refused) = located else {
+            panic!("it is refused")
+        };
+        assert_eq!(refused.kind, SystemExceptionKind::Transient);
+    }
+    assert!(peer.has_nothing());
+    stop.cancel();
 }
