@@ -208,7 +208,7 @@ impl<O: Owner> ServerConnection<O> {
             return Poll::Ready(end);
         }
         let mut messages = 0;
-        let mut watched = false;
+        let (mut watched, mut has_read) = (false, false);
         for _ in 0..READS_PER_TURN {
             let before = messages;
             let drained = link.drain(
@@ -243,9 +243,10 @@ impl<O: Owner> ServerConnection<O> {
             if drained == Drained::Turn {
                 break;
             }
-            let spun = match (messages > before || reading.spinner.is_deregistered())
+            // Also in the midst of a large message, whose rest its client is just writing.
+            let spun = match (has_read || messages > before || reading.spinner.is_deregistered())
                 && !outbound.is_blocked()
-                && self.may_spin(reading, promotion)
+                && self.may_spin(reading, promotion, messages > before)
             {
                 true => link.spin(reading, policy),
                 false => Spun::Park,
@@ -264,7 +265,7 @@ impl<O: Owner> ServerConnection<O> {
                     return Poll::Pending;
                 }
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
-                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Ok(())) => has_read = true,
             }
         }
         let_others_run(cx);
@@ -284,15 +285,22 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Whether the task may spin for more, now that it has handled messages: pending upcalls have better use for its
-    /// thread, and so have other connections.
-    fn may_spin(self: &Arc<Self>, reading: &mut Reading, promotion: &mut Promotion) -> bool {
+    /// Whether the task may spin for more, now that it has read something: pending upcalls have better use for its thread,
+    /// and so have other connections. `has_handled`: whether a message was among it.
+    fn may_spin(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        promotion: &mut Promotion,
+        has_handled: bool,
+    ) -> bool {
         if !self.has_no_pending() {
             return false;
         }
         let connection = Arc::as_ptr(self).addr();
         let is_alone = (reading.spinner).is_alone(self.owner.busy(), connection);
-        promotion.has_read(is_alone);
+        if has_handled {
+            promotion.has_read(is_alone);
+        }
         is_alone
     }
 

@@ -66,6 +66,7 @@ impl<O: Owner> ServerConnection<O> {
         let mut before = (link.progress(), Instant::now());
         let mut cache = RequestHeaderCache::default();
         let mut fruitless = 0;
+        let mut has_read = false;
         loop {
             let mut messages = 0;
             let drained = link.drain(
@@ -102,20 +103,25 @@ impl<O: Owner> ServerConnection<O> {
                 Err(end) => return Some(end),
             }
             let connection = Arc::as_ptr(self).addr();
-            if messages > 0
+            if (messages > 0 || has_read && stays.is_none())
                 && settings.wait != WaitPolicy::Park
                 && (reading.spinner).is_alone(self.owner.busy(), connection)
             {
                 match link.spin(reading, settings.wait) {
                     Spun::Read(read) => match link.has_read(read) {
-                        Ok(()) => continue,
+                        Ok(()) => {
+                            has_read = true;
+                            continue;
+                        }
                         Err(end) => return Some(end),
                     },
                     // No other task needs this thread.
                     Spun::Yield | Spun::Park => {}
                 }
             }
-            match link.read_blocking(reading, Some(stays.unwrap_or(LOOK_AGAIN))) {
+            let read = link.read_blocking(reading, Some(stays.unwrap_or(LOOK_AGAIN)));
+            has_read = matches!(read, Ok(Blocked::Read));
+            match read {
                 Ok(Blocked::Read) if messages > 0 => fruitless = 0,
                 Ok(Blocked::TimedOut) if stays.is_some() => return None,
                 Ok(Blocked::Read) if stays.is_some() && fruitless < READS => {
