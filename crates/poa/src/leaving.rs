@@ -73,6 +73,7 @@ impl Leaving {
     }
 
     /// Notes once that the object of this membership is being deactivated, and calls `then` before another thread finds it noted.
+    /// Who etherealizes it may be noted later.
     pub(crate) fn note_departing(
         self: &Arc<Self>,
         membership: usize,
@@ -80,12 +81,18 @@ impl Leaving {
         etherealize: impl FnOnce() -> Option<Etherealize>,
         then: impl FnOnce(),
     ) {
-        if let Entry::Vacant(place) = self.departing().entry(membership) {
-            place.insert(Departing {
-                departure: self.begin(id()),
-                etherealize: etherealize(),
-            });
-            then();
+        match self.departing().entry(membership) {
+            Entry::Vacant(place) => {
+                place.insert(Departing {
+                    departure: self.begin(id()),
+                    etherealize: etherealize(),
+                });
+                then();
+            }
+            Entry::Occupied(mut noted) => {
+                let noted = &mut noted.get_mut().etherealize;
+                *noted = noted.take().or_else(etherealize);
+            }
         }
     }
 

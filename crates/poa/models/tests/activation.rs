@@ -125,3 +125,27 @@ fn an_object_that_is_deactivated_beside_its_requests_is_etherealized_once_before
         assert!(made == gone && made <= 2, "{made} {gone}");
     });
 }
+
+#[test]
+fn an_object_that_is_deactivated_while_its_manager_waits_for_upcalls_is_etherealized_once() {
+    model(2, || {
+        let world = world();
+        world.call();
+        let executing = world.adapter.find(b"row").unwrap();
+        let waits = {
+            let world = Arc::clone(&world);
+            thread::spawn(move || {
+                block_on(world.adapter.manager().hold_requests_and_wait()).unwrap();
+            })
+        };
+        let deactivates = {
+            let world = Arc::clone(&world);
+            thread::spawn(move || world.adapter.deactivate(b"row").unwrap())
+        };
+        drop(executing);
+        waits.join().unwrap();
+        deactivates.join().unwrap();
+        world.server.clear();
+        assert_eq!(world.makes.etherealized.load(Ordering::Acquire), 1);
+    });
+}

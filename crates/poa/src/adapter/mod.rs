@@ -483,9 +483,11 @@ impl Adapter {
     pub fn deactivate(&self, id: &[u8]) -> Result<(), AdapterError> {
         self.check_retains()?;
         let activator = self.activator();
-        let depart = |object: &Arc<ActiveObject>| object.depart(activator.as_ref(), false);
-        // Before it leaves the map, so that no other object can be activated in its place yet.
-        self.find(id).iter().for_each(depart);
+        // Before it leaves the map, so that no other object can be activated in its place yet. What leaves may be another entry
+        // of the same servant, and only that is etherealized.
+        if let Some(object) = self.find(id) {
+            object.depart(None, false);
+        }
         // Before another thread can activate another object in the place of this one.
         let count = || self.common.changes.count();
         // Requests still lead somewhere, unless the map is all there is.
@@ -493,8 +495,7 @@ impl Adapter {
         let removed = self.objects.remove(id, keeps_id, count);
         let removed = removed.map_err(|NotInTable| AdapterError::ObjectNotActive)?;
         if let Some(removed) = removed {
-            // Mostly the one that was found.
-            depart(&removed);
+            removed.depart(activator.as_ref(), false);
             self.forget_servant(&removed);
         }
         Ok(())
