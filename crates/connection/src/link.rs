@@ -501,4 +501,13 @@ pub(crate) mod tests {
             },
         }
     }
+
+    #[tokio::test]
+    async fn a_read_for_which_there_is_no_memory_ends_the_connection_as_one_that_holds_too_much() {
+        let (ours, _theirs) = crate::testing::pair();
+        let link = Link::new(Box::new(ours), crate::testing::endpoint(), None, shown());
+        let read = link.has_read(Err(io::ErrorKind::OutOfMemory.into()));
+        assert!(matches!(read, Err(End::Lost(_))), "{read:?}");
+        assert_eq!(link.outbound.evicted(), Some(Evicted::Memory));
+    }
 }

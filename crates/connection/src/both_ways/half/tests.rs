@@ -3,7 +3,6 @@
 use super::*;
 use crate::cache::Way;
 use crate::client::ClientConnection;
-use crate::counters::Counter;
 use crate::server::{ServerConnection, ServerLimits, Serving};
 use crate::testing::*;
 use core::time::Duration;
@@ -44,22 +43,6 @@ async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_t
     assert!(memory.held() <= MIB);
     drop((client, server, whole));
     assert_eq!(memory.held(), before);
-}
-
-#[tokio::test]
-async fn a_connection_that_ends_for_what_waits_for_its_other_half_is_counted() {
-    let owner = TestOwner::with(|settings| settings.memory = Arc::new(MemoryLimit::new(MIB)));
-    let (client, peer, drivers) = driven(&owner, Duration::from_secs(3600));
-    let others = Reserved::of(&owner.settings.memory);
-    let free = MIB - owner.settings.memory.held();
-    assert!(others.cover(|| free - (64 << 10)));
-    peer.send(&request(1, "echo", &[7; 200 << 10]));
-    for driver in drivers {
-        in_time(driver).await.unwrap();
-    }
-    assert!(client.is_over());
-    let ended = owner.settings.counters.get(Counter::ConnectionsOverMemory);
-    assert!(ended > 0);
 }
 
 /// Both halves of a connection that was opened here, driven, and its peer.
