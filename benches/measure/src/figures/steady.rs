@@ -153,7 +153,7 @@ fn placed(data: &Data) -> Option<String> {
     let sleeping: Option<Vec<String>> = [RAW, DEDICATED, OMNIORB].into_iter().map(times).collect();
     Some(format!(
         "Its CPUs are slow to wake: where each program has one and sleeps for every message, a call without parameters takes, of what it \
-         takes on one CPU, {}; {}, which tries before it sleeps.",
+         takes on one CPU, {}; {}, which spins before it parks.",
         sleeping?.join(", "),
         times(ZORB)?
     ))
@@ -221,7 +221,7 @@ mod tests {
         }
         let data = data(&points);
         let text = text(&[("latency", &data)]);
-        let words = "raw ×4.00, zorb, dedicated ×4.50, omniORB ×5.00; zorb ×0.70, which tries";
+        let words = "raw ×4.00, zorb, dedicated ×4.50, omniORB ×5.00; zorb ×0.70, which spins";
         assert!(text.contains(words), "{text}");
     }
 }

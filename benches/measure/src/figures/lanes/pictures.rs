@@ -194,8 +194,8 @@ const STORIES: &str = "\
   that this works if the pool's own priority, at which requests are read, is the highest one. At a low priority a request is not even \
   read while another one runs, so that all are treated alike.
 - *Priority inversion* is what all this is to prevent: an urgent call that waits for one that is not. A caller of low priority is \
-  stuck in an upcall of 20 ms, in requests of 4 MiB, or before a queue that is full. The bars are what 99 of 100 urgent calls take \
-  no longer than.
+  stuck in an upcall of 20 ms, in requests of 4 MiB, or before a queue that is full. The bars are \
+  99th percentiles of urgent calls.
 - *Two kinds of thread pool.* In *leader/followers* the thread that reads a request serves it; in *half-sync/half-async* it hands the \
   request over to another thread, which allows for queues and borrowed threads. The dissertation counted what the hand-over costs: \
   allocations, places in queues, wake-ups of threads. zorb's lanes are of the second kind, and its ORB without lanes is of the first; \

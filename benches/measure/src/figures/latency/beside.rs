@@ -133,7 +133,7 @@ fn at_run_time() -> [Finding; 3] {
         "Two-way requests made at run time with 1,024 structs take one ORB 4.5 times as long as the other (4.2.1; Figures 21, 22, 25 and 26)",
         "Requests made at run time take the optimised ORB a half to less than a quarter of what they take the commercial ones (5.4)",
     ]
-    .map(|claim| Finding::not_measured(claim, "zorb has no dynamic invocation interface"))
+    .map(|claim| Finding::not_measured(claim, "requests put together at run time (`zorb::Request`) are not measured"))
 }
 
 #[cfg(test)]

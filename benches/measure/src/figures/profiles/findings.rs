@@ -356,7 +356,7 @@ fn found(data: &Data) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "Who searches the operations' names one by one spends more on them than who hashes (latency paper, Section 4.5)",
+            "An ORB that searches the operations' names one by one spends more on them than one that hashes (latency paper, Section 4.5)",
             [operation, omni_operation],
             |[hashed, searched]| {
                 let seen = format!(

@@ -54,7 +54,7 @@ const MANY: [Many; 3] = [
         what: "10,000 connections, all in use in turn,",
         name: "active-connections-10000-over-1",
         // On one CPU every socket is in no cache, at both ends: some five KiB of the kernel's for each, half of a call. On a
-        // CPU each a server that tries before it sleeps cannot for connections that are silent for half a second: a call takes
+        // CPU each a server that spins before it parks cannot for connections that are silent for half a second: a call takes
         // what it takes with a server that sleeps, which is more than twice as long.
         limits: [1.6, 2.5],
     },

@@ -15,7 +15,7 @@ use crate::measure::place::Placement;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "scale",
     sources: &[],
-    question: "What becomes of a call when there are very many of something: 1 to 1,000,000 servants, called in random order; 1 to \
+    question: "How does the time of a call grow with servants, connections and callers: 1 to 1,000,000 servants, called in random order; 1 to \
         10,000 connections, all but one idle or all in use one after the other; 1 to 256 callers together, tasks of a zorb client \
         and threads of an omniORB one? Each round begins with new programs, whose servants and connections become more. The connections are a client's that is no ORB, the same for all servers. Callers begin \
         together when each has made some calls, and make 200 each at least. Those of zorb share its one connection; omniORB is \

@@ -19,7 +19,7 @@ pub(super) use sent::tables;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "throughput",
     sources: &[(source::THROUGHPUT, "Figures 2, 3 and 6")],
-    question: "How many megabits a second does a receiver take whom a transmitter floods with buffers, by the size of the \
+    question: "How many megabits a second does a receiver accept from a transmitter that floods it with buffers, by the size of the \
         buffers and of the socket queues, through an ORB, through our transport layer alone, and through sockets? The paper sends \
         64 MB at every point. A point here sends as much, or what can be sent in 60 ms, or what a shaped link carries in some tenths \
         of a second, and waits until all has been served: how much that was is in the data of each, and in the table. Some buffers \
