@@ -1,4 +1,5 @@
-//! How a type travels, apart from the type: for what plain Rust types cannot say, such as bounds.
+//! Codecs of types that plain Rust types do not express, such as bounded sequences: a codec encodes and decodes in place of the
+//! type.
 
 use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,

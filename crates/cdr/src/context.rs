@@ -1,4 +1,4 @@
-//! The context of decoding.
+//! What a decoder may ask of its surroundings: limits, known value types, and the ORB that references belong to.
 
 use crate::{KnownValue, Limits};
 use alloc::sync::Arc;

@@ -95,7 +95,7 @@ impl ConnectionCache {
         self.shared.lock().len()
     }
 
-    /// The connections that calls can be made on now.
+    /// The open connections, in no order, without those that are being made or closed. Locks the cache, and allocates a list.
     #[must_use]
     pub fn connections(&self) -> Vec<Arc<ClientConnection>> {
         self.shared.lock().connections()

@@ -229,7 +229,8 @@ impl<V: Named + Clone> Names<V> {
         drained
     }
 
-    /// The entries there are, in no order.
+    /// Clones of all entries, in no order. Shards are locked one after the other, so entries that are added meanwhile may be
+    /// missing. Takes time in proportion to the entries.
     #[must_use]
     pub fn entries(&self) -> Vec<V> {
         let mut entries = Vec::new();

@@ -223,7 +223,8 @@ impl ActiveObject {
         self.membership.context.adapter.upgrade()
     }
 
-    /// Whether its upcalls block their thread, so that they get one that nothing else waits for.
+    /// Whether the application declared the servant blocking ([`Skeleton::blocks`]): its upcalls run on a thread of their own, and
+    /// never on a worker of the lane.
     #[must_use]
     #[inline]
     pub fn blocks(&self) -> bool {
@@ -237,8 +238,8 @@ impl ActiveObject {
         self.membership.has(Traits::ORDERS_ONE_WAYS)
     }
 
-    /// Whether its upcalls hold no worker of the lane: they [block](Self::blocks) another thread, or are
-    /// [scheduled](Self::priority).
+    /// Whether upcalls run outside of the workers of the lane: the servant [blocks](Self::blocks), or the adapter
+    /// [schedules](Self::priority) its upcalls.
     #[must_use]
     #[inline]
     pub fn holds_no_worker(&self) -> bool {
@@ -257,7 +258,7 @@ impl ActiveObject {
         self.membership.unused_for(now)
     }
 
-    /// Where requests are sent on to, when there is no servant.
+    /// The reference that requests are forwarded to (LOCATION_FORWARD); `None` for an object with a servant.
     #[must_use]
     pub fn forward(&self) -> Option<&Forward> {
         match &self.behind {

@@ -207,7 +207,8 @@ impl<T: Tenant> Table<T> {
         Ok(self.put(index, value))
     }
 
-    /// Puts another entry in the place of `before`, if that is there, and says whether it did.
+    /// Replaces the entry at `index` by `value` if it still is `before`, by address, and returns whether it did; else drops
+    /// `value`. Takes the lock of writers; readers go on.
     pub fn replace_if(&self, index: Index, value: Arc<T>, before: &Arc<T>) -> bool {
         let Some(slot) = self.slot(index.slot) else {
             return false;

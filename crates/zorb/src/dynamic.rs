@@ -132,11 +132,11 @@ impl Request {
         self
     }
 
-    /// Calls the operation and waits for its results.
+    /// Calls the operation and waits for its results, following forwards as calls of stubs do. Allocates for each result.
     ///
     /// # Errors
-    /// An exception that was named, or a system exception: MARSHAL for results that are not of the types that were
-    /// named, as far as their octets show it.
+    /// An exception that was named, or a system exception: MARSHAL, COMPLETED_YES, for results that are not of the types that were
+    /// named, as far as their octets show it; UNKNOWN for an exception that was not named.
     ///
     /// # Cancel safety
     /// Safe for the connection, as for calls of stubs. Whether the operation was carried out is not known then.

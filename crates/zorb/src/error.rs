@@ -96,8 +96,13 @@ pub(crate) fn write_cause(cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt:
 }
 
 impl Error {
-    /// Converts the error to a system exception, for code that passes it on as one. Its detail has the text of the causes;
+    /// Converts the error to the system exception that CORBA assigns to it. Its detail has the text of the causes;
     /// `SystemException::from` keeps the causes themselves.
+    ///
+    /// A system exception is returned unchanged. Of adapter errors, a destroyed POA is OBJECT_NOT_EXIST, one that is being
+    /// destroyed and a second servant manager are BAD_INV_ORDER, an unknown id is BAD_PARAM, and others are OBJ_ADAPTER. Names,
+    /// files and the key table are BAD_PARAM; options, transports, lanes, threads and missing endpoints are INITIALIZE. All
+    /// of these are COMPLETED_NO. Allocates the detail.
     #[must_use]
     pub fn to_system_exception(&self) -> SystemException {
         match self {

@@ -32,7 +32,7 @@ impl Native {
         Self(Arc::new(value))
     }
 
-    /// The local object, if it is a `T`.
+    /// The value in it as a `T`; `None` if it holds another type. Costs a comparison of type ids.
     #[must_use]
     pub fn downcast_ref<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()

@@ -1,4 +1,4 @@
-//! One session of a circuit.
+//! The state machine of one session: opening, open, ended; what it sends, and when it gives up.
 use std::time::{Duration, Instant};
 
 use super::{

@@ -1,4 +1,4 @@
-//! Values (of value types) in anys, as far as their TypeCode describes their state, or their own type is registered.
+//! Copying value types in anys, whose state their TypeCode describes or whose Rust type is registered.
 
 use super::walk::{Walk, Walked};
 use crate::{

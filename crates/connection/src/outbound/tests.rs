@@ -1,3 +1,5 @@
+//! Queues, batches and writes of one connection, over sockets that take octets as a test says.
+
 use super::{Batched, FRAGMENTS_PER_TURN, Flush, Outbound, Queued, Ticket};
 use crate::mock::{Acts, Mock};
 use bytes::Bytes;
@@ -14,16 +16,16 @@ use zorb_giop::{
 
 /// A socket that takes nothing, for the reason given.
 #[derive(Debug)]
-struct Deaf(io::ErrorKind);
+struct TakesNothing(io::ErrorKind);
 
-impl Acts for Deaf {
+impl Acts for TakesNothing {
     fn write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
         Err(self.0.into())
     }
 }
 
-fn deaf(kind: io::ErrorKind) -> Mock<Deaf> {
-    Mock::new(Deaf(kind))
+fn takes_nothing(kind: io::ErrorKind) -> Mock<TakesNothing> {
+    Mock::new(TakesNothing(kind))
 }
 
 #[derive(Default)]
@@ -43,7 +45,7 @@ fn message() -> Gather {
 
 #[test]
 fn a_driver_that_waits_for_a_full_socket_is_not_woken_by_its_own_attempts() {
-    let socket = deaf(io::ErrorKind::WouldBlock);
+    let socket = takes_nothing(io::ErrorKind::WouldBlock);
     let outbound = Outbound::default();
     let wakes = Arc::new(Wakes::default());
     let waker = Waker::from(Arc::clone(&wakes));
@@ -85,11 +87,15 @@ fn what_is_queued_counts_with_the_memory_that_it_takes() {
 fn nothing_is_written_after_the_transport_has_failed() {
     let outbound = Outbound::default();
     let ticket = outbound.submit(message());
-    assert!(outbound.flush(&deaf(io::ErrorKind::BrokenPipe)).is_err());
+    assert!(
+        outbound
+            .flush(&takes_nothing(io::ErrorKind::BrokenPipe))
+            .is_err()
+    );
     assert!(outbound.failure().is_some());
     assert!(outbound.is_surely_unsent(ticket));
     let error = outbound
-        .flush(&deaf(io::ErrorKind::WouldBlock))
+        .flush(&takes_nothing(io::ErrorKind::WouldBlock))
         .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
 }

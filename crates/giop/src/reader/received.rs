@@ -102,8 +102,8 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// The message in memory of its own, if it is not longer than `most` octets, so that it does not keep the receive
-    /// buffer alive; else as [`into_message`](Self::into_message).
+    /// Takes the message out of the reader. One of at most `most` octets is copied into memory of its own, by one allocation,
+    /// so that it does not keep the receive buffer alive; a longer one shares the buffer, for a reference count.
     #[must_use]
     pub fn into_own(self, most: usize) -> Message {
         if self.octets == 0 || self.octets > most {

@@ -44,7 +44,8 @@ impl Adapter {
         }
     }
 
-    /// Sets the default servant, which serves inactive objects.
+    /// Sets or replaces the default servant, which serves ids without an active object (`PortableServer::POA::set_servant`).
+    /// Requests in progress keep the one before.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] without USE_DEFAULT_SERVANT, [`AdapterError::Destroyed`].

@@ -94,7 +94,9 @@ impl Endpoint {
         Self::new(SCHEME, UnixAddress::at(path))
     }
 
-    /// The UNIX socket with this name in the abstract namespace.
+    /// The endpoint `uiop://@name`: a socket in Linux's abstract namespace, to which every process of the network namespace may
+    /// connect. The name is not checked here: an empty one leads nowhere, and what the system refuses fails in `connect` or
+    /// `listen`.
     #[must_use]
     pub fn uiop_abstract(name: impl Into<Vec<u8>>) -> Self {
         Self::new(SCHEME, UnixAddress::named(name))

@@ -34,7 +34,8 @@ use zorb_poa::{
 pub struct Servant(pub(super) Arc<dyn Skeleton>);
 
 impl Servant {
-    /// The servant as its own type; `None` if it is of another one.
+    /// The servant's implementation, such as `Savings` of an `AccountServant<Savings>`, shared with the adapter. `None` if it has
+    /// another type, or if the skeleton is written by hand and has no `Skeleton::servant`. Costs a reference count.
     #[must_use]
     pub fn downcast<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.0.servant()?.downcast().ok()
@@ -93,7 +94,8 @@ impl ServantManagerError {
     }
 }
 
-/// Why an object is etherealized.
+/// The circumstances in which an object is etherealized: the last two parameters of
+/// `PortableServer::ServantActivator::etherealize` (CORBA 3.3 part 1, The Portable Object Adapter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cleanup {
