@@ -27,8 +27,8 @@ pub enum WaitPolicy {
     ///   longer than 100 µs, it may be overdrawn by 1 ms. A wait that the budget does not pay for parks.
     ///   So a slow server, a crowd of threads, or a process that computes on the same CPU and got it by a yield, costs a
     ///   bounded share of the time.
-    /// - **Regret.** After a parked wait the next spin lasts as long as that wait took and a quarter more, at most half a
-    ///   millisecond, or [`LONGEST`](Self::LONGEST) on a dedicated lane: it would have found the octets. Two ends that both
+    /// - **Regret.** If a parked wait and a quarter of it are at most half a millisecond, or [`LONGEST`](Self::LONGEST) on a
+    ///   dedicated lane, the next spin lasts that long: it would have found the octets. Two ends that both
     ///   park, on a machine that is slow to wake a CPU, find each other awake by one such spin.
     ///
     /// Other tasks of the runtime have their turn after 640 µs of waits without a parked one; the time limit of a call is
