@@ -421,3 +421,15 @@ async fn a_connection_that_serves_calls_of_other_code_sets_is_passed_over() {
     assert_eq!(heard, Ok("dong!".to_owned()), "{:?}", world.tower.failed);
     assert_eq!(world.server.connections_served(), 2);
 }
+
+#[tokio::test]
+async fn a_private_reference_that_is_dropped_leaves_the_connection_to_the_client_that_opened_it() {
+    let private = PolicyOverrides::new().private_connection(true);
+    let world = world(accepting().policies(&private), offering()).await;
+    for text in ["ding", "dong"] {
+        // The servant drops its reference to the listener before the reply leaves, on the same connection.
+        let heard = in_time(world.bell.ring(&world.listener, text)).await;
+        assert_eq!(heard, Ok(format!("{text}!")), "{:?}", world.tower.failed);
+    }
+    assert_eq!(world.server.connections_served(), 1);
+}

@@ -36,17 +36,21 @@ impl ClientConnection {
         self.link.outbound.driver.notify();
     }
 
-    /// Closes the connection in order, as no reference has it any more.
+    /// Closes the connection in order, as no reference has it any more. One that the peer has opened stays open: it is the
+    /// peer's to close.
     pub fn release(&self) {
-        if !self.is_over() {
+        if self.opened_here && !self.is_over() {
             self.send_close();
             self.end_calls(End::Released);
             self.link.outbound.driver.notify();
         }
     }
 
-    /// Releases the connection, unless a call is in progress.
+    /// [Releases](Self::release) the connection, unless a call is in progress.
     pub fn release_if_idle(&self) {
+        if !self.opened_here {
+            return;
+        }
         // No further call will join the batch.
         self.link.write_batch();
         if self.retire_with(End::Released) {
