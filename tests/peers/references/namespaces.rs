@@ -433,7 +433,7 @@ async fn a_client_of_another_test() {
     };
     match heard {
         Ok(name) => eprintln!("heard: {name}"),
-        Err(error) => eprintln!("heard: {error}"),
+        Err(error) => eprintln!("heard: {error:#}"),
     }
 }
 
