@@ -112,7 +112,7 @@ async fn an_interface_that_is_not_there_is_named() {
     }
     let error = atm().listen(&endpoint("9.0.100")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("there is no ATM interface 9"), "{text}");
 }
 
