@@ -101,27 +101,32 @@ async fn far(client: &Orb, row: &RowRef) -> Result<RowRef, Failure> {
     Ok(client.string_to_object(&text).await?.unchecked_narrow())
 }
 
-/// Calls to one of so many objects, and to the same one, in turns.
+/// Calls to one of so many objects, and to the same one, in turns: by a reference at random of as many.
 pub(crate) fn wire(objects: usize, calls: usize) -> Result<serde_json::Value, Failure> {
     in_runtime(async {
         let (server, client) = orbs().await?;
         let poa = server.root_poa();
         poa.the_poa_manager().activate()?;
-        let mut rows = Vec::with_capacity(objects);
+        let (mut rows, mut to_one) = (Vec::with_capacity(objects), Vec::with_capacity(objects));
+        let mut first = None;
         for number in 0..objects as u64 {
             let row = poa.activate(RowServant::new(One(number)))?;
-            let row = far(&client, &row).await?;
-            // Bound before the clock runs.
-            row.number().await?;
-            rows.push((row, number));
+            // A client with as many references to the same object: those are no nearer in its caches.
+            let (same, its_number) = first.get_or_insert_with(|| (row.clone(), number));
+            to_one.push((far(&client, same).await?, *its_number));
+            rows.push((far(&client, &row).await?, number));
         }
+        // Bound before the clock runs.
+        call(&rows, false).await?;
+        call(&to_one, false).await?;
         let mut random = fastrand::Rng::with_seed(1);
         let (mut many, mut one) = (Vec::new(), Vec::new());
         for _ in 0..calls / ROUND {
-            let any = || rows[random.usize(0..rows.len())].clone();
-            let any: Vec<_> = core::iter::repeat_with(any).take(ROUND).collect();
-            many.push(timed(&any, false).await?);
-            one.push(timed(&vec![rows[0].clone(); ROUND], false).await?);
+            for (times, rows) in [(&mut many, &rows), (&mut one, &to_one)] {
+                let any = || rows[random.usize(0..rows.len())].clone();
+                let any: Vec<_> = core::iter::repeat_with(any).take(ROUND).collect();
+                times.push(timed(&any, false).await?);
+            }
         }
         let answer = serde_json::json!({ "many_ns": middle(many), "one_ns": middle(one) });
         server.shutdown(true).await?;
@@ -151,8 +156,17 @@ pub(crate) fn servants(calls: usize) -> Result<serde_json::Value, Failure> {
         let kept = root.create_poa_with("kept", Policies::PERSISTENT, Some(manager))?;
         let id = 7_u64.to_be_bytes();
         let active = kept.activate_object_with_id(id, RowServant::new(One(7)))?;
-        let active = far(&client, &active).await?;
+        // Of as many references as those of different objects have: a call binds a reference of its own.
+        let mut same = Vec::with_capacity(ROUND);
+        for _ in 0..ROUND {
+            same.push((far(&client, &active).await?, 7));
+        }
+        call(&same, true).await?;
+        // A call through a locator beside one of a default servant: neither servant is remembered from one request to the next.
         let found = far(&client, &located.create_reference_with_id(id)?).await?;
+        let found = vec![(found, 7); ROUND];
+        let unlocated = far(&client, &table.create_reference_with_id(id)?).await?;
+        let unlocated = vec![(unlocated, 7); ROUND];
         let mut next = 0_u64;
         // Each of another object, which has not been called before.
         let mut distinct = async |count: usize| {
@@ -177,17 +191,8 @@ pub(crate) fn servants(calls: usize) -> Result<serde_json::Value, Failure> {
             let rows = distinct(ROUND).await?;
             // A first call binds its reference.
             call(&rows, true).await?;
-            let (kept, found) = (
-                vec![(active.clone(), 7); ROUND],
-                vec![(found.clone(), 7); ROUND],
-            );
-            for (times, (rows, by_id)) in (times.iter_mut()).zip([
-                (&kept, true),
-                (&rows, true),
-                (&kept, false),
-                (&found, false),
-            ]) {
-                times.push(timed(rows, by_id).await?);
+            for (times, rows) in (times.iter_mut()).zip([&same, &rows, &unlocated, &found]) {
+                times.push(timed(rows, true).await?);
             }
         }
         let [by_map, by_default, beside_locator, by_locator] = times.map(middle);

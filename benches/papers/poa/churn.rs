@@ -70,6 +70,8 @@ struct World {
     adapters: ObjectAdapter,
     /// By who changes them.
     published: [Published; 2],
+    /// The last number of each, since what was published in one run is called in the next.
+    numbers: [AtomicU64; 2],
     alive: Arc<AtomicU64>,
     ended: AtomicBool,
     dispatched: AtomicU64,
@@ -93,7 +95,7 @@ impl World {
                 .with_id_assignment(IdAssignment::User),
         };
         let name = ["indexed", "named"][at];
-        let (published, mut number) = (&self.published[at], 0_u64);
+        let (published, numbers) = (&self.published[at], &self.numbers[at]);
         while !self.ended.load(Ordering::Relaxed) {
             let adapter = self.make(name, policies);
             for step in 0..A_LIFE {
@@ -108,7 +110,7 @@ impl World {
                         .id_in(&key)
                         .and_then(|id| adapter.deactivate(id.as_ref()));
                 }
-                number += 1;
+                let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
                 let row = Row::new(number << PLACE_BITS | (place * 2 + at) as u64, &self.alive);
                 let expected = row.number;
                 let row = Arc::new(OfRow(row));
@@ -177,6 +179,7 @@ pub(crate) fn churn(dispatches: u64) -> Result<serde_json::Value, Failure> {
     let world = World {
         adapters: ObjectAdapter::new(InstanceId(1), "churn"),
         published: [const { RwLock::new(Vec::new()) }; 2],
+        numbers: [const { AtomicU64::new(0) }; 2],
         alive: Arc::default(),
         ended: AtomicBool::new(false),
         dispatched: AtomicU64::new(0),
