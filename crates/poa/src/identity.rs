@@ -1,9 +1,11 @@
 //! Which object an entry of an adapter is, and which servants are active for which objects.
 
+use crate::growth::reserve_one;
 use crate::key::ObjectId;
 use crate::skeleton::Skeleton;
 use crate::sync::{Mutex, MutexGuard};
 use crate::table::Index;
+use core::hint::black_box;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as TableEntry;
 use std::collections::HashMap;
@@ -146,6 +148,10 @@ impl<M: MapEntry> Servants<M> {
                     hash(entry.upgrade().map_or(0, |object| object.servant_mark()))
                 };
                 let mut entries = lock(entries);
+                let count = |entry: &Weak<M>| {
+                    black_box(entry.strong_count());
+                };
+                reserve_one(&mut entries, count, hash_of);
                 let hash = hash(address.mark());
                 match entries.entry(hash, |entry| is_of(entry, address), hash_of) {
                     TableEntry::Occupied(_) => Err(ActiveAlready.into()),

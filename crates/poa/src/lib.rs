@@ -74,6 +74,7 @@ mod adapter;
 mod arguments;
 mod asleep;
 mod current;
+mod growth;
 mod identity;
 mod incoming;
 mod key;

@@ -11,9 +11,11 @@
 //! An entry knows its name, so that the table has no copy of it; a look-up hashes the name once, for the shard and for the
 //! place in it.
 
+use crate::growth::reserve_one;
 use crate::sync::{AtomicUsize, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use core::fmt;
 use core::hash::BuildHasher;
+use core::hint::black_box;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
@@ -114,7 +116,12 @@ impl<V: Named + Clone> Names<V> {
         name: &[u8],
     ) -> Entry<'a, V> {
         let is_it = |entry: &V| entry.name() == name;
-        shard.entry(hash, is_it, |entry| self.hashing.hash(entry.name()))
+        let hash_of = |entry: &V| self.hashing.hash(entry.name());
+        let first_octet = |entry: &V| {
+            black_box(entry.name().first().copied());
+        };
+        reserve_one(shard, first_octet, hash_of);
+        shard.entry(hash, is_it, hash_of)
     }
 
     fn note_length(&self, name: &[u8]) {
