@@ -4,13 +4,15 @@ use crate::adapter::{Adapter, AdapterError};
 use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::missing::Missing;
-use crate::object::ActiveObject;
+use crate::object::{ActiveObject, taking_turns};
 use crate::request::{Outcome, Receipt, Request};
-use crate::servant_manager::{Activator, Boxed, Incarnated, Located, Locator, Raised};
+use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
+use crate::skeleton::Upcall;
 use crate::sync::{Mutex, MutexGuard};
 use crate::turn_queue::Lineage;
 use core::fmt;
 use core::future::poll_fn;
+use core::pin::pin;
 use core::task::{Context, Poll};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -96,54 +98,63 @@ pub(crate) async fn incarnate(asleep: Arc<Asleep>, request: Request) -> Outcome 
         {
             Outcome::Silent
         }
-        // Boxed, as an object may be activated within the upcall of another.
         Ok(object) => serve_found(&asleep.adapter, object, request).await,
         Err(error) => raised(&error, &receipt),
     }
 }
 
 /// Serves a request with a servant that has been found within it, on a thread that may block if the servant does.
-fn serve_found(adapter: &Adapter, object: Arc<ActiveObject>, request: Request) -> Boxed<Outcome> {
-    let blocks = object.blocks();
-    let upcall = Box::pin(object.serve(request));
-    match adapter.off_reactor().filter(|_| blocks) {
-        None => upcall,
+async fn serve_found(adapter: &Adapter, object: Arc<ActiveObject>, request: Request) -> Outcome {
+    match adapter.off_reactor().filter(|_| object.blocks()) {
+        None => object.serve(request).await,
         Some(off_reactor) => {
             // The turns of the upcalls that it is nested in go along.
             let lineage = Lineage::current();
-            let mut upcall = upcall;
-            off_reactor(Box::pin(poll_fn(move |cx| {
-                lineage.enter(|| upcall.as_mut().poll(cx))
-            })))
+            let mut upcall = Box::pin(object.serve(request));
+            let entered = poll_fn(move |cx| lineage.enter(|| upcall.as_mut().poll(cx)));
+            off_reactor(Box::pin(entered)).await
         }
     }
 }
 
+impl<L: Locator> AnyLocator<Adapter> for L {
+    fn upcall(
+        self: Arc<Self>,
+        adapter: &Arc<Adapter>,
+        identity: &Identity,
+        request: Request,
+    ) -> Upcall {
+        let site = (Arc::clone(adapter), identity.clone());
+        taking_turns(adapter.turn_queue(), locate_and_serve(site, self, request))
+    }
+}
+
 /// Serves a request with the servant that a locator finds for it.
-pub(crate) async fn locate_and_serve(
+async fn locate_and_serve<L: Locator>(
     (adapter, identity): (Arc<Adapter>, Identity),
-    locator: Arc<dyn Locator>,
+    locator: Arc<L>,
     request: Request,
 ) -> Outcome {
     let receipt = request.receipt();
+    let id = identity.to_id();
     let operation = String::from_utf8_lossy(request.operation()).into_owned();
-    let Located {
-        servant,
-        postinvoke,
-    } = match locator.preinvoke(identity.to_id(), operation).await {
+    let (servant, cookie) = match locator.preinvoke(&id, &operation).await {
         Ok(located) => located,
         Err(error) => return raised(&error, &receipt),
     };
-    let object = adapter.object_for_request(servant, identity);
-    let mut upcall = serve_found(&adapter, object, request);
-    // A panic of the operation does not keep `postinvoke` from running.
-    let ended = poll_fn(|cx| {
-        let mut poll = |cx: &mut Context<'_>| upcall.as_mut().poll(cx).map(Ok);
-        catch_unwind(AssertUnwindSafe(|| poll(cx))).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
-    })
-    .await;
-    drop(upcall);
-    match (ended, postinvoke().await) {
+    let ended = {
+        let object = adapter.object_for_request(Arc::clone(&servant), identity);
+        let mut upcall = pin!(serve_found(&adapter, object, request));
+        // A panic of the operation does not keep `postinvoke` from running.
+        poll_fn(|cx| {
+            let mut poll = |cx: &mut Context<'_>| upcall.as_mut().poll(cx).map(Ok);
+            catch_unwind(AssertUnwindSafe(|| poll(cx)))
+                .unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+        })
+        .await
+    };
+    let postinvoked = locator.postinvoke(&id, &operation, cookie, servant).await;
+    match (ended, postinvoked) {
         (Ok(_), Err(exception)) => receipt.system_exception(&exception),
         (Ok(outcome), Ok(())) => outcome,
         (Err(panic), _) => resume_unwind(panic),
@@ -206,7 +217,6 @@ impl fmt::Debug for Turns {
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
-    use core::pin::pin;
     use core::task::Context;
 
     #[test]

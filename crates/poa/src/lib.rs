@@ -126,7 +126,7 @@ pub use request::{Outcome, Receipt, Request};
 pub use scheduling::UpcallScheduling;
 pub use seal::KeySecret;
 pub use servant_manager::{
-    Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator,
+    Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Locator,
     OffReactor, Raised,
 };
 pub use skeleton::{Finish, Skeleton, Upcall};

@@ -1,7 +1,7 @@
 //! The target of an object key: a servant, or a forward.
 
 use crate::adapter::Adapter;
-use crate::asleep::{Asleep, incarnate, locate_and_serve};
+use crate::asleep::{Asleep, incarnate};
 use crate::identity::{Identity, MapEntry, ServantAddress};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
@@ -12,7 +12,7 @@ use crate::missing::Missing;
 use crate::names::Named;
 use crate::policy::OneWayOrder;
 use crate::request::{Outcome, Request};
-use crate::servant_manager::{Activator, Etherealization, Locator};
+use crate::servant_manager::{Activator, AnyLocator, Etherealization};
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::Tenant;
 use crate::turn_queue::{Lineage, TurnQueue};
@@ -42,7 +42,7 @@ enum Other {
     /// A servant whose upcalls take turns.
     Serial(Arc<dyn Skeleton>, Arc<TurnQueue>),
     Asleep(Arc<Asleep>),
-    Locate(Arc<Adapter>, Arc<dyn Locator>),
+    Locate(Arc<Adapter>, Arc<dyn AnyLocator<Adapter>>),
     Refused(Missing),
 }
 
@@ -167,7 +167,7 @@ impl ActiveObject {
 
     pub(crate) fn to_be_located(
         adapter: Arc<Adapter>,
-        locator: Arc<dyn Locator>,
+        locator: Arc<dyn AnyLocator<Adapter>>,
         site: Site<'_>,
     ) -> Arc<Self> {
         Self::of_one_request(Other::Locate(adapter, locator), site)
@@ -433,9 +433,7 @@ impl ActiveObject {
                 taking_turns(turns, incarnate(Arc::clone(asleep), request))
             }
             Other::Locate(adapter, locator) => {
-                let site = (Arc::clone(adapter), self.identity.clone());
-                let upcall = locate_and_serve(site, Arc::clone(locator), request);
-                taking_turns(adapter.turn_queue(), upcall)
+                Arc::clone(locator).upcall(adapter, &self.identity, request)
             }
             Other::Refused(missing) => Upcall::ready(receipt.system_exception(&missing.raise())),
         }
@@ -443,7 +441,7 @@ impl ActiveObject {
 }
 
 /// An upcall that takes turns, if there is a queue for them.
-fn taking_turns(
+pub(crate) fn taking_turns(
     turns: Option<&Arc<TurnQueue>>,
     upcall: impl Future<Output = Outcome> + Send + 'static,
 ) -> Upcall {

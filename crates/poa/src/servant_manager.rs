@@ -1,9 +1,10 @@
 //! Servant managers, as an adapter calls them: activators and locators.
 
+use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::leaving::Departure;
-use crate::request::Outcome;
-use crate::skeleton::Skeleton;
+use crate::request::{Outcome, Request};
+use crate::skeleton::{Skeleton, Upcall};
 use core::any::Any;
 use core::fmt;
 use core::pin::Pin;
@@ -105,28 +106,38 @@ impl fmt::Debug for Etherealization {
 }
 
 /// A servant locator: finds the servant of each request (NON_RETAIN).
-pub trait Locator: Send + Sync {
-    /// Finds the servant for one request. Called within its upcall, for several requests at the same time.
-    fn preinvoke(&self, id: ObjectId, operation: String) -> Boxed<Result<Located, Raised>>;
+///
+/// Both operations are called within the upcall of their request, for several requests at the same time.
+pub trait Locator: Send + Sync + 'static {
+    /// What `preinvoke` hands on to `postinvoke`.
+    type Cookie: Send + 'static;
+
+    /// Finds the servant for one request.
+    fn preinvoke(
+        &self,
+        id: &ObjectId,
+        operation: &str,
+    ) -> impl Future<Output = Result<(Arc<dyn Skeleton>, Self::Cookie), Raised>> + Send;
+
+    /// Runs when the operation has ended, however. An exception takes the place of its result.
+    fn postinvoke(
+        &self,
+        id: &ObjectId,
+        operation: &str,
+        cookie: Self::Cookie,
+        servant: Arc<dyn Skeleton>,
+    ) -> impl Future<Output = Result<(), SystemException>> + Send;
+}
+
+/// A [`Locator`] without its type, for adapters of type `A`. The whole sequence of a request is one future of the locator's
+/// own type, so that an upcall needs one place for it.
+pub(crate) trait AnyLocator<A>: Send + Sync {
+    /// The upcall of a request whose servant the locator finds.
+    fn upcall(self: Arc<Self>, adapter: &Arc<A>, identity: &Identity, request: Request) -> Upcall;
 }
 
 /// An adapter activator: makes adapters when they are looked for.
 pub trait AdapterActivator: Send + Sync {
     /// Makes the child of this name, or says that there is none. Called for one name at a time only once at a time.
     fn unknown_adapter(&self, name: String) -> Boxed<Result<bool, SystemException>>;
-}
-
-/// The result of [`Locator::preinvoke`].
-#[expect(clippy::exhaustive_structs, reason = "a pair")]
-pub struct Located {
-    /// The servant for this request.
-    pub servant: Arc<dyn Skeleton>,
-    /// Runs when the operation has ended, however. An exception takes the place of its result.
-    pub postinvoke: Box<dyn FnOnce() -> Boxed<Result<(), SystemException>> + Send>,
-}
-
-impl fmt::Debug for Located {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Located").finish_non_exhaustive()
-    }
 }

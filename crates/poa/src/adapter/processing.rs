@@ -1,7 +1,8 @@
 //! The request processing policy of an adapter.
 
+use super::Adapter;
 use crate::policy::{Policies, RequestProcessing};
-use crate::servant_manager::{Activator, Locator};
+use crate::servant_manager::{Activator, AnyLocator};
 use crate::skeleton::Skeleton;
 use crate::sync::ArcSwapOption;
 use core::fmt;
@@ -13,7 +14,7 @@ pub(super) enum Processing {
     ActiveObjectMapOnly,
     DefaultServant(ArcSwapOption<Set<dyn Skeleton>>),
     Activator(ArcSwapOption<Set<dyn Activator>>),
-    Locator(ArcSwapOption<Set<dyn Locator>>),
+    Locator(ArcSwapOption<Set<dyn AnyLocator<Adapter>>>),
 }
 
 /// The processing that the application has set.

@@ -34,7 +34,7 @@ impl Adapter {
     /// # Errors
     /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and NON_RETAIN,
     /// [`AdapterError::ServantManagerSet`] the second time, [`AdapterError::Destroyed`].
-    pub fn set_locator(&self, locator: Arc<dyn Locator>) -> Result<(), AdapterError> {
+    pub fn set_locator(&self, locator: Arc<impl Locator>) -> Result<(), AdapterError> {
         self.check_alive()?;
         match &self.processing {
             Processing::Locator(place) => set_once(place, locator),

@@ -24,8 +24,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use zorb_giop::SystemException;
 use zorb_poa::{
-    Activator, Adapter, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator,
-    ObjectId, Raised, Skeleton,
+    Activator, Adapter, Etherealization, Incarnated, Incarnation, Locator, ObjectId, Raised,
+    Skeleton,
 };
 
 /// A servant of any interface, as servant managers give it: `AccountServant::new(savings).into()`.
@@ -243,27 +243,34 @@ impl<M: ServantActivator> Activator for Managed<M> {
 }
 
 impl<M: ServantLocator> Locator for Managed<M> {
-    fn preinvoke(&self, id: ObjectId, operation: String) -> Boxed<Result<Located, Raised>> {
+    /// With the POA, which stays there until the request has ended.
+    type Cookie = (Poa, M::Cookie);
+
+    async fn preinvoke(
+        &self,
+        id: &ObjectId,
+        operation: &str,
+    ) -> Result<(Arc<dyn Skeleton>, Self::Cookie), Raised> {
         let Some(poa) = self.poa() else {
-            return Box::pin(core::future::ready(gone()));
+            return gone();
         };
-        let manager = Arc::clone(&self.manager);
-        Box::pin(async move {
-            let located = manager.preinvoke(&id, &poa, &operation).await;
-            let (servant, cookie) = located.map_err(ServantManagerError::raised)?;
-            let found = Arc::clone(&servant.0);
-            let postinvoke = move || -> Boxed<Result<(), SystemException>> {
-                Box::pin(async move {
-                    manager
-                        .postinvoke(&id, &poa, &operation, cookie, servant)
-                        .await
-                })
-            };
-            Ok(Located {
-                servant: found,
-                postinvoke: Box::new(postinvoke),
-            })
-        })
+        let located = self.manager.preinvoke(id, &poa, operation).await;
+        let (servant, cookie) = located.map_err(ServantManagerError::raised)?;
+        Ok((servant.0, (poa, cookie)))
+    }
+
+    async fn postinvoke(
+        &self,
+        id: &ObjectId,
+        operation: &str,
+        (poa, cookie): Self::Cookie,
+        servant: Arc<dyn Skeleton>,
+    ) -> Result<(), SystemException> {
+        let servant = Servant(servant);
+        (self
+            .manager
+            .postinvoke(id, &poa, operation, cookie, servant))
+        .await
     }
 }
 
