@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::{Ident, ItemMod, LitStr, Token};
 use zorb_idl::{Options, Setting, compile_files};
 
-use crate::errors::{compile_error, drawn, message_of};
+use crate::errors::{compile_error, drawn, everywhere, message_of};
 
 /// The words between the parentheses.
 #[derive(Default)]
@@ -250,7 +250,8 @@ fn generate(arguments: TokenStream) -> TokenStream {
                 )
             });
             let watched = watch(diagnostics.dependencies());
-            quote!(#(#errors)* #watched)
+            let errors = everywhere(&errors.collect(), &diagnostics);
+            quote!(#errors #watched)
         }
     }
 }

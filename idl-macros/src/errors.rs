@@ -1,8 +1,8 @@
 //! Diagnostics of the IDL compiler as diagnostics of rustc.
 
-use proc_macro2::{Literal, Span, TokenStream, TokenTree};
-use quote::quote_spanned;
-use zorb_idl::Diagnostic;
+use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{quote, quote_spanned};
+use zorb_idl::{Diagnostic, Diagnostics};
 
 /// `compile_error!` with that message at that place.
 pub(crate) fn compile_error(span: Span, message: &str) -> TokenStream {
@@ -10,6 +10,17 @@ pub(crate) fn compile_error(span: Span, message: &str) -> TokenStream {
     literal.set_span(span);
     let literal = TokenTree::from(literal);
     quote_spanned! { span => ::core::compile_error! { #literal } }
+}
+
+/// The errors where the items would stand, and once more in each module that there would be: rustc reports equal errors
+/// once, and no name that is missing in a module with such an error. A typo in IDL is one error, then, and not one for
+/// each `use` of its items.
+pub(crate) fn everywhere(errors: &TokenStream, diagnostics: &Diagnostics) -> TokenStream {
+    let modules = diagnostics
+        .modules()
+        .iter()
+        .map(|name| Ident::new(name, Span::call_site()));
+    quote!(#errors #(#[doc(hidden)] pub mod #modules { #errors })*)
 }
 
 /// The whole drawing, for IDL that rustc cannot show; rustc itself says "error" in front of it.

@@ -8,7 +8,7 @@ use quote::quote;
 use zorb_idl::{Diagnostics, Options, Output, compile_str};
 
 use crate::attribute::{Arguments, watch};
-use crate::errors::{compile_error, drawn, message_of};
+use crate::errors::{compile_error, drawn, everywhere, message_of};
 use crate::text::Rebuilt;
 
 pub(crate) fn expand(input: TokenStream) -> TokenStream {
@@ -127,6 +127,7 @@ fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -
 /// The errors, and the files that a repair may change.
 fn faults(errors: proc_macro2::TokenStream, diagnostics: &Diagnostics) -> TokenStream {
     let watched = watch(diagnostics.dependencies());
+    let errors = everywhere(&errors, diagnostics);
     quote!(#errors #watched).into()
 }
 

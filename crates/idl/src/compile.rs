@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use crate::ast::DefinitionKind;
 use crate::diagnostic::{Diagnostics, Sink};
 use crate::generate::generate;
 use crate::model::Model;
-use crate::names::{Names, assign};
+use crate::names::{Names, assign, is_identifier, module_name};
 use crate::options::{Options, Setting};
-use crate::parser::parse;
+use crate::parser::{Tree, parse};
 use crate::preprocess::{Input, preprocess};
 use crate::resolve::resolve;
 use crate::source::SourceMap;
@@ -127,24 +128,43 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     }
     let clean = sink.is_empty();
     let tree = parse(&stream.tokens, &stream.remarks, &sources, &sink);
+    let modules = outermost(&tree, options);
     // Behind a literal or comment that is never closed, say, everything may be the consequence.
     if !clean || tree.lost.is_none() {
-        return Err(failure(sink, &sources));
+        return Err(failure(sink, &sources).with_modules(modules));
     }
     let settings = sources.add_settings();
     let model = resolve(tree, &options.externs, &sources, settings, &sink);
     if !sink.is_empty() {
-        return Err(failure(sink, &sources));
+        return Err(failure(sink, &sources).with_modules(modules));
     }
     let names = assign(&model, options, settings, &sink);
     match sink.finish(&sources) {
-        Some(diagnostics) => Err(diagnostics),
+        Some(diagnostics) => Err(diagnostics.with_modules(modules)),
         None => Ok(Analysis {
             model,
             names,
             dependencies: sources.paths(),
         }),
     }
+}
+
+/// The Rust names of the outermost modules that are generated, each once.
+fn outermost(tree: &Tree, options: &Options) -> Vec<String> {
+    let mut modules: Vec<String> = Vec::new();
+    for definition in &tree.definitions {
+        let idl = &*definition.head.name.text;
+        let is_module = matches!(definition.kind, DefinitionKind::Module(_));
+        if !is_module || options.externs.iter().any(|(module, _)| module == idl) {
+            continue;
+        }
+        let renamed = options.renames.iter().find(|(name, _)| name == idl);
+        let name = renamed.map_or_else(|| module_name(idl), |(_, rust)| rust.clone());
+        if is_identifier(&name) && !modules.contains(&name) {
+            modules.push(name);
+        }
+    }
+    modules
 }
 
 /// Whether `tokens` are names with `::` between them, and perhaps in front.

@@ -192,6 +192,7 @@ impl Snippet<'_> {
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
     dependencies: Vec<std::path::PathBuf>,
+    modules: Vec<String>,
 }
 
 impl Diagnostics {
@@ -212,6 +213,7 @@ impl Diagnostics {
         Self {
             list: vec![diagnostic],
             dependencies: Vec::new(),
+            modules: Vec::new(),
         }
     }
 
@@ -221,6 +223,19 @@ impl Diagnostics {
             diagnostic.setting = Some(setting);
         }
         self
+    }
+
+    /// Returns the diagnostics with the outermost modules that the IDL would have become.
+    pub(crate) fn with_modules(mut self, modules: Vec<String>) -> Self {
+        self.modules = modules;
+        self
+    }
+
+    /// The Rust names of the outermost modules that the IDL would have become, each once, as far as it was parsed.
+    ///
+    /// An error in each of them keeps rustc from reporting every name of theirs that a program uses.
+    pub fn modules(&self) -> &[String] {
+        &self.modules
     }
 
     /// The faults.
@@ -430,6 +445,7 @@ impl Sink {
         Some(Diagnostics {
             list,
             dependencies: sources.paths(),
+            modules: Vec::new(),
         })
     }
 }

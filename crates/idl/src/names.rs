@@ -104,7 +104,7 @@ fn by_rule(model: &Model, id: DefId) -> String {
 }
 
 /// Whether rustc would take `name` as a name of its own.
-fn is_identifier(name: &str) -> bool {
+pub(crate) fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars
         .next()

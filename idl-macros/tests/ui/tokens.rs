@@ -30,6 +30,17 @@ mod syntax {
             const long X = 1 +;
         };
     }
+
+    // Names of a module with an error are not reported besides.
+    mod servant {
+        use super::a::{I, IRef, i::Gone};
+        struct Servant;
+        impl I for Servant {
+            async fn f(&self, _: i32) -> Result<(), Gone> {
+                IRef::new().f(super::a::X).await
+            }
+        }
+    }
 }
 
 mod conditional {

@@ -38,6 +38,17 @@ static FOREIGN: phf::Map<&'static str, &'static str> = phf::phf_map! {
     "str" => "string",
     "vector" => "sequence",
     "list" => "sequence",
+    "vec" => "sequence",
+    "i8" => "int8",
+    "u8" => "octet",
+    "i16" => "short",
+    "u16" => "unsigned short",
+    "i32" => "long",
+    "u32" => "unsigned long",
+    "i64" => "long long",
+    "u64" => "unsigned long long",
+    "f32" => "float",
+    "f64" => "double",
 };
 
 /// The types that a name which was not found may have meant.
