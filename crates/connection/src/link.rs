@@ -4,7 +4,7 @@ use super::end::{End, Progress};
 use super::evict::Evicted;
 use super::memory::{MemoryLimit, MemoryShare, Reserved};
 use super::outbound::{Batched, Buffering, Flush, Outbound, Ticket};
-use super::spin::{Spinner, Spun};
+use super::spin::{Spin, Spinner, Spun};
 use super::sync::{AtomicU8, AtomicU64, Ordering};
 use super::trace::{self, Shown};
 use core::fmt;
@@ -404,9 +404,14 @@ impl Link {
 
     /// Spins for octets, as long as the policy advises.
     pub(crate) fn spin(&self, reading: &mut Reading, policy: WaitPolicy) -> Spun {
-        if policy == WaitPolicy::Park {
-            return Spun::Park;
+        match reading.spinner.begin(policy) {
+            Some(spin) => self.spin_on(reading, spin),
+            None => Spun::Park,
         }
+    }
+
+    /// Goes on with a spin that has begun.
+    pub(crate) fn spin_on(&self, reading: &mut Reading, spin: Spin) -> Spun {
         let Reading { reader, spinner } = reading;
         if self.reserve(reader).is_err() {
             // The read that follows reports it.
@@ -417,7 +422,7 @@ impl Link {
             self.outbound.written_octets(),
         );
         let stream = &*self.stream;
-        spinner.spin(policy, stream, || stream.try_read(reader.buffer()))
+        spinner.spin(spin, stream, || stream.try_read(reader.buffer()))
     }
 
     /// To be called before a thread blocks in a read, with the buffer that it reads into.

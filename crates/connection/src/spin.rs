@@ -105,6 +105,13 @@ pub(crate) enum Spun {
     Read(io::Result<usize>),
 }
 
+/// A spin that policy and experience advise: its begin, and how long it lasts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spin {
+    begin: Instant,
+    limit: Duration,
+}
+
 /// The spin state of one connection's reader.
 #[derive(Debug)]
 pub(crate) struct Spinner<C = SystemClock> {
@@ -267,26 +274,31 @@ impl<C: Clock> Spinner<C> {
         self.budget = (self.budget.saturating_add(more)).min(nanos(SpinLimits::MAX_BUDGET));
     }
 
-    /// Busy-polls the socket, for as long as policy and experience advise.
-    pub(crate) fn spin(
-        &mut self,
-        policy: WaitPolicy,
-        stream: &dyn Connection,
-        mut read: impl FnMut() -> io::Result<usize>,
-    ) -> Spun {
-        let begin = self.clock.now();
-        let limit = match policy {
-            WaitPolicy::Spin(limit) => limit.min(WaitPolicy::LONGEST),
+    /// The spin that the reader may begin now. `None`: it parks.
+    pub(crate) fn begin(&mut self, policy: WaitPolicy) -> Option<Spin> {
+        let (begin, limit) = match policy {
+            WaitPolicy::Spin(limit) => (self.clock.now(), limit.min(WaitPolicy::LONGEST)),
             WaitPolicy::Adaptive => {
+                let begin = self.clock.now();
                 self.grow(begin);
                 if !self.affords_next() {
                     self.parked = Some(begin);
-                    return Spun::Park;
+                    return None;
                 }
-                self.next
+                (begin, self.next)
             }
-            _ => return Spun::Park,
+            _ => return None,
         };
+        Some(Spin { begin, limit })
+    }
+
+    /// Busy-polls the socket.
+    pub(crate) fn spin(
+        &mut self,
+        Spin { begin, limit }: Spin,
+        stream: &dyn Connection,
+        mut read: impl FnMut() -> io::Result<usize>,
+    ) -> Spun {
         let turn_began = *self.turn_began.get_or_insert(begin);
         if begin.saturating_duration_since(turn_began) >= SpinLimits::TURN {
             self.turn_began = None;
@@ -443,6 +455,18 @@ mod tests {
         }
     }
 
+    /// A wait of a reader that adapts.
+    fn spin(
+        spinner: &mut Spinner<TestClock>,
+        stream: &dyn Connection,
+        read: impl FnMut() -> io::Result<usize>,
+    ) -> Spun {
+        match spinner.begin(WaitPolicy::Adaptive) {
+            Some(begun) => spinner.spin(begun, stream, read),
+            None => Spun::Park,
+        }
+    }
+
     const fn micros(time: u64) -> Duration {
         Duration::from_micros(time)
     }
@@ -483,7 +507,7 @@ mod tests {
                     true => Ok(1),
                     false => Err(io::ErrorKind::WouldBlock.into()),
                 };
-                let spun = self.spinner.spin(WaitPolicy::Adaptive, &self.stream, read);
+                let spun = spin(&mut self.spinner, &self.stream, read);
                 match spun {
                     Spun::Read(_) => {
                         self.spinning += self.clock.now() - begin;
@@ -593,7 +617,7 @@ mod tests {
                 true => Ok(1),
                 false => Err(io::ErrorKind::WouldBlock.into()),
             };
-            match side.spin(WaitPolicy::Adaptive, &stream, read) {
+            match spin(side, &stream, read) {
                 Spun::Read(_) | Spun::Yield => found += 1,
                 Spun::Park => {
                     found = 0;
@@ -645,7 +669,7 @@ mod tests {
                 true => Ok(1),
                 false => Err(io::ErrorKind::WouldBlock.into()),
             };
-            let spun = (reader.spinner).spin(WaitPolicy::Adaptive, &reader.stream, read);
+            let spun = spin(&mut reader.spinner, &reader.stream, read);
             turns += u32::from(matches!(spun, Spun::Yield));
         }
         // Each spin takes 10 µs, and a turn is over after 64 of them.

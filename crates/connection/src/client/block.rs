@@ -65,7 +65,7 @@ impl ClientConnection {
             }
             let is_alone = {
                 let mut state = self.state();
-                let (waits, others) = state.look(Some(mine));
+                let (waits, others) = state.look(Some(mine), None);
                 if !waits || state.end.is_some() {
                     return Ok(Led::Done);
                 }
@@ -100,9 +100,12 @@ impl ClientConnection {
                 Blocked::Read | Blocked::TimedOut => {}
                 Blocked::Unsupported => {
                     let waker = blocking::waker();
-                    if !self.state().announce(Some(mine), true, &waker) {
+                    let mut state = self.state();
+                    state.look(Some(mine), Some(&waker));
+                    if !state.announce(Some(mine.id)) {
                         return Ok(Led::Done);
                     }
+                    drop(state);
                     self.deregistered
                         .store(false, super::super::sync::Ordering::Release);
                     let mut readiness = Context::from_waker(&self.readiness);
@@ -127,7 +130,7 @@ impl ClientConnection {
             // table.
             state.watched = false;
         }
-        state.look(mine);
+        state.look(mine, None);
         if !state.table.is_empty() && state.end.is_none() {
             self.pass_on_to(state);
         }

@@ -4,7 +4,7 @@ use super::super::blocking;
 use super::super::end::End;
 use super::super::outbound::{Flush, Ticket};
 use super::super::owner::PeerOrb;
-use super::super::sync::Ordering;
+use super::super::sync::{MutexGuard, Ordering};
 use super::super::trace;
 use super::{CallError, ClientConnection, Mine, State, Waiter};
 use core::future::poll_fn;
@@ -131,9 +131,11 @@ impl ClientConnection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), CallError>> {
         let blocks = blocking::may_block();
-        let call = call.insert(self.begin(request.template.version(), request.wait)?);
+        let waker = (!blocks).then(|| cx.waker());
+        let call = call.insert(self.begin(request.template.version(), request.wait, waker)?);
         let mut lent = None;
-        let mut e = self.encode(call.id, request.response, request, &mut lent)?;
+        let mut e = self.encoder(request.template.version());
+        self.encode(&mut e, call.id, request.response, request, &mut lent)?;
         zorb_giop::probe!(RequestSealed);
         request.sent.store(true, Ordering::Relaxed);
         let octets = e.position();
@@ -150,6 +152,7 @@ impl ClientConnection {
         call.octets = octets;
         match blocks {
             true => call.block(lease, reply, cx),
+            false if call.parks && !self.link.outbound.is_blocked() => Poll::Pending,
             false => call.poll_read(reply, cx),
         }
     }
@@ -167,7 +170,7 @@ impl ClientConnection {
         target: &TargetAddress<'_>,
     ) -> Result<Result<LocateReply, ProtocolError>, CallError> {
         poll_fn(|cx| self.poll_room(cx)).await;
-        let mut call = self.begin(version, None)?;
+        let mut call = self.begin(version, None, None)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.not_encoded(error))?;
@@ -192,22 +195,48 @@ impl ClientConnection {
         }
     }
 
-    /// Takes an id for a call.
+    /// Takes an id for a call. `waker`: that of a caller that does not block, which waits from here on as any other in the
+    /// table.
     #[inline]
-    fn begin(&self, version: Version, wait: Option<WaitPolicy>) -> Result<Call<'_>, CallError> {
+    fn begin(
+        &self,
+        version: Version,
+        wait: Option<WaitPolicy>,
+        waker: Option<&Waker>,
+    ) -> Result<Call<'_>, CallError> {
+        let wait = wait.unwrap_or(self.wait);
         let mut state = self.state();
         self.check(&state)?;
-        let begun = state.table.insert(Waiter::default());
+        let id = match state.table.insert(Waiter::of(waker)) {
+            Ok(id) => id,
+            Err(full) => {
+                drop(state);
+                return Err(overload(full));
+            }
+        };
+        let parks = waker.is_some() && self.parks(&mut state, id, wait);
         drop(state);
         Ok(Call {
             connection: self,
-            id: begun.map_err(overload)?,
+            id,
             version,
-            wait: wait.unwrap_or(self.wait),
+            wait,
+            parks,
             ticket: None,
             octets: 0,
             done: false,
         })
+    }
+
+    /// Whether a caller, whose waker is in the table, need not read: it does not spin, and the reactor watches the socket.
+    #[inline]
+    pub(super) fn parks(&self, state: &mut State, id: RequestId, wait: WaitPolicy) -> bool {
+        if !state.watched || wait != WaitPolicy::Park || state.end.is_some() {
+            return false;
+        }
+        let leads = state.table.len() == 1 && !self.link.outbound.is_blocked();
+        state.leader = leads.then_some(id);
+        true
     }
 
     #[inline]
@@ -302,7 +331,7 @@ impl ClientConnection {
     }
 
     #[inline]
-    fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
+    pub(super) fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
         if version >= Version::V1_2 && !self.spoke_1_2.load(Ordering::Relaxed) {
             self.spoke_1_2.store(true, Ordering::Relaxed);
         }
@@ -314,12 +343,12 @@ impl ClientConnection {
     #[inline]
     pub(super) fn encode<'a>(
         &self,
+        e: &mut Encoder<NativeEndian>,
         id: RequestId,
         response: ResponseFlags,
         request: &ClientRequest<'a>,
         lent: &mut Option<Lent<'a>>,
-    ) -> Result<Encoder<NativeEndian>, CallError> {
-        let mut e = self.encoder(request.template.version());
+    ) -> Result<(), CallError> {
         // Stated with every request until the first reply shows that one has arrived.
         let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
         let all;
@@ -332,18 +361,9 @@ impl ClientConnection {
             }
         };
         let arguments = |e: &mut Encoder<NativeEndian>| request.arguments.encode_lent(e, lent);
-        let encoded = (request.template).encode_in(
-            &mut e,
-            id.0,
-            response,
-            request.operation,
-            contexts,
-            arguments,
-        );
-        match encoded {
-            Ok(()) => Ok(e),
-            Err(error) => Err(self.not_encoded(error)),
-        }
+        let encoded =
+            (request.template).encode_in(e, id.0, response, request.operation, contexts, arguments);
+        encoded.map_err(|error| self.not_encoded(error))
     }
 
     #[cold]
@@ -423,6 +443,8 @@ pub(super) struct Call<'a> {
     pub(super) id: RequestId,
     version: Version,
     pub(super) wait: WaitPolicy,
+    /// It was parked when its request was encoded.
+    parks: bool,
     ticket: Option<Ticket>,
     octets: usize,
     pub(super) done: bool,
@@ -455,14 +477,18 @@ impl Call<'_> {
         waker: &Waker,
         blocks: bool,
     ) -> Poll<Result<(), CallError>> {
-        let mut guard = self.connection.state();
-        let state = &mut *guard;
-        if self.take_reply(state, reply, waker, blocks) {
-            return Poll::Ready(Ok(()));
+        let mut state = self.connection.state();
+        match self.take_reply(&mut state, reply, waker, blocks) {
+            true => Poll::Ready(Ok(())),
+            false => self.poll_end(state),
         }
+    }
+
+    /// The error of a call without a reply, once the connection has ended.
+    pub(super) fn poll_end(&mut self, state: MutexGuard<'_, State>) -> Poll<Result<(), CallError>> {
         match state.end.clone() {
             Some(end) => {
-                drop(guard);
+                drop(state);
                 let error = self.over(&end);
                 let octets = self.octets;
                 Poll::Ready(Err(self.connection.explain_loss(error, octets)))

@@ -23,7 +23,8 @@
 //!    reader that finds the lease held leaves it *contended*, and parks; the holder looks again at its release.
 //! 2. The reader has drained the socket, and the reactor watches it (`Link::poll_read` is pending).
 //!    `State::watched` is set **before** the reactor is asked, under the lock of the state: a caller that parks
-//!    from then on relies on the reactor. A caller that is alone becomes the *leader*, else there is none.
+//!    from then on relies on the reactor, be it with its request still to be sent. A caller that is alone becomes the
+//!    *leader*, else there is none.
 //! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, and wakes the
 //!    leader, or the driver if there is none.
 //! 4. The reader blocks in `recv`, or found octets by spinning for several times in a row: the reactor stops watching
@@ -37,7 +38,8 @@
 //!    waits a bounded time for the peer, and closes.
 //!
 //! Locks: the lease is held within one poll or one blocking call. The lock of the state is held for single look-ups,
-//! never across a system call, and may be taken by the holder of the lease, not the other way round.
+//! never across a system call, and may be taken by the holder of the lease. Who has it may try for the lease, which waits for
+//! nothing: so one look-up finds that no reply is there, records the waker, and decides what the holder does first.
 //!
 //! Orderings: claim and release of the lease are `AcqRel` on one word, so that what a parked reader has recorded is seen
 //! by the holder that looks again. `deregistered` is stored with `Release` before the driver is woken, and loaded with

@@ -186,6 +186,8 @@ impl ClientConnection {
     ) -> Result<Encoder<NativeEndian>, CallError> {
         let number = self.one_way_ids.fetch_add(1, Ordering::Relaxed);
         let id = RequestId::unanswered(number, self.opened_here);
-        self.encode(id, ResponseFlags::None, request, lent)
+        let mut e = self.encoder(request.template.version());
+        self.encode(&mut e, id, ResponseFlags::None, request, lent)?;
+        Ok(e)
     }
 }

@@ -4,9 +4,9 @@ use super::super::end::End;
 use super::super::lease::Lease;
 use super::super::link::{Drained, READS_PER_TURN, Reading, let_others_run};
 use super::super::spin::Spun;
-use super::super::sync::Ordering;
+use super::super::sync::{MutexGuard, Ordering};
 use super::call::Call;
-use super::{CallError, ClientConnection, Mine};
+use super::{CallError, ClientConnection, Mine, State};
 use core::task::{Context, Poll};
 use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
@@ -29,22 +29,26 @@ impl ClientConnection {
     pub(super) fn drive_read(&self, cx: &mut Context<'_>) -> bool {
         match self.reading.claim() {
             Some(lease) => {
-                self.read(lease, None, cx);
+                self.read(lease, None, None, cx);
                 true
             }
             None => false,
         }
     }
 
-    /// Reads until the socket is drained or `mine` has its reply. Every waiter learns of the end of the connection.
+    /// Reads until the socket is drained or `mine` has its reply. Every waiter learns of the end of the connection. `state`:
+    /// the calls, where the reader has them locked already.
     fn read(
         &self,
         mut lease: Lease<'_, Reading>,
+        mut state: Option<MutexGuard<'_, State>>,
         mut mine: Option<&mut Mine<'_>>,
         cx: &mut Context<'_>,
     ) -> Turn {
         for _ in 0..READS_PER_TURN {
-            match lease.with(|reading| self.read_turn(reading, mine.as_deref_mut(), cx)) {
+            match lease
+                .with(|reading| self.read_turn(reading, state.take(), mine.as_deref_mut(), cx))
+            {
                 Ok(turn) => match lease.release() {
                     Some(again) => lease = again,
                     None => return turn,
@@ -68,26 +72,40 @@ impl ClientConnection {
     fn read_turn(
         &self,
         reading: &mut Reading,
+        mut locked: Option<MutexGuard<'_, State>>,
         mut mine: Option<&mut Mine<'_>>,
         cx: &mut Context<'_>,
     ) -> Result<Turn, End> {
         let mut messages = 0;
+        // The reactor watches, and nothing was read since.
         let mut watched = false;
         for _ in 0..READS_PER_TURN {
-            let drained = self.link.drain(
-                &mut reading.reader,
-                &mut messages,
-                || Ok(true),
-                |received| self.handle(received, mine.as_deref_mut()),
-            )?;
-            if drained == Drained::Turn {
-                break;
-            }
-            let mut state = self.state();
+            let (mut state, (waits, others)) =
+                match locked.take().filter(|_| reading.reader.is_idle()) {
+                    // The caller has just looked: it waits, and its waker is in the table.
+                    Some(state) => {
+                        watched = true;
+                        let others = state.table.len().saturating_sub(1);
+                        (state, (true, others))
+                    }
+                    None => {
+                        let drained = self.link.drain(
+                            &mut reading.reader,
+                            &mut messages,
+                            || Ok(true),
+                            |received| self.handle(received, mine.as_deref_mut()),
+                        )?;
+                        if drained == Drained::Turn {
+                            break;
+                        }
+                        let mut state = self.state();
+                        let looked = state.look(mine.as_deref_mut(), Some(cx.waker()));
+                        (state, looked)
+                    }
+                };
             if state.end.is_some() {
                 return Ok(Turn::Over);
             }
-            let (waits, others) = state.look(mine.as_deref_mut());
             if mine.is_some() && !waits && others == 0 && reading.spinner.is_deregistered() {
                 // The caller has its reply. The driver's timer looks after the connection.
                 state.watched = false;
@@ -107,6 +125,7 @@ impl ClientConnection {
                 && may_spin
                 && !reading.spinner.is_parked()
                 && self.is_alone(reading)
+                && let Some(spin) = reading.spinner.begin(policy)
             {
                 // A caller that parks needs no wake-up for octets that a spin may find.
                 state.watched = false;
@@ -115,7 +134,7 @@ impl ClientConnection {
                 if others > 0 {
                     reading.spinner.is_shared();
                 }
-                match self.link.spin(reading, policy) {
+                match self.link.spin_on(reading, spin) {
                     Spun::Read(read) => {
                         self.link.has_read(read)?;
                         if reading.spinner.is_deregistered() {
@@ -136,7 +155,8 @@ impl ClientConnection {
             }
             // The reactor may have reported since what a read of this turn left it to watch for.
             watched &= state.watched;
-            if !state.announce(mine.as_deref().filter(|_| waits), leads, cx.waker()) {
+            let leader = mine.as_deref().filter(|_| leads).map(|mine| mine.id);
+            if !state.announce(leader) {
                 return Ok(Turn::Over);
             }
             drop(state);
@@ -191,23 +211,19 @@ impl Call<'_> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), CallError>> {
         let connection = self.connection;
-        {
-            let mut state = connection.state();
-            if self.take_reply(&mut state, reply, cx.waker(), false) {
-                return Poll::Ready(Ok(()));
-            }
-            if state.watched && self.wait == WaitPolicy::Park && state.end.is_none() {
-                let leads = state.table.len() == 1 && !connection.link.outbound.is_blocked();
-                state.leader = leads.then_some(self.id);
-                return Poll::Pending;
-            }
+        let mut state = connection.state();
+        if self.take_reply(&mut state, reply, cx.waker(), false) {
+            return Poll::Ready(Ok(()));
+        }
+        if connection.parks(&mut state, self.id, self.wait) {
+            return Poll::Pending;
         }
         let Some(lease) = connection.reading.claim() else {
             // The holder looks again, and finds the waker that was set above. It may have ended the connection before.
-            return self.poll_table(reply, cx.waker(), false);
+            return self.poll_end(state);
         };
         let mut mine = self.mine(reply);
-        let turn = connection.read(lease, Some(&mut mine), cx);
+        let turn = connection.read(lease, Some(state), Some(&mut mine), cx);
         let (has_reply, finished) = (mine.has_reply, mine.finished);
         if has_reply {
             self.done = true;

@@ -19,6 +19,16 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
+    /// One that has a waker already, or gets it later.
+    #[inline]
+    pub(super) fn of(waker: Option<&Waker>) -> Self {
+        Self {
+            waker: waker.cloned(),
+            blocks: false,
+            reply: None,
+        }
+    }
+
     /// Sets the waker for the reply, or the end.
     #[inline]
     pub(super) fn set_waker(&mut self, waker: &Waker) {
@@ -120,9 +130,13 @@ impl State {
         }
     }
 
-    /// Whether `mine` still waits, and the number of other calls.
+    /// Whether `mine` still waits, by this waker if it has one, and the number of other calls.
     #[inline]
-    pub(super) fn look(&mut self, mine: Option<&mut Mine<'_>>) -> (bool, usize) {
+    pub(super) fn look(
+        &mut self,
+        mine: Option<&mut Mine<'_>>,
+        waker: Option<&Waker>,
+    ) -> (bool, usize) {
         let Some(mine) = mine else {
             return (false, self.table.len());
         };
@@ -133,31 +147,27 @@ impl State {
         if mine.finished {
             return (false, self.table.len());
         }
-        match self.table.get_mut(mine.id) {
-            Some(waiter) => (waiter.reply.is_none(), self.table.len().saturating_sub(1)),
-            None => (false, self.table.len()),
+        let Some(waiter) = self.table.get_mut(mine.id) else {
+            return (false, self.table.len());
+        };
+        let waits = waiter.reply.is_none();
+        if waits && let Some(waker) = waker {
+            waiter.set_waker(waker);
         }
+        (waits, self.table.len().saturating_sub(1))
     }
 
-    /// Announces that the reactor will be asked to watch the socket. `mine`: the call of the reader that parks then;
-    /// `leads`: whether the reactor is to wake that caller, unless others wait too. `false` once the connection has
-    /// ended: the end was announced before.
+    /// Announces that the reactor will be asked to watch the socket. `leader`: the call of a reader that parks then, and
+    /// has its waker in the table; the reactor wakes it, unless others wait too. `false` once the connection has ended:
+    /// the end was announced before.
     #[must_use]
     #[inline]
-    pub(super) fn announce(&mut self, mine: Option<&Mine<'_>>, leads: bool, waker: &Waker) -> bool {
+    pub(super) fn announce(&mut self, leader: Option<RequestId>) -> bool {
         if self.end.is_some() {
             return false;
         }
         self.watched = true;
-        self.leader = None;
-        if let Some(mine) = mine
-            && let Some(waiter) = self.table.get_mut(mine.id)
-        {
-            waiter.set_waker(waker);
-            if leads && self.table.len() == 1 {
-                self.leader = Some(mine.id);
-            }
-        }
+        self.leader = leader.filter(|_| self.table.len() == 1);
         true
     }
 }

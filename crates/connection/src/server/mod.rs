@@ -468,6 +468,7 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     /// Queues a reply, which leaves with the replies to the other messages that were received.
+    #[inline]
     pub fn queue_reply(&self, reply: Option<Gather>) {
         let before = match &mut *self.last_reply() {
             // Moved once: a reply is large beside what is done here.

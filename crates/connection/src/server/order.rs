@@ -108,10 +108,13 @@ impl Orders {
         }
     }
 
+    #[inline]
     pub(super) fn is_in_use(&self, key: OrderKey) -> bool {
-        if self.len.load(Ordering::Relaxed) == 0 {
-            return false;
-        }
+        self.len.load(Ordering::Relaxed) != 0 && self.is_still_in_use(key)
+    }
+
+    #[cold]
+    fn is_still_in_use(&self, key: OrderKey) -> bool {
         let mut all = self.last();
         all.retain_mut(|(_, turn)| !turn.is_over());
         self.len.store(all.len(), Ordering::Relaxed);

@@ -211,37 +211,20 @@ impl<O: Owner> ServerConnection<O> {
         let (mut watched, mut has_read) = (false, false);
         for _ in 0..READS_PER_TURN {
             let before = messages;
-            let drained = link.drain(
-                &mut reading.reader,
-                &mut messages,
-                // A client that sends requests and reads no replies gets no further than this, nor one of which as many
-                // requests wait as may.
-                || Ok(self.may_read() && self.poll_may_serve(cx)?),
-                |received| self.handle(cache, received),
-            );
-            if let Ok(Drained::Stopped) = drained {
-                // The client is not the one that the rest of what it sent waits for.
-                return match link.rest(&mut reading.reader, Begun::Nothing) {
-                    Ok(()) => Poll::Pending,
-                    Err(end) => Poll::Ready(end),
-                };
-            }
-            // The replies to all requests of one read leave in one write.
-            let flushed = self.write_replies();
-            let drained = match drained {
-                Ok(drained) => drained,
-                Err(end) => return Poll::Ready(end),
-            };
-            if let Err(error) = flushed
-                && let Err(end) = link.is_final(error)
-            {
-                return Poll::Ready(end);
-            }
-            if let Err(end) = link.unblock(cx) {
-                return Poll::Ready(end);
-            }
-            if drained == Drained::Turn {
-                break;
+            // A task that was woken by its socket has nothing to serve or to write before it reads.
+            if !reading.reader.is_idle() || outbound.is_blocked() {
+                match self.serve_received(reading, cache, &mut messages, cx) {
+                    Ok(Drained::All) => {}
+                    Ok(Drained::Turn) => break,
+                    // The client is not the one that the rest of what it sent waits for.
+                    Ok(Drained::Stopped) => {
+                        return match link.rest(&mut reading.reader, Begun::Nothing) {
+                            Ok(()) => Poll::Pending,
+                            Err(end) => Poll::Ready(end),
+                        };
+                    }
+                    Err(end) => return Poll::Ready(end),
+                }
             }
             // Also in the midst of a large message, whose rest its client is just writing.
             let spun = match (has_read || messages > before || reading.spinner.is_deregistered())
@@ -270,6 +253,35 @@ impl<O: Owner> ServerConnection<O> {
         }
         let_others_run(cx);
         Poll::Pending
+    }
+
+    /// Serves the requests that were read. The replies to all requests of one read leave in one write.
+    #[inline]
+    fn serve_received(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        cache: &mut RequestHeaderCache<O>,
+        messages: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Result<Drained, End> {
+        let drained = self.link.drain(
+            &mut reading.reader,
+            messages,
+            // A client that sends requests and reads no replies gets no further than this, nor one of which as many
+            // requests wait as may.
+            || Ok(self.may_read() && self.poll_may_serve(cx)?),
+            |received| self.handle(cache, received),
+        );
+        if let Ok(Drained::Stopped) = drained {
+            return drained;
+        }
+        let flushed = self.write_replies();
+        let drained = drained?;
+        if let Err(error) = flushed {
+            self.link.is_final(error)?;
+        }
+        self.link.unblock(cx)?;
+        Ok(drained)
     }
 
     /// Whether another message may be handled: asked once more after what is queued has been written.

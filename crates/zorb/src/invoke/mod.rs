@@ -42,7 +42,6 @@ use detour::Detours;
 use intercept::Contexts;
 use scope::supported;
 use std::time::Instant;
-use tokio_util::either::Either;
 use values::{ByValues, Values};
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
 use zorb_connection::{CallError, ClientRequest, Counter, Departure, EncodeArguments};
@@ -277,16 +276,16 @@ impl ObjectRef {
     /// Makes a call, within its time limit. The reply is in its slot afterwards: a result or an exception of the operation's
     /// own.
     #[inline]
-    fn perform<'a>(
-        &'a self,
-        invocation: &'a mut Invocation<'_>,
-        reply: &'a mut ReplySlot,
-    ) -> impl Future<Output = Result<Outcome, SystemException>> + Send {
-        match self.is_limited() {
-            false => Either::Left(self.request_until_done(invocation, reply)),
+    async fn perform(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Outcome, SystemException> {
+        if self.is_limited() {
             // Boxed: rare, and large beside the rest of a call.
-            true => Either::Right(Box::pin(self.perform_limited(invocation, reply))),
+            return Box::pin(self.perform_limited(invocation, reply)).await;
         }
+        self.request_until_done(invocation, reply).await
     }
 
     /// Binds, sends, waits, and follows forwards.

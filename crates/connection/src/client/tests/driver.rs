@@ -83,8 +83,9 @@ fn begin(client: &ClientConnection, waker: &Waker) -> RequestId {
     let begun = state.table.insert(Waiter::default());
     let id = begun.expect("the table has room");
     let mut reply = ReplySlot::new();
-    let mine = Mine::new(id, WaitPolicy::Park, &mut reply);
-    assert!(state.announce(Some(&mine), true, waker) && state.watched);
+    let mut mine = Mine::new(id, WaitPolicy::Park, &mut reply);
+    assert!(state.look(Some(&mut mine), Some(waker)).0);
+    assert!(state.announce(Some(id)) && state.watched);
     id
 }
 
