@@ -18,14 +18,13 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::current;
 use crate::real_time::{Planned, Running, Scheduled, at_priority, priority_of_call};
-use crate::serve::{Caller, Intercepted, deadline, refusal, reply_contexts, upcall};
+use crate::serve::{Caller, Intercepted, deadline, refusal, reply_contexts, submit, upcall};
 use core::task::{Context, Waker};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use zorb_connection::CallError;
-use zorb_executor::Submission;
 use zorb_giop::{PriorityModel, ResponseFlags, SystemException};
 use zorb_poa::{ActiveObject, Missing, Outcome, Request};
 
@@ -64,17 +63,11 @@ impl ObjectRef {
         };
         if planned.runs_here() {
             begin_here(orb, &planned, run);
-        } else if let Some(pool) = &planned.pool {
-            let workers = pool.workers();
-            let submission = Submission {
-                deadline,
-                octets,
-                ..Submission::new(planned.lane, workers.job(run))
-            };
-            if let Err(rejected) = workers.submit(submission) {
-                let refused = refusal(orb, &rejected, planned.lane.0);
-                return Ok(Some(receipt.system_exception(&refused)));
-            }
+        } else if let Some(pool) = &planned.pool
+            && let Err(rejected) = submit(pool.workers(), planned.lane, deadline, octets, run)
+        {
+            let refused = refusal(orb, &rejected, planned.lane.0);
+            return Ok(Some(receipt.system_exception(&refused)));
         }
         result.await.map(Some).map_err(|_| runtime_gone())
     }
@@ -155,13 +148,7 @@ fn send_one_way(
     };
     match &planned.pool {
         Some(pool) => {
-            let workers = pool.workers();
-            let submission = Submission {
-                deadline,
-                octets,
-                ..Submission::new(planned.lane, workers.job(run))
-            };
-            if let Err(rejected) = workers.submit(submission) {
+            if let Err(rejected) = submit(pool.workers(), planned.lane, deadline, octets, run) {
                 let refused = refusal(orb, &rejected, planned.lane.0);
                 tracing::debug!(%refused, "one-way call dropped");
             }

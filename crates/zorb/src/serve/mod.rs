@@ -13,7 +13,7 @@ mod upcall;
 
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use located::locate_reply;
-pub(crate) use scheduled::refusal;
+pub(crate) use scheduled::{refusal, submit};
 pub(crate) use upcall::{
     Caller, begin, caught, enter, enter_object, off_reactor, poll, released, upcall,
 };
@@ -32,7 +32,7 @@ use zorb_connection::{
     BothWays, BusyConnections, Counter, OrderKey, Owner, PendingRequest, ServerConnection,
     ServerRequest, Settings, Turn,
 };
-use zorb_executor::{Dispatch, Lane, Priority, Submission};
+use zorb_executor::{Dispatch, Lane, Priority};
 use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, RequestHeader, ResponseFlags, SystemException,
     SystemExceptionKind, TargetAddress,
@@ -419,12 +419,7 @@ fn dispatch(
                 let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
                 finish(pending, outcome, &receipt);
             };
-            let submission = Submission {
-                deadline,
-                octets,
-                ..Submission::new(priority, pool.job(job))
-            };
-            if pool.submit(submission).is_err() {
+            if let Err(_rejected) = submit(pool, priority, deadline, octets, job) {
                 orb.count(Counter::PoolQueueFull);
                 let overload = Fault::Overload("the worker pool's queue is full".to_owned());
                 let outcome = receipt.system_exception(&overload.raise(CompletionStatus::No));

@@ -8,9 +8,10 @@ use super::{
 use crate::orb::OrbInner;
 use crate::real_time::{Planned, Scheduled, at_priority};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::runtime::Handle;
 use zorb_connection::Counter;
-use zorb_executor::{Dispatch, RejectReason, Rejected, Submission};
+use zorb_executor::{Dispatch, Priority, RejectReason, Rejected, Submission, WorkerPool};
 use zorb_giop::{
     BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException,
 };
@@ -79,13 +80,7 @@ impl OrbInner {
             }
             (None, _) => return orb.track(job),
         };
-        let submission = Submission {
-            priority: lane,
-            deadline,
-            octets,
-            job: workers.job(job),
-        };
-        if let Err(rejected) = workers.submit(submission) {
+        if let Err(rejected) = submit(workers, lane, deadline, octets, job) {
             let outcome = receipt.system_exception(&refusal(orb, &rejected, lane.0));
             let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);
             connection.queue_reply(into_reply(outcome));
@@ -113,6 +108,25 @@ fn plan(
     scheduled
         .plan(settings, object, contexts.as_ref(), band)
         .map(Some)
+}
+
+/// Hands a request of so many octets to the threads of a pool.
+///
+/// # Errors
+/// The pool does not take it. The job is dropped with the error: the reply goes first, as a connection waits for its pending
+/// requests when it ends.
+pub(crate) fn submit(
+    workers: &WorkerPool,
+    lane: Priority,
+    deadline: Option<Instant>,
+    octets: usize,
+    job: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Rejected> {
+    workers.submit(Submission {
+        deadline,
+        octets,
+        ..Submission::new(lane, workers.job(job))
+    })
 }
 
 /// Why a pool does not take a request, as its client gets it.
