@@ -11,58 +11,38 @@ use std::sync::{Arc, PoisonError};
 /// The macro `object_ids!` of the crate `zorb` makes one. An adapter [of such a set](crate::AdapterOptions::ids) has a
 /// place for each of the ids, and no object with another one.
 #[derive(Debug)]
-pub struct ObjectIds {
-    table: Operations,
-    /// Octets of the longest: longer ones are not hashed.
-    longest: usize,
-}
+pub struct ObjectIds(Operations);
 
 impl ObjectIds {
     /// A table that the macro has computed: seed and displacements of the hash, and ids with their numbers in the order of their
     /// slots. The numbers are those below the number of ids.
     ///
     /// # Panics
-    /// If an id is not in the slot where it is looked for, or a number is too high; at compile time, if the table is a `static`.
+    /// As [`Operations::new`]; at compile time, if the table is a `static`.
     #[must_use]
-    #[expect(
-        clippy::indexing_slicing,
-        clippy::arithmetic_side_effects,
-        reason = "the index is below the length"
-    )]
     pub const fn new(
         seed: u64,
         displacements: &'static [(u32, u32)],
         slots: &'static [(&'static [u8], u32)],
     ) -> Self {
-        let (mut index, mut longest) = (0, 0);
-        while index < slots.len() {
-            let (id, number) = slots[index];
-            assert!((number as usize) < slots.len(), "a number is too high");
-            if id.len() > longest {
-                longest = id.len();
-            }
-            index += 1;
-        }
-        Self {
-            table: Operations::new(seed, displacements, slots),
-            longest,
-        }
+        Self(Operations::new(seed, displacements, slots))
     }
 
     /// The number of an id in the order in which the ids were given.
     #[must_use]
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<usize> {
-        if id.len() > self.longest {
+        // Longer ones are not hashed.
+        if id.len() > self.0.longest() {
             return None;
         }
-        usize::try_from(self.table.number(id)?).ok()
+        usize::try_from(self.0.number(id)?).ok()
     }
 
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.table.names().len()
+        self.0.names().len()
     }
 
     /// Whether there are none.
@@ -73,7 +53,7 @@ impl ObjectIds {
 
     /// The ids, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &'static [u8]> + use<> {
-        self.table.names().iter().map(|(id, _)| *id)
+        self.0.names().iter().map(|(id, _)| *id)
     }
 }
 

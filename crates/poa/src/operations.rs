@@ -15,16 +15,18 @@ pub struct Operations {
     displacements: &'static [(u32, u32)],
     /// Name and number of each operation, in the order of their slots.
     slots: &'static [(&'static [u8], u32)],
+    /// Octets of the longest name.
+    longest: usize,
 }
 
 impl Operations {
     /// A table of no operations.
     pub const NONE: Self = Self::new(0, &[], &[]);
 
-    /// A table as the IDL compiler has computed it.
+    /// A table as the IDL compiler has computed it. The numbers are those below the number of names.
     ///
     /// # Panics
-    /// If a name is not in the slot where it is looked for; at compile time, if the table is a `static`.
+    /// If a name is not in the slot where it is looked for, or a number is too high; at compile time, if the table is a `static`.
     #[must_use]
     #[expect(
         clippy::indexing_slicing,
@@ -36,17 +38,23 @@ impl Operations {
         displacements: &'static [(u32, u32)],
         slots: &'static [(&'static [u8], u32)],
     ) -> Self {
-        let table = Self {
+        let mut table = Self {
             seed,
             displacements,
             slots,
+            longest: 0,
         };
         let mut index = 0;
         while index < slots.len() {
+            let (name, number) = slots[index];
+            assert!((number as usize) < slots.len(), "a number is too high");
             assert!(
-                matches!(table.slot(slots[index].0), Some(slot) if slot == index),
+                matches!(table.slot(name), Some(slot) if slot == index),
                 "the table of operations is not the one that was computed"
             );
+            if name.len() > table.longest {
+                table.longest = name.len();
+            }
             index += 1;
         }
         table
@@ -65,6 +73,11 @@ impl Operations {
     pub(crate) fn number(&self, name: &[u8]) -> Option<u32> {
         let (found, number) = self.slots.get(self.slot(name)?)?;
         (*found == name).then_some(*number)
+    }
+
+    /// Octets of the longest name.
+    pub(crate) const fn longest(&self) -> usize {
+        self.longest
     }
 
     /// The names, in no order.
@@ -249,6 +262,12 @@ mod tests {
     #[should_panic(expected = "not the one that was computed")]
     fn a_table_with_a_name_in_another_slot_is_refused() {
         let _ = Operations::new(0, &[(0, 0)], &[(b"a", 0), (b"a", 1)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a number is too high")]
+    fn a_table_with_a_number_beyond_its_names_is_refused() {
+        let _ = Operations::new(0, &[(0, 0)], &[(b"a", 1)]);
     }
 
     #[test]
