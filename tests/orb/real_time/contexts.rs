@@ -139,12 +139,17 @@ async fn malformed_and_doubled_contexts_are_refused_and_the_lane_goes_on() {
             assert_eq!(status == 2, expected.is_some(), "{priority}: {text}");
             assert!(text.contains(expected.unwrap_or_default()), "{text}");
         }
-        // It may be bound anew.
-        let wider = [(11, &[0, 0, 0, 5, 0, 40][..])];
-        call(
-            &mut stream,
-            &request(8, &key, "_bind_priority_band", &wider),
-        );
+        // It may be bound anew. A request without a priority has that of the POA, 10, whatever the band.
+        for (band, expected) in [((5, 20), 0), ((21, 40), 2), ((5, 40), 0)] {
+            let (low, high) = band;
+            let range = [(11, &[0, 0, 0, low, 0, high][..])];
+            let bound = request(8, &key, "_bind_priority_band", &range);
+            assert_eq!(call(&mut stream, &bound).0, 0);
+            let (status, body) = call(&mut stream, &request(9, &key, "place", &[]));
+            assert_eq!(status, expected, "{band:?}");
+            let text = String::from_utf8_lossy(&body);
+            assert_eq!(text.contains(NO_RESOURCES), expected == 2, "{text}");
+        }
         let message = request(9, &key, "place", &[(10, &[0, 0, 0, 40])]);
         assert_eq!(call(&mut stream, &message).0, 0);
     };

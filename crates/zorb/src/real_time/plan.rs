@@ -69,8 +69,8 @@ impl Scheduled {
     ///
     /// # Errors
     /// MARSHAL for a malformed or doubled RTCorbaPriority; DATA_CONVERSION, minor code 2, for a priority that cannot be
-    /// mapped; NO_RESOURCES, minor code 2, for one that no lane serves or that lies outside of the band; UNKNOWN if the
-    /// transform refuses it. Nothing has been carried out.
+    /// mapped; NO_RESOURCES, minor code 2, for one that no lane serves or that lies outside of the band, also if it is the
+    /// object's; UNKNOWN if the transform refuses it. Nothing has been carried out.
     pub(crate) fn plan(
         &self,
         settings: &RealTimeSettings,
@@ -84,10 +84,14 @@ impl Scheduled {
             }
             _ => None,
         };
-        if let (Some(priority), Some(band)) = (propagated, band)
-            && !band.contains(priority)
+        if let Some(band) = band
+            && self.model.is_some()
         {
-            return Err(raise(RealTimeFault::OutsideBand { priority, band }));
+            // A request without a context has the priority of its object, which the band has to contain as well.
+            let priority = propagated.or_else(|| object.priority()).unwrap_or_default();
+            if !band.contains(priority) {
+                return Err(raise(RealTimeFault::OutsideBand { priority, band }));
+            }
         }
         let mut planned = self.plan_at(settings, object, propagated.map(Priority))?;
         let echo = propagated.map(priority_context).transpose();
