@@ -15,7 +15,7 @@ use std::task::Waker;
 /// The ids of an adapter whose deactivated objects still execute requests.
 #[derive(Default)]
 pub(crate) struct Leaving {
-    ids: Mutex<HashMap<ObjectId, Left>>,
+    ids: Mutex<Ids>,
     /// Objects that were made for one request.
     requests: AtomicUsize,
     /// A task has waited for the end of all.
@@ -36,6 +36,21 @@ pub(crate) struct Departing {
 }
 
 #[derive(Default)]
+struct Ids {
+    left: HashMap<ObjectId, Left>,
+    /// Destroyed adapters whose objects have not been noted yet: any id may be one of theirs.
+    emptying: usize,
+    /// Wait for the end of that.
+    waiting: Vec<Waker>,
+}
+
+impl Ids {
+    fn is_idle(&self) -> bool {
+        self.left.is_empty() && self.emptying == 0
+    }
+}
+
+#[derive(Default)]
 struct Left {
     /// Deactivated objects of that id.
     objects: usize,
@@ -50,8 +65,17 @@ pub(crate) struct Departure {
 }
 
 impl Leaving {
-    fn ids(&self) -> MutexGuard<'_, HashMap<ObjectId, Left>> {
+    fn ids(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the adapter has been destroyed, until the result is dropped: its objects are noted meanwhile, and all ids count
+    /// as taken.
+    pub(crate) fn begin_emptying(self: &Arc<Self>) -> Emptying {
+        let mut ids = self.ids();
+        ids.emptying = ids.emptying.saturating_add(1);
+        drop(ids);
+        Emptying(Arc::clone(self))
     }
 
     /// Notes that an object has been made for one request, until [`end_request`](Self::end_request).
@@ -126,7 +150,7 @@ impl Leaving {
     /// Whether neither deactivated objects nor objects of single requests execute requests.
     pub(crate) fn is_idle(&self) -> bool {
         // Read and written: orders what precedes it before the end of the last request, which looks whether a task waits.
-        self.requests.fetch_add(0, Ordering::SeqCst) == 0 && self.ids().is_empty()
+        self.requests.fetch_add(0, Ordering::SeqCst) == 0 && self.ids().is_idle()
     }
 
     fn wake_all(&self) {
@@ -141,7 +165,7 @@ impl Leaving {
     /// Notes that an object is being deactivated, until the result is dropped.
     pub(crate) fn begin(self: &Arc<Self>, id: ObjectId) -> Departure {
         let mut ids = self.ids();
-        let left = ids.entry(id.clone()).or_default();
+        let left = ids.left.entry(id.clone()).or_default();
         left.objects = left.objects.saturating_add(1);
         drop(ids);
         Departure {
@@ -150,10 +174,10 @@ impl Leaving {
         }
     }
 
-    /// Whether a deactivated object of that id still executes requests.
+    /// Whether a deactivated object of that id still executes requests, or may do so.
     pub(crate) fn contains(&self, id: &[u8]) -> bool {
         let ids = self.ids();
-        !ids.is_empty() && ids.contains_key(&ObjectId::from(id))
+        ids.emptying > 0 || (!ids.left.is_empty() && ids.left.contains_key(&ObjectId::from(id)))
     }
 
     /// Waits until no deactivated object of that id executes requests.
@@ -161,12 +185,23 @@ impl Leaving {
     /// # Cancel safety
     /// Safe.
     pub(crate) async fn ended(&self, id: &ObjectId) {
+        poll_fn(|cx| {
+            let mut ids = self.ids();
+            if ids.emptying == 0 {
+                return Poll::Ready(());
+            }
+            if !ids.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                ids.waiting.push(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
         self.at_most(id, 0).await;
     }
 
     /// Waits until no more than so many deactivated objects of that id execute requests.
     pub(crate) async fn at_most(&self, id: &ObjectId, count: usize) {
-        poll_fn(|cx| match self.ids().get_mut(id) {
+        poll_fn(|cx| match self.ids().left.get_mut(id) {
             None => Poll::Ready(()),
             Some(left) if left.objects <= count => Poll::Ready(()),
             Some(left) => {
@@ -180,6 +215,27 @@ impl Leaving {
     }
 }
 
+/// Held while a destroyed adapter is emptied.
+#[derive(Debug)]
+pub(crate) struct Emptying(Arc<Leaving>);
+
+impl Drop for Emptying {
+    fn drop(&mut self) {
+        let mut ids = self.0.ids();
+        ids.emptying = ids.emptying.saturating_sub(1);
+        let waiting = match ids.emptying {
+            0 => core::mem::take(&mut ids.waiting),
+            _ => Vec::new(),
+        };
+        let is_last = ids.is_idle();
+        drop(ids);
+        if is_last {
+            self.0.wake_all();
+        }
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
 impl Departure {
     /// Waits until no other deactivated object of the id executes requests.
     pub(crate) async fn is_last(&self) {
@@ -190,7 +246,7 @@ impl Departure {
 impl Drop for Departure {
     fn drop(&mut self) {
         let mut ids = self.leaving.ids();
-        let Some(left) = ids.get_mut(&self.id) else {
+        let Some(left) = ids.left.get_mut(&self.id) else {
             return;
         };
         left.objects = left.objects.saturating_sub(1);
@@ -199,8 +255,8 @@ impl Drop for Departure {
             drop(ids);
             return waiting.into_iter().for_each(Waker::wake);
         }
-        let left = ids.remove(&self.id);
-        let is_last = ids.is_empty();
+        let left = ids.left.remove(&self.id);
+        let is_last = ids.is_idle();
         drop(ids);
         if is_last {
             self.leaving.wake_all();
@@ -212,6 +268,8 @@ impl Drop for Departure {
 
 impl fmt::Debug for Leaving {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Leaving").field(&self.ids().len()).finish()
+        f.debug_tuple("Leaving")
+            .field(&self.ids().left.len())
+            .finish()
     }
 }

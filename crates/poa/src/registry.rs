@@ -2,7 +2,7 @@
 
 use crate::adapter::{Adapter, AdapterError, AdapterOptions, Common, Scheme};
 use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
-use crate::leaving::Leaving;
+use crate::leaving::{Emptying, Leaving};
 use crate::manager::{PoaManager, State};
 use crate::managers::Managers;
 use crate::missing::Missing;
@@ -337,9 +337,10 @@ impl ObjectAdapter {
     }
 
     /// Destroys an adapter and those below it: requests to their objects are OBJECT_NOT_EXIST
-    /// from now on, and so are those that their managers hold. References of transient ones stay
-    /// so for ever; those of persistent ones work again when the adapter is made again. The root
-    /// and the adapter of plain keys stay.
+    /// from now on. References of transient ones stay so for ever; those of persistent ones work
+    /// again when the adapter is made again, by the application or by its parent's activator. Requests
+    /// that their managers hold are looked up again, as those that come from now on. The root and the
+    /// adapter of plain keys stay.
     pub fn destroy(&self, adapter: &Arc<Adapter>) {
         self.destroy_with(adapter, true);
     }
@@ -376,7 +377,7 @@ impl ObjectAdapter {
         paths.retain(|path, adapter| {
             let below = path.starts_with(above) && !Arc::ptr_eq(adapter, &self.plain);
             if below {
-                adapter.mark_destroyed();
+                let emptying = adapter.mark_destroyed();
                 match &adapter.scheme {
                     Scheme::Transient(index) => {
                         let _ = self.transient.remove(*index);
@@ -388,7 +389,7 @@ impl ObjectAdapter {
                     }
                     Scheme::Plain => {}
                 }
-                gone.push(Arc::clone(adapter));
+                gone.push((Arc::clone(adapter), emptying));
             }
             !below
         });
@@ -396,10 +397,12 @@ impl ObjectAdapter {
         self.common.changes.count();
         // Dropped servants run code of the application.
         drop(paths);
-        gone.sort_by_key(|adapter| core::cmp::Reverse(adapter.path.len()));
-        for adapter in &gone {
-            adapter.clear(etherealize_objects);
-        }
+        gone.sort_by_key(|(adapter, _)| core::cmp::Reverse(adapter.path.len()));
+        let clear = |(adapter, emptying): (Arc<Adapter>, Emptying)| {
+            adapter.clear(emptying, etherealize_objects);
+            adapter
+        };
+        let gone = gone.into_iter().map(clear).collect();
         self.ending().retain(|_, ending| ending.strong_count() > 0);
         gone
     }
@@ -435,8 +438,7 @@ impl ObjectAdapter {
     pub fn clear(&self) {
         self.destroy_below(self.paths(), &[], true);
         for adapter in [&self.root, &self.plain] {
-            adapter.mark_destroyed();
-            adapter.clear(true);
+            adapter.clear(adapter.mark_destroyed(), true);
         }
     }
 
@@ -547,6 +549,8 @@ fn below(parent: &Adapter, name: &str) -> Vec<String> {
     path
 }
 
+#[cfg(all(test, not(zorb_model)))]
+mod ending;
 #[cfg(all(test, not(zorb_model)))]
 mod fixed;
 #[cfg(all(test, not(zorb_model)))]

@@ -14,7 +14,7 @@ pub use error::AdapterError;
 use crate::asleep::Turns;
 use crate::identity::{Identity, ServantAddress, Servants};
 use crate::key::{InstanceId, ObjectId};
-use crate::leaving::Leaving;
+use crate::leaving::{Emptying, Leaving};
 use crate::manager::PoaManager;
 use crate::membership::ObjectContext;
 use crate::names::Named;
@@ -311,29 +311,44 @@ impl Adapter {
         self.being_made.load(Ordering::Acquire)
     }
 
-    /// Marks the adapter as gone.
-    pub(crate) fn mark_destroyed(&self) {
+    /// Marks the adapter as gone. Its ids are taken until the result has been given to [`clear`](Self::clear).
+    pub(crate) fn mark_destroyed(&self) -> Emptying {
         self.destroyed.store(true, Ordering::Release);
+        self.leaving.begin_emptying()
+    }
+
+    /// Whether it has been destroyed, and its objects have left the map. Held requests are woken afterwards.
+    pub(crate) fn is_emptied(&self) -> bool {
+        self.emptied.load(Ordering::Acquire)
     }
 
     /// Whether it has been destroyed, and no upcall on its objects goes on.
     pub(crate) fn has_ended(&self) -> bool {
-        // Objects are noted among those that leave when the map is emptied.
-        self.emptied.load(Ordering::Acquire) && self.leaving.is_idle()
+        self.is_emptied() && self.leaving.is_idle()
     }
 
     /// Drops every object, and wakes held requests. With a servant activator the objects are etherealized, if
     /// that is wanted.
-    pub(crate) fn clear(&self, etherealize_objects: bool) {
-        self.manager.wake_held();
-        self.empty(etherealize_objects);
+    pub(crate) fn clear(&self, emptying: Emptying, etherealize_objects: bool) {
+        let drained = self.drain(etherealize_objects);
+        // Each object has been noted.
+        drop(emptying);
         self.emptied.store(true, Ordering::Release);
+        self.manager.wake_held();
         self.processing.clear();
         self.children.store(None);
+        // Dropped servants run code of the application.
+        drop(drained);
     }
 
     /// Empties the active object map.
     fn empty(&self, etherealize_objects: bool) {
+        // Dropped servants run code of the application.
+        drop(self.drain(etherealize_objects));
+    }
+
+    /// The objects that were in the active object map, noted as departing.
+    fn drain(&self, etherealize_objects: bool) -> Vec<Arc<ActiveObject>> {
         let activator = self.activator().filter(|_| etherealize_objects);
         let drained = self.objects.drain();
         for object in &drained {
@@ -341,8 +356,7 @@ impl Adapter {
             self.forget_servant(object);
         }
         self.common.changes.count();
-        // Dropped servants run code of the application.
-        drop(drained);
+        drained
     }
 
     fn check_alive(&self) -> Result<(), AdapterError> {
