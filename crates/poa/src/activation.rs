@@ -52,6 +52,10 @@ impl ObjectAdapter {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         while let Some((parent, name)) = self.missing_child(key) {
             admitted(&parent).await?;
+            if parent.is_destroyed() {
+                // It has left the tree: look for the parent again.
+                continue;
+            }
             match self.activate_child(&parent, &name).await {
                 Ok(Some(_)) => {}
                 Ok(None) => return Err(Missing::Adapter.raise()),
@@ -109,7 +113,7 @@ impl Drop for Made<'_> {
     }
 }
 
-/// Waits while the manager of an adapter holds requests.
+/// Waits while the manager of an adapter holds requests, or until the adapter has been destroyed.
 async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
     let mut held = parent.manager().hold();
     loop {
@@ -121,8 +125,8 @@ async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
             let full = Fault::Overload("too many requests are held".to_owned());
             return Err(full.raise(CompletionStatus::No));
         }
-        if parent.is_destroyed() {
-            return Err(Missing::Adapter.raise());
+        if parent.is_emptied() {
+            return Ok(());
         }
     }
 }

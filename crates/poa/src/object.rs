@@ -307,11 +307,13 @@ impl ActiveObject {
         &self.membership.context.manager
     }
 
-    /// Waits while the manager holds requests. The future keeps neither the object nor its servant.
+    /// Waits while the manager holds requests, or until the adapter has been destroyed. The key has to be looked up again then:
+    /// a request that has not begun is treated as if it had just come (CORBA 3.3 Part 1, `PortableServer::POA::destroy`).
+    /// The future keeps neither the object nor its servant.
     ///
     /// # Errors
     /// TRANSIENT when as many wait as may, or when they are discarded; OBJ_ADAPTER when the
-    /// manager is inactive; OBJECT_NOT_EXIST when the adapter is destroyed meanwhile.
+    /// manager is inactive.
     ///
     /// # Cancel safety
     /// Safe: a dropped request makes room for another.
@@ -322,11 +324,8 @@ impl ActiveObject {
             let raise = |fault: Fault| fault.raise(CompletionStatus::No);
             let mut held = manager.hold();
             loop {
-                if adapter
-                    .upgrade()
-                    .is_none_or(|adapter| adapter.is_destroyed())
-                {
-                    return Err(raise(Fault::NoAdapter));
+                if adapter.upgrade().is_none_or(|adapter| adapter.is_emptied()) {
+                    return Ok(());
                 }
                 match poll_fn(|cx| held.poll_changed(cx.waker())).await {
                     Held::Full => {

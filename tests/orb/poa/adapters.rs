@@ -1,6 +1,8 @@
 //! The tree of adapters, adapter activators, and POA managers.
 
 use super::*;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Mutex;
 use tokio::sync::Semaphore;
 use zorb::{
@@ -349,10 +351,91 @@ async fn an_adapter_activator_makes_the_adapters_on_the_way_once_each() {
     assert_eq!(found.the_name(), "bank");
     let none = in_time(root.find_or_activate_poa("none")).await;
     assert!(matches!(adapter_error(none), AdapterError::NonExistent(_)));
+    let broken_poa = in_time(root.find_or_activate_poa("broken")).await;
+    let failed = SystemException::from(broken_poa.unwrap_err());
+    assert_eq!(
+        (failed.kind, failed.minor),
+        (Kind::ObjAdapter, minor::ADAPTER_ACTIVATOR_FAILED)
+    );
     root.clear_adapter_activator().unwrap();
     for drawer in world.both(&broken).await {
         let missing = (Kind::ObjectNotExist, minor::NO_ADAPTER);
         assert_eq!(raised(in_time(drawer.label()).await), missing);
     }
     world.end().await;
+}
+
+/// On one thread, so that the requests do not go on before the other adapter is there.
+#[tokio::test]
+async fn requests_that_are_held_go_to_the_adapter_that_is_made_again_when_theirs_is_destroyed() {
+    let world = World::new().await;
+    let root = world.orb.root_poa();
+    for at in 0..2 {
+        let first = root.create_poa_with("bank", kept(), None).unwrap();
+        first
+            .activate_object_with_id("1", drawer(&desk("first")))
+            .unwrap();
+        let reference: DrawerRef = first.create_reference_with_id("1").unwrap();
+        let object = world.both(&reference).await[at].clone();
+        let held = hold(&object, 3).await;
+        // The application has made another one, whose manager holds requests too.
+        first.destroy();
+        let second = root.create_poa_with("bank", kept(), None).unwrap();
+        let activated = second.activate_object_with_id("1", drawer(&desk("second")));
+        activated.unwrap();
+        let more = hold(&object, 1).await;
+        second.the_poa_manager().activate().unwrap();
+        for call in held.into_iter().chain(more) {
+            assert_eq!(in_time(call).await.unwrap(), "second");
+        }
+        // The parent's activator makes another one.
+        second.the_poa_manager().hold_requests().unwrap();
+        let held = hold(&object, 3).await;
+        root.set_adapter_activator(async |root, name| {
+            let manager = Arc::clone(root.the_poa_manager());
+            let third = root.create_poa_with(&name, kept(), Some(&manager))?;
+            third.activate_object_with_id("1", drawer(&desk("third")))?;
+            Ok(true)
+        })
+        .unwrap();
+        second.destroy();
+        for call in held {
+            assert_eq!(in_time(call).await.unwrap(), "third");
+        }
+        root.clear_adapter_activator().unwrap();
+        // None does.
+        let third = root.find_poa("bank").unwrap();
+        third.destroy();
+        let fourth = root.create_poa_with("bank", kept(), None).unwrap();
+        let activated = fourth.activate_object_with_id("1", drawer(&desk("fourth")));
+        activated.unwrap();
+        let held = hold(&object, 1).await;
+        fourth.destroy();
+        for call in held {
+            let gone = (Kind::ObjectNotExist, minor::NO_ADAPTER);
+            assert_eq!(raised(in_time(call).await), gone);
+        }
+    }
+    world.end().await;
+}
+
+type Label = Pin<Box<dyn Future<Output = Result<String, SystemException>>>>;
+
+/// Calls of an object whose manager holds them, when they have reached it.
+async fn hold(object: &DrawerRef, count: usize) -> Vec<Label> {
+    let call = |_| -> Label {
+        let object = object.clone();
+        Box::pin(async move { object.label().await })
+    };
+    let mut calls: Vec<_> = (0..count).map(call).collect();
+    // Asked on the same connection, after them.
+    let mut here = Box::pin(in_time(object.as_object().locate()));
+    let answer = poll_fn(|cx| {
+        for call in &mut calls {
+            assert!(call.as_mut().poll(cx).is_pending());
+        }
+        here.as_mut().poll(cx)
+    });
+    assert_eq!(answer.await, Ok(true));
+    calls
 }

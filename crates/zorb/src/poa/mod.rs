@@ -418,7 +418,10 @@ impl Poa {
 
     /// Destroys this adapter and its children: requests to their objects are OBJECT_NOT_EXIST
     /// from now on. References of transient objects stay so; those of persistent objects work
-    /// again once an adapter of the same path is made and they are activated in it. Servant activators etherealize the objects.
+    /// again once an adapter of the same path is made and they are activated in it. Requests that the POA manager holds are
+    /// processed as if they had just come: by such an adapter, which the parent's activator may make. Servant activators
+    /// etherealize the objects.
+    ///
     /// The root POA and [`Orb::ins_poa`] go with the ORB's shutdown. [`destroy_with`](Self::destroy_with) waits for upcalls.
     pub fn destroy(&self) {
         self.orb.inner().adapters().destroy(&self.adapter);

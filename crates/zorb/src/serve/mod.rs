@@ -581,7 +581,7 @@ fn hold(
     drop(object);
     connection.owner().track(async move {
         let released = released.await;
-        if released.is_err() && is_shut_down(pending.owner(), manager.state()) {
+        if is_shut_down(pending.owner(), manager.state()) {
             return leave_unanswered(&request.receipt(), Some(pending));
         }
         if released.is_err() && manager.state() == State::Holding {
