@@ -459,6 +459,42 @@ mod tests {
     }
 
     #[test]
+    fn of_doubled_policies_the_first_counts_and_what_contradicts_itself_is_absent() {
+        let model = |model, priority| -> (u32, Vec<u8>) {
+            (40, vec![0, 0, 0, 0, 0, 0, 0, model, 0, priority])
+        };
+        let band =
+            |low, high| -> (u32, Vec<u8>) { (45, vec![0, 0, 0, 0, 0, 0, 0, 1, 0, low, 0, high]) };
+        let read = |values: &[(u32, Vec<u8>)]| {
+            let component = encapsulate(|e| {
+                e.write_count(values.len())?;
+                values.iter().try_for_each(|(policy_type, value)| {
+                    e.write_u32(*policy_type);
+                    e.write_octets(value)
+                })
+            });
+            ExposedPolicies::from_component(&component.unwrap())
+        };
+        let seven = Some((PriorityModel::ServerDeclared, 7));
+        let doubled = read(&[model(1, 7), band(0, 9), model(0, 3), band(10, 20)]);
+        assert_eq!(doubled.priority_model, seven);
+        assert_eq!(doubled.bands, [PriorityBand { low: 0, high: 9 }]);
+        // A model that does not exist, an empty value, and one that is cut short: the next one counts.
+        for malformed in [
+            model(2, 3),
+            (40, Vec::new()),
+            (40, vec![0, 0, 0, 0, 0, 0, 0, 1, 0]),
+        ] {
+            let only = read(std::slice::from_ref(&malformed));
+            assert_eq!(only, ExposedPolicies::default(), "{malformed:?}");
+            assert_eq!(read(&[malformed, model(1, 7)]).priority_model, seven);
+        }
+        // No priority lies in a band whose ends are exchanged.
+        let exchanged = read(&[model(0, 7), band(9, 5)]);
+        assert!((0..=i16::MAX).all(|priority| !exchanged.bands[0].contains(priority)));
+    }
+
+    #[test]
     fn endpoints_carry_their_priorities() {
         let endpoint = |address: &str, port, priority| PrioritisedEndpoint {
             address: address.to_owned(),

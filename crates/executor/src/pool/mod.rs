@@ -61,6 +61,24 @@ pub use worker::{blocking, current_priority};
 /// then queues, then refuses. Without lanes, all requests share one queue, and with a real-time
 /// [`Scheduling`](crate::Scheduling) a thread takes the priority of each request before it runs it.
 ///
+/// # Life of a thread
+/// ```text
+///   build ──1──▶ idle ──2──▶ running ──3──▶ running the next
+///                 ▲ │         │  ▲ └──4──▶ idle
+///                 │ 5         6  7
+///    dynamic, ────┘ ▼         ▼  │
+///    with its      ended     blocked (the lane may run another thread meanwhile)
+///    request: 2
+/// ```
+/// | | transition | where it is decided |
+/// |---|---|---|
+/// | 1 | a static thread has its scheduling, its CPUs and its runtime | [`Builder::build`], which fails if one has not |
+/// | 2 | a request of the lane comes, or, if the thread is borrowed, of a lane above it | [`submit`](Self::submit): the thread that became idle last |
+/// | 3 | the most urgent request that waits in the thread's own lane; a borrowed thread has its own priority again | when the request before has ended |
+/// | 4 | none waits | when the request before has ended |
+/// | 5 | a dynamic thread was idle for [`idle_timeout`](Builder::idle_timeout), or its lane has one too many; any thread of a pool that has ended | the thread itself |
+/// | 6, 7 | a [`blocking`](crate::blocking) section begins, and ends | the request |
+///
 /// # End
 /// Cloning is cheap, and a clone is the same pool. When the last clone is dropped the pool takes no more jobs, runs
 /// those that are queued, and ends its threads. The dropping thread waits for that unless it is inside a runtime
