@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use tracing::field::{Field, Visit};
@@ -216,9 +216,9 @@ async fn an_id_is_active_once_at_a_time_also_where_objects_are_activated_on_dema
     in_time(client.shutdown(true)).await.unwrap();
 }
 
-/// The warnings that name a servant.
+/// The warnings that name a servant, and what they say of operation and object.
 #[derive(Clone, Default)]
-struct Warnings(Arc<Mutex<Vec<String>>>);
+struct Warnings(Arc<Mutex<Vec<String>>>, Arc<(Mutex<Vec<String>>, Condvar)>);
 
 impl Subscriber for Warnings {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -226,7 +226,7 @@ impl Subscriber for Warnings {
     }
 
     fn event(&self, event: &Event<'_>) {
-        event.record(&mut Named(&self.0));
+        event.record(&mut Named(self));
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -239,23 +239,26 @@ impl Subscriber for Warnings {
     fn exit(&self, _: &span::Id) {}
 }
 
-struct Named<'a>(&'a Mutex<Vec<String>>);
+struct Named<'a>(&'a Warnings);
 
 impl Visit for Named<'_> {
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
 
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "servant" {
-            self.0.lock().unwrap().push(value.to_owned());
+            self.0.0.lock().unwrap().push(value.to_owned());
+        } else if ["operation", "object_key"].contains(&field.name()) {
+            let (places, changed) = &*self.0.1;
+            places.lock().unwrap().push(value.to_owned());
+            changed.notify_all();
         }
     }
 }
 
-/// What is reported of a servant that blocks three times, until its worker has been seen to be held.
-fn reported(is_blocking: bool) -> Vec<String> {
-    let warnings = Warnings::default();
+/// A runtime whose threads report to `warnings`.
+fn heard_by(warnings: &Warnings) -> tokio::runtime::Runtime {
     let listener = warnings.clone();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .on_thread_start(move || {
@@ -263,7 +266,54 @@ fn reported(is_blocking: bool) -> Vec<String> {
             std::mem::forget(tracing::subscriber::set_default(listener.clone()));
         })
         .build()
+        .unwrap()
+}
+
+#[test]
+fn a_servant_that_does_not_return_is_reported_with_operation_and_object_while_it_blocks() {
+    let warnings = Warnings::default();
+    let places = Arc::clone(&warnings.1);
+    let serving = async move {
+        let server = server().await;
+        let state = Arc::new(State::default());
+        let servant = WorkerServant::new(Servant(Arc::clone(&state)));
+        let worker = server.root_poa().activate(servant).unwrap();
+        let (client, far) = from_afar(&worker).await;
+        let (release, blocked) = mpsc::channel();
+        *state.blocked.lock().unwrap() = Some(blocked);
+        let calling = tokio::spawn(async move { far.block(1).await });
+        let reported = tokio::task::spawn_blocking(move || {
+            let (lines, changed) = &*places;
+            let is_missing = |lines: &mut Vec<String>| lines.len() < 2;
+            let lines = changed
+                .wait_timeout_while(lines.lock().unwrap(), Duration::from_secs(60), is_missing)
+                .unwrap()
+                .0;
+            lines.clone()
+        });
+        let reported = reported.await.unwrap();
+        release.send(1).unwrap();
+        assert_eq!(in_time(calling).await.unwrap(), Ok(2));
+        in_time(client.shutdown(true)).await.unwrap();
+        in_time(server.shutdown(true)).await.unwrap();
+        reported
+    };
+    let reported = heard_by(&warnings)
+        .block_on(async { tokio::spawn(serving).await })
         .unwrap();
+    let [operation, key] = &reported[..] else {
+        panic!("reported while it blocks: {reported:?}");
+    };
+    assert_eq!(operation, "block");
+    assert!(key.starts_with("zorb:"), "{key}");
+    let servants = warnings.0.lock().unwrap().clone();
+    assert_eq!(servants, [WorkerRef::REPOSITORY_ID], "once");
+}
+
+/// What is reported of a servant that blocks three times, until its worker has been seen to be held.
+fn reported(is_blocking: bool) -> Vec<String> {
+    let warnings = Warnings::default();
+    let runtime = heard_by(&warnings);
     let serving = async move {
         let server = server().await;
         let state = Arc::new(State::default());

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber, span};
-use zorb::{Interface, Orb, SystemException};
+use zorb::{Counter, Interface, Orb, SystemException};
 use zorb_cdr::{BigEndian, Encoder, WireFormat};
 use zorb_giop::ior::IiopProfile;
 use zorb_giop::{
@@ -512,6 +512,22 @@ async fn a_panic_in_a_servant_is_logged_with_operation_key_and_peer() {
         .expect(line);
     // Life of the server, adapter and object.
     assert!(key.starts_with("\"zorb:") && key.len() < 40, "{line}");
-    assert_eq!(text, "\"a password is due\"");
+    assert_eq!(text, "\"a password is due\" omitted=0");
     assert!(error.peer.starts_with("iiop://127.0.0.1:"), "{error:?}");
+}
+
+#[tokio::test]
+async fn panics_that_a_peer_causes_are_all_counted_and_few_of_them_logged() {
+    let world = World::new().await;
+    let errors = Listener(Arc::default(), Some("zorb::serve::upcall"));
+    let _listening = tracing::subscriber::set_default(errors.clone());
+    for _ in 0..300 {
+        let unknown = world.safe.open("").await.unwrap_err();
+        assert!(matches!(unknown, OpenError::System(_)), "{unknown:?}");
+    }
+    let counted = world.server.counters().get(Counter::Panics);
+    assert_eq!(counted, 300);
+    let lines = errors.0.lock().unwrap().len() as u64;
+    // Ten in ten seconds: on a machine that takes longer for all of them a second ten may begin.
+    assert!((10..counted).contains(&lines), "{lines} lines");
 }

@@ -98,6 +98,8 @@ counters! {
     RepliesTooLarge = "replies_too_large",
     /// Requests and replies refused with MARSHAL because their values take more memory than messages of their length may.
     MemoryOfMessagesRefused = "memory_of_messages_refused",
+    /// Panics of servants, forwards, key resolvers and servant managers: their requests ended with UNKNOWN.
+    Panics = "panics",
     /// UNIX sockets that a peer had named, and that were not connected to.
     SocketsOfPeersRefused = "sockets_of_peers_refused",
 }

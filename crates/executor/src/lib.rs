@@ -58,6 +58,7 @@
 
 mod dispatch;
 mod error;
+mod held_by;
 mod lane;
 #[cfg(not(zorb_model))]
 mod lock;
@@ -75,6 +76,7 @@ mod wait;
 
 pub use dispatch::Dispatch;
 pub use error::{BuildError, LaneError};
+pub use held_by::{HeldBy, Watcher};
 pub use lane::{Lane, LaneBuilder, LaneId};
 #[cfg(target_os = "linux")]
 pub use mutex::{RtMutex, RtMutexGuard};

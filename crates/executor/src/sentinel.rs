@@ -8,8 +8,10 @@
 //! when it finds nothing more to do. Code that has ended by the next look delays no connection: a series of short
 //! pieces costs the runtime nothing.
 
+use crate::held_by::{HeldBy, Watcher, WorkerSlots};
+use core::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -51,16 +53,28 @@ pub(crate) struct Sentinel {
     /// Whether the thread looks.
     awake: AtomicBool,
     thread: OnceLock<Option<Thread>>,
+    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
 }
 
 /// Code that may block is running, until this is dropped. See [`Lane::hold`](crate::Lane::hold).
 #[derive(Debug)]
 #[must_use = "the worker counts as held until this is dropped"]
-pub struct Held<'a>(Option<(&'a Sentinel, usize, usize)>);
+pub struct Held<'a> {
+    /// The lane's, the count of this code in it, and the looks before it.
+    counted: Option<(&'a Sentinel, usize, usize)>,
+    /// Whether the place of this thread names the code.
+    is_named: bool,
+    /// The place is the thread's.
+    _on_one_thread: PhantomData<*const ()>,
+}
 
 impl Held<'_> {
     /// A guard that is not counted.
-    pub(crate) const NOT: Self = Self(None);
+    pub(crate) const NOT: Self = Self {
+        counted: None,
+        is_named: false,
+        _on_one_thread: PhantomData,
+    };
 
     /// The time after which a worker has been held for long.
     pub const LONG: Duration = TICK.saturating_mul(LONG_LOOKS);
@@ -70,7 +84,7 @@ impl Held<'_> {
     #[inline]
     #[must_use]
     pub fn is_long(&self) -> bool {
-        self.0.is_some_and(|(sentinel, _, since)| {
+        self.counted.is_some_and(|(sentinel, _, since)| {
             let looks = sentinel.looks.load(Ordering::Relaxed).wrapping_sub(since);
             // The first one may have come at once.
             looks > LONG_LOOKS as usize
@@ -87,7 +101,43 @@ impl Sentinel {
             looks: AtomicUsize::new(0),
             awake: AtomicBool::new(false),
             thread: OnceLock::new(),
+            watchers: Mutex::default(),
         })
+    }
+
+    /// The value that tells this one apart from those of other lanes.
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    /// Adds a watcher, until it is gone.
+    pub(crate) fn watch_with(&self, watcher: Weak<dyn Watcher>) {
+        let mut watchers = (self.watchers.lock()).unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        watchers.push(watcher);
+    }
+
+    /// Names what has held a worker for long, once, to the watchers. They run on threads of the runtime that may block, since
+    /// all of its workers may be held.
+    fn report(&self, looks: usize) {
+        for holder in WorkerSlots::long(self.address(), looks, LONG_LOOKS as usize) {
+            let watchers = (self.watchers.lock()).unwrap_or_else(PoisonError::into_inner);
+            for watcher in watchers.iter().map(Weak::clone) {
+                drop(self.handle.spawn_blocking(move || {
+                    if let Some(watcher) = watcher.upgrade() {
+                        watcher.held_for_long(holder);
+                    }
+                }));
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn hold_as(self: &Arc<Self>, holder: HeldBy) -> Held<'_> {
+        let mut held = self.hold();
+        let looks = held.counted.map_or(0, |(_, _, looks)| looks);
+        held.is_named = WorkerSlots::take(self.address(), looks, holder);
+        held
     }
 
     pub(crate) fn hold(self: &Arc<Self>) -> Held<'_> {
@@ -99,7 +149,11 @@ impl Sentinel {
         if !self.awake.load(Ordering::SeqCst) {
             self.wake();
         }
-        Held(Some((self, one, self.looks.load(Ordering::Relaxed))))
+        Held {
+            counted: Some((self, one, self.looks.load(Ordering::Relaxed))),
+            is_named: false,
+            _on_one_thread: PhantomData,
+        }
     }
 
     #[cold]
@@ -153,6 +207,7 @@ fn watch(sentinel: &Weak<Sentinel>) {
             (sentinel.looks).store(looks.wrapping_add(1), Ordering::Relaxed);
             if sentinel.is_stuck() {
                 drop(sentinel.handle.spawn(async {}));
+                sentinel.report(looks);
             }
             idle = match sentinel.held.load(Ordering::Relaxed) {
                 0 => idle + 1,
@@ -172,7 +227,10 @@ fn watch(sentinel: &Weak<Sentinel>) {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        if let Some((sentinel, one, _)) = self.0 {
+        if self.is_named {
+            WorkerSlots::leave();
+        }
+        if let Some((sentinel, one, _)) = self.counted {
             sentinel.held.fetch_sub(one, Ordering::Release);
         }
     }
@@ -200,6 +258,7 @@ mod tests {
             looks: AtomicUsize::new(0),
             awake: AtomicBool::new(true),
             thread: OnceLock::new(),
+            watchers: Mutex::default(),
         });
         for _ in 0..3 {
             assert!(!sentinel.is_stuck());

@@ -351,6 +351,14 @@ impl ActiveObject {
         }
     }
 
+    /// The name of the operation with this number in the servant's table.
+    #[must_use]
+    pub fn operation_name(&self, number: u32) -> Option<&'static str> {
+        let names = self.skeleton()?.operations().names().iter();
+        let (name, _) = names.copied().find(|(_, of)| *of == number)?;
+        core::str::from_utf8(name).ok()
+    }
+
     /// Begins the upcall of a call by values, of an operation that the IDL declares. It is
     /// [untyped](Upcall::untyped) unless there is a servant that takes them.
     pub fn start_typed(&self, call: Typed<'_>) -> Upcall {

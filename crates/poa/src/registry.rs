@@ -442,6 +442,16 @@ impl ObjectAdapter {
         }
     }
 
+    /// The object in an active object map for which `is_it` is true. Looks at all of them.
+    #[must_use]
+    pub fn find_object(&self, is_it: impl Fn(&ActiveObject) -> bool) -> Option<Arc<ActiveObject>> {
+        let below: Vec<_> = self.paths().values().map(Arc::clone).collect();
+        [&self.root, &self.plain]
+            .into_iter()
+            .chain(&below)
+            .find_map(|adapter| adapter.entries().into_iter().find(|object| is_it(object)))
+    }
+
     /// The number of events that ended the target of a key. While it is the same as before a [`locate`](Self::locate), that result
     /// is valid, unless it was [for one request](ActiveObject::is_for_one_request). For caches of results; costs one load.
     #[must_use]

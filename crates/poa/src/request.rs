@@ -244,7 +244,7 @@ impl Request {
     /// The number of the operation in the servant's table, if it is known.
     #[must_use]
     #[inline]
-    pub(crate) fn number(&self) -> Option<u32> {
+    pub fn number(&self) -> Option<u32> {
         (self.number != Self::UNKNOWN).then_some(self.number)
     }
 

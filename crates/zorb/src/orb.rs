@@ -37,9 +37,9 @@ use zorb_connection::{
     Acceptor, BusyConnections, ConnectTimes, ConnectionCache, Counter, Describe, MemoryLimit,
     NamedBy, Serving, SilentEndpoints,
 };
-use zorb_executor::{Dispatch, Lane};
+use zorb_executor::Lane;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
-use zorb_poa::{ActiveObject, ObjectAdapter};
+use zorb_poa::ObjectAdapter;
 use zorb_transport::{Endpoint, Registry};
 
 /// An object request broker: makes calls to remote objects, and serves local ones.
@@ -195,6 +195,7 @@ impl Orb {
             adapters.set_key_secret(secret.clone());
         }
         off_reactor(orb.inner());
+        orb.inner().watch_workers();
         if offers || !acceptors.is_empty() {
             orb.inner().watch_served();
         }
@@ -391,23 +392,10 @@ impl OrbInner {
         self.settings.limits
     }
 
-    /// Reports, once for each interface, a servant that has held its worker for long, where others have had to wait for
-    /// that: upcalls run in place, and connections have no threads.
-    #[cold]
-    pub(crate) fn report_blocking(&self, object: &ActiveObject) {
-        if self.settings.threads || !matches!(self.lane.dispatch(), Dispatch::InPlace) {
-            return;
-        }
+    /// Whether a servant of this interface is reported for the first time for holding its worker for long.
+    pub(crate) fn is_first_report_of(&self, interface: &str) -> bool {
         let mut reported = (self.reported_blocking.lock()).unwrap_or_else(PoisonError::into_inner);
-        let servant = object.type_id();
-        if reported.insert(servant.to_owned()) {
-            tracing::warn!(
-                servant,
-                "a servant has held a worker of the runtime for more than {:?} without awaiting, \
-                 and other connections may have had to wait: activate it as zorb::Blocking(…)",
-                zorb_executor::Held::LONG,
-            );
-        }
+        reported.insert(interface.to_owned())
     }
 
     /// Runs a task that the shutdown waits for.

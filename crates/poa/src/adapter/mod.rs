@@ -297,6 +297,11 @@ impl Adapter {
         found.or_else(|| self.process_named(id))
     }
 
+    /// The objects in its map.
+    pub(crate) fn entries(&self) -> Vec<Arc<ActiveObject>> {
+        self.objects.entries()
+    }
+
     /// Hides it from requests until [`show`](Self::show): its parent's activator still equips it.
     pub(crate) fn hide(&self) {
         self.being_made.store(true, Ordering::Release);

@@ -226,7 +226,7 @@ impl ObjectRef {
         let _outside = current::leave();
         let begun = caught(|| values.start(object, invocation.operation, RECEIPT));
         let begun = begun.unwrap_or_else(|panic| {
-            let raised = panic.in_servant(object, Caller::Collocated);
+            let raised = panic.in_servant(self.orb().inner(), object, Caller::Collocated);
             Ok(Upcall::ready(RECEIPT.system_exception(&raised)))
         });
         match begun {
@@ -324,7 +324,7 @@ fn poll_values(
     cx: &mut Context<'_>,
     results: &mut (dyn Any + Send),
 ) -> Poll<Outcome> {
-    enter_object(orb, object, Caller::Collocated, || {
+    enter_object(orb, object, Caller::Collocated, None, || {
         upcall.poll_into(cx, results)
     })
     .unwrap_or_else(|panic| Poll::Ready(RECEIPT.system_exception(&panic)))

@@ -6,6 +6,7 @@
 //! before.
 
 pub(crate) mod deadline;
+mod held_worker;
 mod intercept;
 mod located;
 mod scheduled;

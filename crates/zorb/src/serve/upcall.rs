@@ -4,7 +4,7 @@
 use crate::current;
 use crate::orb::OrbInner;
 use crate::panicked::take_panicked_operation;
-use crate::profile::describe_key;
+use crate::serve::held_worker::{describe, holder};
 use core::any::Any;
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -12,7 +12,7 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use zorb_connection::{PendingRequest, ServerConnection};
+use zorb_connection::{Counter, PendingRequest, ServerConnection};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
 use zorb_transport::Address;
@@ -44,23 +44,25 @@ impl Caller<'_> {
 pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
     let _current = current::enter(orb);
     let _held = orb.lane().hold();
-    caught(run).map_err(Panic::outside_servants)
+    caught(run).map_err(|panic| panic.outside_servants(orb))
 }
 
-/// Runs code of a servant. Catches a panic, logs it, and raises UNKNOWN; reports a servant that holds its worker for long.
+/// Runs code of a servant. Catches a panic, logs it, and raises UNKNOWN; reports a servant that holds its worker for long: while
+/// it does, with the operation if its number is given.
 #[inline]
 pub(crate) fn enter_object<T>(
     orb: &OrbInner,
     object: &ActiveObject,
     caller: Caller<'_>,
+    operation: Option<u32>,
     run: impl FnOnce() -> T,
 ) -> Result<T, SystemException> {
     let run = || object.enter(run);
-    let failed = |panic: Panic| panic.in_servant(object, caller);
+    let failed = |panic: Panic| panic.in_servant(orb, object, caller);
     if object.holds_no_worker() {
         return caught(run).map_err(failed);
     }
-    let held = orb.lane().hold();
+    let held = orb.lane().hold_as(holder(object, operation));
     let done = caught(run).map_err(failed);
     if held.is_long() {
         orb.report_blocking(object);
@@ -78,30 +80,40 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
 pub(crate) struct Panic(Box<dyn Any + Send>);
 
 impl Panic {
-    /// Logs a panic of a servant, with the operation that it was in.
+    /// Counts a panic of a servant, and logs it with the operation that it was in, unless many have been logged.
     #[cold]
-    pub(crate) fn in_servant(self, object: &ActiveObject, caller: Caller<'_>) -> SystemException {
-        let key = object.adapter().and_then(|adapter| {
-            let key = adapter.key_of(object.id().as_ref()).ok()?;
-            Some(describe_key(&key))
-        });
+    pub(crate) fn in_servant(
+        self,
+        orb: &OrbInner,
+        object: &ActiveObject,
+        caller: Caller<'_>,
+    ) -> SystemException {
+        // Taken in any case, so that no later panic is reported with it.
+        let operation = take_panicked_operation();
+        let Some(omitted) = orb.connection_settings().counters.report(Counter::Panics) else {
+            return Self::exception();
+        };
         tracing::error!(
-            operation = take_panicked_operation(),
-            object_key = key,
+            operation,
+            object_key = describe(object),
             peer = caller.peer().map(display),
             panic = self.text(),
+            omitted,
             "a servant panicked"
         );
         Self::exception()
     }
 
-    /// Logs a panic of other code of the application, which no operation is known of.
+    /// Counts and logs a panic of other code of the application, which no operation is known of.
     #[cold]
-    fn outside_servants(self) -> SystemException {
-        tracing::error!(
-            panic = self.text(),
-            "a forward, key resolver or servant manager panicked"
-        );
+    fn outside_servants(self, orb: &OrbInner) -> SystemException {
+        if let Some(omitted) = orb.connection_settings().counters.report(Counter::Panics) {
+            tracing::error!(
+                panic = self.text(),
+                omitted,
+                "a forward, key resolver or servant manager panicked"
+            );
+        }
         Self::exception()
     }
 
@@ -129,7 +141,12 @@ pub(crate) fn begin(
     caller: Caller<'_>,
 ) -> Option<Upcall> {
     let mut waits = None;
-    let entered = enter_object(orb, object, caller, || {
+    // Headers that a connection repeats have the number already.
+    let operation = request.as_ref().and_then(|request| {
+        let number = request.number();
+        number.or_else(|| object.number_of(request.operation()))
+    });
+    let entered = enter_object(orb, object, caller, operation, || {
         let mut upcall = object.start(request, outcome);
         if outcome.is_some() {
             return;
@@ -208,7 +225,7 @@ pub(crate) fn poll(
     receipt: &Receipt,
     caller: Caller<'_>,
 ) -> Poll<Outcome> {
-    enter_object(orb, object, caller, || Pin::new(upcall).poll(cx))
+    enter_object(orb, object, caller, None, || Pin::new(upcall).poll(cx))
         .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
 }
 

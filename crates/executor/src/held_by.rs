@@ -1,0 +1,173 @@
+//! What holds a worker, for the thread that looks whether it is held for long.
+//!
+//! Every thread has a place, where it writes what it runs: four stores, and no lock. The place is read by another
+//! thread, and may change meanwhile: [`WorkerSlot::since`] is a sequence lock over the rest.
+
+use core::fmt;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The code that holds a worker, by two numbers that mean something to the [`Watcher`] alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldBy {
+    /// Tells the object apart, as its address does.
+    pub object: usize,
+    /// The number of the object's operation; [`UNKNOWN`](Self::UNKNOWN) where it is not known.
+    pub operation: u32,
+}
+
+impl HeldBy {
+    /// The operation is not known.
+    pub const UNKNOWN: u32 = u32::MAX;
+}
+
+/// Reports what holds a worker of a lane for long: see [`Lane::watch`](crate::Lane::watch).
+pub trait Watcher: Send + Sync {
+    /// Called once for code that has held a worker for [`Held::LONG`](crate::Held::LONG), while it still does, on a thread
+    /// that may block. The code may have ended meanwhile.
+    fn held_for_long(&self, holder: HeldBy);
+}
+
+impl fmt::Debug for dyn Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watcher")
+    }
+}
+
+/// The place of a thread.
+#[derive(Debug, Default)]
+struct WorkerSlot {
+    /// When the code began, in looks of its lane, times two and one; 0 if none is there or it is just being written.
+    since: AtomicUsize,
+    lane: AtomicUsize,
+    object: AtomicUsize,
+    operation: AtomicU32,
+    /// The `since` of what was reported last. Only the looking thread of the lane that is there uses it.
+    reported: AtomicUsize,
+}
+
+/// The places of all threads that have run such code, and still exist.
+static ALL: Mutex<Vec<Weak<WorkerSlot>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static SLOT: Arc<WorkerSlot> = WorkerSlot::register();
+}
+
+const fn stamp(looks: usize) -> usize {
+    looks << 1 | 1
+}
+
+impl WorkerSlot {
+    fn register() -> Arc<Self> {
+        let place = Arc::new(Self::default());
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|place| place.strong_count() > 0);
+        all.push(Arc::downgrade(&place));
+        place
+    }
+
+    /// What has been in the place for more than `long` looks, and was not reported yet.
+    fn unreported(&self, lane: usize, looks: usize, long: usize) -> Option<HeldBy> {
+        let since = self.since.load(Ordering::Acquire);
+        let is_long = stamp(looks).wrapping_sub(since) >> 1 > long;
+        if since == 0 || !is_long || self.lane.load(Ordering::Relaxed) != lane {
+            return None;
+        }
+        let holder = HeldBy {
+            object: self.object.load(Ordering::Relaxed),
+            operation: self.operation.load(Ordering::Relaxed),
+        };
+        // What was read is of one piece if no other has begun: a later one would be younger.
+        fence(Ordering::Acquire);
+        if self.since.load(Ordering::Relaxed) != since {
+            return None;
+        }
+        (self.reported.swap(since, Ordering::Relaxed) != since).then_some(holder)
+    }
+}
+
+/// The places of all threads.
+pub(crate) struct WorkerSlots;
+
+impl WorkerSlots {
+    /// Writes into this thread's place what it runs, and whether it did: what it began before, and is within, stays.
+    #[inline]
+    pub(crate) fn take(lane: usize, looks: usize, holder: HeldBy) -> bool {
+        let take = |place: &Arc<WorkerSlot>| {
+            if place.since.load(Ordering::Relaxed) != 0 {
+                return false;
+            }
+            // A reader that sees one of the next stores sees that `since` was 0.
+            fence(Ordering::Release);
+            place.lane.store(lane, Ordering::Relaxed);
+            place.object.store(holder.object, Ordering::Relaxed);
+            place.operation.store(holder.operation, Ordering::Relaxed);
+            place.since.store(stamp(looks), Ordering::Release);
+            true
+        };
+        SLOT.try_with(take).unwrap_or(false)
+    }
+
+    /// Empties this thread's place.
+    #[inline]
+    pub(crate) fn leave() {
+        // When the thread ends, its place does.
+        let _ = SLOT.try_with(|place| place.since.store(0, Ordering::Relaxed));
+    }
+
+    /// What has held workers of a lane for more than `long` looks, each once.
+    pub(crate) fn long(lane: usize, looks: usize, long: usize) -> Vec<HeldBy> {
+        let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = all.iter().filter_map(Weak::upgrade);
+        places
+            .filter_map(|place| place.unreported(lane, looks, long))
+            .collect()
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_is_reported_once_and_the_outermost_is_what_stays() {
+        // The address of no lane.
+        let lane = 1;
+        let outer = HeldBy {
+            object: 7,
+            operation: 3,
+        };
+        let inner = HeldBy {
+            object: 8,
+            operation: 0,
+        };
+        assert!(WorkerSlots::take(lane, 100, outer));
+        assert!(!WorkerSlots::take(lane, 110, inner), "within the other");
+        assert!(WorkerSlots::long(lane, 120, 20).is_empty(), "not yet");
+        assert!(WorkerSlots::long(2, 121, 20).is_empty(), "another lane's");
+        assert_eq!(WorkerSlots::long(lane, 121, 20), [outer]);
+        assert!(WorkerSlots::long(lane, 122, 20).is_empty(), "once");
+        WorkerSlots::leave();
+        assert!(WorkerSlots::long(lane, 200, 20).is_empty(), "it has ended");
+        assert!(WorkerSlots::take(lane, 200, inner));
+        assert_eq!(WorkerSlots::long(lane, 221, 20), [inner]);
+        WorkerSlots::leave();
+    }
+
+    #[test]
+    fn looks_may_overflow() {
+        let holder = HeldBy {
+            object: 1,
+            operation: HeldBy::UNKNOWN,
+        };
+        let lane = 3;
+        let begun = (usize::MAX >> 1) - 5;
+        assert!(WorkerSlots::take(lane, begun, holder));
+        assert!(WorkerSlots::long(lane, begun.wrapping_add(20), 20).is_empty());
+        assert_eq!(
+            WorkerSlots::long(lane, begun.wrapping_add(21), 20),
+            [holder]
+        );
+        WorkerSlots::leave();
+    }
+}
