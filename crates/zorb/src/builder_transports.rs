@@ -35,6 +35,15 @@ impl Builder {
         self
     }
 
+    /// Has references of a server that listens on UNIX sockets alone have no IIOP profile. Off unless set: omniORB finds such
+    /// sockets only in a component of IIOP profiles, so references have one for it, whose port is 0. An ORB that knows no
+    /// UNIX sockets connects to that port in vain. omniORB's clients no longer reach such a server; with a TCP endpoint beside
+    /// the sockets nothing changes.
+    pub fn publish_only_reachable(mut self, only: bool) -> Self {
+        self.settings.publish.only_reachable = only;
+        self
+    }
+
     /// The secret that codes in keys are made with ([`KeyProtection::Authenticated`](crate::KeyProtection)): any octets, 128 bits of
     /// them that cannot be guessed at least. Persistent references stay valid as long as the server has the same secret; without
     /// one only transient ones can have codes, by a secret of this life's.

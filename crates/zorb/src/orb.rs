@@ -123,6 +123,7 @@ impl Orb {
                 .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
             native_char_set: settings.native_char_set.unwrap_or(CharSet::Utf8),
             platform: settings.platform_component(),
+            only_reachable: settings.publish.only_reachable,
         };
         warn_of_doubts(&listening, &published.endpoints).await;
         let instance = random_instance();

@@ -309,6 +309,8 @@ pub(crate) struct Published {
     pub(crate) native_char_set: CharSet,
     /// The platform component of references, if any.
     pub(crate) platform: Option<TaggedComponent>,
+    /// No profile that leads nowhere is made for components of endpoints to stand in.
+    pub(crate) only_reachable: bool,
 }
 
 /// The components of every profile of this ORB.
@@ -389,7 +391,10 @@ pub(crate) fn make_ior_with(
         let there = (profiles.iter()).position(|(other, _)| other.profile() == Some(held.profile));
         let at = match (there, transports.by_profile(held.profile)) {
             (Some(at), _) => at,
-            (None, Some(other)) if let Some(nowhere) = other.addressing().nowhere() => {
+            (None, Some(other))
+                if !published.only_reachable
+                    && let Some(nowhere) = other.addressing().nowhere() =>
+            {
                 profiles.push((other.addressing(), body(&nowhere)));
                 profiles.len() - 1
             }

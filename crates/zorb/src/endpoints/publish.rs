@@ -82,6 +82,7 @@ impl Rule {
 pub(crate) struct Publishing {
     pub(crate) host: Option<String>,
     pub(crate) rules: Vec<Publish>,
+    pub(crate) only_reachable: bool,
 }
 
 impl Publishing {
@@ -229,6 +230,7 @@ mod tests {
     fn rules(rules: &[&str]) -> Publishing {
         Publishing {
             host: None,
+            only_reachable: false,
             rules: (rules.iter())
                 .map(|rule| Publish::read(rule, &Registry::default()).unwrap())
                 .collect(),
@@ -299,6 +301,7 @@ mod tests {
     fn a_host_to_publish_keeps_the_ports_and_yields_to_that_of_one_endpoint() {
         let publishing = Publishing {
             host: Some("nat".to_owned()),
+            only_reachable: false,
             rules: Vec::new(),
         };
         let listening = [

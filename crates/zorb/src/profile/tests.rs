@@ -39,6 +39,7 @@ fn a_reference_leads_to_every_endpoint_in_the_order_asked_for() {
         endpoints: endpoints.clone(),
         native_char_set: CharSet::default(),
         platform: None,
+        only_reachable: false,
     };
     let ior = make_ior("IDL:X:1.0", &key, &published, &Registry::default()).unwrap();
     let found = candidates(&ior, Version::HIGHEST, &Registry::default());
@@ -72,6 +73,7 @@ fn a_reference_with_endless_addresses_is_tried_in_bounds() {
             endpoints,
             native_char_set: CharSet::default(),
             platform: None,
+            only_reachable: false,
         },
         &Registry::default(),
     )
@@ -122,6 +124,7 @@ fn an_orb_held_to_an_old_version_states_and_uses_no_other() {
         endpoints: vec![Endpoint::iiop("h", 1)],
         native_char_set: CharSet::default(),
         platform: None,
+        only_reachable: false,
     };
     let old = make_ior("", &Bytes::new(), &published, &Registry::default()).unwrap();
     let new = Published {
@@ -235,6 +238,7 @@ fn profiles_of_tcp_and_unix_sockets_are_what_the_specification_and_tao_have() {
         endpoints: vec![Endpoint::iiop("one", 1), Endpoint::uiop("/tmp/two")],
         native_char_set: CharSet::default(),
         platform: None,
+        only_reachable: false,
     };
     let ior = make_ior("", &key, &published, &Registry::default()).unwrap();
     let [iiop, uiop] = &ior.profiles[..] else {
@@ -272,6 +276,7 @@ fn a_socket_is_named_for_omniorb_in_an_iiop_profile_that_leads_nowhere_else() {
         ],
         native_char_set: CharSet::default(),
         platform: None,
+        only_reachable: false,
     };
     let transports = Registry::default();
     let ior = make_ior("", &Bytes::new(), &published, &transports).unwrap();
@@ -294,6 +299,13 @@ fn a_socket_is_named_for_omniorb_in_an_iiop_profile_that_leads_nowhere_else() {
     let found = candidates(&ior, Version::HIGHEST, &transports);
     let found: Vec<_> = found.into_iter().map(|way| way.endpoint).collect();
     assert_eq!(found, published.endpoints);
+    // Without it each profile leads somewhere.
+    let reachable = Published {
+        only_reachable: true,
+        ..published.clone()
+    };
+    let without = make_ior("", &Bytes::new(), &reachable, &transports).unwrap();
+    assert_eq!(without.profiles, ior.profiles[..2]);
     // As from omniORB, which has the component only.
     let mut foreign = body.clone();
     foreign
