@@ -151,9 +151,110 @@ async fn a_shutdown_waits_no_longer_than_a_second_for_a_connection_of_one_ways_a
     assert_eq!(client.counters().get(Counter::OneWaysRefused), 3);
 }
 
-/// TCP that never connects.
+#[tokio::test(start_paused = true)]
+async fn connects_that_are_not_answered_in_time_are_counted() {
+    let client = Orb::builder()
+        .transport(std::sync::Arc::new(Nowhere::default())
+            as std::sync::Arc<dyn zorb::transport::Transport>)
+        .connect_timeout(Duration::from_secs(7))
+        .build()
+        .await
+        .unwrap();
+    let object = client.string_to_object("corbaloc:iiop:1.2@192.0.2.1:1/x");
+    let error = object.await.unwrap().non_existent().await.unwrap_err();
+    assert_eq!(error.kind, Kind::Transient, "{error}");
+    assert_eq!(client.counters().get(Counter::ConnectsTimedOut), 1);
+}
+
+#[tokio::test]
+async fn calls_beyond_those_that_a_connection_may_have_in_flight_are_counted() {
+    const IN_FLIGHT: usize = 16 << 10;
+    let client = orb().await;
+    let (listener, object) = silent(&client).await;
+    // It reads, and answers nothing.
+    let reading = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    });
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..=IN_FLIGHT {
+        let object = object.clone();
+        calls.spawn(async move { object.non_existent().await });
+    }
+    let first = in_time(calls.join_next()).await.unwrap().unwrap();
+    assert_eq!(first.unwrap_err().kind, Kind::Transient);
+    assert_eq!(client.counters().get(Counter::CallsRefused), 1);
+    calls.abort_all();
+    reading.abort();
+}
+
+#[tokio::test]
+async fn failures_to_accept_are_counted() {
+    let transport = Nowhere(zorb::transport::Tcp::default(), true);
+    let server = Orb::builder()
+        .transport(std::sync::Arc::new(transport) as std::sync::Arc<dyn zorb::transport::Transport>)
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .unwrap();
+    let counters = server.counters();
+    in_time(async {
+        while counters.get(Counter::AcceptsFailed) == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    in_time(server.shutdown(true)).await.unwrap();
+}
+
+#[tokio::test]
+async fn peers_that_go_on_sending_after_the_end_are_cut_and_counted() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = server.build().await.unwrap();
+    let ada = server.root_poa().activate(account("Ada")).unwrap();
+    let profile = zorb_giop::ior::IiopProfile::from_tagged(
+        &zorb::Interface::as_object(&ada).ior().profiles[0],
+    );
+    let port = profile.unwrap().address.port;
+    let connecting = tokio::net::TcpStream::connect(("127.0.0.1", port));
+    let mut stream = in_time(connecting).await.unwrap();
+    let counters = server.counters();
+    in_time(async {
+        let nonsense = vec![b'x'; 1 << 20];
+        // Until the server closes, which it does before 64 MiB.
+        for _ in 0..64 {
+            if stream.write_all(&nonsense).await.is_err() {
+                break;
+            }
+        }
+        while counters.get(Counter::LingersCut) == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(counters.get(Counter::ProtocolErrors), 1);
+}
+
+/// A listener of TCP that never accepts, for want of something.
+#[derive(Debug)]
+struct Lacking(Box<dyn zorb::transport::Listener>);
+
+impl zorb::transport::Listener for Lacking {
+    fn poll_accept(
+        &self,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<std::io::Result<Box<dyn zorb::transport::Connection>>> {
+        std::task::Poll::Ready(Err(std::io::Error::other("a descriptor is lacking")))
+    }
+
+    fn endpoint(&self) -> &zorb::transport::Endpoint {
+        self.0.endpoint()
+    }
+}
+
+/// TCP that never connects, and may never accept.
 #[derive(Debug, Default)]
-struct Nowhere(zorb::transport::Tcp);
+struct Nowhere(zorb::transport::Tcp, bool);
 
 impl zorb::transport::Transport for Nowhere {
     fn addressing(&self) -> &dyn zorb::transport::Addressing {
@@ -181,6 +282,13 @@ impl zorb::transport::Transport for Nowhere {
         'a,
         Result<Box<dyn zorb::transport::Listener>, zorb::transport::TransportError>,
     > {
-        self.0.listen(endpoint)
+        Box::pin(async move {
+            let listener = self.0.listen(endpoint).await?;
+            let listener: Box<dyn zorb::transport::Listener> = match self.1 {
+                true => Box::new(Lacking(listener)),
+                false => listener,
+            };
+            Ok(listener)
+        })
     }
 }

@@ -102,6 +102,8 @@ async fn a_unix_socket_that_a_peer_names_is_not_connected_to() {
         "{outcome}"
     );
     assert!(listener.accept().is_err(), "it was connected to");
+    let counted = server.counters().get(Counter::SocketsOfPeersRefused);
+    assert!(counted > 0, "refusals are counted");
     // The application itself may name it, and then a peer may too.
     let named = in_time(server.string_to_object(&url)).await.unwrap();
     drop(named);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The code that holds a worker, by two numbers that mean something to the [`Watcher`] alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldBy {
-    /// Tells the object apart, as its address does.
+    /// A number that no other object has, such as its address.
     pub object: usize,
     /// The number of the object's operation; [`UNKNOWN`](Self::UNKNOWN) where it is not known.
     pub operation: u32,

@@ -105,7 +105,7 @@ impl Sentinel {
         })
     }
 
-    /// The value that tells this one apart from those of other lanes.
+    /// A number that no other lane has.
     fn address(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }

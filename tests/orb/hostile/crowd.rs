@@ -165,6 +165,8 @@ async fn connections_of_one_host_leave_places_to_others_and_the_surplus_is_refus
         .send(&Call::new(&key, "twice").id(4).with(|e| e.put(&4i32)))
         .await;
     assert_eq!(other.receive_reply(4).await, Ok(8i32));
+    let counted = world.server.counters();
+    assert_eq!(counted.get(zorb::Counter::ConnectionsOfHostRefused), 100);
     drop((crowd, other));
     world.end().await;
 }

@@ -44,6 +44,9 @@ async fn an_idle_client_gets_close_connection_whether_it_ever_spoke_or_not() {
     spoke.send(&twice).await;
     assert_eq!(spoke.receive_reply(1).await, Ok(8i32));
     is_closed(&mut spoke, Instant::now()).await;
+    // These two, and the one that `serves` has called by.
+    let counted = world.server.counters();
+    assert_eq!(counted.get(zorb::Counter::IdleConnectionsClosed), 3);
     world.end().await;
 }
 

@@ -86,6 +86,8 @@ async fn unread_replies_are_bounded_in_octets_even_if_their_upcalls_had_begun() 
         "{refused} refused, {whole} octets"
     );
     assert!(whole <= LIMIT + REPLY as usize + KERNEL, "{whole} octets");
+    let counted = world.server.counters();
+    assert_eq!(counted.get(zorb::Counter::RepliesReplaced), refused);
     // And all is well again.
     raw.send(&Call::new(&key, "large").id(7).with(|e| e.put(&REPLY)))
         .await;

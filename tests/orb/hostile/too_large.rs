@@ -3,7 +3,9 @@
 use crate::hostile::raw::{Call, Peer, Raw, message};
 use crate::hostile::world::{World, reach, within};
 use tokio::join;
-use zorb::{CompletionStatus as Completed, Orb, SystemException, SystemExceptionKind as Kind};
+use zorb::{
+    CompletionStatus as Completed, Counter, Orb, SystemException, SystemExceptionKind as Kind,
+};
 use zorb_cdr::{BigEndian, Encoder, WireFormat};
 use zorb_giop::ior::{ComponentTag, IiopProfile, TaggedComponent, encapsulate};
 use zorb_giop::{MessageKind, ReplyBuilder, ReplyStatus, Version, minor};
@@ -44,6 +46,8 @@ async fn a_request_too_large_for_its_server_fails_alone() {
     world.let_go().await;
     assert_eq!(within(waiting).await.unwrap(), Ok(()));
     assert_eq!(world.server.connections_served(), 2);
+    let counted = world.server.counters();
+    assert_eq!(counted.get(Counter::RequestsTooLarge), 3);
     within(orb.shutdown(true)).await.unwrap();
     world.end().await;
 }
@@ -67,6 +71,7 @@ async fn a_reply_too_large_for_its_client_fails_alone() {
         check(&e, Completed::Yes, &["127.0.0.1", "3145756", "100000"]);
         assert_eq!(within(target.twice(4)).await, Ok(8));
     }
+    assert_eq!(orb.counters().get(Counter::RepliesTooLarge), 3);
     world.let_go().await;
     assert_eq!(within(waiting).await.unwrap(), Ok(()));
     within(orb.shutdown(true)).await.unwrap();

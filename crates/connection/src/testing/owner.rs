@@ -244,7 +244,9 @@ impl Owner for TestOwner {
         let operation = match &request.target {
             Wanted::Operation(name) => name.clone(),
             Wanted::Refused(exception) => {
-                return connection.queue_reply(Some(refused(version, id, exception)));
+                let is_two_way = request.offsets.response() != ResponseFlags::None;
+                let reply = is_two_way.then(|| refused(version, id, exception));
+                return connection.queue_reply(reply);
             }
         };
         let arguments = {

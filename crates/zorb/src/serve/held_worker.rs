@@ -1,31 +1,10 @@
 //! Reports of servants that hold a worker for long.
 
+use super::upcall::{address, describe};
 use crate::orb::OrbInner;
-use crate::profile::describe_key;
 use std::sync::Arc;
 use zorb_executor::{Dispatch, Held, HeldBy, Watcher};
 use zorb_poa::ActiveObject;
-
-/// An upcall that is about to run, for the report while it runs.
-#[inline]
-pub(super) fn holder(object: &ActiveObject, operation: Option<u32>) -> HeldBy {
-    HeldBy {
-        object: address(object),
-        operation: operation.unwrap_or(HeldBy::UNKNOWN),
-    }
-}
-
-/// The address of an object, which is compared, never followed.
-#[inline]
-fn address(object: &ActiveObject) -> usize {
-    core::ptr::from_ref(object).addr()
-}
-
-/// The key of an object, as log lines have it.
-pub(super) fn describe(object: &ActiveObject) -> Option<String> {
-    let key = object.adapter()?.key_of(object.id().as_ref()).ok()?;
-    Some(describe_key(&key))
-}
 
 impl Watcher for OrbInner {
     fn held_for_long(&self, holder: HeldBy) {

@@ -4,7 +4,7 @@
 use crate::current;
 use crate::orb::OrbInner;
 use crate::panicked::take_panicked_operation;
-use crate::serve::held_worker::{describe, holder};
+use crate::profile::describe_key;
 use core::any::Any;
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use zorb_connection::{Counter, PendingRequest, ServerConnection};
+use zorb_executor::HeldBy;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
 use zorb_transport::Address;
@@ -68,6 +69,27 @@ pub(crate) fn enter_object<T>(
         orb.report_blocking(object);
     }
     done
+}
+
+/// An upcall that is about to run, for the report while it runs.
+#[inline]
+fn holder(object: &ActiveObject, operation: Option<u32>) -> HeldBy {
+    HeldBy {
+        object: address(object),
+        operation: operation.unwrap_or(HeldBy::UNKNOWN),
+    }
+}
+
+/// The address of an object, which is compared, never followed.
+#[inline]
+pub(super) fn address(object: &ActiveObject) -> usize {
+    core::ptr::from_ref(object).addr()
+}
+
+/// The key of an object, as log lines have it.
+pub(super) fn describe(object: &ActiveObject) -> Option<String> {
+    let key = object.adapter()?.key_of(object.id().as_ref()).ok()?;
+    Some(describe_key(&key))
 }
 
 /// Runs code that may panic.

@@ -169,6 +169,11 @@ async fn where_refusing_is_chosen_requests_beyond_the_limit_are_transient() {
     let_all_run().await;
     let counters = &owner.settings.counters;
     assert_eq!(counters.get(Counter::PendingRequestsRefused), 2);
+    assert_eq!(counters.get(Counter::OneWaysDropped), 0);
+    peer.send(&one_way(5, "hold", b""));
+    let_all_run().await;
+    assert_eq!(counters.get(Counter::PendingRequestsRefused), 3);
+    assert_eq!(counters.get(Counter::OneWaysDropped), 1);
     assert!(owner.let_go());
     assert_eq!(peer.reply().await, (1, b"held".to_vec()));
     peer.send(&request(4, "echo", b"served"));
