@@ -184,35 +184,59 @@ impl Finding {
     }
 }
 
-/// A text of at most so many characters: up to the last word that fits, and then `ending`, which the text has at its end.
-fn short(text: &str, ending: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+/// What a page says of a finding: medians without their quartiles, and as many of the first clauses as fit. The first
+/// one is always there: a text is written so that it fits, which a test of the page checks.
+fn brief(seen: &str, most: usize) -> String {
+    let medians = without_quartiles(seen);
+    let mut brief = String::new();
+    for clause in medians.split("; ") {
+        let separator = if brief.is_empty() { "" } else { "; " };
+        let fits = [&*brief, separator, clause].map(|part| part.chars().count());
+        if !brief.is_empty() && fits.iter().sum::<usize>() > most {
+            break;
+        }
+        brief.push_str(separator);
+        brief.push_str(clause);
     }
-    let room = most.saturating_sub(ending.chars().count() + " …".len());
-    let begin: String = text.chars().take(room).collect();
-    let begin = begin.rsplit_once(' ').map_or(&*begin, |(words, _)| words);
-    // No quotation and no parenthesis is left open.
-    let count = |c| begin.matches(c).count();
-    let open_quote = (count('`') % 2 == 1).then(|| begin.rfind('`')).flatten();
-    let open_parenthesis = (count('(') > count(')'))
-        .then(|| begin.rfind('('))
-        .flatten();
-    let end = open_quote.into_iter().chain(open_parenthesis).min();
-    let begin = end.and_then(|end| begin.get(..end)).unwrap_or(begin);
-    format!("{} …{ending}", begin.trim_end_matches([' ', ',', ';', ':']))
+    brief
 }
 
-/// The figures of a paper that a claim names at its end, in parentheses.
-fn figures(claim: &str) -> &str {
-    let at = claim.rfind(" (").filter(|_| claim.ends_with(')'));
-    let figures = at.and_then(|at| claim.get(at..)).unwrap_or_default();
-    if figures.len() > 60 { "" } else { figures }
+/// A text without the ranges that stand in parentheses behind medians: ` (×1.10 to ×1.21)`.
+fn without_quartiles(seen: &str) -> String {
+    let mut text = String::new();
+    let mut rest = seen;
+    while let Some((before, behind)) = rest.split_once(" (") {
+        text.push_str(before);
+        let range = behind.split_once(')').filter(|(range, _)| is_range(range));
+        rest = match range {
+            Some((_, behind)) => behind,
+            None => {
+                text.push_str(" (");
+                behind
+            }
+        };
+    }
+    text + rest
 }
 
-/// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us; cells of
-/// at most so many characters.
-pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool, most: usize) -> String {
+/// Whether a text is two numbers: `×1.10 to ×1.21`, `95.5 to 101`.
+fn is_range(text: &str) -> bool {
+    let is_number = |word: &str| {
+        word.trim_start_matches(['×', '-', '−'])
+            .starts_with(|c: char| c.is_ascii_digit())
+    };
+    text.split_once(" to ")
+        .is_some_and(|(low, high)| is_number(low) && is_number(high))
+}
+
+/// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us; with
+/// what is seen in brief, of at most so many characters, or in full.
+pub(crate) fn table(
+    findings: &[Finding],
+    placed: Placed,
+    ours: bool,
+    most: Option<usize>,
+) -> String {
     let heads = match ours {
         true => "| what one would wish | programs on | what we see | so with zorb today? |",
         false => "| the paper's claim | programs on | what we see | holds today? |",
@@ -227,9 +251,8 @@ pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool, most: usiz
             _ => finding.placed.unwrap_or(placed).words(),
         };
         lines.push(format!(
-            "| {} | {placed} | {} | {} |",
-            short(claim, figures(claim), most),
-            short(seen, "", most),
+            "| {claim} | {placed} | {} | {} |",
+            most.map_or_else(|| seen.clone(), |most| brief(seen, most)),
             holds.word()
         ));
     }
@@ -362,10 +385,29 @@ mod tests {
         let finding = Finding::new("it is flat", [Some(1.0)], |[_]| {
             ("1".to_owned(), Holds::InPart)
         });
-        let of = |finding: Finding| table(&[finding], Placed::Same, false, 120);
+        let of = |finding: Finding| table(&[finding], Placed::Same, false, Some(120));
         let elsewhere = finding.clone().placed(Placed::Alone);
         assert!(of(finding).ends_with("| it is flat | one CPU | 1 | in part |\n"));
         assert!(of(elsewhere).ends_with("| it is flat | one process | 1 | in part |\n"));
+    }
+
+    #[test]
+    fn a_page_has_medians_and_the_clauses_that_fit() {
+        let seen = "zorb ×1.16 (×0.94 to ×1.39), omniORB 92 % (90 to 92) of raw (which sleep); neither waits; 40 ns";
+        for (most, text) in [
+            (
+                80,
+                "zorb ×1.16, omniORB 92 % of raw (which sleep); neither waits; 40 ns",
+            ),
+            (
+                60,
+                "zorb ×1.16, omniORB 92 % of raw (which sleep); neither waits",
+            ),
+            (20, "zorb ×1.16, omniORB 92 % of raw (which sleep)"),
+        ] {
+            assert_eq!(brief(seen, most), text);
+        }
+        assert_eq!(brief("a (b", 10), "a (b");
     }
 
     #[test]
@@ -373,7 +415,7 @@ mod tests {
         let finding = Finding::new("it is flat", [None::<f64>], |[_]| {
             (String::new(), Holds::Yes)
         });
-        let line = table(&[finding], Placed::Same, false, 120);
+        let line = table(&[finding], Placed::Same, false, Some(120));
         assert!(
             line.ends_with("| it is flat | – | not measured here | not measured |\n"),
             "{line}"

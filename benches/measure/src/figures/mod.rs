@@ -370,6 +370,23 @@ mod tests {
         }
     }
 
+    /// A cell is a value or a phrase: what is longer is shortened where it is written, and not on the page.
+    #[test]
+    fn the_cells_of_claims_are_short_and_whole() {
+        let page = fs::read_to_string(Out::of(false).page).unwrap();
+        let (_, sections) = page.split_once("<!-- latency").unwrap();
+        let mut long: Vec<&str> = Vec::new();
+        for row in sections.lines().filter(|line| line.starts_with("| ")) {
+            let cells = row.trim_matches('|').split(" | ").map(str::trim);
+            long.extend(
+                cells.filter(|cell| {
+                    cell.chars().count() > page::MOST_CHARACTERS || cell.contains('…')
+                }),
+            );
+        }
+        assert!(long.is_empty(), "{long:#?}");
+    }
+
     #[test]
     fn no_picture_is_left_that_the_page_does_not_show() {
         let out = Out::of(false);

@@ -6,7 +6,7 @@ use crate::figures::finding::{self, Finding};
 use crate::figures::{EXPERIMENTS, Experiment, source, tables};
 use crate::markers::filled;
 
-/// The most characters of a cell of a finding; `findings.md` has it whole.
+/// The most characters of a cell of a finding, which `findings.md` has with quartiles and all clauses.
 pub(crate) const MOST_CHARACTERS: usize = 120;
 
 /// An experiment with everything that is shown of it.
@@ -58,8 +58,12 @@ impl<'a> Shown<'a> {
             parts.push(tables.trim_end().to_owned());
         }
         if !self.findings.is_empty() {
-            let table =
-                finding::table(&self.findings, *placed, sources.is_empty(), MOST_CHARACTERS);
+            let table = finding::table(
+                &self.findings,
+                *placed,
+                sources.is_empty(),
+                Some(MOST_CHARACTERS),
+            );
             parts.push(table.trim_end().to_owned());
         }
         let caption = self.caption();
@@ -78,7 +82,7 @@ impl<'a> Shown<'a> {
             placed,
             ..
         } = self.experiment;
-        let table = finding::table(&self.findings, *placed, sources.is_empty(), usize::MAX);
+        let table = finding::table(&self.findings, *placed, sources.is_empty(), None);
         let mut section = format!("## {}\n\n{}", title(name), table.trim_end());
         let tables = tables(self.experiment, self.data);
         if !is_short(&tables) {
@@ -189,12 +193,8 @@ mod tests {
     #[test]
     fn a_finding_is_short_on_the_page_and_whole_beside_the_data() {
         let long = |_: &Data| {
-            let seen = format!("zorb {}", "1.00, ".repeat(40));
-            vec![Finding::said(
-                &format!("{} (4.1; Figure 6)", "so ".repeat(60)),
-                seen,
-                Holds::Yes,
-            )]
+            let seen = format!("zorb 1.00 (0.90 to 1.10){}", "; and 1.00".repeat(40));
+            vec![Finding::said("so it is (4.1; Figure 6)", seen, Holds::Yes)]
         };
         let experiment = Experiment {
             findings: long,
@@ -205,7 +205,7 @@ mod tests {
         let short = shown.on("# The papers\n", "").unwrap();
         let row = short
             .lines()
-            .find(|line| line.starts_with("| so so"))
+            .find(|line| line.starts_with("| so it is"))
             .unwrap();
         assert!(
             row.split(" | ")
@@ -213,11 +213,12 @@ mod tests {
             "{row}"
         );
         assert!(
-            row.contains("so … (4.1; Figure 6)") && row.contains("1.00 …"),
+            row.contains("| zorb 1.00; and 1.00; and") && !row.contains('…'),
             "{row}"
         );
         let whole = shown.findings_on("# Findings\n").unwrap();
-        assert!(whole.contains(&"1.00, ".repeat(39)), "{whole}");
+        assert!(whole.contains(&"; and 1.00".repeat(40)), "{whole}");
+        assert!(whole.contains("zorb 1.00 (0.90 to 1.10)"), "{whole}");
     }
 
     #[test]

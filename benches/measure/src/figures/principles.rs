@@ -66,11 +66,11 @@ const PROBLEMS: [(&str, &str); 7] = [
         "the fifth row",
     ),
     (
-        "Telling what is known to the functions that are called, which need not find it out again, pays",
+        "Passing what is known to called functions pays",
         "the sixth row",
     ),
     (
-        "Splitting the large interpreter into small functions, which the cache has room for, pays",
+        "Splitting the interpreter into functions that fit the cache pays",
         "the seventh row",
     ),
     (
@@ -422,7 +422,7 @@ fn optimised(data: &Data) -> Vec<Finding> {
         [
             (
                 "octets",
-                "Optimised, 1,024 octets or other primitives are sent 1.5 to 2 times as fast (Figure 33; of primitives only octets are measured here)",
+                "Optimised, 1,024 octets or other primitives are sent 1.5 to 2 times as fast (Figure 33; here: octets)",
                 1.5,
                 2.0,
             ),
@@ -499,7 +499,7 @@ fn compiled(data: &Data) -> [Finding; 2] {
             |[compiled, interpreted, one_compiled, one_interpreted]| {
                 let kib = |value| with_unit(value, "KiB");
                 let seen = format!(
-                    "a program grows by {} for 16 structs and sequences of them compiled, by {} interpreted, the interpreter itself included; for one by {} and {}",
+                    "for 16 structs and sequences of them a program grows by {} compiled, by {} interpreted; for one by {} and {}; the interpreter itself is included",
                     kib(compiled),
                     kib(interpreted),
                     kib(one_compiled),

@@ -25,13 +25,13 @@ const fn has_rounds(point: &Point) -> bool {
     !point.each.is_empty()
 }
 
-/// What is in parentheses behind a ratio where it is known what a number was in each round.
-const RATIOS_OF_ROUNDS: &str = "of a ratio or a difference they are the quartiles of what it is in each round, since what is slow for a while is \
-                                so for all, and of numbers that are not of the same rounds the least and the most that the quartiles of both allow";
+/// What the quartiles of a ratio are where it is known what a number was in each round.
+const RATIOS_OF_ROUNDS: &str = "The quartiles of a ratio or difference are those of its values in each round, which drift of the machine \
+                                changes little; for numbers of different rounds they are the least and the most that both quartiles allow.";
 
 /// And where it is not.
 const RATIOS_OF_QUARTILES: &str =
-    "of a ratio they are the least and the most that the quartiles of both numbers allow";
+    "The quartiles of a ratio are the least and the most that the quartiles of both numbers allow.";
 
 /// All that is known of how steady the machine was, from the data of all experiments by their names.
 pub(super) fn text(all: &[(&str, &Data)]) -> String {
@@ -43,10 +43,10 @@ pub(super) fn text(all: &[(&str, &Data)]) -> String {
         false => RATIOS_OF_QUARTILES,
     };
     let mut paragraphs = vec![format!(
-        "What is within ×{EQUAL} of something is called *the same*. A claim that says how much is judged in both directions: *more than the \
-         paper saw* and *less than the paper saw* are beyond what it says by more than that. *Undecided*: by the quartiles of \
-         the rounds, in parentheses behind each median, it may be either; {ratios}. *Yes or in part* and *no or in part*: so much is sure of something that the claim is of, and \
-         the rest is undecided."
+        "Two values within ×{EQUAL} of each other are called *the same*. A claim with a number is judged in both directions: *more than \
+         the paper saw* and *less than the paper saw* differ from it by more than that. *Undecided*: the quartiles of the rounds \
+         allow both verdicts; the findings in full have them behind each median. {ratios} *Yes or in part* and *no or in part*: \
+         one part of the claim is sure, the other undecided."
     )];
     paragraphs.extend(rounds(all));
     paragraphs.extend(beside(all));
@@ -78,8 +78,8 @@ fn beside(all: &[(&str, &Data)]) -> Option<String> {
     }
     (number > 0).then(|| {
         format!(
-            "It is the same for all who are asked in one round: what zorb is of omniORB in a round has quartiles that are more than ×{EQUAL} apart at {} \
-             of {} points, while one of the two numbers alone has at {}.",
+            "Drift affects all programs of a round alike: the ratio of zorb to omniORB within a round has quartiles more than ×{EQUAL} apart at {} \
+             of {} points, one of the two numbers alone at {}.",
             count(far as f64),
             count(number as f64),
             count(alone as f64)
@@ -110,16 +110,15 @@ fn rounds(all: &[(&str, &Data)]) -> Option<String> {
         .and_then(|(_, data)| state(data));
     let state = state.map_or_else(String::new, |(times, far, of)| {
         format!(
-            " Two-way calls without parameters are the same in every round; with both programs on one CPU they are so far apart at {far} of \
-             {of} points, and the quartiles of those are ×{} apart in the middle. A machine shows like that which is in one state or \
-             another for a while; which it was in is not known of a round.",
+            " With both programs on one CPU, two-way calls without parameters do the same work in every round, and still differ so much at {far} \
+             of {of} points, by ×{} at the median of those: the machine changes its state from time to time, and a round does not show which one it met.",
             three_digits(times)
         )
     });
     (all_points > 0).then(|| {
         format!(
-            "The machine is a virtual one and not the same all the time. The quartiles of {} of {} points of several rounds are more than \
-             ×{EQUAL} apart ({}).{state}",
+            "The machine is virtual, and its speed varies. At {} of {} points with several rounds the quartiles are more than ×{EQUAL} apart \
+             ({}).{state}",
             count(far as f64),
             count(all_points as f64),
             each.join(", ")
@@ -152,8 +151,8 @@ fn placed(data: &Data) -> Option<String> {
     };
     let sleeping: Option<Vec<String>> = [RAW, DEDICATED, OMNIORB].into_iter().map(times).collect();
     Some(format!(
-        "Its CPUs are slow to wake: where each program has one and sleeps for every message, a call without parameters takes, of what it \
-         takes on one CPU, {}; {}, which spins before it parks.",
+        "Its CPUs wake slowly. A call without parameters between two CPUs takes, beside one on a single CPU: {} where both programs sleep for each \
+         message; {}, which spins before it parks.",
         sleeping?.join(", "),
         times(ZORB)?
     ))
@@ -179,11 +178,11 @@ mod tests {
         latency.points[3].rounds = 1;
         let text = text(&[("latency", &latency), ("scale", &data(&[]))]);
         for words in [
-            "within ×1.15 of something",
-            "The quartiles of 2 of 3 points",
+            "within ×1.15 of each other",
+            "At 2 of 3 points",
             "(latency 2 of 3)",
-            "far apart at 1 of 2 points",
-            "×1.27 apart in the middle",
+            "so much at 1 of 2 points",
+            "by ×1.27 at the median",
         ] {
             assert!(text.contains(words), "no {words} in {text}");
         }
@@ -198,15 +197,15 @@ mod tests {
             ("noparams robin, same", OMNIORB, 1.0, None, 20.0),
             ("noparams robin, same", OMNIORB, 2.0, None, 20.0),
         ]);
-        assert!(!text(&[("latency", &latency)]).contains("in each round"));
+        assert!(!text(&[("latency", &latency)]).contains("its values in each round"));
         for point in &mut latency.points {
             (point.low, point.high) = (point.value, 1.3 * point.value);
             point.each = vec![point.low, point.value, point.high];
         }
         let text = text(&[("latency", &latency)]);
         for words in [
-            "the quartiles of what it is in each round",
-            "×1.15 apart at 0 of 1 points, while one of the two numbers alone has at 1.",
+            "those of its values in each round",
+            "×1.15 apart at 0 of 1 points, one of the two numbers alone at 1.",
         ] {
             assert!(text.contains(words), "no {words} in {text}");
         }
@@ -221,7 +220,7 @@ mod tests {
         }
         let data = data(&points);
         let text = text(&[("latency", &data)]);
-        let words = "raw ×4.00, zorb, dedicated ×4.50, omniORB ×5.00; zorb ×0.70, which spins";
+        let words = "raw ×4.00, zorb, dedicated ×4.50, omniORB ×5.00 where both";
         assert!(text.contains(words), "{text}");
     }
 }

@@ -85,7 +85,7 @@ fn transports(data: &Data) -> Vec<Finding> {
             [more, less, omni_more, omni_less],
             |[more, less, omni_more, omni_less]| {
                 let seen = format!(
-                    "over UNIX sockets as many calls as over TCP, in the middle: zorb {} with {} and {} with {}, omniORB {} and {}",
+                    "calls a second beside TCP's: zorb {} with {} and {} with {}; omniORB {} and {}",
                     more.factor(),
                     words[0],
                     less.factor(),
@@ -104,7 +104,7 @@ fn transports(data: &Data) -> Vec<Finding> {
             range,
             |[low, high, omni_low, omni_high]| {
                 let seen = format!(
-                    "as many calls as over TCP, by the median time of a call: zorb {} for the type that gains least to {} for the one that gains most, omniORB {} to {}",
+                    "calls a second beside TCP's, by type: zorb {} to {}, omniORB {} to {}; by the median time of a call",
                     low.factor(),
                     high.factor(),
                     omni_low.factor(),
@@ -216,7 +216,7 @@ fn over_links(data: &Data) -> Finding {
         [gain(&slow), gain(&fast)],
         |[on_slow, on_fast]| {
             let seen = format!(
-                "with the messages of GIOP 1.0 zorb makes, of the calls that it makes with those of 1.2, {} over a link of {} and {} over \
+                "GIOP 1.0 beside GIOP 1.2, zorb's calls: {} over a link of {} and {} over \
                  one without a limit",
                 on_slow.factor(),
                 slow.name,
@@ -340,7 +340,7 @@ mod tests {
         let every = find("for every type");
         assert_eq!(every.holds, Holds::InPart);
         assert!(
-            every.seen.contains("zorb ×1.40 for the type"),
+            every.seen.contains("by type: zorb ×1.40 to"),
             "{}",
             every.seen
         );

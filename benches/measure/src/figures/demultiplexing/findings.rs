@@ -140,7 +140,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Where there is one operation a linear search does, and hashing may cost more; it scales better (throughput paper, section 2.2.2)",
+            "For one operation a linear search suffices and hashing may cost more, but scales (throughput paper, section 2.2.2)",
             [
                 data.measured(&panel(1, "random"), LINEAR, 1.0),
                 data.measured(&panel(1, "random"), HASH, 1.0),
@@ -180,7 +180,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Where ids are known beforehand a perfect hash takes less than one that may grow (section 5.3.3; dissertation, section 3.3)",
+            "For ids known beforehand a perfect hash takes less than a dynamic one (section 5.3.3; dissertation, section 3.3)",
             [
                 data.measured(&panel(10, "random"), POA_FIXED, 500.0),
                 data.measured(&panel(10, "random"), POA_IDS, 500.0),
@@ -241,7 +241,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
             |[hash, hash_worst, fast, fast_worst]| {
                 let times = [hash_worst.over(hash), fast_worst.over(fast)];
                 let seen = format!(
-                    "the last operation of the last servant takes, of what any takes, {} with Rust's default hash and {} with a multiplied one; keys that \
+                    "the last of the last takes, of what any takes, {} with Rust's default hash and {} with a multiplied one; keys that \
                      were chosen to fall on one place are not asked for here",
                     times[0].factor(),
                     times[1].factor()
@@ -250,7 +250,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "With active demultiplexing and perfect hashing the time does not depend on how many servants there are (section 5.3; Figures 31 and 32)",
+            "Active demultiplexing and perfect hashing do not depend on the number of servants (section 5.3; Figures 31 and 32)",
             [
                 grown(&random, ACTIVE),
                 grown(&random, PERFECT),
@@ -323,9 +323,9 @@ fn of_branches(data: &Data) -> Finding {
             let [deep, any_deep, last, any, deep_names, any_names, last_name, any_name] =
                 all.map(Measured::factor);
             let seen = format!(
-                "zorb's POA, from one POA to 100 that are nested, each with a servant: transient references {deep} for the innermost and {any_deep} for \
-                 any of them, persistent ones, whose keys have the names of all POAs around theirs, {deep_names} and {any_names}; to 1,000 beside each \
-                 other transient {last} for the last and {any} for any, persistent {last_name} and {any_name}"
+                "100 nested POAs beside one, transient references: {deep} for the innermost and {any_deep} for \
+                 any; persistent ones, whose keys have the names of all POAs around theirs, {deep_names} and {any_names}; 1,000 beside each \
+                 other, transient {last} for the last and {any} for any, persistent {last_name} and {any_name}"
             );
             (seen, Holds::all(all.map(Measured::is_no_more)))
         },
@@ -407,7 +407,7 @@ mod tests {
         let named = judged(600.0);
         assert_eq!(named.holds, Holds::InPart);
         for words in [
-            "transient references ×1.03 for the innermost",
+            "transient references: ×1.03 for the innermost",
             "around theirs, ×10.0 and ×10.0",
         ] {
             assert!(named.seen.contains(words), "{}", named.seen);

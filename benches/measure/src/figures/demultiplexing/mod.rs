@@ -18,14 +18,14 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         (source::LATENCY, "Figures 30 to 32"),
         (source::DISSERTATION, "section 3.3"),
     ],
-    question: "How long does it take to find the servant and the operation of a request, by how many there are and in which way \
-               they are looked for? In one process, without any network: each way is given the object keys and operation names \
-               that requests to zorb carry, and one look-up waits for the one before. *zorb's POA* is the look-up that zorb's \
-               servers make, `ObjectAdapter::locate` and the table of a generated skeleton, which may change at any time while \
-               others read; the tables of the other series never change. *Random*: any operation of any servant; *worst case*: \
-               the last operation of the last servant. Besides zorb's POA is asked where every servant has a POA of its own, and each \
-               POA is in the one before, or all of them are beside each other in the root: the keys of transient references have an \
-               index for their POA, those of persistent ones its name and the names of all that it is in.",
+    question: "How long does it take to find the servant and the operation of a request, for each number of servants and \
+        operations and each way to look them up? The experiment runs in one process, without a network. Each way \
+        gets the object keys and operation names of requests to zorb, and a look-up begins when the one before it \
+        has ended. *zorb's POA* is the look-up of zorb's servers: `ObjectAdapter::locate` and the table of a \
+        generated skeleton. It may change while other threads read; the tables of the other series never change. \
+        *Random* looks up any operation of any servant, the *worst case* the last operation of the last servant. A \
+        further picture gives every servant a POA of its own, nested or side by side: a transient key has an index \
+        for its POA, a persistent key the names of its POA and of all POAs around it.",
     placed: Placed::Alone,
     measure,
     charts,

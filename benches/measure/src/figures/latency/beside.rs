@@ -24,7 +24,7 @@ pub(super) fn all(data: &Data) -> Vec<Finding> {
         requests,
         |[ours, theirs]| {
             let seen = format!(
-                "both live through {REQUESTS_EACH} requests in turn to each of 1,000, beside all others: a call takes zorb {} and omniORB {}; \
+                "both live through {REQUESTS_EACH} requests to each of 1,000: a call takes zorb {} and omniORB {}; \
                  `cargo xtask soak` makes very many more",
                 ours.with_unit("µs"),
                 theirs.with_unit("µs")
@@ -87,7 +87,7 @@ fn two_orbs(data: &Data) -> Vec<Finding> {
             [one_way[0], one_way[1], two_way[0], two_way[1]],
             |[ours, theirs, ours_two_way, theirs_two_way]| {
                 let seen = format!(
-                    "1,024 structs beside 1,024 octets, which are a twenty-fourth on the wire: one-way to 500 servants {}, two-way to 1 servant {}",
+                    "1,024 structs beside 1,024 octets, one-way to 500 servants: {}; two-way to 1 servant: {}; octets are a twenty-fourth on the wire",
                     of_both(ours, theirs),
                     of_both(ours_two_way, theirs_two_way)
                 );
@@ -129,11 +129,11 @@ fn as_fast(data: &Data, placed: Placed, placement: &str) -> Finding {
 /// What is said of requests that are made at run time: zorb makes none.
 fn at_run_time() -> [Finding; 3] {
     [
-        "One-way requests made at run time take one ORB twice as long with octets and 5.6 times with structs as they take the other (4.2.1; Figures 13, 14, 17 and 18)",
-        "Two-way requests made at run time with 1,024 structs take one ORB 4.5 times as long as the other (4.2.1; Figures 21, 22, 25 and 26)",
-        "Requests made at run time take the optimised ORB a half to less than a quarter of what they take the commercial ones (5.4)",
+        "One-way dynamic requests take one ORB 2 times as long with octets, 5.6 with structs (4.2.1; Figures 13, 14, 17, 18)",
+        "Two-way dynamic requests with 1,024 structs take one ORB 4.5 times as long (4.2.1; Figures 21, 22, 25 and 26)",
+        "Dynamic requests take the optimised ORB a half to less than a quarter of the commercial ORBs' time (5.4)",
     ]
-    .map(|claim| Finding::not_measured(claim, "requests put together at run time (`zorb::Request`) are not measured"))
+    .map(|claim| Finding::not_measured(claim, "requests made at run time (`zorb::Request`) are not measured"))
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
     };
     vec![
         Finding::new(
-            "A train of requests to one servant is not faster than going round: no ORB remembers whom it called last (4.1.2; Figures 6 to 9)",
+            "A train of requests to one servant is no faster than turns: no ORB caches the last servant (4.1.2; Figures 6 to 9)",
             cached,
             |[ours, theirs]| {
                 let seen = format!("going round 500 servants takes, of what trains take, {}", of_both(ours, theirs));
@@ -71,7 +71,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "One-way calls take the same on 1 servant and on 500 where servants are hashed, and ever longer where each reference has a connection (4.1.2; Figures 6 to 9)",
+            "Where servants are hashed, one-way calls to 1 and to 500 servants take the same time (4.1.2; Figures 6 to 9)",
             one_way,
             |[ours, theirs]| {
                 let seen = format!("from 1 to 500 servants: {}; neither has a connection a reference", of_both(ours, theirs));
@@ -93,7 +93,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "One-way calls become slower than two-way ones beyond 200 servants, since the receiver does not keep up (4.1.2; Figures 6 and 8)",
+            "Beyond 200 servants one-way calls are slower than two-way ones: the receiver lags (4.1.2; Figures 6 and 8)",
             ways(MANY),
             |[ours, theirs]| {
                 let seen = format!("at 500 servants a one-way call takes, of a two-way one, {}", of_both(ours, theirs));
@@ -101,7 +101,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Two-way calls take the same on 1 servant and on 500 where servants are hashed and share a connection (4.1.2; Figures 7 and 9)",
+            "Two-way calls to 1 and to 500 hashed servants of one connection take the same time (4.1.2; Figures 7 and 9)",
             two_way,
             |[ours, theirs]| {
                 let seen = format!("from 1 to 500 servants: {}", of_both(ours, theirs));
@@ -110,7 +110,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
         )
         .with_number("two-way-500-servants-over-1", two_way[0].map(|times| times.median), Aim::AtMost(EQUAL)),
         Finding::new(
-            "Where each reference has a connection, two-way calls take 1.12 times as long with every hundred servants more (4.1.2; Figures 6 and 8)",
+            "With a connection a reference, two-way calls take 1.12 times as long per 100 servants (4.1.2; Figures 6 and 8)",
             two_way,
             |[ours, theirs]| {
                 let each = |growth: Measured| growth.map(|growth| growth.powf(1.0 / 5.0));
@@ -153,8 +153,8 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
         )
         .placed(Placed::Split),
         Finding::not_measured(
-            "Calls by the dynamic invocation interface take as long as static ones where a request is used again, and 2.6 times as long where it is not (4.1.2)",
-            "requests put together at run time (`zorb::Request`) are not measured",
+            "Dynamic invocations take as long as static ones if a request is reused, and 2.6 times as long if not (4.1.2)",
+            "requests made at run time (`zorb::Request`) are not measured",
         ),
     ]
 }
@@ -173,7 +173,7 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
     all.extend([("octets", "octet", "Figures 19 and 20"), ("structs", "struct", "Figures 23 and 24")].map(|(what, of, figures)| {
         let [many, few] = [MANY, FEW].map(|count| format!("{of} {count}"));
         Finding::new(
-            &format!("With {what} too, the number of servants does not matter to a two-way call where they are hashed (4.2.2; {figures})"),
+            &format!("With {what} too, a two-way call does not depend on the number of hashed servants (4.2.2; {figures})"),
             both(data, (&many, 1024), (&few, 1024)),
             |[ours, theirs]| {
                 let seen = format!("1,024 {what} to one of 500 servants beside the only one: {}", of_both(ours, theirs));
@@ -193,8 +193,8 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
         )
         .with_number("100-operations-over-1", operations[0].map(|times| times.median), Aim::AtMost(EQUAL)),
         Finding::not_measured(
-            "The dynamic invocation interface is 3 times as slow with octets and 14 times with structs where requests are not used again, as fast and 4 times as slow where they are (4.2.2)",
-            "requests put together at run time (`zorb::Request`) are not measured",
+            "Dynamic invocations without reuse of requests are 3 times as slow with octets, 14 times with structs (4.2.2)",
+            "requests made at run time (`zorb::Request`) are not measured",
         ),
     ]);
     all
@@ -227,7 +227,7 @@ fn worst_case(data: &Data) -> Vec<Finding> {
     let far = both(data, ("hundred worst", 100_000), ("hundred worst", FEW));
     vec![
         Finding::new(
-            "With 500 servants and 100 operations the last operation of the last servant takes 1.87 times as long as any of any where both are searched from the first, and no longer where they are hashed or indexed (5.3.2; Figures 31 and 32)",
+            "The worst of 500 servants' 100 operations takes no longer than any, if hashed or indexed (5.3.2; Figures 31 and 32)",
             beside,
             |[ours, theirs]| {
                 let seen = format!(
@@ -274,7 +274,7 @@ fn summary(data: &Data) -> Vec<Finding> {
             [share(ZORB), share(OMNIORB)],
             |[ours, theirs]| {
                 let seen = format!(
-                    "what as many octets take without an ORB is {} of a whole call of zorb's and {} of one of omniORB's, both ends together; by function in the profiles",
+                    "raw sockets take {} of a whole call of zorb's and {} of one of omniORB's; by function in the profiles",
                     ours.share(),
                     theirs.share()
                 );
@@ -307,8 +307,7 @@ fn summary(data: &Data) -> Vec<Finding> {
             [spread(ZORB), spread(OMNIORB), spread(RAW)],
             |[ours, theirs, none]| {
                 let seen = format!(
-                    "one-way with octets to 1 servant the quartiles of the rounds are at most {:.0} % apart with zorb, {:.0} % with omniORB, {:.0} % with raw \
-                     sockets, which have no such buffers: that much is the machine's",
+                    "one-way with octets, quartiles at most {:.0} % apart with zorb, {:.0} % with omniORB; {:.0} % with raw sockets, which have no such buffers",
                     100.0 * ours,
                     100.0 * theirs,
                     100.0 * none
@@ -320,7 +319,7 @@ fn summary(data: &Data) -> Vec<Finding> {
         ),
         Finding::not_measured(
             "The dynamic invocation interface is the slower the larger the request is (4.5)",
-            "requests put together at run time (`zorb::Request`) are not measured",
+            "requests made at run time (`zorb::Request`) are not measured",
         ),
     ]
 }
@@ -340,7 +339,7 @@ mod tests {
         ]);
         let found = all(&flat);
         let of = |words: &str| found.iter().find(|f| f.claim.contains(words)).unwrap();
-        let servants = of("on 1 servant and on 500 where servants are hashed and share");
+        let servants = of("to 500 hashed servants of one connection");
         assert_eq!(servants.holds, Holds::InPart);
         assert!(
             servants.seen.contains("zorb ×1.05, omniORB ×2.00"),
@@ -356,7 +355,7 @@ mod tests {
         ]);
         let found = all(&searched);
         let of = |words: &str| found.iter().find(|f| f.claim.contains(words)).unwrap();
-        let last = of("the last operation of the last servant takes 1.87");
+        let last = of("The worst of 500 servants");
         assert_eq!(last.holds, Holds::InPart);
         assert!(
             last.seen.contains("zorb ×0.90, omniORB ×1.50"),

@@ -50,8 +50,7 @@ pub(super) fn finding(data: &Data) -> Finding {
     let changes = all.iter().map(|step| step.shared);
     let largest = changes.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
     Finding::new(
-        "Where times change along the number of servants they do so for one ORB or the other, and not for all at once (ours to find: \
-         the machine shows so, and what all programs have in common)",
+        "Times change with the number of servants for one ORB or the other, not for all at once (a check of the machine)",
         [largest],
         |[largest]| {
             let beyond = |step: &&Step| !(1.0 / EQUAL..=EQUAL).contains(&step.shared);
@@ -69,12 +68,11 @@ pub(super) fn finding(data: &Data) -> Finding {
                 .collect();
             let seen = match common.as_slice() {
                 [] => format!(
-                    "two-way calls in turn: from no number of servants to the next do zorb, zorb dedicated and omniORB all change by more than ×{}",
+                    "two-way calls in turn: zorb, zorb dedicated and omniORB nowhere all change by more than ×{} at once",
                     three_digits(largest)
                 ),
                 common => format!(
-                    "two-way calls in turn: zorb, zorb dedicated and omniORB all change by at least as much at once {}; that is no \
-                     ORB's doing",
+                    "two-way calls in turn: all programs change by this much at once {}; that is no ORB's doing",
                     common.join(", ")
                 ),
             };

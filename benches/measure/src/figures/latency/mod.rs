@@ -17,16 +17,15 @@ use crate::measure::place::Placement;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "latency",
     sources: &[(source::LATENCY, "Figures 6 to 26")],
-    question: "How long does a call take: one-way and two-way, without parameters and with sequences of six types, on servers \
-        with 1 to 100,000 servants that are called in the paper's four orders, and on interfaces with 1, 10 and 100 operations? \
-        The worst case is the last operation of the last servant, every time; it is the worst for a linear search, \
-        and the best for caches. \
-        All calls are by static stubs: requests put together at run time (`zorb::Request`) are not measured, so the halves of \
-        the figures that are about the dynamic invocation interface have no counterpart here. The raw-socket baseline has no servants and no operations. Of one-way calls only the whole is \
-        timed, until the server has served the last one, so a time here is the inverse of a rate. A point is of 500 calls (one-way: 1,500) in each round. With one servant the four \
-        orders are the same calls: what they differ by there is the machine's doing, and some findings are no larger. Servants \
-        only become more in the life of a server, so each round is a life of all programs; what all times do at once from \
-        one number of servants to the next is no ORB's doing, and the last line of the table says where that is.",
+    question: "How long does a call take: one-way and two-way, without parameters and with sequences of six types, on \
+        servers with 1 to 100,000 servants and interfaces with 1, 10 and 100 operations? Clients call the servants \
+        in the paper's four orders. The worst case always calls the last operation of the last servant, which is the \
+        worst for a linear search and the best for caches. All calls use static stubs; requests made at run time \
+        (`zorb::Request`) are not measured. The raw-socket baseline has neither servants nor operations. One-way \
+        calls are timed together, until the server has served the last one, so a time is the inverse of a rate. A \
+        point stands for 500 calls (one-way: 1,500) in each round. With one servant the four orders are the same \
+        calls, and their differences are the machine's. The last line of the table says at which number of servants \
+        the times of all programs change at once, which is no ORB's doing.",
     placed: Placed::Same,
     measure,
     charts: charts::all,

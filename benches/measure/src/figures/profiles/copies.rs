@@ -172,7 +172,7 @@ fn allocations(data: &Data) -> Finding {
     let all = [zorb, omni, zorb_blocks, omni_blocks].concat();
     let all = <[_; 16]>::try_from(all).unwrap_or([None; 16]);
     Finding::new(
-        "Skeletons allocate and free copies around each upcall, which a receiver does not need that uses them at once (throughput paper, Section 2.2.2)",
+        "Skeletons allocate and free copies around each upcall, needed or not (throughput paper, Section 2.2.2)",
         all,
         |all| {
             let part = |at: usize| {
@@ -181,7 +181,7 @@ fn allocations(data: &Data) -> Finding {
                 words.collect::<Vec<_>>().join(", ")
             };
             let seen = format!(
-                "octets that are allocated at the receiver for each octet that it gets, in buffers of 8 K: zorb {}; omniORB {}. Blocks for a buffer: \
+                "octets allocated at the receiver for each received one: zorb {}; omniORB {}; buffers of 8 K. Blocks for a buffer: \
                  zorb {}; omniORB {}",
                 part(0),
                 part(1),
@@ -202,7 +202,7 @@ fn copies(data: &Data) -> Finding {
     let each = SIZES.map(|size| ORBS.map(|orb| of(orb, size)));
     let all = <[_; 8]>::try_from(each.concat().concat()).unwrap_or([None; 8]);
     Finding::new(
-        "On the way data are copied several times, by one ORB three times as often as by the other (throughput paper, Section 2.2.2, Figure 7)",
+        "Data are copied several times, by one ORB three times as often as by the other (throughput paper, Figure 7)",
         all,
         |[
             zorb_out,
@@ -226,8 +226,8 @@ fn copies(data: &Data) -> Finding {
                 false => often(("zorb", zorb), ("omniORB", omni)),
             });
             let seen = format!(
-                "copies of each octet outside the kernel by `memcpy` and its kin, transmitter and receiver: octets in buffers of 8 K {} and {} with zorb, {} and \
-                 {} with omniORB ({}); of 64 K {} and {}, {} and {} ({}). The kernel copies once more at each end; loops that the compiler made no call are not \
+                "copies of each octet, transmitter and receiver: {} and {} with zorb, {} and \
+                 {} with omniORB; {} with buffers of 8 K, of 64 K {} and {}, {} and {}, {}. The kernel copies once more at each end; loops that the compiler made no call are not \
                  seen, as those that convert structs",
                 zorb_out.plain(),
                 zorb_in.plain(),
@@ -287,13 +287,13 @@ mod tests {
     fn copies_are_judged_by_how_many_there_are_and_by_how_many_more_one_orb_makes() {
         let found = judged([1.0, 1.0], [3.0, 3.0]);
         assert_eq!(found.holds, Holds::Yes, "{}", found.seen);
-        let words = "of 8 K 1.00 and 1.00 with zorb, 3.00 and 3.00 with omniORB (omniORB ×3.00 as often as zorb)";
+        let words = "1.00 and 1.00 with zorb, 3.00 and 3.00 with omniORB; omniORB ×3.00 as often as zorb with buffers of 8 K";
         assert!(found.seen.contains(words), "{}", found.seen);
         // Half a copy at each end is not several.
         assert_eq!(judged([0.5, 0.5], [1.5, 1.5]).holds, Holds::InPart);
         let none = judged([0.01, 1.0], [0.5, 0.01]);
-        assert!(none.seen.contains("(zorb seldom)"), "{}", none.seen);
-        assert!(none.seen.contains("(omniORB seldom)"), "{}", none.seen);
+        assert!(none.seen.contains("; zorb seldom with"), "{}", none.seen);
+        assert!(none.seen.contains(", omniORB seldom. The"), "{}", none.seen);
         let neither = judged([0.05, 0.05], [0.1, 0.1]);
         assert_eq!(neither.holds, Holds::No, "{}", neither.seen);
         assert_eq!(copies(&data(&[])).holds, Holds::Unknown);
@@ -315,7 +315,8 @@ mod tests {
         assert_eq!(judged(1.0).holds, Holds::Yes);
         let none = judged(0.0);
         assert_eq!(none.holds, Holds::InPart);
-        let words = "omniORB octets 2.00, chars 2.00, string 2.00, structs 2.00. Blocks";
+        let words =
+            "omniORB octets 2.00, chars 2.00, string 2.00, structs 2.00; buffers of 8 K. Blocks";
         assert!(none.seen.contains(words), "{}", none.seen);
         assert_eq!(allocations(&data(&[])).holds, Holds::Unknown);
     }

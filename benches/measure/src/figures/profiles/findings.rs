@@ -177,7 +177,7 @@ fn octets(data: &Data) -> Vec<Finding> {
                 let [zorb_out, zorb_in, omni_out, omni_in] =
                     parts.map(|(part, all)| format!("{} of {}", part.percent(), all.percent()));
                 let seen = format!(
-                    "copying, clearing and marshalling octets in functions of their own take {zorb_out} and {zorb_in} with zorb, {omni_out} and {omni_in} with omniORB; what is inlined elsewhere counts with the rest"
+                    "copying and marshalling: {zorb_out} and {zorb_in} with zorb, {omni_out} and {omni_in} with omniORB; in functions of their own only, inlined ones count with the rest"
                 );
                 (
                     seen,
@@ -191,7 +191,7 @@ fn octets(data: &Data) -> Vec<Finding> {
             |all| {
                 let [a, b, c, d] = all.map(Measured::factor);
                 let seen = format!(
-                    "copying and marshalling, the kernel's included, have with 128 K beside 64 K, at transmitter and receiver, {a} and {b} of the share with zorb, {c} and {d} with omniORB"
+                    "their share with 128 K beside 64 K: {a} and {b} with zorb, {c} and {d} with omniORB; transmitter and receiver, the kernel's copies included"
                 );
                 (seen, Holds::all(all.map(|times| times.above(1.0))))
             },
@@ -233,12 +233,12 @@ fn system_calls(data: &Data) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "An ORB makes system calls of its own for each message: one of them polls twice and sets signal handlers twice (Section 2.2.2)",
+            "An ORB makes system calls of its own for each message: one polls and sets signal handlers twice (Section 2.2.2)",
             orbs.map(|flood| every_call(data, flood)),
             |all| {
                 let (raw_is, zorb_is, omni_is) = text(all);
                 let seen = format!(
-                    "system calls for a buffer of 128 K of octets, both ends, the most frequent ones, start of the programs included: raw {raw_is}, zorb {zorb_is}, omniORB {omni_is}"
+                    "system calls for a buffer of 128 K of octets: raw {raw_is}, zorb {zorb_is}, omniORB {omni_is}; both ends, the most frequent ones, start included"
                 );
                 let [raw, zorb, omni] = all;
                 (
@@ -284,7 +284,7 @@ fn typed(data: &Data) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "A sender of structs spends 56 to 73 % of its time in the operating system and 25 to 42 % on marshalling and copying (latency paper, Sections 4.3.1 and 4.3.2, Figures 27 and 28)",
+            "A sender of structs spends 56 to 73 % in the kernel, 25 to 42 % on marshalling (latency paper, Figures 27 and 28)",
             [
                 kernel(data, "client", "zorb, structs"),
                 kernel(data, "client", "omniORB, structs"),
@@ -300,7 +300,7 @@ fn typed(data: &Data) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "A receiver of structs spends 72 % of its time on demarshalling (latency paper, Sections 4.3.1 and 4.3.2, Figures 27 and 28)",
+            "A receiver of structs spends 72 % of its time on demarshalling (latency paper, Figures 27 and 28)",
             [
                 rich("zorb, structs"),
                 share(data, "server", "zorb, structs", &OWN),
@@ -340,12 +340,12 @@ fn found(data: &Data) -> [Finding; 3] {
     });
     [
         Finding::new(
-            "A server with 500 objects spends 22 % of its time on comparing operations' names and 16 to 22 % on finding the object (latency paper, Section 4.3.3, Tables 1 and 2)",
+            "With 500 objects a server spends 22 % on comparing names, 16 to 22 % on finding objects (latency paper, Tables 1 and 2)",
             [object, operation, omni_object, omni_operation],
             |all| {
                 let [object, operation, omni_object, omni_operation] = all.map(Measured::percent);
                 let seen = format!(
-                    "of the instructions outside the kernel zorb spends {object} on the object and {operation} on the operation, omniORB {omni_object} and {omni_operation}"
+                    "of the instructions zorb spends {object} on the object and {operation} on the operation, omniORB {omni_object} and {omni_operation}; the kernel's are not counted"
                 );
                 let [a, b, c, d] = all;
                 let together = [a.plus(b), c.plus(d)];
@@ -356,11 +356,11 @@ fn found(data: &Data) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "An ORB that searches the operations' names one by one spends more on them than one that hashes (latency paper, Section 4.5)",
+            "An ORB that searches operations one by one spends more on them than one that hashes (latency paper, Section 4.5)",
             [operation, omni_operation],
             |[hashed, searched]| {
                 let seen = format!(
-                    "of the instructions outside the kernel, with eight operations: omniORB, which compares names, {}, zorb, which hashes them, {}",
+                    "of the instructions, with eight operations: omniORB, which compares names, {}, zorb, which hashes them, {}",
                     searched.percent(),
                     hashed.percent()
                 );
@@ -368,12 +368,12 @@ fn found(data: &Data) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "It makes no difference whether the objects are called in turns or each many times (latency paper, Section 4.3.3, Tables 1 and 2)",
+            "It makes no difference whether objects are called in turns or each many times (latency paper, Tables 1 and 2)",
             in_trains,
             |[zorb, omni]| {
                 let seen = format!(
-                    "of the instructions outside the kernel finding object and operation is, called in turns beside each many times, {} with zorb and \
-                     {} with omniORB",
+                    "finding object and operation, called in turns beside each many times: {} with zorb and \
+                     {} with omniORB; of the instructions outside the kernel",
                     zorb.factor(),
                     omni.factor()
                 );

@@ -33,18 +33,17 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         (source::THROUGHPUT, "Figure 7 and section 2.2.2"),
         (source::LATENCY, "Tables 1 and 2 and section 4.5"),
     ],
-    question: "Which functions and which system calls does the time of transmitter and receiver go to, when buffers of 64 K and \
-        128 K are flooded over TCP with socket queues of 64 K, each program on a CPU of its own, and with 128 K both on one? And what of a server's work \
-        for calls without parameters, to 500 objects in turns or one after the other, is finding the object and the operation? Functions are sampled \
-        by perf on the clock of the CPU, kernel included, in a run of its own each round. System calls are counted and timed by \
-        strace, which makes them slower: a count is exact, but how many there are depends on when octets come, so that they are \
-        medians of three runs at most. The six most frequent ones are in the tables; *others* are all rarer ones: where \
-        they have much of the time it is `futex` or `epoll_wait`, in which threads sleep that have nothing to do. Look-ups are instructions outside the kernel, counted by callgrind, in three runs at most. \
-        What one-way calls to the 500 objects take at both ends is of perf's samples by the system call that they are in. How much is allocated and copied \
-        outside the kernel for a buffer of a flood, and how many functions a two-way call calls, is counted by dhat and callgrind in \
-        three runs at most, as what a run of many more takes more than one of few, with both programs slowed by it: how much a read \
-        brings, and what of it is copied, may differ from life. \
-        Behind a median its quartiles over the runs stand in brackets, where they are others.",
+    question: "Which functions and system calls take the time of transmitter and receiver when buffers of 64 K and 128 K \
+        are flooded over TCP with socket queues of 64 K? Each program has a CPU of its own; with 128 K both also \
+        share one. How much of a server's work is finding object and operation, when 500 objects are called without \
+        parameters? Functions are sampled by perf, kernel included, in a run of its own in each round. System calls \
+        are counted and timed by strace, which slows them down; their number depends on when octets arrive, so the \
+        tables have medians of at most three runs, of the six most frequent calls. *Others* are the rarer ones: \
+        mostly `futex` and `epoll_wait`, in which idle threads sleep. Look-ups are counted by callgrind in \
+        instructions outside the kernel, one-way calls by perf in samples by system call. Allocations and copies for \
+        a buffer, and functions for a two-way call, are the difference between a long run and a short one under dhat \
+        and callgrind; both slow the programs, so a read may bring more or less than in production. Quartiles stand \
+        in parentheses where they differ from the median.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,

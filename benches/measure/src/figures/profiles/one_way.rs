@@ -171,7 +171,7 @@ pub(super) fn findings(data: &Data) -> [Finding; 2] {
     let server = <[_; 8]>::try_from(server.concat()).unwrap_or([None; 8]);
     [
         Finding::new(
-            "A client of one-way calls without parameters spends 74 to 99 % of its time writing (latency paper, Section 4.3.3, Tables 1 and 2)",
+            "A client of one-way calls without parameters spends 74 to 99 % on writing (latency paper, Tables 1 and 2)",
             client,
             |[zorb, omni]| {
                 let seen = format!(
@@ -186,7 +186,7 @@ pub(super) fn findings(data: &Data) -> [Finding; 2] {
             },
         ),
         Finding::new(
-            "A server of one-way calls spends 10 to 21 % of its time writing, 3 to 5 % reading, up to 7 % in `select` and 22 to 38 % finding object and operation (latency paper, Section 4.3.3, Tables 1 and 2)",
+            "A server of one-way calls spends 10 to 21 % on writing, 22 to 38 % on finding operations (latency paper, Tables 1 and 2)",
             server,
             |all| {
                 let [zorb, omni] = [0, 4].map(|at| {
@@ -196,7 +196,7 @@ pub(super) fn findings(data: &Data) -> [Finding; 2] {
                     words.collect::<Vec<_>>().join(", ")
                 });
                 let seen = format!(
-                    "calls to 500 objects in turns: zorb {zorb}; omniORB {omni}. Finding is as large a part of the time outside the kernel as it is of the \
+                    "calls to 500 objects in turns: zorb {zorb}; omniORB {omni}; finding is as large a part of the time outside the kernel as it is of the \
                      instructions there"
                 );
                 let judged = all.chunks(4).flat_map(|of| {

@@ -43,7 +43,7 @@ const MANY: [Many; 3] = [
     Many {
         panel: "connections idle",
         most: 10_000,
-        what: "10,000 connections, one of them in use,",
+        what: "10,000 connections, one in use,",
         name: "idle-connections-10000-over-1",
         // They cost memory and no time: nothing but what the machine's states are apart.
         limits: [1.3, 1.3],
@@ -51,7 +51,7 @@ const MANY: [Many; 3] = [
     Many {
         panel: "connections active",
         most: 10_000,
-        what: "10,000 connections, all in use in turn,",
+        what: "10,000 connections, used in turn,",
         name: "active-connections-10000-over-1",
         // On one CPU every socket is in no cache, at both ends: some five KiB of the kernel's for each, half of a call. On a
         // CPU each a server that spins before it parks cannot for connections that are silent for half a second: a call takes
@@ -125,7 +125,7 @@ fn as_long(data: &Data, many: &Many, placement: Placement, limit: f64) -> Findin
         format!("{}, calls a second {}", longer.factor(), rate.factor())
     };
     Finding::new(
-        &format!("A call takes as long with {what} as with one, and there are as many a second (within ×{limit}: in part)"),
+        &format!("A call takes as long with {what} as with one, and as many are made a second (×{limit}: in part)"),
         [ours.map(|ours| ours.0), ours.map(|ours| ours.1)],
         |[longer, fewer]| {
             let theirs = theirs.map_or_else(String::new, |it| format!("; omniORB {}", text(it)));
@@ -288,7 +288,7 @@ fn callers(data: &Data) -> Vec<Finding> {
         );
         let theirs = spread(data, placement, OMNIORB);
         let claim = format!(
-            "With {MOST_CALLERS} callers the slowest hundredth of the calls takes at most twice what half of them take: no caller waits for two turns"
+            "With {MOST_CALLERS} callers the 99th percentile is at most twice the median: no caller waits for two turns"
         );
         findings.push(
             Finding::new(&claim, [spread(data, placement, ZORB)], |[ours]| {
@@ -389,6 +389,6 @@ mod tests {
             )
         );
         assert_eq!(of("Two callers"), ("zorb ×0.27", Holds::No));
-        assert_eq!(of("slowest hundredth"), ("zorb ×2.50", Holds::No));
+        assert_eq!(of("99th percentile"), ("zorb ×2.50", Holds::No));
     }
 }

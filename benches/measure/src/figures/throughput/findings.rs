@@ -84,7 +84,7 @@ fn without_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             [wrapped(K8), wrapped(K64)],
             |[small, large]| {
                 let seen = format!(
-                    "our transport layer alone reaches {} and {} of raw sockets' throughput ({WITH_K64})",
+                    "our transport layer alone reaches {} and {} of raw sockets' throughput; {WITH_K64}",
                     small.share(),
                     large.share()
                 );
@@ -172,7 +172,7 @@ fn over_links(seen: &Seen<'_>) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Through a link of 155 Mbit/s goes almost 8 times as much as through one of 10: 62 Mbit/s and 8.7 (Section 2.2, Figures 2 and 3)",
+            "A link of 155 Mbit/s carries almost 8 times as much as one of 10: 62 and 8.7 Mbit/s (Section 2.2, Figures 2 and 3)",
             [raw(0, Queue::K64), raw(1, Queue::K64)],
             |[slow, fast]| {
                 let times = fast.over(slow);
@@ -248,7 +248,7 @@ fn with_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             ],
             |[small, large, omni_small, omni_large]| {
                 let seen = format!(
-                    "of raw sockets' throughput zorb reaches {} and {}, omniORB {} and {} ({WITH_K64})",
+                    "of raw sockets' throughput zorb reaches {} and {}, omniORB {} and {}; {WITH_K64}",
                     small.share(),
                     large.share(),
                     omni_small.share(),
@@ -265,7 +265,7 @@ fn with_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "At its best an ORB reaches 61 to 63 % of what sockets reach at theirs: 38 and 39 of 62 Mbit/s, with 64 K buffers and queues (Section 2.2.2, Figures 2 and 6)",
+            "An ORB's best is 61 to 63 % of the sockets' best: 38 and 39 of 62 Mbit/s (Section 2.2.2, Figures 2 and 6)",
             ORBS.map(at_best),
             |[zorb, omni]| {
                 let seen = format!(
@@ -379,11 +379,11 @@ fn by_type(seen: &Seen<'_>) -> Vec<Finding> {
     };
     vec![
         Finding::new(
-            "Strings are slower than sequences of chars, since their length has to be searched for: 34 beside 39 Mbit/s with Orbix, 30 beside 38 with ORBeline (Section 2.2.2, Figure 6)",
+            "Strings are slower than sequences of chars: 34 beside 39 Mbit/s, 30 beside 38 (Section 2.2.2, Figure 6)",
             ORBS.map(text),
             |[zorb, omni]| {
                 let seen = format!(
-                    "sequences of chars are, beside strings, {} as fast with zorb, {} with omniORB (which takes chars one by one through its code set); 64 K buffers, default queues",
+                    "sequences of chars are, beside strings, {} as fast with zorb, {} with omniORB; omniORB converts each char by its code set; 64 K buffers, default queues",
                     zorb.factor(),
                     omni.factor()
                 );
@@ -395,7 +395,7 @@ fn by_type(seen: &Seen<'_>) -> Vec<Finding> {
         ),
         always_faster(seen),
         Finding::new(
-            "At best it is a little faster: 39 beside 38 Mbit/s with sequences and 34 beside 30 with strings (Section 2.2.2, Figure 6)",
+            "At best it is a little faster: 39 beside 38 Mbit/s with sequences, 34 beside 30 with strings (Section 2.2.2, Figure 6)",
             [other(Kind::Chars), other(Kind::Text)],
             |[chars, text]| {
                 let seen = format!(

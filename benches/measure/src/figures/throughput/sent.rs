@@ -91,7 +91,7 @@ pub(super) fn finding(data: &Data) -> Finding {
         .map_or_else(nothing, megabytes);
     let octet = pairs.iter().find(|(whole, _)| whole.x == 1.0);
     Finding::new(
-        "How fast a flood is does not depend on whether 64 MB are sent, or what there is time for (ours to find: the paper always sends 64 MB)",
+        "A flood is as fast with the paper's 64 MB as with what there is time for (a check of our own)",
         [least, most],
         |[least, most]| {
             let octet = octet.map_or(String::new(), |(whole, part)| {

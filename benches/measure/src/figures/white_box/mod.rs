@@ -25,16 +25,16 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         (source::PLUGGABLE, "Tables 1 and 2, Figures 6 to 8"),
         (source::DISSERTATION, "Table 3.1"),
     ],
-    question: "Where does the time of a two-way call go, in the client and in the server? zorb is built with the feature `probes` \
-               for this, which marks the end of each step in a ring of the thread's; without it there is nothing of that in it. \
-               A step is what passes between two marks, less what a mark takes; of each the mean over the same calls is shown, the \
-               middle half by how long they took, so that steps add up: to the call from outside, but for what is in no step. The steps \
-               are the papers', by their numbers there: C1 is the first of the client's (Table 1), S01 of the server's (Table 2). A \
-               step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
-               included, ends with the read that brings the reply (C6); what a server waits for belongs to no step. A server remembers what \
-               it found for the requests of a connection: S04 to S06 of one that says nothing new are a comparison of its header. \
-               What is below nothing takes less than two marks differ by. Among the layers of both ends *messaging* has marshalling and \
-               demarshalling in it.",
+    question: "Where does the time of a two-way call go, in the client and in the server? zorb is built with the feature \
+        `probes`, which records a mark at the end of each step in a ring of the thread; without the feature no such \
+        code exists. A step lasts from one mark to the next, less the cost of a mark. Each number is the mean over \
+        the middle half of the calls by duration, the same calls for all steps, so that the steps and the time in no \
+        step add up to the call. Steps have the papers' numbers: C1 is the first of the client (Table 1), S01 the \
+        first of the server (Table 2). A step of the papers without a counterpart names the step that contains it. \
+        The client's wait includes the server's work and ends with the read that brings the reply (C6); the server's \
+        wait belongs to no step. A server caches the request headers of a connection: for a repeated header, S04 to \
+        S06 are one comparison. A negative time is below the difference of two marks. In the layers of both ends, \
+        *messaging* includes marshalling and demarshalling.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
