@@ -60,7 +60,7 @@ struct State {
     sleeps: Option<Instant>,
     /// Whether the task waits for room in the socket.
     waits_for_room: bool,
-    /// Nothing can be sent or received any more, or the task has ended.
+    /// The circuit has failed, or the task has ended.
     gone: bool,
     /// Wakers to call when the lock is released.
     first: Option<Waker>,
@@ -406,7 +406,7 @@ impl State {
                     break;
                 }
                 Err(Errno::PIPE | Errno::NODEV | Errno::BADF | Errno::NOTCONN) => self.lose(),
-                // Nothing else is worth more than a lost frame, which is sent again: no memory, say.
+                // Other errors, such as ENOMEM, count as a lost frame, which is sent again.
                 Ok(_) | Err(_) => {}
             }
         }

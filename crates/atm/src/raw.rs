@@ -14,10 +14,10 @@ use crate::{
     sys,
 };
 
-/// An open circuit whose frames are sent and received as they are: what is sent may be lost without notice. For protocols
-/// that can do without what is lost, and as the baseline of what the [session layer](crate::session) costs.
+/// An open circuit whose frames are sent and received as they are: a frame may be lost without notice. For protocols that
+/// tolerate losses, and as the baseline for the cost of the [session layer](crate::session).
 ///
-/// One process at each end has a circuit open, in one way.
+/// One process at each end opens a circuit, in one way.
 ///
 /// # Cost
 /// A system call for each frame.
@@ -47,8 +47,8 @@ impl FrameSocket {
         })
     }
 
-    /// What the receive buffer holds, in the unit of [`session::frame::cost`](crate::session::frame::cost). A frame for which it has
-    /// no room is lost.
+    /// The size of the receive buffer, in the unit of [`session::frame::cost`](crate::session::frame::cost). A frame that
+    /// does not fit is lost.
     #[must_use]
     pub const fn receive_buffer(&self) -> u64 {
         self.buffer

@@ -144,7 +144,7 @@ impl Default for AtmOptions {
     }
 }
 
-/// Where circuits are opened, and which this process has open: one socket has a circuit, so its users share it.
+/// The circuits that this process has open. One socket has a circuit, so its users share it.
 #[derive(Clone, Copy)]
 struct Network {
     open: fn(CircuitId, &Quality, usize) -> io::Result<Socket>,
@@ -291,7 +291,7 @@ struct AtmConnection {
 impl Connection for AtmConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
         match self.circuit.read(self.session, buf, Some(cx)) {
-            // It is registered, and will be woken.
+            // The waker is registered.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
             read => Poll::Ready(read),
         }

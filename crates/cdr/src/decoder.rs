@@ -34,6 +34,8 @@ pub use value::{CycleCollector, ValueHead, ValueStart};
 /// ```
 ///
 /// A clone reads on from the same position, which is how to look ahead.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Clone)]
 pub struct Decoder<'de, O> {
     /// All octets up to the end of the current piece: the whole frame, unless it has GIOP 1.1 fragments, or this is
@@ -45,9 +47,9 @@ pub struct Decoder<'de, O> {
     bias: usize,
     /// Octets of all pieces.
     total: usize,
-    /// Where the GIOP 1.1 fragments after this one begin.
+    /// The offsets of the GIOP 1.1 fragments after this one.
     later: &'de [usize],
-    /// Where index 0 is in the outermost frame, for errors.
+    /// The position of index 0 in the outermost frame, for errors.
     base: usize,
     frame: Option<&'de Frame>,
     context: Option<&'de dyn Context>,
@@ -382,7 +384,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// Where the current piece ends, whatever the fragment starts are worth.
+    /// The end of the current piece.
     fn piece_end(&self) -> usize {
         match self.later.first() {
             Some(next) => (*next).max(self.pos).min(self.total),
@@ -480,7 +482,7 @@ impl<'de, O> Decoder<'de, O> {
                     self.pos = start.wrapping_add(N);
                     return Ok(*octets);
                 }
-                // It begins in this piece and does not end there.
+                // The value begins in this piece and ends in a later one.
                 Some(None)
                     if start < self.piece.len()
                         && (!self.later.is_empty() || self.chunk_end() != usize::MAX) =>

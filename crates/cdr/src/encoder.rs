@@ -45,6 +45,8 @@ pub(crate) const FIRST_CAPACITY: usize = 512;
 /// assert!(e.write_str("no \0 inside").is_err());
 /// # Ok::<(), zorb_cdr::EncodeError>(())
 /// ```
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 pub struct Encoder<O> {
     out: Gather,
     /// The difference between the number of own octets and the index that alignment counts from.

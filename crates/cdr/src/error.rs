@@ -170,7 +170,7 @@ pub enum DecodeErrorKind {
     BadIndirection {
         /// The expected target.
         of: &'static str,
-        /// Where it leads; modulo the size of the address space.
+        /// The offset that it leads to, modulo the size of the address space.
         target: usize,
     },
     /// A value ends more values than have begun.
@@ -199,7 +199,7 @@ pub enum DecodeErrorKind {
     /// A type whose values never leave their process, such as a local interface.
     #[error("expected a type that travels, found a local one")]
     Local,
-    /// There is not enough memory for what the message holds.
+    /// The allocator has no memory for so many elements.
     #[error("no memory for {count} elements")]
     NoMemory {
         /// Number of elements.

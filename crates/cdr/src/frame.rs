@@ -68,7 +68,7 @@ impl Frame {
         self.octets.is_empty()
     }
 
-    /// Where the data of later GIOP 1.1 fragments begins; usually nothing.
+    /// The offsets of the data of later GIOP 1.1 fragments; usually empty.
     #[must_use]
     pub fn fragment_starts(&self) -> &[usize] {
         self.starts.as_deref().unwrap_or_default()

@@ -21,14 +21,14 @@ pub struct Gather {
     /// Octets that are elsewhere, and the index in `own` before which they go. The first have a place of their own, since
     /// a message rarely has more and should not need an allocation then.
     first: Option<(usize, Piece)>,
-    /// Nothing for nearly every message.
+    /// Empty for nearly every message.
     rest: Rare<Rest>,
 }
 
 /// Octets that are not in the buffer.
 enum Piece {
     Shared(Bytes),
-    /// So many octets are left out. At most once in a message.
+    /// The length of octets that the sender adds itself, at most once in a message.
     Lent(usize),
 }
 

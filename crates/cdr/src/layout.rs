@@ -209,7 +209,7 @@ impl Layout {
         }) as usize
     }
 
-    /// Where elements end, and so the next begin, modulo [`align`](Self::align); 0 where the size varies.
+    /// The end of an element, and so the start of the next, modulo [`align`](Self::align); 0 where the size varies.
     #[inline(always)]
     #[must_use]
     pub const fn settled(&self) -> usize {

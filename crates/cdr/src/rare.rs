@@ -9,7 +9,7 @@ use core::ops::{Deref, DerefMut};
 pub(crate) struct Rare<T>(Option<Box<T>>);
 
 impl<T> Rare<T> {
-    /// Nothing.
+    /// No value.
     pub(crate) const NONE: Self = Self(None);
 }
 

@@ -27,11 +27,11 @@ pub(crate) struct Pieces {
 
 /// The step before the next value.
 pub(crate) enum Room {
-    /// There is enough stack.
+    /// The stack suffices.
     Enough,
-    /// So many octets are to be got.
+    /// A further piece of stack of so many octets is needed.
     Get(usize),
-    /// There is no more.
+    /// The limit of stack is reached.
     None,
     /// The stack's size is unknown, so levels have to be counted.
     Unknown,

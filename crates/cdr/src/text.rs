@@ -136,7 +136,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// The error of text that is not UTF-8, of which all but the terminator has been read.
     #[cold]
     fn invalid_utf8(&self, octets: &[u8]) -> DecodeError {
-        // Where it is, the fast check does not say.
+        // The fast check does not find the position.
         let valid = core::str::from_utf8(octets).map_or_else(|e| e.valid_up_to(), str::len);
         // Behind the bad octets there are those after them and the terminator.
         let rest = octets.len().saturating_sub(valid).saturating_add(1);

@@ -30,6 +30,8 @@ use alloc::vec::Vec;
 ///     }
 /// }
 /// ```
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written as CDR",
     note = "types come from IDL, or from `cdr_struct!`, `cdr_enum!` and `cdr_union!`; `usize` and `char` have no place in IDL"
@@ -154,6 +156,8 @@ pub trait Encode {
 /// assert_eq!(d.get::<Reading>()?, Reading::Fault("hot".into()));
 /// # Ok::<(), DecodeError>(())
 /// ```
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from CDR",
     note = "types come from IDL, or from `cdr_struct!`, `cdr_enum!` and `cdr_union!`; `usize` and `char` have no place in IDL"

@@ -22,9 +22,9 @@ pub(crate) const LAST_TAG: u32 = 0x7fff_ffff;
 pub(crate) const CODEBASE: u32 = 1;
 /// The two flags that say which type information follows.
 pub(crate) const TYPE_INFO: u32 = 6;
-/// Of those: one repository id.
+/// Flag of a value tag: one repository id follows.
 pub(crate) const ONE_ID: u32 = 2;
-/// Of those: a list of repository ids, the most derived first.
+/// Flag of a value tag: a list of repository ids follows, the most derived first.
 pub(crate) const ID_LIST: u32 = 6;
 /// Flag: the state is in chunks.
 pub(crate) const CHUNKED: u32 = 8;
@@ -40,9 +40,9 @@ pub(crate) const INDIRECTION: u32 = 0xffff_ffff;
     reason = "CDR knows two byte orders and one flag bit"
 )]
 pub enum AnyDecoder<'a, 'de> {
-    /// Of a message in big endian.
+    /// For a message in big endian.
     Big(&'a mut Decoder<'de, BigEndian>),
-    /// Of a message in little endian.
+    /// For a message in little endian.
     Little(&'a mut Decoder<'de, LittleEndian>),
 }
 
@@ -53,8 +53,8 @@ pub enum AnyDecoder<'a, 'de> {
     reason = "CDR knows two byte orders and one flag bit"
 )]
 pub enum AnyEncoder<'a> {
-    /// Of a message in big endian.
+    /// For a message in big endian.
     Big(&'a mut Encoder<BigEndian>),
-    /// Of a message in little endian.
+    /// For a message in little endian.
     Little(&'a mut Encoder<LittleEndian>),
 }

@@ -168,7 +168,7 @@ struct Word {
     /// The octets, the first of them lowest.
     octets: u64,
     start: usize,
-    /// Where they end: at the start if there are none.
+    /// The end of the octets: the start if there are none.
     end: usize,
     /// The size of the first.
     size: usize,
@@ -259,7 +259,7 @@ impl<'a> WindowMut<'a> {
     #[inline(always)]
     pub(crate) fn store_character(&mut self, octet: u8) -> Result<(), EncodeError> {
         self.store([octet])?;
-        // Where it stands in its word, so that there is no second copy of it.
+        // Its offset in the word, so that no second copy is made.
         let place = self.at.wrapping_sub(1).wrapping_sub(self.word.start) & 7;
         self.faults.characters |= shifted(u64::from(octet), place);
         Ok(())

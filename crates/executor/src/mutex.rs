@@ -61,7 +61,7 @@ impl<T> RtMutex<T> {
     /// Waits until the lock is open, and locks it.
     ///
     /// # Panics
-    /// In the thread that holds it, which would wait for itself.
+    /// The thread holds the mutex already and would wait for itself.
     pub fn lock(&self) -> RtMutexGuard<'_, T> {
         assert!(
             !self.is_held_here(),

@@ -135,7 +135,7 @@ impl PriorityMapping for LinearMapping {
         if !priority.is_valid() {
             return None;
         }
-        // Of numbers below 2^33, so the product fits.
+        // Both factors are below 2^33, so the product fits.
         let level = i64::from(priority.0) * Self::levels(native)? / Self::COUNT;
         let number = i32::try_from(i64::from(*native.start()) + level).ok()?;
         Some(NativePriority(number))

@@ -189,7 +189,7 @@ impl Sentinel {
         let age = self.age.load(Ordering::Relaxed);
         let is_stuck = of_age(self.held.load(Ordering::Relaxed), age ^ 1) > 0;
         if !is_stuck {
-            // Those that are there are old from now on.
+            // Marks that stand now are old from here on.
             self.age.store(age ^ 1, Ordering::Relaxed);
         }
         is_stuck

@@ -147,6 +147,8 @@ impl fmt::Display for SystemExceptionKind {
 }
 
 /// How far the operation got before the exception was raised.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum CompletionStatus {
@@ -294,6 +296,8 @@ pub enum Origin {
 /// The error of the system behind it is its [`source`](core::error::Error::source), an [`std::io::Error`] perhaps; the
 /// alternate form (`{:#}`) and `Debug` add that error's text, and those of its sources.
 /// Equality looks at what travels: kind, minor code and completion status. Cheap to clone.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Clone)]
 pub struct SystemException {
     /// The kind.

@@ -22,6 +22,8 @@ const FLAG_LITTLE_ENDIAN: u8 = 0x01;
 const FLAG_MORE_FRAGMENTS: u8 = 0x02;
 
 /// A GIOP or IIOP version.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (message header).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// 1 in every version so far.
@@ -67,6 +69,8 @@ impl fmt::Debug for Version {
 }
 
 /// The type of a message.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (message header).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names are the specification's")]
@@ -113,6 +117,8 @@ impl fmt::Display for MessageKind {
 }
 
 /// The decoded header of one message.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (message header).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageHeader {
     /// The version the message is written in.

@@ -15,6 +15,8 @@ use zorb_cdr::{
 pub const OBJECT_REPOSITORY_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
 
 /// Which protocol a profile is for.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProfileTag(pub u32);
 
@@ -34,6 +36,8 @@ impl fmt::Debug for ProfileTag {
 }
 
 /// The tag of a component.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ComponentTag(pub u32);
 
@@ -70,6 +74,8 @@ pub const ORB_TYPE: u32 = 0x5a4f_5242;
 pub const JACORB_ORB_TYPE: u32 = 0x4a41_4300;
 
 /// One way to reach an object: a tag and an encapsulation.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TaggedProfile {
     /// Which protocol.
@@ -79,6 +85,8 @@ pub struct TaggedProfile {
 }
 
 /// A component of a profile: a tag and, mostly, an encapsulation.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TaggedComponent {
     /// The meaning of the data.
@@ -88,6 +96,8 @@ pub struct TaggedComponent {
 }
 
 /// An interoperable object reference.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Ior {
     /// Repository id of the most derived interface known to the ORB that made the reference; empty

@@ -25,6 +25,8 @@ const BEHIND_MESSAGE_HEADER: u32 = 12;
 const _: () = assert!(HEADER_OCTETS.is_multiple_of(BODY_ALIGNMENT));
 
 /// The contents of a Reply's body.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Reply message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ReplyStatus {
@@ -63,6 +65,8 @@ impl ReplyStatus {
 }
 
 /// The header of a received Reply.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Reply message).
 #[derive(Debug)]
 pub struct ReplyHeader<'a> {
     /// The id of the request that is answered.

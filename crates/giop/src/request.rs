@@ -18,6 +18,8 @@ pub(crate) const BODY_ALIGNMENT: usize = 8;
 const SIZE_POSITION: usize = 8;
 
 /// When, if at all, the caller wants an answer.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResponseFlags {
     /// No reply: SYNC_NONE or SYNC_WITH_TRANSPORT.
@@ -52,6 +54,8 @@ impl ResponseFlags {
 }
 
 /// How a request names its target (GIOP 1.2): `GIOP::AddressingDisposition`.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressingDisposition {
     /// By the object key: what every ORB sends first, and all that GIOP 1.0 and 1.1 have.
@@ -81,6 +85,8 @@ impl AddressingDisposition {
 }
 
 /// The target of a request.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetAddress<'a> {
     /// An object key: the form every ORB sends first.
@@ -145,6 +151,8 @@ impl<'a> TargetAddress<'a> {
 }
 
 /// The header of a received Request; everything in it is borrowed from the message.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug)]
 pub struct RequestHeader<'a> {
     /// Chosen by the client.

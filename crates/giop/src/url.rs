@@ -74,6 +74,8 @@ impl ObjectUrl {
 }
 
 /// Addresses and the one object key behind all of them.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (object URLs).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corbaloc {
     /// To be tried in order.
@@ -83,6 +85,8 @@ pub struct Corbaloc {
 }
 
 /// One address of a `corbaloc`.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (object URLs).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CorbalocAddress {

@@ -300,6 +300,8 @@ impl Path {
 /// let id = ObjectId::from("account 4711");
 /// assert_eq!(id.as_ref(), b"account 4711");
 /// ```
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::ObjectId`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ObjectId(pub(crate) Bytes);
 

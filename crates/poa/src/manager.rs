@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 /// The state of a manager: what happens to new requests. Executing requests run on in every state.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManager::State`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names are the specification's")]
@@ -48,6 +50,9 @@ pub(crate) trait Controlled: Send + Sync {
 }
 
 /// Controls the processing state of the adapters it was made with.
+///
+/// A request reads the state by one atomic load. Source: CORBA 3.3 Part 1, The Portable Object Adapter
+/// (`PortableServer::POAManager`).
 #[derive(Default)]
 pub struct PoaManager {
     state: AtomicU8,

@@ -200,6 +200,8 @@ pub enum ThreadModel {
 /// let list = [list[0], list[1], Policy::IdUniqueness(IdUniqueness::Multiple)];
 /// assert!(Policies::try_from(&list[..]).is_ok());
 /// ```
+///
+/// Copied by value; checked when the adapter is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[doc(alias = "PolicyList")]

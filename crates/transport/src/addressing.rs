@@ -151,7 +151,7 @@ pub enum Holds {
     Every,
 }
 
-/// Where to listen, as text says it.
+/// A place to listen to, as text names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListenAddress {

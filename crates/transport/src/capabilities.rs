@@ -4,7 +4,7 @@
 pub enum Delivery {
     /// All of them, in order, and without marks between one write and the next.
     Stream,
-    /// In frames: each write is one, and arrives whole or not at all.
+    /// Frames: each write is one, and arrives whole or not at all.
     Datagram,
 }
 

@@ -98,7 +98,7 @@ impl UnixOptions {
     }
 
     /// The kernel's buffer for octets that the peer has not read yet (`SO_SNDBUF`, in octets; Linux doubles it).
-    /// There is no other: what is sent is queued at the receiver on the sender's account.
+    /// The only buffer: sent octets are queued at the receiver, on the sender's account.
     #[must_use]
     pub const fn send_buffer(self, octets: usize) -> Self {
         Self {

@@ -23,7 +23,7 @@ use zorb_transport::{
 pub(crate) struct Body {
     /// The highest GIOP version the server takes through this profile.
     pub(crate) version: Version,
-    /// Where the server listens.
+    /// The endpoints that the server listens to.
     pub(crate) endpoint: Endpoint,
     /// Which object there.
     pub(crate) object_key: Bytes,

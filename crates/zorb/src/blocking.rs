@@ -51,7 +51,7 @@ pub trait Wait: Future + Sized {
     /// time limit belongs to the reference (`with_round_trip_timeout`), not around the call.
     ///
     /// # Blocking
-    /// It does. In a task it holds the worker, as everything that blocks does; in a current-thread runtime, or where
+    /// Blocks the thread. In a task it holds the worker, as everything that blocks does; in a current-thread runtime, or where
     /// the ORB lives in the runtime that is held, what it waits for may never come.
     fn wait(self) -> Self::Output {
         zorb_connection::blocking::block_on(self)
@@ -70,7 +70,7 @@ pub struct Orb(crate::Orb);
 impl Builder {
     /// Starts the ORB for threads that block: see [`blocking`](crate::blocking).
     ///
-    /// It lives on a thread of its own unless it was given a [`lane`](Self::lane).
+    /// The ORB lives on a thread of its own unless it was given a [`lane`](Self::lane).
     ///
     /// # Errors
     /// As [`build`](Self::build); [`Error::Thread`] when there is no thread to be had.

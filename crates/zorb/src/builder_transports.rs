@@ -56,7 +56,7 @@ impl Builder {
 impl Settings {
     /// The platform component of references, if any.
     pub(crate) fn platform_component(&self) -> Option<TaggedComponent> {
-        // It fails for no name that a platform has.
+        // No name of a platform is too long, so this does not fail.
         let component = self
             .publish_platform
             .then(|| Platform::of_this_process().to_component());

@@ -15,7 +15,7 @@ use zorb_transport::Registry;
 pub(crate) enum Sharing {
     /// All, or those with one of [several](crate::Builder::connections_to_endpoint).
     Spread(usize),
-    /// Those with this number.
+    /// Connections with this number.
     Private(usize),
 }
 
@@ -77,7 +77,7 @@ impl OrbInner {
         let (code_sets, stated) = (candidate.code_sets, candidate.stated);
         let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(way);
         let key = match (way, sharing) {
-            // There is one that the peer has opened.
+            // The peer has opened a connection that is bidirectional.
             (Way::Accepted(_), _) => key,
             (_, Sharing::Private(number)) => key.private(number),
             (_, Sharing::Spread(number)) => key.spread(number % self.settings().to_endpoint),

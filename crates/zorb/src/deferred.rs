@@ -23,18 +23,18 @@ pub(crate) struct DeferredRequests {
 #[derive(Debug, Default)]
 struct State {
     octets: usize,
-    /// By reference. A queue without requests is that of a task that sends the last one.
+    /// Queues by reference. A queue without requests belongs to a task that sends the last one.
     queues: HashMap<usize, VecDeque<Deferred>>,
 }
 
 /// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeferOutcome {
-    /// It is the first one of its queue, which needs a task that sends it.
+    /// The request is the first of its queue, which needs a task that sends it.
     First,
-    /// It waits behind others.
+    /// The request waits behind others.
     Behind,
-    /// There is no room for it.
+    /// The queues have no room for the request.
     Refused,
 }
 

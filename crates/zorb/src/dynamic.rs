@@ -30,6 +30,8 @@ use zorb_giop::{CompletionStatus, Fault, ReplySlot, ReplyStatus, SystemException
 /// println!("{}", deposited.result.expect("it returns something"));
 /// # Ok(()) }
 /// ```
+///
+/// The counterpart of `CORBA::Request` of the dynamic invocation interface.
 #[derive(Debug, Clone)]
 #[must_use = "nothing is sent before `invoke` or `send`"]
 #[doc(alias = "DII")]
@@ -49,6 +51,8 @@ enum Parameter {
 }
 
 /// The results of a [`Request`].
+///
+/// Each result is an [`Any`] with a type that the request named.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Response {

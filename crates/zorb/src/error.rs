@@ -44,7 +44,7 @@ pub enum Error {
     /// The key table refused.
     #[error(transparent)]
     KeyTable(#[from] KeyTableError),
-    /// There is no runtime to run in.
+    /// No tokio runtime is there to run in.
     #[error(transparent)]
     Lane(#[from] LaneError),
     /// The operating system gives no thread.

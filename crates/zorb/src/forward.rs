@@ -18,6 +18,10 @@ use zorb_giop::{Ior, SystemException};
 /// let reference: ObjectRef = poa.create_forward(Forward::by(move || Ok(there.clone())))?;
 /// # Ok(()) }
 /// ```
+///
+/// Each request to a forward costs a call of its closure and a LOCATION_FORWARD reply; clients send later requests
+/// to the target. Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LOCATION_FORWARD, LOCATION_FORWARD_PERM);
+/// CORBA 3.3 Part 1, The Portable Object Adapter (`ForwardRequest`).
 #[derive(Clone)]
 #[doc(alias = "ForwardRequest")]
 #[doc(alias = "LOCATION_FORWARD")]

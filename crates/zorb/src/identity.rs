@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-/// Where a component of a profile without a port leads.
+/// The destination of a component of a profile without a port.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Elsewhere {
     Place(Place),

@@ -309,7 +309,7 @@ fn invalid(name: &str, why: &'static str) -> Error {
 /// The URL of an initial reference that only the default prefix leads to.
 fn default_url(prefix: &str, name: &str) -> String {
     let delimiter = match prefix.chars().last() {
-        // It has been set already.
+        // Another thread has set it.
         Some('/' | '|' | '#') => "",
         // A path holds slashes, so there the key is set off by a bar.
         _ if is_unix(prefix) && !prefix.contains('|') => "|",

@@ -16,6 +16,9 @@ use zorb_giop::{Ior, SystemException};
 ///
 /// The operations of `CORBA::Object` live on [`ObjectRef`], which [`as_object`](Self::as_object)
 /// gives, since an IDL operation may be called `is_a`.
+///
+/// A reference is an [`ObjectRef`] with a type: a clone costs a reference count. Source: CORBA 3.3 Part 1, ORB
+/// Interface (`CORBA::Object`).
 pub trait Interface: Clone + Send + Sync + Sized + 'static {
     /// The repository id of the interface.
     const REPOSITORY_ID: &'static str;

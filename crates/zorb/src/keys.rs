@@ -196,7 +196,7 @@ impl OrbInner {
 
     /// Asks the key resolver; never [`Found::Unknown`].
     pub(crate) async fn ask(&self, key: Bytes) -> Result<Found, SystemException> {
-        // Nothing has begun in any of these cases.
+        // The servant has not begun in any of these cases.
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         let keys = self.keys();
         let Ok(_permit) = keys.lookups.try_acquire() else {

@@ -37,6 +37,10 @@ const MAX_READDRESSED: usize = 2;
 ///
 /// Cheap to clone; clones share what was found out about where the object is. Nothing is
 /// contacted before the first call.
+///
+/// A clone costs a reference count. The first call binds the reference: it resolves and connects, or finds an open
+/// connection in the cache. Later calls load the binding by an atomic read and allocate nothing once buffers are
+/// warm. Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::Object`).
 #[derive(Clone)]
 #[doc(alias = "Object")]
 pub struct ObjectRef(Arc<Inner>);
@@ -136,6 +140,8 @@ impl ObjectRef {
 
     /// The typed reference, if the object implements the interface: see [`Interface::narrow`].
     ///
+    /// Costs a call of `_is_a`, unless the type id of the reference says the answer.
+    ///
     /// # Errors
     /// The exception of the call to the object.
     ///
@@ -146,6 +152,8 @@ impl ObjectRef {
     }
 
     /// Converts the reference without a check. Calls with a wrong type are BAD_OPERATION.
+    ///
+    /// Costs a reference count; nothing is sent.
     #[must_use]
     pub fn unchecked_narrow<T: Interface>(&self) -> T {
         T::unchecked_narrow(self.clone())
@@ -153,6 +161,9 @@ impl ObjectRef {
 
     /// Whether the object implements the interface with this repository id. Answered here when
     /// the reference says so itself, else by the object.
+    ///
+    /// Costs a call, unless the type id of the reference is the one asked for. Source: CORBA 3.3 Part 1, ORB
+    /// Interface (`is_a`).
     ///
     /// # Errors
     /// The exception of the call to the object.
@@ -173,6 +184,8 @@ impl ObjectRef {
     /// Whether the object is gone for good. An object that cannot be reached is an error, not an
     /// answer.
     ///
+    /// Costs a call. Source: CORBA 3.3 Part 1, ORB Interface (`non_existent`).
+    ///
     /// # Errors
     /// The exception of the call to the object, OBJECT_NOT_EXIST apart.
     ///
@@ -190,6 +203,9 @@ impl ObjectRef {
     }
 
     /// Whether the server has the object, by a LocateRequest, without calling the object.
+    ///
+    /// Costs a LocateRequest and its reply; the servant does not run. Source: CORBA 3.3 Part 2, General Inter-ORB
+    /// Protocol (LocateRequest).
     ///
     /// # Errors
     /// The exception of reaching the server.
@@ -270,7 +286,7 @@ impl ObjectRef {
     pub(crate) fn first_way(&self) -> Option<Candidate> {
         match self.0.orb.inner().local_key(&self.0.ior) {
             Some(_) => None,
-            // One whose calls have priorities is bound by its callers.
+            // Callers bind a reference whose calls have priorities: each at its own.
             None => (self.ways(&self.0.ior, self.0.named_by).ok()?.into_iter())
                 .next()
                 .filter(|way| way.real_time.is_none()),

@@ -353,7 +353,7 @@ fn near(name: &str) -> Vec<&'static str> {
     near
 }
 
-/// Where an option was given. They are laid over each other in this order.
+/// The source of an option. Later sources take precedence over earlier ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Source {
     #[default]

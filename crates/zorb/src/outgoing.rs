@@ -1,4 +1,4 @@
-//! Where connections to other ORBs may lead, and how many there may be.
+//! Which endpoints outgoing connections may lead to, and how many there may be.
 
 use crate::descriptors;
 use crate::profile::candidates;

@@ -55,7 +55,7 @@ fn peer_orb(orb_type: Option<u32>) -> PeerOrb {
     }
 }
 
-/// In which code sets text is to travel, as far as that is not the server's to say.
+/// The code sets for text, where the server leaves the choice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextCodeSets {
     /// The native set that the operator named.

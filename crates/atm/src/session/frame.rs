@@ -61,7 +61,7 @@ pub enum Frame {
         /// The parameters of this end.
         terms: Terms,
     },
-    /// There is no such session, or no longer.
+    /// The session does not exist, or no longer.
     Reset {
         /// The session.
         session: u64,
@@ -130,11 +130,11 @@ pub struct Ack {
 pub enum Reason {
     /// The end takes no sessions.
     NotListening,
-    /// It takes no further ones now.
+    /// The end takes no further sessions now.
     Full,
-    /// It knows no such session: it has begun anew, or the session has ended.
+    /// The end knows no such session: it has begun anew, or the session has ended.
     Unknown,
-    /// It has given the session up.
+    /// The end has given the session up.
     Aborted,
     /// A number that this version has no name for.
     Other(u32),

@@ -58,7 +58,7 @@ use one::{Session, State, aborted};
 pub struct SessionMachine {
     config: Config,
     incarnation: u64,
-    /// Of the other end, once it has said so.
+    /// The incarnation of the other end, once it has stated it.
     peer: Option<u64>,
     sessions: BTreeMap<u64, Session>,
     listening: bool,
@@ -82,7 +82,7 @@ pub enum Event {
     Readable(u64),
     /// The session takes octets again, or has come to its end.
     Writable(u64),
-    /// There is a session to [`accept`](SessionMachine::accept).
+    /// A session waits for [`accept`](SessionMachine::accept).
     Incoming,
 }
 
@@ -171,7 +171,7 @@ impl SessionMachine {
     /// Whether the session was granted.
     ///
     /// # Errors
-    /// It has ended.
+    /// The session has ended.
     pub fn is_open(&self, id: u64) -> Result<bool, End> {
         match self.sessions.get(&id).map(|session| session.state) {
             Some(State::Opening { .. }) => Ok(false),
@@ -189,7 +189,7 @@ impl SessionMachine {
     /// Takes as many octets of the chunks as there is room for; returns how many, at least 1 if there are any.
     ///
     /// # Errors
-    /// There is no room now, or never.
+    /// The send buffer is full, or the session takes no more.
     pub fn write(&mut self, id: u64, chunks: &[IoSlice<'_>]) -> Result<usize, Obstacle> {
         let session = self.sessions.get_mut(&id);
         let session = session.ok_or(Obstacle::Ended(End::Reset))?;
@@ -232,7 +232,7 @@ impl SessionMachine {
     /// before the session ended is read before its end is reported.
     ///
     /// # Errors
-    /// Nothing is there now, or nothing more will come and the peer has not finished its stream.
+    /// No octets are there now, or no more will come although the peer has not finished its stream.
     pub fn read(&mut self, id: u64, buf: &mut BytesMut) -> Result<usize, Obstacle> {
         let session = self.sessions.get_mut(&id);
         let session = session.ok_or(Obstacle::Ended(End::Reset))?;
@@ -257,7 +257,7 @@ impl SessionMachine {
         })
     }
 
-    /// Nothing comes behind what was written.
+    /// The stream ends after the octets that were written.
     pub fn shutdown_write(&mut self, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.sender.finish();

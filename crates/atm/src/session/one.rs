@@ -205,7 +205,7 @@ impl Session {
     }
 
     fn next_question(&self, config: &Config) -> Option<Instant> {
-        // Of a peer that has closed it nothing is expected.
+        // A peer that has closed the session sends nothing more.
         if self.receiver.peer_has_closed() {
             return None;
         }

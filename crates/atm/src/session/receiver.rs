@@ -30,7 +30,7 @@ pub(super) struct Receiver {
     room: usize,
     /// The end of the window last advertised to the peer, as an octet of the stream.
     advertised: u64,
-    /// Nothing of the stream comes any more.
+    /// The stream has ended, and no more octets come.
     finished: bool,
     /// The peer reads nothing any more.
     peer_closed: bool,
@@ -59,13 +59,13 @@ pub(super) enum Due {
 /// The effect of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// There is more to read, or the end of it.
+    /// More octets, or the end of the stream, can be read.
     Readable,
     /// Something before it is missing.
     Ahead,
-    /// It had come already.
+    /// The piece had come before.
     Again,
-    /// It is more than was asked for, and counts as lost.
+    /// The piece is beyond the room that was advertised, and counts as lost.
     Refused,
 }
 

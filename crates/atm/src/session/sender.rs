@@ -130,7 +130,7 @@ impl Sender {
         self.pending.len().saturating_sub(before)
     }
 
-    /// Nothing of the stream comes behind what was taken.
+    /// The stream ends after the octets that were taken.
     pub(super) fn finish(&mut self) {
         if self.fin == Notice::No {
             self.fin = Notice::Wanted;

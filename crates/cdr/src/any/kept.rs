@@ -1,4 +1,4 @@
-//! Where the octets of an any's value are.
+//! The storage of an any's value.
 
 use super::{Held, STORED};
 use crate::{Decoder, Frame, NativeEndian};

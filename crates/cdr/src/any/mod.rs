@@ -68,6 +68,9 @@ const STORED: WireFormat = WireFormat {
 /// sent on.
 ///
 /// `==` means equivalent types and the same octets: `-0.0` is not `0.0`, and a NaN is itself.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (TypeCodes); CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer
+/// syntax of any).
 #[derive(Clone)]
 pub struct Any {
     ty: TypeCode,
@@ -86,7 +89,7 @@ const COPIED: usize = crate::encoder::FIRST_CAPACITY;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
-    /// It is of another type.
+    /// The value is of another type.
     #[error("expected an any with {expected}, found {found}")]
     WrongType {
         /// The type that was asked for.
@@ -94,7 +97,7 @@ pub enum ExtractError {
         /// The type that there is.
         found: TypeCode,
     },
-    /// It says that it is of that type, but its sender has another idea of the type.
+    /// The repository id is the expected one, but the sender's definition of the type differs.
     #[error("malformed value of type {expected}: {error}")]
     Malformed {
         /// The type.
@@ -275,7 +278,7 @@ const OTHER_FORM: DecodeErrorKind =
     DecodeErrorKind::Expected("a value of the form that our type has");
 
 impl Default for Any {
-    /// Nothing, of type `null`.
+    /// Returns the empty any, of type `null`.
     fn default() -> Self {
         Self {
             ty: TypeCode::from_static(&NULL),

@@ -17,7 +17,7 @@ use core::fmt;
 pub(super) struct ValueWriter {
     /// Where values begin, by where they are in memory. They are kept, so that their places are not used again.
     values: BTreeMap<usize, (usize, Shared)>,
-    /// Where repository ids begin.
+    /// The offsets of repository ids.
     ids: Ids,
     /// Nesting levels of values written since the stack was last checked.
     levels: u16,
@@ -27,7 +27,7 @@ pub(super) struct ValueWriter {
     stack: Pieces,
     /// How often.
     pieces: u32,
-    /// Where the octets of the current chunk begin.
+    /// The offset of the current chunk.
     chunk: usize,
     /// Behind the last end tag.
     ended: usize,
@@ -35,7 +35,7 @@ pub(super) struct ValueWriter {
     traced: Option<Vec<Shared>>,
 }
 
-/// Where repository ids begin.
+/// The offsets of repository ids.
 type Ids = BTreeMap<Box<str>, usize>;
 
 /// The repository ids outside of an any that is being written.

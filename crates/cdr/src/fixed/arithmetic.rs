@@ -50,7 +50,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
     /// The sum, or `None` if it has too many digits.
     #[must_use]
     pub const fn checked_add(self, other: Self) -> Option<Self> {
-        // Neither is near the limits of the integer.
+        // At most 31 digits each, so that the sum fits into 128 bits.
         Self::from_unscaled(self.0.wrapping_add(other.0))
     }
 

@@ -20,7 +20,7 @@ pub enum FixedError {
     TooManyDigits {
         /// Digits of the type.
         digits: u8,
-        /// Those of them that are behind the point.
+        /// The digits after the decimal point.
         scale: u8,
     },
     /// More digits behind the point than there is room for, and not all of them zero.
@@ -28,7 +28,7 @@ pub enum FixedError {
     Inexact {
         /// Digits of the type.
         digits: u8,
-        /// Those of them that are behind the point.
+        /// The digits after the decimal point.
         scale: u8,
     },
 }

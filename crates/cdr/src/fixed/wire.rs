@@ -91,7 +91,7 @@ impl<const D: u8, const S: u8> Encode for Fixed<D, S> {
     }
 }
 
-/// Of varying length, since leading zeros may be missing.
+/// The length varies, since leading zeros may be missing.
 impl<'de, const D: u8, const S: u8> Decode<'de> for Fixed<D, S> {
     const MIN_SIZE: usize = 1;
 

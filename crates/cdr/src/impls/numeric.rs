@@ -113,7 +113,7 @@ macro_rules! numeric {
                     let (numbers, _) = octets.as_chunks::<$size>();
                     values.extend(numbers.iter().map(|number| ($load)(*number)));
                 } else {
-                    // It goes on in the next GIOP 1.1 fragment, or is truncated.
+                    // The number goes on in the next GIOP 1.1 fragment, or is truncated.
                     for _ in 0..len {
                         values.push(decoder.$read()?);
                     }
@@ -268,7 +268,7 @@ impl<'de> Decode<'de> for bool {
         reserve(decoder, len, values)?;
         match decoder.run(len) {
             Some(octets) => values.extend(octets.iter().map(|octet| *octet != 0)),
-            // They go on in the next GIOP 1.1 fragment, or are truncated.
+            // The numbers go on in the next GIOP 1.1 fragment, or are truncated.
             None => {
                 for _ in 0..len {
                     values.push(decoder.read_bool()?);

@@ -286,7 +286,7 @@ impl TypeCode {
     /// assert_eq!(inner, Some(node));
     /// ```
     ///
-    /// By itself it is no type: it cannot be sent.
+    /// The result alone is no type, and cannot be sent.
     #[must_use]
     #[doc(alias = "create_recursive_tc")]
     pub fn recursive(id: &str) -> Self {

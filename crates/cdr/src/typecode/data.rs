@@ -116,7 +116,7 @@ pub(crate) struct Member {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Link {
     Static(&'static StaticType),
-    /// In the same graph.
+    /// A node of the same graph.
     Here(u32),
 }
 
@@ -366,7 +366,7 @@ impl<'a> TypeRef<'a> {
         self
     }
 
-    /// Where it lies in memory: a key by which it is recognised within one walk.
+    /// Its address: a key that identifies it within one walk.
     pub(crate) fn address(self) -> usize {
         match self {
             Self::Static(ty) => core::ptr::from_ref(ty).addr(),

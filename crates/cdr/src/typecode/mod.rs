@@ -26,6 +26,8 @@ use data::{Graph, Link, StaticType, TypeRef};
 /// Generated types have theirs as static data, so nothing is allocated for them; a clone costs a reference count at most.
 ///
 /// `==` is CORBA's `equal`: everything counts, names and aliases too. Mostly one wants [`equivalent`](Self::equivalent).
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (TypeCodes).
 #[derive(Clone)]
 pub struct TypeCode(Repr);
 

@@ -53,7 +53,7 @@ pub(crate) fn encode_type<O: ByteOrder>(
 
 /// The written parts of one outermost TypeCode.
 struct Writer {
-    /// Where the kinds of types stand, by the place of the types in memory.
+    /// The offsets of the kinds of types, by the address of the type.
     written: BTreeMap<usize, usize>,
     depth: usize,
 }
@@ -229,7 +229,7 @@ impl<'de> Decode<'de> for TypeCode {
 #[derive(Default)]
 struct Reader {
     nodes: Vec<Node>,
-    /// Where kinds stood, in order, since types are noted as they begin.
+    /// The offsets of kinds, in ascending order, since types are noted as they begin.
     begun: Vec<Begun>,
 }
 

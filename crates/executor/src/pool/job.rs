@@ -104,7 +104,7 @@ mod tests {
         let mut second = Job::renew(Some(first), ready(()));
         assert_eq!(place(&second), before);
         run(&mut second);
-        // One of another type does not fit.
+        // A future of another type does not fit into the box.
         let (done, is_done) = std::sync::mpsc::channel();
         let mut third = Job::renew(Some(second), async move { done.send(()).unwrap() });
         run(&mut third);

@@ -102,7 +102,7 @@ pub(super) enum Placed {
     Handed(WorkerId),
     /// A new dynamic worker has it, whose thread is to be started.
     Start(WorkerId),
-    /// It waits.
+    /// The job waits in the queue.
     Queued,
 }
 
@@ -139,7 +139,7 @@ impl WorkerId {
 }
 
 pub(super) struct Lanes<T> {
-    /// In ascending order of priority.
+    /// The lanes in ascending order of priority.
     lanes: Vec<Lane<T>>,
     /// Whether a request needs a lane of exactly its priority. A pool without lanes has one here, for all priorities.
     exact: bool,
@@ -179,7 +179,7 @@ impl<T> Lanes<T> {
     /// `exact` is false for a pool without lanes, which has one shape. The shapes are in ascending order of priority.
     ///
     /// # Errors
-    /// There is no memory for the queues.
+    /// The allocator has no memory for the queues.
     pub(super) fn new(
         shapes: &[Shape],
         exact: bool,

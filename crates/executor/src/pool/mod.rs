@@ -236,7 +236,7 @@ impl WorkerPool {
         let mut alive = self.owner.shared.alive.subscribe();
         // The sender lives as long as we do.
         let _ = alive.wait_for(|alive| *alive == 0).await;
-        // They have done their last work, and end without waiting for anything.
+        // The threads have done their last work, and end without a wait.
         self.owner.join();
     }
 }

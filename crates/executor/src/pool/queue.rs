@@ -173,7 +173,7 @@ impl<T> Queue<T> {
             let until = *idle_until.get_or_insert_with(|| now.checked_add(idle_timeout));
             let ends = until.is_some_and(|until| until <= now) || state.lanes.ends_early(worker);
             if ends && state.lanes.end(worker) {
-                // In the same step, since the id is free now.
+                // The id is free now, so the entry is removed in the same step.
                 state.set_thread(worker, None);
                 return None;
             }

@@ -66,7 +66,7 @@ pub(super) struct Threads {
     pub(super) cpus: Vec<usize>,
     pub(super) native: Native,
     pub(super) runtime: Handle,
-    /// Of lanes that have their own.
+    /// The runtimes of lanes that have their own.
     pub(super) lane_runtimes: Vec<(Priority, Handle)>,
 }
 
@@ -289,7 +289,7 @@ impl Worker {
         self.set_native(self.shared.threads.native.of(request.priority));
         CURRENT.set(Some(request.priority));
         let runtime = self.shared.threads.runtime_for(request.priority);
-        // What a panic leaves of the job is dropped, so that no code sees it.
+        // `AssertUnwindSafe` holds: a job that has panicked is dropped, and no code sees its state.
         let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(&mut job)));
         CURRENT.set(None);
         if borrowed {

@@ -75,7 +75,7 @@ impl EndpointAddress for TcpAddress {
         if self.host.is_empty() {
             return Some("empty host");
         }
-        // Of a reference it says that there is no plain port.
+        // In a reference, port 0 says that there is no plain port.
         (self.port == 0).then_some("port 0")
     }
 }

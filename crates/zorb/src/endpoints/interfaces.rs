@@ -1,4 +1,4 @@
-//! By which of this host's addresses others may reach it.
+//! The addresses of this host that other hosts may reach.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

@@ -37,8 +37,7 @@ impl Listen {
         Ok(Self { address, transport })
     }
 
-    /// The same place, whose transport has this value of a property, if it has that property and the text says nothing of
-    /// it.
+    /// Returns the place with this value of a property, if its transport has the property and the text does not set it.
     pub(crate) fn with_default(mut self, transports: &Registry, name: &str, value: &str) -> Self {
         let is_said = self.address.properties.iter().any(|(said, _)| said == name);
         let transport = self.transport.as_ref();

@@ -1,4 +1,4 @@
-//! Where an ORB listens, and what its references say of it.
+//! The endpoints that an ORB listens to, and those that its references name.
 
 mod interfaces;
 mod listen;

@@ -5,7 +5,7 @@ use super::interfaces;
 use std::net::IpAddr;
 use zorb_transport::{Endpoint, Registry, host_name};
 
-/// One thing to publish: the first of these that comes to something.
+/// An alternative of the option `publish`: the first rule that yields an endpoint counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Publish(Vec<Rule>);
 

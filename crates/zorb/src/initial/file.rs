@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
         return Err(too_long());
     }
     let mut octets = Vec::new();
-    // It may have grown meanwhile.
+    // The file may have grown since its length was read.
     let read = File::from(file)
         .take(MAX_FILE_OCTETS + 1)
         .read_to_end(&mut octets)?;

@@ -23,7 +23,7 @@ const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 struct Queue {
     orb: Arc<OrbInner>,
     of: usize,
-    /// It has ended: there may be another one of the same reference.
+    /// The task has ended; the reference may have started another one.
     is_over: bool,
 }
 

@@ -14,9 +14,9 @@ use zorb_giop::{
 /// Additions to a call: service contexts of interceptors and policies.
 #[derive(Debug, Default)]
 pub(super) struct Contexts {
-    /// Of the request.
+    /// Service contexts of the request.
     pub(super) request: Vec<ServiceContext>,
-    /// Of the request whatever interceptors add: its start and end times.
+    /// The start and end times of the request, whatever interceptors add.
     pub(super) policies: Option<ServiceContext>,
     /// The time after which the reply is of no use.
     pub(super) deadline: Option<Instant>,
@@ -24,7 +24,7 @@ pub(super) struct Contexts {
     pub(super) priority: Option<ServiceContext>,
     /// The time by which the request has to be sent.
     pub(super) request_end: Option<Limit>,
-    /// Of the reply of a collocated object.
+    /// Service contexts of the reply of a collocated object.
     pub(super) reply: Vec<ServiceContext>,
 }
 
@@ -100,7 +100,7 @@ impl Invocation<'_> {
         interceptor: &dyn Interceptor,
         is_collocated: bool,
     ) -> Result<(), SystemException> {
-        // Of the attempt before.
+        // Contexts of the attempt before are dropped.
         if let Some(contexts) = &mut self.contexts {
             contexts.begin_attempt();
         }

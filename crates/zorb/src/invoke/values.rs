@@ -23,7 +23,7 @@ pub(super) trait Values: Send {
         receipt: Receipt,
     ) -> Result<Upcall, EncodeError>;
 
-    /// Where the results belong: an `Option` of their type.
+    /// The place of the results: an `Option` of their type.
     fn results(&mut self) -> &mut (dyn Any + Send);
 
     /// A place of the same type, for an upcall that became a task.

@@ -144,8 +144,8 @@ impl Shortener {
         Ok(HEADER_LEN + of_body)
     }
 
-    /// So many octets of a short header have gone out, which is not all of it: all but one of the long one's are taken, since the
-    /// last one keeps the message from seeming sent. `known`: those that were taken before.
+    /// Counts `octets` of a short header that was written in part: all but one of the long header's octets are reported as
+    /// written, since the last one keeps the message from seeming sent. `known`: those reported before.
     ///
     /// # Errors
     /// `WouldBlock` where no more are taken than before.
@@ -367,7 +367,7 @@ impl Lengthener {
         Ok(to.len() - before)
     }
 
-    /// So many octets were received in place, of the body and behind it.
+    /// Counts octets that were received in place: of the body, and behind it.
     #[inline]
     fn end_body(&mut self, octets: usize, to: &mut BytesMut) {
         match self.body.checked_sub(octets) {
@@ -376,7 +376,7 @@ impl Lengthener {
         }
     }
 
-    /// So many octets were received behind the end of a message: they are passed on anew, with room for the headers.
+    /// Passes the last `octets`, which follow the end of a message, on anew, with room for their headers.
     #[cold]
     fn pass_on_behind(&mut self, octets: usize, to: &mut BytesMut) {
         self.body = 0;

@@ -27,6 +27,9 @@ const MAX_CONTINUATIONS: usize = 8;
 /// service raises CannotProceed, the client goes on from the context that the exception names, at
 /// most 8 times a call.
 ///
+/// An operation costs one call where one server has every context on the way, and further ones where contexts are
+/// elsewhere or missing. Source: the OMG Naming Service, `CosNaming::NamingContext`.
+///
 /// # Cancel safety
 /// Dropping a call leaves undone whatever had not been sent: a binding may be there or not, and
 /// contexts made on the way stay. Calling again is safe for everything but

@@ -19,7 +19,7 @@ use zorb_giop::{SystemException, SystemExceptionKind};
 pub enum NamingError {
     /// The initial reference of the service is not known, or its text is none.
     Unconfigured(Error),
-    /// There is an object where the naming service should be, and it is another.
+    /// The reference leads to an object of another interface.
     #[doc(alias = "nil")]
     NotAContext {
         /// The target of the failed call: the service, or the object bound to a name.
@@ -91,14 +91,14 @@ pub enum NamingError {
     Unusable {
         /// The name.
         name: Name,
-        /// Where the reference leads.
+        /// The endpoints of the reference.
         endpoints: String,
         /// The exception of calling the object.
         exception: SystemException,
     },
     /// The naming service cannot be reached, or raised a system exception.
     System {
-        /// Where the service is.
+        /// The endpoints of the service.
         endpoints: String,
         /// The exception of calling it.
         exception: SystemException,

@@ -57,6 +57,8 @@ impl From<Binding> for Entry {
 /// task of the ORB: a program that ends right then had better call `close`.
 ///
 /// For a `Stream`: `futures::stream::poll_fn(move |cx| bindings.poll_next(cx))`.
+///
+/// A batch costs one call. Source: the OMG Naming Service, `CosNaming::BindingIterator`.
 #[must_use = "nothing is asked before `next` is called"]
 pub struct Bindings {
     context: NamingContextRef,
@@ -216,7 +218,7 @@ async fn begin(context: NamingContextRef, batch: u32) -> Answer {
 
 async fn go_on(iterator: BindingIteratorRef, batch: u32) -> Answer {
     let (bindings, more) = match iterator.next_n(batch).await {
-        // Nothing with a promise of more is no end that anybody can wait for.
+        // An empty batch that promises more would be asked for without end.
         Ok((more, bindings)) => (Ok(bindings), more),
         Err(exception) => (Err(exception), false),
     };

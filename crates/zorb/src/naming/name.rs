@@ -21,6 +21,8 @@ use zorb_giop::url::{CorbalocAddress, ObjectUrl, escape};
 /// assert!("a//b".parse::<Name>().is_err());
 /// # Ok::<(), zorb::naming::NameError>(())
 /// ```
+///
+/// Source: the OMG Naming Service, stringified names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Name(pub Vec<NameComponent>);
 
@@ -83,7 +85,7 @@ impl Deref for Name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// Nothing between two slashes, or before the first, or behind the last.
+    /// A component is empty: between two slashes, before the first, or after the last.
     #[error("expected a component, found none at character {0}")]
     EmptyComponent(usize),
     /// A dot with nothing behind it ("a."), or a second one.

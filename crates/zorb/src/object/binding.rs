@@ -1,4 +1,4 @@
-//! Where the calls of a reference go.
+//! Bindings: the connection, or the local object, that the calls of a reference go to.
 
 use crate::real_time::Selection;
 use arc_swap::{ArcSwapOption, Guard};
@@ -13,11 +13,11 @@ use zorb_giop::{AddressingDisposition, Ior, RequestTemplate, TargetAddress, Vers
 /// Bindings of other priorities and runtimes that are kept at most.
 const MAX_KEPT: usize = 64;
 
-/// Where the calls of a reference and its clones go.
+/// The binding of a reference and its clones.
 #[derive(Debug, Default)]
 pub(super) struct BindingSlot {
     pub(super) current: ArcSwapOption<Binding>,
-    /// There has been a binding: another one is a rebind.
+    /// The reference was bound before, so that binding it again is a rebind.
     pub(super) established: AtomicBool,
     /// Its connections are for this reference and its clones alone.
     is_private: AtomicBool,
@@ -132,7 +132,7 @@ impl From<Arc<Binding>> for BindingGuard {
     }
 }
 
-/// Where calls go, found out once.
+/// The destination of calls, found once.
 #[derive(Debug, Clone)]
 pub(crate) struct Binding {
     pub(crate) target: Target,
@@ -153,7 +153,7 @@ pub(crate) struct Binding {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    /// In this very ORB.
+    /// An object of this ORB.
     Local,
     Remote(Remote),
 }

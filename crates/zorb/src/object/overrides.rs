@@ -162,7 +162,7 @@ impl ObjectRef {
     /// Whether calls have to look for time limits, or for policies of a task.
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
-        // One branch for all.
+        // A call without limits and policies takes one branch for the three.
         self.0.is_limited | current::is_set() | self.0.orb.inner().is_limited()
     }
 
@@ -257,7 +257,7 @@ impl ObjectRef {
         {
             return Ok(());
         }
-        // It may serve the callers of another runtime, and none of this one yet.
+        // The connection may serve callers of another runtime only.
         let current = self.0.binding.current.load();
         let is_open = |binding: &Arc<Binding>| match &binding.target {
             Target::Local => true,

@@ -27,7 +27,7 @@ impl Orb {
     #[doc(alias = "ORBPolicyManager")]
     pub fn set_policies(&self, policies: &PolicyOverrides, how: SetOverrideType) {
         let inner = self.inner();
-        // One caller at a time: of the policies and of what is known of them the same one's are there at last.
+        // Callers take turns, so that the policies and `is_limited` are of one caller in the end.
         let _one = (inner.setting_policies.lock()).unwrap_or_else(PoisonError::into_inner);
         let policies = match how {
             SetOverrideType::SetOverride => policies.clone(),

@@ -25,6 +25,8 @@ use zorb_giop::{CompletionStatus, Fault};
 use zorb_poa::{Adapter, AdapterError, ObjectId, ObjectIds, PoaManager, Policies, Skeleton};
 
 /// A skeleton that knows the type of its references. Implemented by the IDL compiler.
+///
+/// A skeleton that is written by hand implements it too, beside [`Skeleton`].
 pub trait InterfaceSkeleton: Skeleton {
     /// The typed reference.
     type Ref: Interface;
@@ -53,6 +55,9 @@ pub trait InterfaceSkeleton: Skeleton {
 /// let account: AccountRef = accounts.activate_object_with_id("4711", AccountServant::new(Savings))?;
 /// # Ok(()) }
 /// ```
+///
+/// A clone costs reference counts. A request finds its object by the indexes or hashes in its key. Source: CORBA
+/// 3.3 Part 1, The Portable Object Adapter (`PortableServer::POA`).
 #[derive(Clone)]
 #[doc(alias = "POA")]
 pub struct Poa {

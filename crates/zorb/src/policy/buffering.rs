@@ -63,7 +63,7 @@ impl BufferingConstraint {
         }
     }
 
-    /// None waits longer than this (BUFFER_TIMEOUT), to the precision of the runtime's timers.
+    /// Flushes the buffer when its oldest request has waited this long (BUFFER_TIMEOUT), to the precision of the runtime's timers.
     #[must_use]
     pub const fn timeout(self, time: Duration) -> Self {
         Self {

@@ -36,7 +36,7 @@ impl Protocol {
         Self::of(scheme.into())
     }
 
-    /// The same protocol, whose connections have this value of a property of the transport, in place of an earlier one: see
+    /// Returns the protocol with this value of a property of its transport, in place of an earlier one: see
     /// [`Builder::transport_property`](crate::Builder::transport_property).
     #[must_use]
     pub fn property(
@@ -50,7 +50,7 @@ impl Protocol {
         self
     }
 
-    /// The same protocol, whose connections have these properties of TCP sockets.
+    /// Returns the protocol with these properties of TCP sockets.
     #[must_use]
     #[doc(alias = "create_tcp_protocol_properties")]
     pub fn tcp_properties(self, properties: TcpProtocolProperties) -> Self {
@@ -73,8 +73,8 @@ impl Protocol {
         this
     }
 
-    /// The same protocol, whose connections have these properties of UNIX sockets. The kernel buffers what is sent on them and
-    /// nothing else, so that a size of the receiving end has no effect.
+    /// Returns the protocol with these properties of UNIX sockets. The kernel buffers only at the sending end, so the size of
+    /// the receive buffer has no effect.
     #[must_use]
     #[doc(alias = "create_unix_domain_protocol_properties")]
     pub fn unix_domain_properties(self, properties: UnixDomainProtocolProperties) -> Self {

@@ -30,6 +30,8 @@ const UNIT_NANOSECONDS: u64 = 100;
 const MAX_EXPOSED: usize = 256;
 
 /// The type of a policy: `CORBA::PolicyType`.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::PolicyType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a number, known or not")]
 pub struct PolicyType(pub u32);
@@ -101,10 +103,12 @@ impl fmt::Display for PolicyType {
 }
 
 /// How a list of policies goes into the overrides that are there: `CORBA::SetOverrideType`.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::SetOverrideType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
 pub enum SetOverrideType {
-    /// In place of all of them.
+    /// Replaces all policies that were set.
     SetOverride,
     /// Over them: policies of other types stay.
     AddOverride,
@@ -138,7 +142,7 @@ pub enum PolicyErrorReason {
 })]
 #[non_exhaustive]
 pub struct PolicyError {
-    /// Of which type it was to be.
+    /// The type that the policy should have had.
     pub policy_type: PolicyType,
     /// The reason.
     pub reason: PolicyErrorReason,

@@ -4,6 +4,8 @@
 ///
 /// Calls through one reference arrive in their order, whatever the scope, as long as its connection lives; but a long one
 /// of scope `None` that is cut into [fragments](crate::Builder::max_fragment_octets) is passed by shorter ones after it.
+///
+/// Source: CORBA 3.3 Part 1, CORBA Messaging.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[doc(alias = "SyncScopePolicy")]
 #[non_exhaustive]
@@ -23,7 +25,7 @@ pub enum SyncScope {
     #[default]
     WithTransport,
     /// When the server says that it has arrived, before the servant is called (SYNC_WITH_SERVER). Costs a round trip.
-    /// In GIOP 1.0 and 1.1, which cannot say so, as `WithTarget`.
+    /// GIOP 1.0 and 1.1 have no flag for this scope and use that of `WithTarget`.
     WithServer,
     /// When the servant is done (SYNC_WITH_TARGET). Costs what a call with a reply does, and gets the servant's
     /// system exceptions.

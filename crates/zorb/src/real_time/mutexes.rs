@@ -29,7 +29,7 @@ impl RtOrb {
     /// The mutex of this name. TAO's extension.
     ///
     /// # Errors
-    /// There is none.
+    /// [`MutexNotFound`] if no mutex has this name.
     pub fn open_named_mutex(&self, name: &str) -> Result<Arc<RtMutex<()>>, MutexNotFound> {
         self.mutexes().open(name)
     }
@@ -37,7 +37,7 @@ impl RtOrb {
     /// Forgets the mutex of this name, for calls that come later. Clones of the mutex stay valid.
     ///
     /// # Errors
-    /// There is none.
+    /// [`MutexNotFound`] if no mutex has this name.
     pub fn destroy_named_mutex(&self, name: &str) -> Result<(), MutexNotFound> {
         self.mutexes().remove(name)
     }

@@ -1,4 +1,4 @@
-//! Where a request to a POA with real-time policies runs, and at which priority.
+//! The thread and the priority of a request to a POA with real-time policies.
 
 use super::contexts::priority_context;
 use super::policies::Scheduled;
@@ -13,7 +13,7 @@ use zorb_giop::{
 };
 use zorb_poa::ActiveObject;
 
-/// Where a request runs.
+/// The place in which a request runs.
 #[derive(Debug)]
 pub(crate) struct Planned {
     /// The priority of its upcall.

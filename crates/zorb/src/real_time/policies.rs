@@ -9,7 +9,7 @@ use zorb_giop::{ExposedPolicies, PriorityBand, PriorityModel, StatedProtocol};
 use zorb_poa::{Adapter, AdapterError, InvalidPolicy, PolicyType, UpcallScheduling};
 use zorb_transport::{Endpoint, Registry};
 
-/// Where requests get their priority from: `RTCORBA::PriorityModelPolicy`.
+/// The source of the priority of requests: `RTCORBA::PriorityModelPolicy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "the policy has two values")]
 #[doc(alias = "create_priority_model_policy")]
@@ -62,7 +62,7 @@ impl RtPolicies {
         Self::default()
     }
 
-    /// Where requests get their priority from. Stated in references.
+    /// The source of the priority of requests. Stated in references.
     #[doc(alias = "PriorityModelPolicy")]
     pub fn priority_model(mut self, policy: PriorityModelPolicy) -> Self {
         self.priority_model = Some(policy);

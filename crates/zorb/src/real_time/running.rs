@@ -21,7 +21,7 @@ pub(crate) enum Holder {
 pub(super) struct Current {
     pub(super) priority: Option<Priority>,
     pub(super) holder: Holder,
-    /// It has been set since it began.
+    /// The upcall has set its priority.
     pub(super) changed: bool,
     /// The pool and the lane that it runs in.
     pub(super) lane: Option<(usize, Priority)>,

@@ -14,13 +14,13 @@ use zorb_poa::ActiveObject;
 /// Which calls a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Selected {
-    /// Those of every priority.
+    /// Connections for every priority.
     Any,
-    /// Those without a priority.
+    /// Connections without a priority.
     Unprioritised,
-    /// Those of one.
+    /// Connections of one priority.
     Priority(i16),
-    /// Those of a band.
+    /// Connections of a band of priorities.
     Band(PriorityBand),
 }
 

@@ -225,7 +225,7 @@ impl Threadpool {
         self.0.id
     }
 
-    /// Where its lanes listen, in ascending order of their priorities.
+    /// The endpoints of its lanes, in ascending order of their priorities.
     #[must_use]
     pub fn endpoints(&self) -> Vec<(Priority, Endpoint)> {
         self.0.endpoints().collect()

@@ -188,7 +188,7 @@ impl Owner for OrbInner {
             format,
             target,
         } = request;
-        // It stays where it is until its upcall takes it: moving it costs as much as many a step.
+        // The request stays in place until its upcall takes it: a move costs as much as a step of the call.
         let request = Request::new(message, offsets, format, context).with_number(number);
         serve(connection, target, &mut Some(request), None);
     }

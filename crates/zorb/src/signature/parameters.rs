@@ -307,7 +307,7 @@ impl Parameter for Context {
 pub trait Parameters: Sized {
     /// The arguments.
     type Decoded<'m>: Send;
-    /// Those of a call from within the same ORB.
+    /// Arguments of a collocated call.
     type Owned: Send + 'static;
 
     /// Reads them.
@@ -357,7 +357,7 @@ pub(super) fn read<P: Parameters>(
 pub enum ServantArguments<'m, P: Parameters> {
     /// Read from a message.
     Read(P::Decoded<'m>),
-    /// Of a call from within the same ORB.
+    /// Arguments of a collocated call.
     Owned(&'m mut P::Owned),
 }
 

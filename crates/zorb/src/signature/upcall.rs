@@ -80,7 +80,7 @@ enum Finished<R: Results> {
     Outcome(Outcome),
     /// The results of a call that came as a message, which are written where the reply is sent from.
     Results(Receipt, Held<R::Values>),
-    /// Those of a call by values.
+    /// The results of a collocated call.
     Values(R::Values),
 }
 

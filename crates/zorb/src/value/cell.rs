@@ -67,7 +67,7 @@ thread_local! {
 }
 
 impl Drop for Cell {
-    /// One state after the other, however long the chain: a peer may have built it.
+    /// Drops a chain of values in a loop, not by recursion: a peer decides on its length.
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = state.take() else {

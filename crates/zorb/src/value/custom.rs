@@ -36,6 +36,8 @@ use zorb_cdr::{
 /// orb.register_value::<Temperature>(); // or it cannot be received
 /// # }
 /// ```
+///
+/// Source: CORBA 3.3 Part 1, Value Type Semantics (custom marshaling).
 pub trait CustomMarshal: Sized {
     /// Writes the state, that of bases included.
     ///
@@ -130,7 +132,7 @@ impl DataOutput<'_> {
     /// Writes an object reference.
     ///
     /// # Errors
-    /// None that would be known.
+    /// None today: every reference can be written.
     pub fn write_object<R: Interface>(
         &mut self,
         reference: Option<&R>,

@@ -60,7 +60,7 @@ fn collect(cells: &[Arc<Cell>]) {
     }
     let mut live = vec![false; cells.len()];
     let mut reached: Vec<usize> = (0..cells.len())
-        // One reference is in `cells`.
+        // `cells` itself holds one reference to each cell.
         .filter(|&number| Arc::strong_count(&cells[number]) != inner[number] + 1)
         .collect();
     while let Some(number) = reached.pop() {

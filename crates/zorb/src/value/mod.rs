@@ -66,6 +66,9 @@ use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 /// assert_eq!((manager.read().staff, manager == ada), (1, true));
 /// assert!(bob.downcast::<Manager>().is_none());
 /// ```
+///
+/// A clone costs a reference count; reading and writing take the lock of the value. Source: CORBA 3.3 Part 1, Value
+/// Type Semantics.
 pub struct Value<T> {
     cell: Arc<Cell>,
     kind: PhantomData<fn() -> T>,

@@ -140,14 +140,14 @@ pub struct Behaviour {
 #[doc(hidden)]
 #[expect(clippy::exhaustive_structs, reason = "generated code fills it in")]
 pub struct Caster<D: ?Sized + 'static> {
-    /// For those that leave the state alone.
+    /// Operations that only read the state.
     pub shared: fn(&dyn Any) -> Option<&D>,
-    /// For the others.
+    /// Operations that may change the state.
     pub exclusive: fn(&mut dyn Any) -> Option<&mut D>,
 }
 
 impl Behaviour {
-    /// Of a type whose state travels member by member.
+    /// Returns the behaviour of a type whose state travels member by member.
     #[must_use]
     pub const fn plain<T: ValueState + Encode + for<'de> Decode<'de>>() -> Self {
         Self::with_operations::<T>(|_| None)
@@ -176,7 +176,7 @@ impl Behaviour {
         }
     }
 
-    /// Of a type that is marshalled by hand.
+    /// Returns the behaviour of a `custom` type, which is marshalled by hand.
     #[must_use]
     pub const fn custom<T: ValueState + CustomMarshal>(
         operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
