@@ -19,7 +19,7 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    /// One that has a waker already, or gets it later.
+    /// The waiter of a new call; a caller that blocks gets its waker later.
     #[inline]
     pub(super) fn of(waker: Option<&Waker>) -> Self {
         Self {

@@ -163,11 +163,8 @@ pub(crate) fn begin(
     caller: Caller<'_>,
 ) -> Option<Upcall> {
     let mut waits = None;
-    // Headers that a connection repeats have the number already.
-    let operation = request.as_ref().and_then(|request| {
-        let number = request.number();
-        number.or_else(|| object.number_of(request.operation()))
-    });
+    // Found with the object; a request that has waited has none, and is reported without its operation.
+    let operation = request.as_ref().and_then(Request::number);
     let entered = enter_object(orb, object, caller, operation, || {
         let mut upcall = object.start(request, outcome);
         if outcome.is_some() {
