@@ -266,6 +266,34 @@ fn profiles_of_tcp_and_unix_sockets_are_what_the_specification_and_tao_have() {
     }
 }
 
+/// A reference of e*ORB, which has taken TAO's tag and layout over, as programs that call it have it in their sources. Its other
+/// two profiles are DIOP's and that of IIOP.
+#[test]
+#[cfg(target_endian = "little")]
+fn a_recorded_profile_of_a_unix_socket_is_read_and_written_alike() {
+    let octets = b"\x01\x01\x02\x00\x1a\x00\x00\x00/tmp/uiop.plnx_arm.ks8Jds\0\x00\x00\
+        \x20\x00\x00\x00\x01\x92\x18\x00eORB\x1a\xca\x8eS\x01\x00\x00\x00\x05EORB\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\
+        \x00\x00\x00\x00";
+    let recorded = TaggedProfile {
+        tag: ProfileTag(0x5441_4f00),
+        data: Bytes::from_static(octets),
+    };
+    let read = UiopProfile::from_tagged(&recorded).unwrap();
+    assert_eq!(read.address.path, "/tmp/uiop.plnx_arm.ks8Jds");
+    assert_eq!((read.object_key.len(), read.components.len()), (32, 0));
+    assert_eq!(read.to_tagged().unwrap(), recorded);
+    let ior = Ior {
+        type_id: "IDL:ManagedCompModule/ManagedCompInterface:1.0".to_owned(),
+        profiles: vec![recorded],
+    };
+    let found = candidates(&ior, Version::HIGHEST, &Registry::default());
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        found[0].endpoint,
+        Endpoint::uiop("/tmp/uiop.plnx_arm.ks8Jds")
+    );
+}
+
 #[test]
 fn a_socket_is_named_for_omniorb_in_an_iiop_profile_that_leads_nowhere_else() {
     let published = Published {
