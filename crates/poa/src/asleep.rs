@@ -10,8 +10,10 @@ use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised}
 use crate::skeleton::Upcall;
 use crate::sync::{Mutex, MutexGuard};
 use crate::turn_queue::Lineage;
+use arrayvec::ArrayString;
 use core::fmt;
 use core::future::poll_fn;
+use core::ops::Deref;
 use core::pin::pin;
 use core::task::{Context, Poll};
 use std::collections::HashMap;
@@ -129,6 +131,37 @@ impl<L: Locator> AnyLocator<Adapter> for L {
     }
 }
 
+/// The name of an operation, which outlives its request.
+enum OperationName {
+    /// Without an allocation: names are mostly so short.
+    Short(ArrayString<SHORT_NAME>),
+    Long(String),
+}
+
+/// Octets of a short name. A locator's future has room for them.
+const SHORT_NAME: usize = 31;
+
+impl OperationName {
+    fn new(octets: &[u8]) -> Self {
+        let name = core::str::from_utf8(octets).ok();
+        match name.and_then(|name| ArrayString::from(name).ok()) {
+            Some(short) => Self::Short(short),
+            None => Self::Long(String::from_utf8_lossy(octets).into_owned()),
+        }
+    }
+}
+
+impl Deref for OperationName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Short(name) => name,
+            Self::Long(name) => name,
+        }
+    }
+}
+
 /// Serves a request with the servant that a locator finds for it.
 async fn locate_and_serve<L: Locator>(
     (adapter, identity): (Arc<Adapter>, Identity),
@@ -137,7 +170,7 @@ async fn locate_and_serve<L: Locator>(
 ) -> Outcome {
     let receipt = request.receipt();
     let id = identity.to_id();
-    let operation = String::from_utf8_lossy(request.operation()).into_owned();
+    let operation = OperationName::new(request.operation());
     let (servant, cookie) = match locator.preinvoke(&id, &operation).await {
         Ok(located) => located,
         Err(error) => return raised(&error, &receipt),
