@@ -22,8 +22,11 @@
 
 use crate::seal::{CODE_LEN, put_sealed};
 use crate::table::Index;
+use arrayvec::ArrayVec;
 use bytes::{BufMut, Bytes, BytesMut};
+use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 const MAGIC: [u8; 3] = *b"ZRB";
 /// Dies with the ORB instance that made it; both parts are indexes.
 const KIND_INDEXED: u8 = 1;
@@ -241,9 +244,8 @@ fn put_counted(octets: &mut BytesMut, part: &[u8]) {
 impl Index {
     /// As an object id: the last octets of an [`ObjectKey::Indexed`].
     pub(crate) fn to_id(self) -> ObjectId {
-        let mut octets = BytesMut::with_capacity(8);
-        put_index(&mut octets, self);
-        ObjectId(octets.freeze())
+        let octets = [self.slot.to_be_bytes(), self.generation.to_be_bytes()];
+        ObjectId::from(octets.as_flattened())
     }
 
     pub(crate) fn from_id(id: &[u8]) -> Option<Self> {
@@ -301,38 +303,94 @@ impl Path {
 /// assert_eq!(id.as_ref(), b"account 4711");
 /// ```
 ///
+/// An id of up to 20 octets is kept without an allocation; clones of a longer one share its octets.
+///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::ObjectId`).
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct ObjectId(pub(crate) Bytes);
+#[derive(Clone)]
+pub struct ObjectId(IdOctets);
+
+/// Octets of an id that is kept without an allocation: as many as leave it as large as [`Bytes`].
+const SHORT_ID: usize = 20;
+
+#[derive(Clone)]
+enum IdOctets {
+    /// Up to [`SHORT_ID`] octets.
+    Short(ArrayVec<u8, SHORT_ID>),
+    Long(Bytes),
+}
+
+const _: () = assert!(size_of::<ObjectId>() == size_of::<Bytes>());
 
 impl AsRef<[u8]> for ObjectId {
+    #[inline]
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            IdOctets::Short(octets) => octets,
+            IdOctets::Long(octets) => octets,
+        }
+    }
+}
+
+impl Default for ObjectId {
+    fn default() -> Self {
+        Self(IdOctets::Short(ArrayVec::new()))
+    }
+}
+
+impl PartialEq for ObjectId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_ref() == other.as_ref()
+    }
+}
+
+impl Eq for ObjectId {}
+
+impl PartialOrd for ObjectId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ObjectId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_ref().cmp(other.as_ref())
+    }
+}
+
+impl Hash for ObjectId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_ref().hash(state);
     }
 }
 
 impl From<&str> for ObjectId {
     fn from(id: &str) -> Self {
-        Self(Bytes::copy_from_slice(id.as_bytes()))
+        Self::from(id.as_bytes())
     }
 }
 
 impl From<&[u8]> for ObjectId {
     fn from(id: &[u8]) -> Self {
-        Self(Bytes::copy_from_slice(id))
+        Self(match ArrayVec::try_from(id) {
+            Ok(short) => IdOctets::Short(short),
+            Err(_) => IdOctets::Long(Bytes::copy_from_slice(id)),
+        })
     }
 }
 
 impl From<Bytes> for ObjectId {
     fn from(id: Bytes) -> Self {
-        Self(id)
+        match id.len() {
+            ..=SHORT_ID => Self::from(&*id),
+            _ => Self(IdOctets::Long(id)),
+        }
     }
 }
 
 impl fmt::Display for ObjectId {
     /// As text, with escapes for other octets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.escape_ascii())
+        write!(f, "{}", self.as_ref().escape_ascii())
     }
 }
 
@@ -345,6 +403,7 @@ impl fmt::Debug for ObjectId {
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
+    use core::hash::BuildHasher;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -353,6 +412,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn ids_are_their_octets_whatever_they_are_made_of(one in octets(), other in octets()) {
+            let (id, shared) = (ObjectId::from(&*one), ObjectId::from(Bytes::from(one.clone())));
+            prop_assert_eq!(id.as_ref(), &*one);
+            prop_assert_eq!(&id, &shared);
+            let hashes = std::hash::RandomState::new();
+            prop_assert_eq!(hashes.hash_one(&id), hashes.hash_one(&shared));
+            prop_assert_eq!(id.cmp(&ObjectId::from(&*other)), one.cmp(&other));
+        }
+
         #[test]
         fn a_key_survives_a_round_trip(code: [u8; 16], instance: u64, a: u32, b: u32, c: u32, d: u32,
                                        path in octets(), id in octets()) {
