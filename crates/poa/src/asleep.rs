@@ -138,7 +138,7 @@ enum OperationName {
     Long(String),
 }
 
-/// Octets of a short name. A locator's future has room for them.
+/// Octets of a short name, which the future of the request holds.
 const SHORT_NAME: usize = 31;
 
 impl OperationName {

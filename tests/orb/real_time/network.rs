@@ -15,7 +15,7 @@ impl Wire {
         match Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP)) {
             Ok(raw) => {
                 raw.set_nonblocking(true).unwrap();
-                // Other tests send, too. The kernel gives less.
+                // Other tests send, too. The kernel gives `rmem_max` at most.
                 raw.set_recv_buffer_size(8 << 20).unwrap();
                 Some(Self(raw))
             }
