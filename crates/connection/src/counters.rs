@@ -56,6 +56,8 @@ counters! {
     OneWaysDropped = "one_ways_dropped",
     /// Replies replaced by NO_RESOURCES, because a client did not read those that waited for it.
     RepliesReplaced = "replies_replaced",
+    /// Requests that were not served because nothing could be written to their clients any more.
+    RequestsUnanswerable = "requests_unanswerable",
     /// Connections closed because nothing happened on them for the idle timeout.
     IdleConnectionsClosed = "idle_connections_closed",
     /// Connections closed as they came, because the memory that connections may hold was used up.

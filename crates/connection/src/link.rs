@@ -141,12 +141,19 @@ impl Link {
         End::Lost(Cause::new(why.to_string()))
     }
 
-    /// To be called before the reader waits, for octets or for room: it keeps no buffer that it does not need, and what it
-    /// does need is counted. `begun`: the kinds of messages whose rest the peer has to send.
+    /// To be called before the reader waits, for octets or for room. `begun`: the kinds of messages whose rest the peer has
+    /// to send.
     #[inline]
     pub(crate) fn rest(&self, reader: &mut Reader, begun: Begun) -> Result<(), End> {
-        reader.release();
         self.set_begun(begun);
+        self.pause(reader)
+    }
+
+    /// To be called before the reader waits, if only for its next turn, for which thousands of connections may wait: it
+    /// keeps no buffer that it does not need, and what it does need is counted.
+    #[inline]
+    pub(crate) fn pause(&self, reader: &mut Reader) -> Result<(), End> {
+        reader.release();
         match self.reserved.cover(|| reader.held()) {
             true => Ok(()),
             false => Err(self.evict(Evicted::Memory)),

@@ -48,6 +48,8 @@ const MAX_QUEUED_OCTETS: usize = 1 << 20;
 /// Octets of memory that a queued message is counted with beside those of its buffer: its places in the queue and the write
 /// state.
 const QUEUED_OVERHEAD: usize = 2 * size_of::<Outgoing>();
+/// Places for messages that the queue and the writer each keep when they have none: as many as a burst of calls queues.
+const KEPT_PLACES: usize = 32;
 /// A queued message of few octets in a buffer of more than this is copied, so that the queue holds about what it counts.
 const ROOMY: usize = 4 << 10;
 /// Chunks of one `writev`. Beyond a few dozen the cost of the call itself no longer matters.
@@ -280,6 +282,12 @@ impl Outbound {
         self.evicted.get().copied()
     }
 
+    /// Whether nothing is written any more: the transport has failed, or the connection was given up.
+    #[inline]
+    pub(crate) fn takes_nothing(&self) -> bool {
+        self.forgotten.load(Ordering::Relaxed)
+    }
+
     /// Forgets what is queued: nothing is written any more.
     pub(crate) fn forget(&self) {
         self.forgotten.store(true, Ordering::Relaxed);
@@ -327,7 +335,7 @@ impl Outbound {
 
     /// Queues a message. Nothing is written until [`flush`](Self::flush).
     pub(crate) fn submit(&self, message: Gather) -> Ticket {
-        if self.forgotten.load(Ordering::Relaxed) {
+        if self.takes_nothing() {
             // It stays unsent.
             return Ticket(self.ticket());
         }

@@ -1,8 +1,8 @@
 //! Queues, batches and writes of one connection, over sockets that take octets as a test says.
 
-use super::{Batched, FRAGMENTS_PER_TURN, Flush, Outbound, Queued, Ticket};
+use super::{Batched, FRAGMENTS_PER_TURN, Flush, KEPT_PLACES, Outbound, Queued, Ticket};
 use crate::mock::{Acts, Mock};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -65,7 +65,7 @@ fn what_is_queued_counts_with_the_memory_that_it_takes() {
     let mut messages = 0;
     while outbound.has_room() {
         // As a reply is made: few octets in a buffer, which may have held a large message before.
-        let buffer = bytes::BytesMut::with_capacity(match messages % 2 {
+        let buffer = BytesMut::with_capacity(match messages % 2 {
             0 => 1 << 10,
             _ => 200 << 10,
         });
@@ -84,6 +84,31 @@ fn what_is_queued_counts_with_the_memory_that_it_takes() {
 }
 
 #[test]
+fn a_queue_that_has_been_long_takes_no_memory_when_it_is_empty() {
+    let outbound = Outbound::default();
+    let socket = Mock::new(Narrow::default());
+    let places = |outbound: &Outbound| {
+        let writing = outbound.writing.lock().unwrap().messages.capacity();
+        writing + outbound.queue().messages.capacity()
+    };
+    // Twice, as the queue and the writer hand their lists to each other.
+    for _ in 0..2 {
+        let mut messages = 0;
+        while outbound.has_room() {
+            outbound.submit(Gather::from(BytesMut::from(&[7; 36][..])));
+            messages += 1;
+        }
+        assert!(places(&outbound) >= messages);
+        for written in 0..messages {
+            let_through(&socket, &outbound, 36);
+            let left = messages - written - 1;
+            let most = 2 * (left + KEPT_PLACES);
+            assert!(places(&outbound) <= most, "{} of {most}", places(&outbound));
+        }
+    }
+}
+
+#[test]
 fn nothing_is_written_after_the_transport_has_failed() {
     let outbound = Outbound::default();
     let ticket = outbound.submit(message());
@@ -98,6 +123,11 @@ fn nothing_is_written_after_the_transport_has_failed() {
         .flush(&takes_nothing(io::ErrorKind::WouldBlock))
         .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    // Nor is it kept: the driver may read and serve many requests before it finds the end of the connection.
+    assert_eq!(outbound.queued_octets(), 0);
+    let ticket = outbound.submit(message());
+    assert!(outbound.is_surely_unsent(ticket));
+    assert_eq!(outbound.queued_octets(), 0);
 }
 
 /// A socket that takes so many octets and then no more, until it is given more room.

@@ -4,8 +4,8 @@ use super::super::sync::{MutexGuard, Ordering, fence};
 use super::super::trace;
 use super::buffered::HeldBatch;
 use super::{
-    Deferred, FRAGMENTS_PER_TURN, Flush, MAX_CHUNKS, Outbound, Outgoing, Queue, Queued, Slices,
-    Writing,
+    Deferred, FRAGMENTS_PER_TURN, Flush, KEPT_PLACES, MAX_CHUNKS, Outbound, Outgoing, Queue,
+    Queued, Slices, Writing,
 };
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
@@ -20,7 +20,7 @@ impl Outbound {
     /// The transport's failure, which ends the connection.
     #[inline]
     pub(crate) fn flush(&self, stream: &dyn Connection) -> io::Result<Flush> {
-        if self.queued_octets() == 0 {
+        if self.queued_octets() == 0 && !self.takes_nothing() {
             // Messages that are queued just now are written by their senders.
             return Ok(Flush::Done);
         }
@@ -98,7 +98,8 @@ impl Outbound {
                     let kind = error.kind();
                     let shown = error.to_string();
                     let _ = self.failed.set((kind, Cause::new(error)));
-                    self.forget_if_requested(&mut writing);
+                    self.forgotten.store(true, Ordering::Relaxed);
+                    self.forget_writing(&mut writing);
                     drop(writing);
                     // The driver reads what is still there, and then ends the connection.
                     self.driver.notify();
@@ -238,6 +239,9 @@ impl Outbound {
                 buffers::give(done.octets.into_buffer());
                 completed.extend(done.completes);
             }
+        }
+        if messages.capacity() > KEPT_PLACES && messages.len() <= messages.capacity() / 2 {
+            messages.shrink_to(messages.len().max(KEPT_PLACES));
         }
         match completed.is_empty() {
             true => Some(writing),

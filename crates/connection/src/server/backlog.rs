@@ -51,6 +51,11 @@ impl WaitingRequest {
             one_way,
         })
     }
+
+    /// The message, if its client waits for no answer.
+    pub(super) fn into_one_way(self) -> Option<Message> {
+        self.one_way.then_some(self.message)
+    }
 }
 
 impl Waiting {

@@ -13,6 +13,7 @@
 
 mod backlog;
 mod ended;
+mod handle;
 mod header_cache;
 mod holding;
 mod hosts;
@@ -254,46 +255,6 @@ impl<O: Owner> ServerConnection<O> {
         Reading {
             reader: Reader::new(self.owner.settings().limits).skip_too_large(),
             spinner: Spinner::new(self.spin),
-        }
-    }
-
-    /// Handles a received message.
-    #[inline]
-    fn handle(
-        self: &Arc<Self>,
-        cache: &mut RequestHeaderCache<O>,
-        received: Received<'_>,
-    ) -> Result<(), End> {
-        if received.header().kind == MessageKind::Request {
-            if self.is_loaded(received.octets().len()) {
-                return self.handle_loaded(cache, received);
-            }
-            let request = self.parse(cache, received).map_err(End::Broken)?;
-            O::serve(self, request);
-            return Ok(());
-        }
-        self.handle_other(received.into_message())
-    }
-
-    #[cold]
-    fn handle_other(self: &Arc<Self>, message: Message) -> Result<(), End> {
-        match message.header.kind {
-            MessageKind::LocateRequest => self.locate(message),
-            MessageKind::CancelRequest => {
-                let id = message.cancelled_request().map_err(End::Broken)?;
-                // The id of a request that was answered already may be another one's by now.
-                if let Some(cancelled) = self.cancelled().get_mut(&id) {
-                    *cancelled = true;
-                }
-                self.backlog.cancel(id);
-                Ok(())
-            }
-            MessageKind::CloseConnection => Err(End::Closed),
-            MessageKind::MessageError => Err(End::Refused),
-            kind @ (MessageKind::Request
-            | MessageKind::Reply
-            | MessageKind::LocateReply
-            | MessageKind::Fragment) => Err(End::Broken(ProtocolError::WrongDirection { kind })),
         }
     }
 

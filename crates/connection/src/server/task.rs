@@ -152,6 +152,9 @@ impl<O: Owner> ServerConnection<O> {
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         if !self.backlog.is_empty() {
+            if self.link.outbound.takes_nothing() {
+                self.backlog.keep_one_ways();
+            }
             let served = self.poll_backlog(driving, |cx| self.poll_may_serve(cx), cx);
             let _ = self.write_replies();
             match served {
@@ -250,6 +253,9 @@ impl<O: Owner> ServerConnection<O> {
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
                 Poll::Ready(Ok(())) => has_read = true,
             }
+        }
+        if let Err(end) = link.pause(&mut reading.reader) {
+            return Poll::Ready(end);
         }
         let_others_run(cx);
         Poll::Pending

@@ -9,6 +9,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use zorb_giop::Reader;
 use zorb_transport::Connection;
 
 const MIB: usize = 1 << 20;
@@ -83,6 +84,27 @@ async fn the_beginning_of_a_message_holds_no_receive_buffer() {
         peer.send(&message[100..]);
         assert_eq!(peer.reply().await.1, [7; 40 << 10]);
     }
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_the_next_turn_of_their_connection_are_counted() {
+    let owner = owner_with(MIB);
+    let memory = Arc::clone(&owner.settings.memory);
+    let (_connection, mut peer, _driver) = owner.serve_peer();
+    let all: Vec<_> = (0..1000).map(|id| request(id, "echo", b"")).collect();
+    peer.send(&all.concat());
+    // One turn.
+    tokio::task::yield_now().await;
+    let held = memory.held();
+    assert!(
+        held >= CONNECTION_OCTETS + Reader::READ_OCTETS,
+        "{held} octets"
+    );
+    for id in 0..1000 {
+        assert_eq!(peer.reply().await.0, id);
+    }
+    let_all_run().await;
+    assert_eq!(memory.held(), CONNECTION_OCTETS);
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use super::super::Serving;
 use crate::Acceptor;
+use crate::Counter;
+use crate::evict::Evicted;
 use crate::server::ServerLimits;
 use crate::testing::*;
 use bytes::Bytes;
@@ -50,6 +52,36 @@ async fn more_requests_than_one_turn_handles_are_all_answered() {
     for id in 0..1000 {
         assert_eq!(peer.reply().await.0, id);
     }
+}
+
+#[tokio::test]
+async fn of_a_client_that_takes_no_reply_only_one_way_requests_are_served() {
+    let owner = TestOwner::new();
+    let served = owner.served();
+    let (_connection, peer, _driver) = owner.serve_peer();
+    peer.stream.refuse();
+    peer.send(&request(1, "echo", b"first"));
+    let_all_run().await;
+    let one_way = request_with(2, "log", b"", ResponseFlags::None, &[]);
+    let others = [one_way, request(3, "echo", b"third")];
+    peer.send(&others.concat());
+    let_all_run().await;
+    let operations: Vec<_> = served.try_iter().map(|(name, _)| name).collect();
+    assert_eq!(operations, ["echo", "log"]);
+    let counters = &owner.settings.counters;
+    assert_eq!(counters.get(Counter::RequestsUnanswerable), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_given_up_serves_no_more() {
+    let owner = TestOwner::new();
+    let served = owner.served();
+    let (connection, peer, driver) = owner.serve_peer();
+    let one_way = request_with(1, "log", b"", ResponseFlags::None, &[]);
+    peer.send(&[one_way, request(2, "echo", b"")].concat());
+    connection.link.outbound.give_up(Evicted::Memory);
+    driver.await.unwrap();
+    assert_eq!(served.try_iter().count(), 0);
 }
 
 #[tokio::test]
