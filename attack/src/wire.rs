@@ -13,6 +13,8 @@ use zorb_giop::{
 
 /// How long a connection attempt, a read or a write may take before it counts as failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Octets of each buffer of an attacker's socket.
+const NARROW: usize = 16 << 10;
 
 /// Host number `n` of a group of hosts. All of 127.0.0.0/8 is this machine.
 pub(crate) fn host(group: u8, n: usize) -> Ipv4Addr {
@@ -30,7 +32,19 @@ pub(crate) struct Target {
 impl Target {
     /// Opens a connection from a host.
     pub(crate) fn connect(&self, from: Ipv4Addr) -> io::Result<TcpStream> {
+        self.connect_by(Socket::new(Domain::IPV4, Type::STREAM, None)?, from)
+    }
+
+    /// Opens a connection for an attacker that is one of thousands. The kernel keeps little for it: the memory that it has for
+    /// sockets is the victim's, whose attackers are elsewhere.
+    pub(crate) fn connect_narrow(&self, from: Ipv4Addr) -> io::Result<TcpStream> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.set_recv_buffer_size(NARROW)?;
+        socket.set_send_buffer_size(NARROW)?;
+        self.connect_by(socket, from)
+    }
+
+    fn connect_by(&self, socket: Socket, from: Ipv4Addr) -> io::Result<TcpStream> {
         socket.bind(&SocketAddrV4::new(from, 0).into())?;
         socket.connect_timeout(&self.address.into(), PATIENCE)?;
         socket.set_tcp_nodelay(true)?;

@@ -28,7 +28,7 @@ pub(super) fn open(
     let mut flood = Flood::default();
     let mut refused = 0;
     for n in 0..connections(wanted) {
-        match target.connect(host(group, n / PER_HOST)) {
+        match target.connect_narrow(host(group, n / PER_HOST)) {
             Ok(stream) => flood.add(stream, octets(n)?)?,
             Err(_) => refused += 1,
         }
