@@ -9,7 +9,7 @@ use crate::wire::host;
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The group of the attackers' hosts.
 const ATTACKERS: u8 = 15;
@@ -116,5 +116,17 @@ pub(crate) fn reconnects(scene: &mut Scene) -> Result<(), Failure> {
         let note = "the slowest first call beside them";
         (scene.report).timed("client-milliseconds", milliseconds, aim, note);
     }
+    // What they hold is theirs until they end. Some began late: requests that had been read wait for others to end.
+    let (full, quick) = UPCALL_MILLISECONDS;
+    let patience = Duration::from_millis(scene.sized(full, quick).into()) * 4;
+    let started = Instant::now();
+    let mut left = running(scene)?;
+    while left > 0 && started.elapsed() < patience {
+        thread::sleep(Duration::from_millis(200));
+        left = running(scene)?;
+    }
+    scene
+        .report
+        .row("still-running", count(left), Aim::AtMost(0.0), "in the end");
     Ok(())
 }
