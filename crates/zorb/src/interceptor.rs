@@ -38,7 +38,7 @@ pub(crate) trait Interceptor: fmt::Debug + Send + Sync {
     fn receive_request(&self, request: &mut ServerRequestInfo) -> Result<(), SystemException>;
 
     /// The servant has done its work, or the worker pool's queue has no room for the upcall; the reply is about to be sent,
-    /// if the client wants one.
+    /// if the client wants one. Once for each request that `receive_request` has let pass, also for one that ends otherwise.
     fn send_reply(&self, request: &mut ServerRequestInfo, status: ReplyStatus);
 }
 

@@ -135,7 +135,7 @@ impl ObjectRef {
     /// The interceptor of every call, if any.
     #[inline]
     pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
-        self.0.orb.inner().interceptor()
+        self.0.orb.inner().interceptor().map(AsRef::as_ref)
     }
 
     /// The typed reference, if the object implements the interface: see [`Interface::narrow`].

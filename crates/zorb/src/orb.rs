@@ -423,8 +423,8 @@ impl OrbInner {
     /// Servants in progress may call out while the ORB is stopping; calls are refused afterwards. The interceptors of
     /// calls, if any.
     #[inline]
-    pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
-        self.settings.interceptor.as_deref()
+    pub(crate) fn interceptor(&self) -> Option<&Arc<dyn Interceptor>> {
+        self.settings.interceptor.as_ref()
     }
 
     pub(crate) fn check_not_down(&self) -> Result<(), SystemException> {

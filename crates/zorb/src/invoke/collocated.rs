@@ -50,7 +50,7 @@ impl Invocation<'_> {
     #[cold]
     fn receive_request(
         &self,
-        interceptor: &dyn Interceptor,
+        interceptor: &Arc<dyn Interceptor>,
     ) -> Result<Intercepted, SystemException> {
         let receipt = Receipt {
             response: self.response,
@@ -203,8 +203,7 @@ impl ObjectRef {
         reply: &mut ReplySlot,
     ) -> Result<Collocated, CallError> {
         if intercepted.is_some() {
-            let orb = self.orb().inner();
-            let contexts = reply_contexts(orb.interceptor(), intercepted, &outcome);
+            let contexts = reply_contexts(intercepted, &outcome);
             invocation.all_contexts().reply = contexts;
         }
         self.put_reply(outcome, reply)
@@ -417,7 +416,7 @@ fn run_one_way(
             None => outcome.unwrap_or(Outcome::Silent),
         };
         drop(turn);
-        reply_contexts(inner.interceptor(), intercepted, &outcome);
+        reply_contexts(intercepted, &outcome);
     });
 }
 

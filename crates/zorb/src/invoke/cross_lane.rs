@@ -143,7 +143,7 @@ fn send_one_way(
     let (inner, token) = (Arc::clone(orb), orb.task());
     let run = async move {
         let outcome = run_at(&inner, &object, request, deadline, running).await;
-        reply_contexts(inner.interceptor(), intercepted, &outcome);
+        reply_contexts(intercepted, &outcome);
         drop(token);
     };
     match &planned.pool {

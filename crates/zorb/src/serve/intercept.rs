@@ -7,7 +7,35 @@ use zorb_giop::{ReplyStatus, ServiceContext, SystemException, add_contexts};
 use zorb_poa::{Outcome, Receipt, Request};
 
 /// A request that an interceptor has seen, until its reply.
-pub(crate) type Intercepted = Option<Box<ServerRequestInfo>>;
+pub(crate) type Intercepted = Option<Box<Seen>>;
+
+/// What an interceptor has seen of a request. One that is dropped before its reply, whatever the cause, ends with an exception:
+/// so the interceptor sees an end of each request that it has seen the beginning of.
+pub(crate) struct Seen {
+    pub(super) info: ServerRequestInfo,
+    interceptor: Arc<dyn Interceptor>,
+    is_answered: bool,
+}
+
+impl Seen {
+    fn answered(mut self, status: ReplyStatus) -> Vec<ServiceContext> {
+        self.end(status);
+        core::mem::take(&mut self.info.reply_contexts)
+    }
+
+    fn end(&mut self, status: ReplyStatus) {
+        self.is_answered = true;
+        self.interceptor.send_reply(&mut self.info, status);
+    }
+}
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.end(ReplyStatus::SystemException);
+        }
+    }
+}
 
 /// The interception of a request that is submitted to a worker pool. The upcall has it, and the thread that
 /// submits it, which answers the request where the queue is full.
@@ -34,7 +62,7 @@ impl Submitted {
 /// The interceptor's exception: the servant is not called.
 #[inline]
 pub(super) fn receive_request(
-    interceptor: Option<&dyn Interceptor>,
+    interceptor: Option<&Arc<dyn Interceptor>>,
     request: Option<&Request>,
 ) -> Result<Intercepted, SystemException> {
     match (interceptor, request) {
@@ -45,7 +73,7 @@ pub(super) fn receive_request(
 
 #[cold]
 fn receive_with(
-    interceptor: &dyn Interceptor,
+    interceptor: &Arc<dyn Interceptor>,
     request: &Request,
 ) -> Result<Intercepted, SystemException> {
     let operation = String::from_utf8_lossy(request.operation()).into_owned();
@@ -64,7 +92,7 @@ fn receive_with(
 /// The interceptor's exception: the servant is not called.
 #[cold]
 pub(crate) fn receive_collocated(
-    interceptor: &dyn Interceptor,
+    interceptor: &Arc<dyn Interceptor>,
     operation: &str,
     receipt: &Receipt,
     contexts: Vec<ServiceContext>,
@@ -73,58 +101,52 @@ pub(crate) fn receive_collocated(
 }
 
 fn receive(
-    interceptor: &dyn Interceptor,
+    interceptor: &Arc<dyn Interceptor>,
     operation: String,
     receipt: &Receipt,
     contexts: Vec<ServiceContext>,
     is_collocated: bool,
 ) -> Result<Intercepted, SystemException> {
-    let mut info = Box::new(ServerRequestInfo {
+    let mut info = ServerRequestInfo {
         operation,
         response: receipt.response,
         is_collocated,
         contexts,
         priority: Priority::default(),
         reply_contexts: Vec::new(),
-    });
+    };
     interceptor.receive_request(&mut info)?;
-    Ok(Some(info))
+    Ok(Some(Box::new(Seen {
+        info,
+        interceptor: Arc::clone(interceptor),
+        is_answered: false,
+    })))
 }
 
 /// The outcome of a request whose servant has done its work, once the interceptor has seen it.
 #[inline]
-pub(super) fn send_reply(
-    interceptor: Option<&dyn Interceptor>,
-    intercepted: Intercepted,
-    outcome: Outcome,
-) -> Outcome {
+pub(super) fn send_reply(intercepted: Intercepted, outcome: Outcome) -> Outcome {
     match intercepted {
         None => outcome,
-        Some(info) => send_with(interceptor, info, outcome, None),
+        Some(seen) => send_with(seen, outcome, None),
     }
 }
 
 /// As [`send_reply`], of a reply that states a priority, beside the contexts of the interceptor.
 pub(super) fn send_prioritised(
-    interceptor: Option<&dyn Interceptor>,
     intercepted: Intercepted,
     outcome: Outcome,
     priority: Option<ServiceContext>,
 ) -> Outcome {
     match intercepted {
         None => with_contexts(outcome, priority.as_slice()),
-        Some(info) => send_with(interceptor, info, outcome, priority),
+        Some(seen) => send_with(seen, outcome, priority),
     }
 }
 
 #[cold]
-fn send_with(
-    interceptor: Option<&dyn Interceptor>,
-    info: Box<ServerRequestInfo>,
-    outcome: Outcome,
-    priority: Option<ServiceContext>,
-) -> Outcome {
-    let mut contexts = reply_contexts(interceptor, Some(info), &outcome);
+fn send_with(seen: Box<Seen>, outcome: Outcome, priority: Option<ServiceContext>) -> Outcome {
+    let mut contexts = reply_contexts(Some(seen), &outcome);
     contexts.extend(priority);
     with_contexts(outcome, &contexts)
 }
@@ -144,18 +166,12 @@ fn with_contexts(outcome: Outcome, contexts: &[ServiceContext]) -> Outcome {
 }
 
 /// Has the interceptor see an outcome, and returns the contexts that it sends with the reply.
-pub(crate) fn reply_contexts(
-    interceptor: Option<&dyn Interceptor>,
-    intercepted: Intercepted,
-    outcome: &Outcome,
-) -> Vec<ServiceContext> {
-    let (Some(interceptor), Some(mut info)) = (interceptor, intercepted) else {
+pub(crate) fn reply_contexts(intercepted: Intercepted, outcome: &Outcome) -> Vec<ServiceContext> {
+    let Some(seen) = intercepted else {
         return Vec::new();
     };
-    let status = match outcome {
+    seen.answered(match outcome {
         Outcome::Silent => ReplyStatus::NoException,
         Outcome::Reply(reply) => ReplyStatus::of(reply).unwrap_or(ReplyStatus::SystemException),
-    };
-    interceptor.send_reply(&mut info, status);
-    info.reply_contexts
+    })
 }

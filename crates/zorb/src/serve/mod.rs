@@ -405,7 +405,7 @@ fn dispatch(
             let pending = is_pending(pending);
             let priority = intercepted
                 .as_ref()
-                .map_or_else(Priority::default, |info| info.priority);
+                .map_or_else(Priority::default, |seen| seen.info.priority);
             let deadline = request.as_ref().and_then(deadline::of);
             let (request, receipt) = (request.take(), *receipt);
             let submitted = Submitted::new(intercepted);
@@ -417,14 +417,14 @@ fn dispatch(
                     Some(request) => upcall_of(&pending, &object, request, receipt).await,
                     None => Outcome::Silent,
                 };
-                let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
+                let outcome = send_reply(intercepted.take(), outcome);
                 finish(pending, outcome, &receipt);
             };
             if let Err(_rejected) = submit(pool, priority, deadline, octets, job) {
                 orb.count(Counter::PoolQueueFull);
                 let overload = Fault::Overload("the worker pool's queue is full".to_owned());
                 let outcome = receipt.system_exception(&overload.raise(CompletionStatus::No));
-                let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);
+                let outcome = send_reply(submitted.take(), outcome);
                 connection.queue_reply(into_reply(outcome));
             }
             return;
@@ -436,15 +436,14 @@ fn dispatch(
         // The connection goes on reading meanwhile.
         let (pending, receipt) = (is_pending(pending), *receipt);
         orb.track(async move {
-            let orb = Arc::clone(pending.owner());
             let outcome = rest_of(&pending, &object, upcall, receipt).await;
-            let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+            let outcome = send_reply(intercepted, outcome);
             finish(pending, outcome, &receipt);
         });
         return;
     }
     let outcome = outcome.unwrap_or(Outcome::Silent);
-    let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+    let outcome = send_reply(intercepted, outcome);
     end(connection, pending, outcome, receipt);
 }
 
@@ -477,7 +476,7 @@ fn dispatch_blocking(
             None => outcome.unwrap_or(Outcome::Silent),
         };
         drop(object);
-        let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+        let outcome = send_reply(intercepted, outcome);
         finish(pending, outcome, &receipt);
         // A shutdown waits for it.
         drop(token);

@@ -35,12 +35,12 @@ impl OrbInner {
         let planned = match plan(connection, &object, &request) {
             Ok(Some(planned)) => planned,
             Ok(None) => {
-                let outcome = send_reply(orb.interceptor(), intercepted, receipt.reply(&()));
+                let outcome = send_reply(intercepted, receipt.reply(&()));
                 return end(connection, pending, outcome, receipt);
             }
             Err(exception) => {
                 let outcome = receipt.system_exception(&exception);
-                let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+                let outcome = send_reply(intercepted, outcome);
                 return end(connection, pending, outcome, receipt);
             }
         };
@@ -64,7 +64,7 @@ impl OrbInner {
                 }
             };
             drop(object);
-            let outcome = send_prioritised(orb.interceptor(), intercepted.take(), outcome, echo);
+            let outcome = send_prioritised(intercepted.take(), outcome, echo);
             finish(pending, outcome, &receipt);
         };
         let workers = match (&pool, orb.lane().dispatch()) {
@@ -82,7 +82,7 @@ impl OrbInner {
         };
         if let Err(rejected) = submit(workers, lane, deadline, octets, job) {
             let outcome = receipt.system_exception(&refusal(orb, &rejected, lane.0));
-            let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);
+            let outcome = send_reply(submitted.take(), outcome);
             connection.queue_reply(into_reply(outcome));
         }
     }
