@@ -53,9 +53,6 @@ struct Run {
     /// Draws the same parameters again
     #[arg(long)]
     seed: Option<u64>,
-    /// The honest client calls a server that is not attacked: what it sees then is what the attack costs the machine
-    #[arg(long)]
-    bystander: bool,
     /// Shows what the victims log
     #[arg(long)]
     log: bool,

@@ -48,9 +48,11 @@ impl Room {
 pub(crate) struct Scene {
     // Dropped, and so ended, before the victim: it would report that the victim has gone.
     honest: Process,
+    /// An honest client of another server: what it sees is what the attack costs the machine.
+    beside: Process,
     pub(crate) victim: Process,
-    /// The server of the honest client, if that is another one.
-    _bystander: Option<Process>,
+    /// The server that is not attacked.
+    _bystander: Process,
     pub(crate) target: Target,
     pub(crate) report: Report,
     pub(crate) rng: Rng,
@@ -123,23 +125,25 @@ impl Scene {
             Ok::<_, Failure>((victim, target))
         };
         let (victim, target) = serve()?;
-        let (bystander, called) = match run.bystander {
-            true => serve().map(|(server, target)| (Some(server), target))?,
-            false => (None, target.clone()),
+        let (bystander, other) = serve()?;
+        let caller = |called: &Target, from| {
+            let arguments = [
+                "honest".to_owned(),
+                format!("--address={}", called.address),
+                format!("--key={}", hex(&called.key)),
+                format!("--from={}", honest_host(from)),
+            ];
+            Process::start(&arguments, true)
         };
-        let arguments = [
-            "honest".to_owned(),
-            format!("--address={}", called.address),
-            format!("--key={}", hex(&called.key)),
-            format!("--from={}", honest_host(0)),
-        ];
-        let mut honest = Process::start(&arguments, true)?;
+        let (mut honest, mut beside) = (caller(&target, 0)?, caller(&other, 7)?);
         // The first calls warm up; the memory of a large message is part of what a server has before an attack.
         legitimate::large(&target)?;
         thread::sleep(Duration::from_millis(200));
         look(&mut honest)?;
+        look(&mut beside)?;
         thread::sleep(Duration::from_millis(if run.quick { 500 } else { 3_000 }));
         let quiet = look(&mut honest)?;
+        look(&mut beside)?;
         victim.reset_peak()?;
         Ok(Self {
             before: victim.memory()?,
@@ -151,6 +155,7 @@ impl Scene {
             rng: Rng::with_seed(seed),
             quick: run.quick,
             honest,
+            beside,
             most: 0,
             quiet,
         })
@@ -217,6 +222,7 @@ impl Scene {
         /// How long the victim may take to notice that the attackers have gone.
         const PATIENCE: Duration = Duration::from_secs(30);
         let (quiet, during) = (self.quiet, look(&mut self.honest)?);
+        let beside = look(&mut self.beside)?;
         let report = &self.report;
         let failed = count(during.failed);
         report.row("honest-failures", failed, Aim::AtMost(0.0), "");
@@ -226,6 +232,12 @@ impl Scene {
         );
         let ratio = during.p99 / quiet.p99;
         report.timed("honest-p99-ratio", ratio, Aim::AtMost(2.0), note);
+        let note = format!(
+            "{:.0} µs at the same time, of a client of a server that is not attacked",
+            beside.p99
+        );
+        let ratio = during.p99 / beside.p99;
+        report.timed("honest-p99-to-bystander", ratio, Aim::AtMost(2.0), note);
 
         let most = mib(BUDGET + BESIDE);
         let peak = mib(self.most.max(self.victim.memory()?.peak));
