@@ -81,7 +81,8 @@ pub fn on_path(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
 
-fn show(command: &Command) -> String {
+/// A command as one would type it, its environment left out.
+pub fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words
         .map(|w| w.to_string_lossy())

@@ -1,0 +1,67 @@
+//! A phase that runs beside the others, in a process of its own.
+//!
+//! The checks of packages compile one crate after the other, and so keep one CPU busy; tests with peers, and many others, wait
+//! for other processes or for time to pass.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+use xtask::step::{show, target};
+
+/// The phase while it runs. It is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Beside {
+    name: String,
+    child: Child,
+    log: PathBuf,
+    started: Instant,
+}
+
+impl Beside {
+    /// Starts this program for one phase.
+    ///
+    /// # Errors
+    /// The process does not start.
+    pub(super) fn start(phase: &str) -> Result<Self, String> {
+        let log = target().join(format!("phase-{phase}.log"));
+        let started = Instant::now();
+        let child = (|| -> io::Result<Child> {
+            let output = File::create(&log)?;
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args(["test", phase]);
+            eprintln!("+ {} (its output follows at its end)", show(&command));
+            command.stdin(Stdio::null());
+            command.stdout(output.try_clone()?).stderr(output);
+            command.spawn()
+        })();
+        Ok(Self {
+            name: phase.to_owned(),
+            child: child.map_err(|e| format!("{phase} does not start: {e}"))?,
+            log,
+            started,
+        })
+    }
+
+    /// Waits for the end of the phase and shows what it has printed; gives the time since its start.
+    ///
+    /// # Errors
+    /// The phase has failed.
+    pub(super) fn end(mut self) -> Result<Duration, String> {
+        let ended = self.child.wait().map_err(|e| e.to_string())?;
+        let took = self.started.elapsed();
+        print!("{}", fs::read_to_string(&self.log).unwrap_or_default());
+        match ended.success() {
+            true => Ok(took),
+            false => Err(format!("{} ended with {ended}", self.name)),
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
