@@ -27,13 +27,14 @@ pub(crate) const CRATES: [(&str, usize); 10] = [
 ];
 
 /// The roots of crates whose code gets a peer's octets, and denies what could panic on them.
-const CODECS: [&str; 6] = [
+const CODECS: [&str; 7] = [
     "crates/atm",
     "crates/cdr",
     "crates/connection",
     "crates/giop",
     "crates/poa",
     "crates/transport",
+    "crates/zorb",
 ];
 /// What they deny.
 const DENIED: [&str; 6] = [
@@ -520,9 +521,88 @@ fn codecs_deny_what_could_panic_on_a_peer_s_octets() {
     }
 }
 
+/// The exceptions from [`DENIED`] that hold for a whole module, with the module's file.
+#[derive(Default)]
+struct Exempt(Vec<String>);
+
+impl Exempt {
+    fn note(&mut self, attributes: &[Attribute]) {
+        for attribute in attributes {
+            let Ok(list) = attribute.meta.require_list() else {
+                continue;
+            };
+            let tokens = list.tokens.to_string().replace(' ', "");
+            let is_exception = ["allow", "expect"].iter().any(|level| {
+                attribute.path().is_ident(level) || tokens.contains(&format!(",{level}("))
+            });
+            let is_of_tests = tokens.starts_with("test,");
+            if is_exception && !is_of_tests && DENIED.iter().any(|lint| tokens.contains(lint)) {
+                self.0.push(tokens);
+            }
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Exempt {
+    fn visit_item_mod(&mut self, module: &'a ItemMod) {
+        if is_shipped(&module.attrs) {
+            self.note(&module.attrs);
+            visit::visit_item_mod(self, module);
+        }
+    }
+}
+
+/// The exceptions that a file makes for itself or for a module in it.
+fn exempt(text: &str) -> Vec<String> {
+    let parsed = syn::parse_file(text).unwrap();
+    let mut exempt = Exempt::default();
+    exempt.note(&parsed.attrs);
+    exempt.visit_file(&parsed);
+    exempt.0
+}
+
+#[test]
+fn exceptions_from_what_codecs_deny_are_of_single_items() {
+    let mut wrong = Vec::new();
+    for folder in CODECS {
+        for file in files(&root().join(folder).join("src")) {
+            // Checks that other crates run as tests.
+            let is_check = file.ends_with("conformance/mod.rs");
+            let exempt = exempt(&fs::read_to_string(&file).unwrap());
+            if exempt.is_empty() == is_check {
+                wrong.push(format!("{}: {exempt:?}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exception_of_a_module_is_found_and_one_of_an_item_is_not() {
+        const LINT: &str = "clippy::expect_used";
+        for module in [
+            format!("#![allow({LINT})]"),
+            format!("#![cfg_attr(not(test), expect({LINT}, reason = \"\"))]"),
+            format!("#[allow({LINT})] mod a {{}}"),
+            format!("mod a {{ #[expect({LINT})] mod b {{}} }}"),
+            format!("mod a {{ #![expect({LINT})] }}"),
+        ] {
+            assert_eq!(exempt(&module).len(), 1, "{module}");
+        }
+        for item in [
+            format!("#![deny({LINT})]"),
+            format!("#![cfg_attr(test, allow({LINT}))]"),
+            format!("#[expect({LINT})] fn a() {{}}"),
+            format!("#[cfg(test)] #[allow({LINT})] mod tests {{}}"),
+            "#![allow(dead_code)]".to_owned(),
+        ] {
+            assert_eq!(exempt(&item), Vec::<String>::new(), "{item}");
+        }
+    }
 
     fn name(text: &str) -> Name {
         text.split("::")

@@ -80,7 +80,10 @@ impl OrbInner {
             // The peer has opened a connection that is bidirectional.
             (Way::Accepted(_), _) => key,
             (_, Sharing::Private(number)) => key.private(number),
-            (_, Sharing::Spread(number)) => key.spread(number % self.settings().to_endpoint),
+            (_, Sharing::Spread(number)) => {
+                let count = self.settings().to_endpoint;
+                key.spread(number.checked_rem(count).unwrap_or_default())
+            }
         };
         let key = match candidate.band {
             Some(band) => key.in_band(band.low, band.high),

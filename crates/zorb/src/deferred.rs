@@ -106,7 +106,9 @@ pub(crate) struct Deferred {
 impl Deferred {
     fn octets(&self) -> usize {
         let arguments: usize = self.arguments.octets.iter().map(Vec::len).sum();
-        REQUEST_OCTETS + self.operation.len() + arguments
+        REQUEST_OCTETS
+            .saturating_add(self.operation.len())
+            .saturating_add(arguments)
     }
 }
 

@@ -45,8 +45,9 @@ impl ObjectRef {
         #[expect(deprecated, reason = "the stable hasher is the point here")]
         let mut hasher = core::hash::SipHasher::new();
         self.identities().hash(&mut hasher);
-        let range = u64::from(maximum) + 1;
-        u32::try_from(hasher.finish() % range).unwrap_or(maximum)
+        let range = u64::from(maximum).saturating_add(1);
+        let value = hasher.finish().checked_rem(range);
+        value.map_or(maximum, |value| u32::try_from(value).unwrap_or(maximum))
     }
 
     fn identities(&self) -> Vec<Identity> {

@@ -156,7 +156,7 @@ impl Orb {
         // The file that `text` was read from; the first, if files lead to files.
         let mut file: Option<String> = None;
         loop {
-            depth += 1;
+            depth = depth.saturating_add(1);
             if depth > MAX_INDIRECTIONS {
                 return Err(UrlError::BadSchemeSpecificPart(
                     "more urls that lead to urls than are followed",

@@ -344,7 +344,7 @@ impl ObjectRef {
         asked: &mut usize,
     ) -> Result<Arc<Binding>, ProtocolError> {
         let wanted = AddressingDisposition::from_wire(wanted)?;
-        *asked += 1;
+        *asked = asked.saturating_add(1);
         if wanted == binding.addressing
             || *asked > MAX_READDRESSED
             || binding.version < Version::V1_2

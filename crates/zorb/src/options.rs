@@ -318,7 +318,9 @@ fn over(
     let mut replaced = Vec::new();
     builder.source = source;
     for (index, value) in given {
-        let spec = &OPTIONS[index];
+        let Some(spec) = OPTIONS.get(index) else {
+            continue;
+        };
         if let Some(list) = spec.list
             && !replaced.contains(&list)
         {

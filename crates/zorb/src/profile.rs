@@ -188,8 +188,9 @@ pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
             }
         })
         .collect();
-    if ior.profiles.len() > why.len() {
-        why.push(format!("{} more", ior.profiles.len() - why.len()));
+    let more = ior.profiles.len().saturating_sub(why.len());
+    if more > 0 {
+        why.push(format!("{more} more"));
     }
     why.join(", ")
 }
@@ -395,12 +396,15 @@ pub(crate) fn make_ior_with(
                 if !published.only_reachable
                     && let Some(nowhere) = other.addressing().nowhere() =>
             {
+                let at = profiles.len();
                 profiles.push((other.addressing(), body(&nowhere)));
-                profiles.len() - 1
+                at
             }
             _ => continue,
         };
-        profiles[at].1.components.push(component);
+        if let Some((_, body)) = profiles.get_mut(at) {
+            body.components.push(component);
+        }
     }
     let profiles = profiles
         .iter()

@@ -28,7 +28,7 @@ impl Detours {
     /// # Errors
     /// TRANSIENT beyond [`MAX_FORWARDS`] or [`MAX_RESENDS`].
     pub(super) fn forward(&mut self) -> Result<(), SystemException> {
-        self.forwards += 1;
+        self.forwards = self.forwards.saturating_add(1);
         if self.forwards > MAX_FORWARDS {
             let limit = MAX_FORWARDS;
             return Err(Fault::TooManyForwards { limit }.raise(CompletionStatus::No));
@@ -39,7 +39,7 @@ impl Detours {
     /// Whether a failed call is sent again: it surely did not start, and was not sent too often. Counts the resend.
     pub(super) fn resend(&mut self, error: &CallError) -> bool {
         let again = matches!(error, CallError::NotSent(_)) && self.resends < MAX_RESENDS;
-        self.resends += usize::from(again);
+        self.resends = self.resends.saturating_add(usize::from(again));
         again
     }
 }

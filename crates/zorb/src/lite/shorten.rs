@@ -49,6 +49,26 @@ fn lengthened(short: &Short) -> io::Result<(Header, u32)> {
     Ok((header, size))
 }
 
+/// The first `count` of the octets, or as many as there are, and those behind them.
+#[inline]
+fn split(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
+    octets.split_at_checked(count).unwrap_or((octets, &[]))
+}
+
+/// Copies octets to the beginning of a place that they fit into.
+#[inline]
+fn copy(place: &mut [u8], octets: &[u8]) {
+    if let Some(place) = place.get_mut(..octets.len()) {
+        place.copy_from_slice(octets);
+    }
+}
+
+/// Octets that may be appended without an allocation.
+#[inline]
+fn room(buffer: &BytesMut) -> usize {
+    buffer.capacity().saturating_sub(buffer.len())
+}
+
 /// Chunks that one write looks at.
 const MAX_SLICES: usize = 64;
 /// Messages that one write begins.
@@ -74,20 +94,11 @@ const MAX_CHUNKS: usize = 8;
 
 /// A piece of the octets that are written.
 #[derive(Debug, Clone, Copy)]
-enum Piece {
-    Nothing,
-    /// A header: which, how much of it has gone out already, and how many octets of the long one come from the chunks.
-    Header {
-        number: usize,
-        sent: usize,
-        octets: usize,
-    },
+enum Piece<'a> {
+    /// The next header.
+    Header,
     /// Octets of a body.
-    Body {
-        chunk: usize,
-        from: usize,
-        to: usize,
-    },
+    Body(&'a [u8]),
 }
 
 impl Shortener {
@@ -107,7 +118,8 @@ impl Shortener {
             && let Some((header, body)) = first.split_first_chunk()
         {
             let (short, size) = shortened(header)?;
-            let behind = (rest.iter()).fold(body.len(), |sum, chunk| sum + chunk.len());
+            let behind =
+                (rest.iter()).fold(body.len(), |sum, chunk| sum.saturating_add(chunk.len()));
             if behind <= size as usize {
                 return self.write_message((header, short, size as usize), body, rest, write);
             }
@@ -126,22 +138,27 @@ impl Shortener {
     ) -> io::Result<usize> {
         let written = if rest.is_empty() && body.len() <= MAX_COPIED {
             let mut whole = [0; LITE_HEADER_LEN + MAX_COPIED];
-            let octets = LITE_HEADER_LEN + body.len();
-            whole[..LITE_HEADER_LEN].copy_from_slice(&short);
-            whole[LITE_HEADER_LEN..octets].copy_from_slice(body);
-            write(&[IoSlice::new(&whole[..octets])])?
+            if let Some((front, behind)) = whole.split_first_chunk_mut() {
+                *front = short;
+                copy(behind, body);
+            }
+            let octets = LITE_HEADER_LEN.saturating_add(body.len());
+            write(&[IoSlice::new(split(&whole, octets).0)])?
         } else {
             let mut slices = [IoSlice::new(&[]); MAX_CHUNKS + 1];
-            slices[0] = IoSlice::new(&short);
-            slices[1] = IoSlice::new(body);
-            slices[2..][..rest.len()].copy_from_slice(rest);
-            write(&slices[..2 + rest.len()])?
+            let [first, second, others @ ..] = &mut slices;
+            (*first, *second) = (IoSlice::new(&short), IoSlice::new(body));
+            for (slice, chunk) in others.iter_mut().zip(rest) {
+                *slice = *chunk;
+            }
+            let count = rest.len().saturating_add(2);
+            write(slices.get(..count).unwrap_or(&slices))?
         };
         let Some(of_body) = written.checked_sub(LITE_HEADER_LEN) else {
             return self.stop_within(*header, written, 0);
         };
-        self.body = size - of_body;
-        Ok(HEADER_LEN + of_body)
+        self.body = size.saturating_sub(of_body);
+        Ok(HEADER_LEN.saturating_add(of_body))
     }
 
     /// Counts `octets` of a short header that was written in part: all but one of the long header's octets are reported as
@@ -152,7 +169,7 @@ impl Shortener {
     #[cold]
     fn stop_within(&mut self, header: Header, sent: usize, known: usize) -> io::Result<usize> {
         (self.header, self.taken, self.sent) = (header, HEADER_LEN - 1, sent);
-        match HEADER_LEN - 1 - known {
+        match (HEADER_LEN - 1).saturating_sub(known) {
             0 => Err(io::ErrorKind::WouldBlock.into()),
             taken => Ok(taken),
         }
@@ -164,94 +181,89 @@ impl Shortener {
         chunks: &[IoSlice<'_>],
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let mut pieces = [Piece::Nothing; MAX_SLICES];
+        let mut pieces = [Piece::Header; MAX_SLICES];
         let mut headers = [(Header::default(), Short::default(), 0); MAX_HEADERS];
-        let (mut count, mut begun) = (0, 0);
-        let (mut header, mut taken, mut sent, mut body) =
-            (self.header, self.taken, self.sent, self.body);
-        'chunks: for (index, chunk) in chunks.iter().enumerate() {
-            let mut at = 0;
-            while at < chunk.len() {
-                if count == MAX_SLICES {
+        let (mut count, mut begun) = (0_usize, 0_usize);
+        let (mut header, mut taken, mut body) = (self.header, self.taken, self.body);
+        'chunks: for chunk in chunks {
+            let mut rest: &[u8] = chunk;
+            while !rest.is_empty() {
+                let Some(piece) = pieces.get_mut(count) else {
                     break 'chunks;
-                }
+                };
                 if body > 0 {
-                    let to = chunk.len().min(at + body);
-                    pieces[count] = Piece::Body {
-                        chunk: index,
-                        from: at,
-                        to,
-                    };
-                    count += 1;
-                    body -= to - at;
-                    at = to;
+                    let (part, behind) = split(rest, body);
+                    *piece = Piece::Body(part);
+                    count = count.saturating_add(1);
+                    body = body.saturating_sub(part.len());
+                    rest = behind;
                     continue;
                 }
-                if begun == MAX_HEADERS {
+                let Some(begin) = headers.get_mut(begun) else {
                     break 'chunks;
-                }
-                let octets = (HEADER_LEN - taken).min(chunk.len() - at);
-                header[taken..taken + octets].copy_from_slice(&chunk[at..at + octets]);
-                (taken, at) = (taken + octets, at + octets);
+                };
+                let place = header.get_mut(taken..).unwrap_or_default();
+                let (part, behind) = split(rest, place.len());
+                copy(place, part);
+                taken = taken.saturating_add(part.len());
+                rest = behind;
                 if taken == HEADER_LEN {
                     let (short, size) = shortened(&header)?;
-                    headers[begun] = (header, short, size as usize);
-                    let before = if begun == 0 { self.taken } else { 0 };
-                    pieces[count] = Piece::Header {
-                        number: begun,
-                        sent,
-                        octets: HEADER_LEN - before,
-                    };
-                    (count, begun) = (count + 1, begun + 1);
-                    (taken, sent, body) = (0, 0, size as usize);
+                    *begin = (header, short, size as usize);
+                    *piece = Piece::Header;
+                    (count, begun) = (count.saturating_add(1), begun.saturating_add(1));
+                    (taken, body) = (0, size as usize);
                 }
             }
         }
-        let pieces = &pieces[..count];
+        let pieces = pieces.get(..count).unwrap_or(&pieces);
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+        let mut shorts = headers.iter().map(|(_, short, _)| short);
+        // Of the first header a part may have gone out already.
+        let mut sent = self.sent;
         for (slice, piece) in slices.iter_mut().zip(pieces) {
             *slice = IoSlice::new(match *piece {
-                Piece::Nothing => &[],
-                Piece::Header { number, sent, .. } => &headers[number].1[sent..],
-                Piece::Body { chunk, from, to } => &chunks[chunk][from..to],
+                Piece::Header => {
+                    let from = core::mem::take(&mut sent);
+                    (shorts.next().and_then(|short| short.get(from..))).unwrap_or_default()
+                }
+                Piece::Body(octets) => octets,
             });
         }
         // The beginning of a header at the end has no short form yet, so it is not written and yet taken.
-        let mut left = match count {
-            0 => 0,
-            _ => write(&slices[..count])?,
+        let mut left = match slices.get(..count).unwrap_or(&slices) {
+            [] => 0,
+            slices => write(slices)?,
         };
-        let mut done = 0;
+        let mut done = 0_usize;
+        let mut begins = headers.iter();
         for piece in pieces {
             match *piece {
-                Piece::Nothing => {}
-                Piece::Header {
-                    number,
-                    sent,
-                    octets,
-                } => {
-                    let (header, _, size) = headers[number];
-                    let rest = LITE_HEADER_LEN - sent;
-                    if left < rest {
+                Piece::Header => {
+                    let Some((header, _, size)) = begins.next() else {
+                        return Ok(done);
+                    };
+                    let rest = LITE_HEADER_LEN.saturating_sub(self.sent);
+                    let Some(behind) = left.checked_sub(rest) else {
                         if left == 0 {
                             return Ok(done);
                         }
-                        let stopped = self.stop_within(header, sent + left, HEADER_LEN - octets);
-                        return match stopped {
+                        let sent = self.sent.saturating_add(left);
+                        return match self.stop_within(*header, sent, self.taken) {
                             Err(_) if done > 0 => Ok(done),
-                            stopped => stopped.map(|taken| done + taken),
+                            stopped => stopped.map(|taken| done.saturating_add(taken)),
                         };
-                    }
-                    left -= rest;
-                    done += octets;
-                    (self.taken, self.sent, self.body) = (0, 0, size);
+                    };
+                    left = behind;
+                    done = done.saturating_add(HEADER_LEN.saturating_sub(self.taken));
+                    (self.taken, self.sent, self.body) = (0, 0, *size);
                 }
-                Piece::Body { from, to, .. } => {
-                    let octets = left.min(to - from);
-                    left -= octets;
-                    done += octets;
-                    self.body -= octets;
-                    if octets < to - from {
+                Piece::Body(part) => {
+                    let octets = left.min(part.len());
+                    left = left.saturating_sub(octets);
+                    done = done.saturating_add(octets);
+                    self.body = self.body.saturating_sub(octets);
+                    if octets < part.len() {
                         return Ok(done);
                     }
                 }
@@ -259,7 +271,7 @@ impl Shortener {
         }
         if count < MAX_SLICES && begun < MAX_HEADERS {
             let before = if begun == 0 { self.taken } else { 0 };
-            done += taken - before;
+            done = done.saturating_add(taken.saturating_sub(before));
             (self.header, self.taken) = (header, taken);
         }
         Ok(done)
@@ -300,7 +312,7 @@ impl Lengthener {
         to: &mut BytesMut,
         mut read: impl FnMut(&mut BytesMut) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let room = to.capacity() - to.len();
+        let room = room(to);
         if self.is_between_reads() && (room >= LEAST_ROOM || self.body >= room && room > 0) {
             if self.body > 0 {
                 return self.read_body(to, &mut read);
@@ -327,7 +339,7 @@ impl Lengthener {
     ) -> io::Result<Option<usize>> {
         let before = to.len();
         to.extend_from_slice(&[0; MORE]);
-        let begin = before + MORE;
+        let begin = to.len();
         let octets = match read(to) {
             Ok(octets @ 1..) => octets,
             end => {
@@ -335,8 +347,9 @@ impl Lengthener {
                 return end.map(Some);
             }
         };
-        let Some(short) = to[begin..].first_chunk() else {
-            self.received.extend_from_slice(&to[begin..]);
+        let came = to.get(begin..).unwrap_or_default();
+        let Some(short) = came.first_chunk() else {
+            self.received.extend_from_slice(came);
             to.truncate(before);
             return Ok(None);
         };
@@ -347,11 +360,13 @@ impl Lengthener {
                 return Err(error);
             }
         };
-        to[before..before + HEADER_LEN].copy_from_slice(&header);
+        if let Some(front) = to.get_mut(before..).and_then(<[u8]>::first_chunk_mut) {
+            *front = header;
+        }
         self.body = size as usize;
-        let of_body = octets - LITE_HEADER_LEN;
+        let of_body = octets.saturating_sub(LITE_HEADER_LEN);
         self.end_body(of_body, to);
-        Ok(Some(to.len() - before))
+        Ok(Some(to.len().saturating_sub(before)))
     }
 
     /// Receives more of a body.
@@ -364,7 +379,7 @@ impl Lengthener {
         let before = to.len();
         let octets = read(to)?;
         self.end_body(octets, to);
-        Ok(to.len() - before)
+        Ok(to.len().saturating_sub(before))
     }
 
     /// Counts octets that were received in place: of the body, and behind it.
@@ -372,7 +387,7 @@ impl Lengthener {
     fn end_body(&mut self, octets: usize, to: &mut BytesMut) {
         match self.body.checked_sub(octets) {
             Some(rest) => self.body = rest,
-            None => self.pass_on_behind(octets - self.body, to),
+            None => self.pass_on_behind(octets.saturating_sub(self.body), to),
         }
     }
 
@@ -380,8 +395,9 @@ impl Lengthener {
     #[cold]
     fn pass_on_behind(&mut self, octets: usize, to: &mut BytesMut) {
         self.body = 0;
-        let end = to.len() - octets;
-        self.received.extend_from_slice(&to[end..]);
+        let end = to.len().saturating_sub(octets);
+        self.received
+            .extend_from_slice(to.get(end..).unwrap_or_default());
         to.truncate(end);
         // Octets that are no header are an error of the next read: the message before them is whole.
         let _ = self.pass_on(to);
@@ -394,7 +410,7 @@ impl Lengthener {
         to: &mut BytesMut,
         mut read: impl FnMut(&mut BytesMut) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        if to.capacity() == to.len() {
+        if room(to) == 0 {
             // A read of nothing would be the end.
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -417,23 +433,24 @@ impl Lengthener {
     fn pass_on(&mut self, to: &mut BytesMut) -> io::Result<usize> {
         let before = to.len();
         loop {
-            let room = to.capacity() - to.len();
+            let room = room(to);
             if room == 0 {
                 break;
             }
             if self.left > 0 {
-                let octets = self.left.min(room);
-                let from = HEADER_LEN - self.left;
-                to.extend_from_slice(&self.header[from..from + octets]);
-                self.left -= octets;
+                let from = HEADER_LEN.saturating_sub(self.left);
+                let (part, _) = split(self.header.get(from..).unwrap_or_default(), room);
+                to.extend_from_slice(part);
+                self.left = self.left.saturating_sub(part.len());
             } else if self.body > 0 {
-                let octets = self.body.min(room).min(self.received.len());
+                let (part, _) = split(&self.received, room.min(self.body));
+                let octets = part.len();
                 if octets == 0 {
                     break;
                 }
-                to.extend_from_slice(&self.received[..octets]);
+                to.extend_from_slice(part);
                 self.received.advance(octets);
-                self.body -= octets;
+                self.body = self.body.saturating_sub(octets);
             } else if let Some(short) = self.received.first_chunk() {
                 let (header, size) = match lengthened(short) {
                     Ok(lengthened) => lengthened,
@@ -447,7 +464,7 @@ impl Lengthener {
                 break;
             }
         }
-        Ok(to.len() - before)
+        Ok(to.len().saturating_sub(before))
     }
 
     /// Whether nothing can be passed on before more is received.

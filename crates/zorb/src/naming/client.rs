@@ -410,7 +410,7 @@ impl NamingClient {
         };
         let there = there.map_or(0, <[_]>::len);
         let mut bound = None;
-        for end in there + 1..name.len() {
+        for end in there.saturating_add(1)..name.len() {
             let Some(path) = name.get(..end) else { break };
             let path = Name::from(path);
             bound = match self.make(&path).await {
@@ -562,7 +562,7 @@ impl<'a> Way<'a> {
         if context == self.context && stuck.rest_of_name == *self.rest {
             return give_up(Some(context), "it would be asked the same again");
         }
-        self.continuations += 1;
+        self.continuations = self.continuations.saturating_add(1);
         if self.continuations > MAX_CONTINUATIONS {
             return give_up(Some(context), "too many contexts could not proceed");
         }

@@ -103,7 +103,7 @@ impl FromStr for Name {
         let mut components = Vec::new();
         let mut id = String::new();
         let mut kind: Option<String> = None;
-        let mut at = 0;
+        let mut at = 0_usize;
         let mut characters = text.chars();
         let mut finish = |id: &mut String, kind: &mut Option<String>, at: usize| {
             let component = match (core::mem::take(id), kind.take()) {
@@ -120,14 +120,14 @@ impl FromStr for Name {
             Ok(())
         };
         while let Some(character) = characters.next() {
-            at += 1;
+            at = at.saturating_add(1);
             match character {
                 '/' => finish(&mut id, &mut kind, at)?,
                 '.' if kind.is_some() => return Err(NameError::BadDot(at)),
                 '.' => kind = Some(String::new()),
                 character => {
                     let plain = if character == '\\' {
-                        at += 1;
+                        at = at.saturating_add(1);
                         characters
                             .next()
                             .filter(|c| matches!(c, '/' | '.' | '\\'))
@@ -139,7 +139,7 @@ impl FromStr for Name {
                 }
             }
         }
-        finish(&mut id, &mut kind, at + 1)?;
+        finish(&mut id, &mut kind, at.saturating_add(1))?;
         Ok(Self(components))
     }
 }

@@ -1,7 +1,6 @@
 //! The context of a request's deadline: the time that is left for it.
 
-use super::untyped::Ticks;
-use core::time::Duration;
+use super::untyped::{Ticks, duration};
 use std::time::Instant;
 use zorb_cdr::{Encoder, NativeEndian, WireFormat};
 use zorb_giop::ior::encapsulate;
@@ -24,14 +23,13 @@ pub(crate) fn deadline_left(deadline: Instant) -> Option<ServiceContext> {
 /// range.
 pub(crate) fn deadline_of(data: &[u8]) -> Option<Instant> {
     let ticks = zorb_cdr::decode_encapsulation(data, WireFormat::default(), Ticks).ok()?;
-    let (seconds, rest) = (ticks / 10_000_000, ticks % 10_000_000);
-    let left = Duration::from_secs(seconds) + Duration::from_nanos(rest * 100);
-    Instant::now().checked_add(left)
+    Instant::now().checked_add(duration(ticks))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::time::Duration;
 
     #[test]
     fn a_deadline_travels_as_the_time_that_is_left() {

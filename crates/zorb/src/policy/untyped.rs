@@ -390,7 +390,8 @@ impl PolicyOverrides {
 /// A duration of so many units of 100 ns.
 pub(super) fn duration(ticks: u64) -> Duration {
     let (seconds, rest) = (ticks / 10_000_000, ticks % 10_000_000);
-    Duration::from_secs(seconds) + Duration::from_nanos(rest * UNIT_NANOSECONDS)
+    let rest = Duration::from_nanos(rest.saturating_mul(UNIT_NANOSECONDS));
+    Duration::from_secs(seconds).saturating_add(rest)
 }
 
 /// A time as `TimeBase::TimeT`; the nearest that there is for one before 1970 or out of range.
@@ -398,7 +399,8 @@ fn ticks(time: SystemTime) -> u64 {
     let since = time
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
-    let ticks = u64::try_from(since.as_nanos() / u128::from(UNIT_NANOSECONDS)).unwrap_or(u64::MAX);
+    let ticks = since.as_nanos().checked_div(UNIT_NANOSECONDS.into());
+    let ticks = ticks.map_or(0, |ticks| u64::try_from(ticks).unwrap_or(u64::MAX));
     ticks.saturating_add(GREGORIAN_TO_UNIX)
 }
 

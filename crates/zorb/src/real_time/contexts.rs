@@ -20,11 +20,14 @@ pub(crate) fn priority_context(priority: i16) -> Result<ServiceContext, EncodeEr
     let at = usize::from(priority.cast_unsigned()) % KEPT;
     let kept = CONTEXTS.try_with(|contexts| {
         let mut contexts = contexts.borrow_mut();
-        match &contexts[at] {
+        let Some(kept) = contexts.get_mut(at) else {
+            return zorb_giop::priority_context(priority);
+        };
+        match kept {
             Some((of, context)) if *of == priority => Ok(context.clone()),
             _ => {
                 let context = zorb_giop::priority_context(priority)?;
-                contexts[at] = Some((priority, context.clone()));
+                *kept = Some((priority, context.clone()));
                 Ok(context)
             }
         }

@@ -34,9 +34,9 @@ impl LinearNetworkMapping {
 impl NetworkPriorityMapping for LinearNetworkMapping {
     fn to_network(&self, priority: Priority) -> Option<u8> {
         let number = usize::try_from(priority.0).ok()?;
-        let all = usize::try_from(Priority::MAX.0).ok()? + 1;
-        let level = number * Self::CODE_POINTS.len() / all;
-        Self::CODE_POINTS.get(level).copied()
+        let all = usize::try_from(Priority::MAX.0).ok()?.checked_add(1)?;
+        let level = number.checked_mul(Self::CODE_POINTS.len())?;
+        Self::CODE_POINTS.get(level.checked_div(all)?).copied()
     }
 }
 

@@ -134,7 +134,7 @@ impl fmt::Debug for Cell {
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return write!(f, "{name} {{ <locked> }}"),
         };
-        SHOWN.set((depth + 1, before + 1));
+        SHOWN.set((depth.saturating_add(1), before.saturating_add(1)));
         let _shown = Shown { depth };
         match &*state {
             Some(state) => state.fmt(f),

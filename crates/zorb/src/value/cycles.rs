@@ -52,20 +52,25 @@ fn collect(cells: &[Arc<Cell>]) {
                     child.and_then(|child| numbers.get(&Arc::as_ptr(&child)).copied())
                 {
                     children.push(number);
-                    inner[number] += 1;
+                    if let Some(count) = inner.get_mut(number) {
+                        *count = count.saturating_add(1);
+                    }
                 }
             }
         }
         edges.push(children);
     }
     let mut live = vec![false; cells.len()];
-    let mut reached: Vec<usize> = (0..cells.len())
+    let mut reached: Vec<usize> = (0..).zip(cells.iter().zip(&inner))
         // `cells` itself holds one reference to each cell.
-        .filter(|&number| Arc::strong_count(&cells[number]) != inner[number] + 1)
+        .filter(|(_, (cell, inner))| Arc::strong_count(cell) != inner.saturating_add(1))
+        .map(|(number, _)| number)
         .collect();
     while let Some(number) = reached.pop() {
-        if !core::mem::replace(&mut live[number], true) {
-            reached.extend(&edges[number]);
+        if let (Some(live), Some(edges)) = (live.get_mut(number), edges.get(number))
+            && !core::mem::replace(live, true)
+        {
+            reached.extend(edges);
         }
     }
     let dead = states.iter_mut().zip(&live).filter(|(_, live)| !**live);

@@ -163,6 +163,7 @@ impl<T: ValueState> Value<T> {
     /// program that neither asks for incomplete values ([`DataInput::read_incomplete_value`]) nor looks at other values
     /// in a `Drop` of a state.
     #[must_use]
+    #[expect(clippy::expect_used, reason = "the panic that is documented")]
     pub fn read(&self) -> ValueRead<'_, T> {
         self.try_read().expect(NO_STATE)
     }
@@ -172,6 +173,7 @@ impl<T: ValueState> Value<T> {
     /// # Panics
     /// As [`read`](Self::read).
     #[must_use]
+    #[expect(clippy::expect_used, reason = "the panic that is documented")]
     pub fn write(&self) -> ValueWrite<'_, T> {
         self.try_write().expect(NO_STATE)
     }
@@ -255,6 +257,10 @@ pub struct ValueRead<'a, T> {
 impl<T: ValueState> Deref for ValueRead<'_, T> {
     type Target = T;
 
+    #[expect(
+        clippy::expect_used,
+        reason = "only values with such a state have guards"
+    )]
     fn deref(&self) -> &T {
         self.guard
             .as_deref()
@@ -278,6 +284,10 @@ pub struct ValueWrite<'a, T> {
 impl<T: ValueState> Deref for ValueWrite<'_, T> {
     type Target = T;
 
+    #[expect(
+        clippy::expect_used,
+        reason = "only values with such a state have guards"
+    )]
     fn deref(&self) -> &T {
         self.guard
             .as_deref()
@@ -287,6 +297,10 @@ impl<T: ValueState> Deref for ValueWrite<'_, T> {
 }
 
 impl<T: ValueState> DerefMut for ValueWrite<'_, T> {
+    #[expect(
+        clippy::expect_used,
+        reason = "only values with such a state have guards"
+    )]
     fn deref_mut(&mut self) -> &mut T {
         self.guard
             .as_deref_mut()
