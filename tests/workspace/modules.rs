@@ -81,7 +81,7 @@ pub(crate) fn is_shipped(attributes: &[Attribute]) -> bool {
 }
 
 /// Whether a configuration asks for tests or models, outside of `not(…)`.
-fn asks_for_tests(tokens: &TokenStream) -> bool {
+pub(crate) fn asks_for_tests(tokens: &TokenStream) -> bool {
     let mut is_negated = false;
     for tree in tokens.clone() {
         match tree {

@@ -118,7 +118,7 @@ impl<'a> Visit<'a> for Types {
 }
 
 /// Whether a file is one of tests, by its path.
-fn is_test(path: &Path) -> bool {
+pub(crate) fn is_test(path: &Path) -> bool {
     path.components().any(|part| {
         matches!(
             part.as_os_str().to_str(),

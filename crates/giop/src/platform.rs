@@ -36,26 +36,22 @@ impl Platform {
     /// Octets of a host's identity at most.
     pub const MAX_HOST_OCTETS: usize = 64;
 
-    /// The platform of this process. Reads a file.
+    /// The platform of this process, on a host of that identity.
     #[must_use]
-    pub fn of_this_process() -> Self {
+    pub fn of_this_process(host: Bytes) -> Self {
         let environment = match (cfg!(target_env = "gnu"), cfg!(target_env = "musl")) {
             (true, _) => "gnu",
             (_, true) => "musl",
             _ => "other",
         };
         let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-        let digits: String = (boot.unwrap_or_default().chars())
-            .filter(char::is_ascii_hexdigit)
-            .collect();
         Self {
             is_little_endian: cfg!(target_endian = "little"),
             pointer_octets: octets(size_of::<usize>()),
             max_alignment: octets(align_of::<u128>()),
             protocol: 0,
             abi: format!("{arch}-{os}-{environment}"),
-            host: digits.into(),
+            host,
         }
     }
 
@@ -127,9 +123,13 @@ impl<'de> Decode<'de> for Platform {
 mod tests {
     use super::*;
 
+    fn this_platform() -> Platform {
+        Platform::of_this_process(Bytes::from_static(b"0b6e2f34"))
+    }
+
     #[test]
     fn what_is_said_of_a_platform_is_read_again_and_longer_forms_too() {
-        let this = Platform::of_this_process();
+        let this = this_platform();
         let component = this.to_component().unwrap();
         assert_eq!(component.tag, ComponentTag::ZORB_PLATFORM);
         let read = Platform::from_component(&component.data).unwrap();
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn platforms_differ_by_what_values_look_like_and_hosts_by_what_they_say() {
-        let this = Platform::of_this_process();
+        let this = this_platform();
         let mut other = this.clone();
         other.host = Bytes::from_static(b"another");
         assert!(this.is_compatible_with(&other) && !this.is_on_host_of(&other));
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn long_names_are_cut() {
-        let mut this = Platform::of_this_process();
+        let mut this = this_platform();
         this.abi = "x".repeat(70_000);
         this.host = vec![1; 70_000].into();
         let read = Platform::from_component(&this.to_component().unwrap().data).unwrap();

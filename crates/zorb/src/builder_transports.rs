@@ -1,6 +1,7 @@
 //! Transports, the platform component of references, and the secret of authenticated keys.
 
 use crate::builder::{Builder, Settings};
+use bytes::Bytes;
 use std::sync::Arc;
 use zorb_giop::ior::TaggedComponent;
 use zorb_giop::platform::Platform;
@@ -59,7 +60,27 @@ impl Settings {
         // No name of a platform is too long, so this does not fail.
         let component = self
             .publish_platform
-            .then(|| Platform::of_this_process().to_component());
+            .then(|| Platform::of_this_process(host_identity()).to_component());
         component?.ok()
+    }
+}
+
+/// The digits that Linux draws when it starts; none elsewhere.
+fn host_identity() -> Bytes {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();
+    digits.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_host_has_the_same_identity_whenever_it_is_asked_for_and_a_short_one() {
+        let host = host_identity();
+        assert_eq!(host, host_identity());
+        assert!(!host.is_empty() && host.len() <= Platform::MAX_HOST_OCTETS);
     }
 }
