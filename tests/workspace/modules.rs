@@ -503,7 +503,14 @@ fn no_file_is_longer_than_600_lines() {
 
 #[test]
 fn codecs_deny_what_could_panic_on_a_peer_s_octets() {
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let rule = page
+        .split("\n- ")
+        .find(|rule| rule.starts_with("No `unwrap`"));
+    let rule = rule.expect("the page has the rule");
     for folder in CODECS {
+        let name = folder.trim_start_matches("crates/");
+        assert!(rule.contains(&format!("`{name}`")), "not said of {name}");
         let text = fs::read_to_string(root().join(folder).join("src/lib.rs")).unwrap();
         let parsed = syn::parse_file(&text).unwrap();
         let mut denied = String::new();
