@@ -132,14 +132,14 @@ pub(crate) struct Spinner<C = SystemClock> {
     /// When the parked wait began.
     parked: Option<Instant>,
     /// Waits in a row in which no other connection was busy.
-    alone: u32,
+    only_busy: u32,
     /// The reactor does not watch the socket.
     deregistered: bool,
-    /// Octets received and written before the last spin; whether few came since the one before; and spins in a row between
-    /// which none left.
+    /// Octets received and written before the last spin; whether fewer than a full batch came since the one before; and spins in
+    /// a row between which none left.
     received: u64,
     written: u64,
-    few: bool,
+    is_partial_batch: bool,
     unanswered: u32,
 }
 
@@ -162,11 +162,11 @@ impl<C: Clock> Spinner<C> {
             stolen: 0,
             turn_began: None,
             parked: None,
-            alone: 0,
+            only_busy: 0,
             deregistered: false,
             received: 0,
             written: 0,
-            few: true,
+            is_partial_batch: true,
             unanswered: 0,
         }
     }
@@ -175,7 +175,7 @@ impl<C: Clock> Spinner<C> {
     #[inline]
     pub(crate) fn traffic(&mut self, received: u64, written: u64) {
         let more = received.wrapping_sub(self.received);
-        self.few = usize::try_from(more).is_ok_and(|more| more < FULL_BATCH_OCTETS);
+        self.is_partial_batch = usize::try_from(more).is_ok_and(|more| more < FULL_BATCH_OCTETS);
         self.unanswered = match written == self.written {
             true => self.unanswered.saturating_add(1),
             false => 0,
@@ -184,12 +184,12 @@ impl<C: Clock> Spinner<C> {
     }
 
     /// Counts that `connection` is busy; whether no other one was lately.
-    pub(crate) fn is_alone(&mut self, busy: &BusyConnections, connection: usize) -> bool {
-        self.alone = match busy.is_same(connection) {
-            true => self.alone.saturating_add(1),
+    pub(crate) fn is_only_busy(&mut self, busy: &BusyConnections, connection: usize) -> bool {
+        self.only_busy = match busy.is_same(connection) {
+            true => self.only_busy.saturating_add(1),
             false => 0,
         };
-        self.alone >= SpinLimits::STEADY
+        self.only_busy >= SpinLimits::STEADY
     }
 
     /// Whether nothing but one-way requests has come lately.
@@ -304,7 +304,7 @@ impl<C: Clock> Spinner<C> {
             self.turn_began = None;
             return Spun::Yield;
         }
-        if self.is_one_way() && self.few {
+        if self.is_one_way() && self.is_partial_batch {
             // A stream of small one-way requests: one read for several of them, while their sender has the CPU.
             while self.clock.now().saturating_duration_since(begin) < SpinLimits::GATHER.min(limit)
             {

@@ -254,7 +254,7 @@ impl ObjectRef {
                 return Ok(kept.into());
             }
             self.check_reconnect()?;
-            let binding = self.bind_apart().await?;
+            let binding = self.bind_unshared().await?;
             self.store_binding(&binding);
             Ok(binding.into())
         });
@@ -262,7 +262,7 @@ impl ObjectRef {
     }
 
     /// A new binding that other calls do not use.
-    pub(crate) async fn bind_apart(&self) -> Result<Arc<Binding>, SystemException> {
+    pub(crate) async fn bind_unshared(&self) -> Result<Arc<Binding>, SystemException> {
         let home = self.home();
         Box::pin(self.bind(&self.0.ior, &home, false, self.0.named_by)).await
     }

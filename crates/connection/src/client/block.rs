@@ -14,7 +14,7 @@ use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
 
 /// The end of a thread's lead.
-enum Led {
+enum LeadEnd {
     /// It has its reply, or waits no longer.
     Done,
     /// It has to park: another reader reads, or the reactor.
@@ -29,18 +29,18 @@ impl ClientConnection {
         mut lease: Lease<'_, Reading>,
         mine: &mut Mine<'_>,
         deadline: Option<Instant>,
-    ) -> Led {
+    ) -> LeadEnd {
         loop {
             match lease.with(|reading| self.lead_turn(reading, mine, deadline)) {
-                Ok(led) => match lease.release() {
+                Ok(lead_end) => match lease.release() {
                     // The other reader is looked after when the lead is passed on.
                     Some(again) => lease = again,
-                    None => return led,
+                    None => return lead_end,
                 },
                 Err(end) => {
                     // Before the lease is released, as by every reader.
                     self.end(end);
-                    return Led::Done;
+                    return LeadEnd::Done;
                 }
             }
         }
@@ -51,7 +51,7 @@ impl ClientConnection {
         reading: &mut Reading,
         mine: &mut Mine<'_>,
         deadline: Option<Instant>,
-    ) -> Result<Led, End> {
+    ) -> Result<LeadEnd, End> {
         loop {
             let drained = self.link.drain(
                 &mut reading.reader,
@@ -61,13 +61,13 @@ impl ClientConnection {
             )?;
             if mine.has_reply {
                 // The table learns of it when the lead is passed on.
-                return Ok(Led::Done);
+                return Ok(LeadEnd::Done);
             }
-            let is_alone = {
+            let no_other_waits = {
                 let mut state = self.state();
                 let (waits, others) = state.look(Some(mine), None);
                 if !waits || state.end.is_some() {
-                    return Ok(Led::Done);
+                    return Ok(LeadEnd::Done);
                 }
                 // No caller may rely on a reactor that does not watch.
                 state.watched = false;
@@ -76,12 +76,12 @@ impl ClientConnection {
             let left = || deadline.map(|until| until.saturating_duration_since(Instant::now()));
             // Also while the peer goes on sending other replies.
             if left().is_some_and(|left| left.is_zero()) {
-                return Ok(Led::Done);
+                return Ok(LeadEnd::Done);
             }
             if drained == Drained::Turn {
                 continue;
             }
-            if is_alone && mine.policy != WaitPolicy::Park && self.is_alone(reading) {
+            if no_other_waits && mine.policy != WaitPolicy::Park && self.is_only_busy(reading) {
                 // This thread has no other task.
                 match self.link.spin(reading, mine.policy) {
                     Spun::Read(read) => {
@@ -103,14 +103,14 @@ impl ClientConnection {
                     let mut state = self.state();
                     state.look(Some(mine), Some(&waker));
                     if !state.announce(Some(mine.id)) {
-                        return Ok(Led::Done);
+                        return Ok(LeadEnd::Done);
                     }
                     drop(state);
                     self.deregistered
                         .store(false, super::super::sync::Ordering::Release);
                     let mut readiness = Context::from_waker(&self.readiness);
                     match self.link.poll_read(reading, &mut false, &mut readiness) {
-                        Poll::Pending => return Ok(Led::Park),
+                        Poll::Pending => return Ok(LeadEnd::Park),
                         // The reactor does not watch after all.
                         Poll::Ready(read) => {
                             read?;
@@ -192,13 +192,13 @@ impl<'a> Call<'a> {
                 continue;
             };
             let mut mine = self.mine(reply);
-            let led = connection.lead(held, &mut mine, deadline);
+            let lead_end = connection.lead(held, &mut mine, deadline);
             if mine.has_reply {
                 connection.pass_on(Some(&mut mine));
                 self.done = true;
                 return Poll::Ready(Ok(()));
             }
-            if let Led::Park = led {
+            if let LeadEnd::Park = lead_end {
                 blocking::park(deadline);
                 continue;
             }

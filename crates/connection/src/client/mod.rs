@@ -23,8 +23,8 @@
 //!    reader that finds the lease held leaves it *contended*, and parks; the holder looks again at its release.
 //! 2. The reader has drained the socket, and the reactor watches it (`Link::poll_read` is pending).
 //!    `State::watched` is set **before** the reactor is asked, under the lock of the state: a caller that parks
-//!    from then on relies on the reactor, be it with its request still to be sent. A caller that is alone becomes the
-//!    *leader*, else there is none.
+//!    from then on relies on the reactor, be it with its request still to be sent. A caller beside which no other
+//!    one waits becomes the *leader*, else there is none.
 //! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, and wakes the
 //!    leader, or the driver if there is none.
 //! 4. The reader blocks in `recv`, or found octets by spinning for several times in a row: the reactor stops watching

@@ -124,7 +124,7 @@ impl ClientConnection {
             if let Some(policy) = policy
                 && may_spin
                 && !reading.spinner.is_parked()
-                && self.is_alone(reading)
+                && self.is_only_busy(reading)
                 && let Some(spin) = reading.spinner.begin(policy)
             {
                 // A caller that parks needs no wake-up for octets that a spin may find.
@@ -198,8 +198,8 @@ impl ClientConnection {
     }
 
     /// Whether no other connection of the ORB was busy lately.
-    pub(super) fn is_alone(&self, reading: &mut Reading) -> bool {
-        (reading.spinner).is_alone(&self.busy, core::ptr::from_ref(self).addr())
+    pub(super) fn is_only_busy(&self, reading: &mut Reading) -> bool {
+        (reading.spinner).is_only_busy(&self.busy, core::ptr::from_ref(self).addr())
     }
 }
 

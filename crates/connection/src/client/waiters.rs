@@ -103,7 +103,7 @@ pub(super) struct State {
     pub(super) end: Option<End>,
     /// The reactor will report octets that arrive: a caller with a waker in the table may park.
     pub(super) watched: bool,
-    /// The caller that the reactor wakes instead of the driver: it was alone when it parked.
+    /// The caller that the reactor wakes instead of the driver: no other one waited when it parked.
     pub(super) leader: Option<RequestId>,
 }
 

@@ -35,9 +35,9 @@ pub(super) struct Promotion {
 }
 
 impl Promotion {
-    /// Notes a read with messages. `alone`: no other connection was busy lately.
-    pub(super) fn has_read(&mut self, alone: bool) {
-        if alone {
+    /// Notes a read with messages. `only_busy`: no other connection was busy lately.
+    pub(super) fn has_read(&mut self, only_busy: bool) {
+        if only_busy {
             self.reads = 0;
             return;
         }

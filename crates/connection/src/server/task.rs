@@ -315,11 +315,11 @@ impl<O: Owner> ServerConnection<O> {
             return false;
         }
         let connection = Arc::as_ptr(self).addr();
-        let is_alone = (reading.spinner).is_alone(self.owner.busy(), connection);
+        let only_busy = (reading.spinner).is_only_busy(self.owner.busy(), connection);
         if has_handled {
-            promotion.has_read(is_alone);
+            promotion.has_read(only_busy);
         }
-        is_alone
+        only_busy
     }
 
     /// Reads no more; ready when every upcall has ended. Replies that are not written by then have until the end of

@@ -105,7 +105,7 @@ impl<O: Owner> ServerConnection<O> {
             let connection = Arc::as_ptr(self).addr();
             if (messages > 0 || has_read && stays.is_none())
                 && settings.wait != WaitPolicy::Park
-                && (reading.spinner).is_alone(self.owner.busy(), connection)
+                && (reading.spinner).is_only_busy(self.owner.busy(), connection)
             {
                 match link.spin(reading, settings.wait) {
                     Spun::Read(read) => match link.has_read(read) {

@@ -140,7 +140,7 @@ async fn given_up(orb: &OrbInner) {
 
 /// Connects, and sends the queued requests.
 async fn send_all(object: &ObjectRef, queue: &mut Queue) {
-    let bound = match object.bind_apart().await {
+    let bound = match object.bind_unshared().await {
         Ok(bound) => bound,
         Err(exception) => return tracing::debug!(?exception, "one-way requests dropped"),
     };

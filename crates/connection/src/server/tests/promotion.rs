@@ -62,7 +62,7 @@ impl Acts for Crowd {
         }
         (self.is_back).store(self.was_promoted.load(Ordering::Relaxed), Ordering::Relaxed);
         let mut other = self.other.lock().unwrap();
-        other.is_alone(self.owner.busy(), 1);
+        other.is_only_busy(self.owner.busy(), 1);
         let message = cancel_request(encoder(), Version::V1_2, 7)
             .unwrap()
             .to_vec();
@@ -118,7 +118,7 @@ async fn a_busy_connection_is_not_promoted_beyond_the_threads_that_are_permitted
             if *reads > 4 * READS {
                 return Ok(0);
             }
-            other.is_alone(self.owner.busy(), 1);
+            other.is_only_busy(self.owner.busy(), 1);
             let message = cancel_request(encoder(), Version::V1_2, 7)
                 .unwrap()
                 .to_vec();
@@ -146,11 +146,11 @@ async fn a_busy_connection_is_not_promoted_beyond_the_threads_that_are_permitted
 
 #[test]
 fn a_connection_is_due_after_enough_reads_in_a_row_among_other_busy_ones() {
-    let read = |alone: &[u32]| {
+    let read = |only_busy: &[u32]| {
         let mut promotion = Promotion::default();
         for read in 1..=READS {
             assert!(!promotion.is_due());
-            promotion.has_read(alone.contains(&read));
+            promotion.has_read(only_busy.contains(&read));
         }
         promotion
     };
