@@ -17,6 +17,7 @@ pub(crate) const fn work(op: &'static str, size: usize) -> Work {
     let iters = match (op.as_bytes(), size) {
         (b"oneway_noparams", _) => 20_000,
         (_, 0) => 4_000,
+        (_, 0x10_0000..) => 200,
         _ => 1_000,
     };
     Work {

@@ -90,11 +90,14 @@ const ALLOCATIONS: [&str; 3] = [
     "allocations/struct/zorb/",
 ];
 
+/// Where bb80c2d was slower than omniORB, among the ratios of [`speed`].
+const SLOWER: [&str; 3] = ["octet-1-mib/", "octet-8-mib/", "p99/noparams/"];
+
 /// Counts or measures a group of rows.
 type Group = fn(&Options) -> Result<Vec<Row>, String>;
 
 /// The groups of rows, by the first word of their names.
-const GROUPS: [(&str, Group); 6] = [
+const GROUPS: [(&str, Group); 7] = [
     ("lines", |_| line_rows()),
     ("path", |_| path_rows()),
     ("constants", |_| constant_rows()),
@@ -102,6 +105,9 @@ const GROUPS: [(&str, Group); 6] = [
     ("instructions", |_| instruction_rows()),
     ("allocations", |options| {
         speed::measured(options, &ALLOCATIONS.map(str::to_owned))
+    }),
+    ("slower", |options| {
+        speed::measured(options, &SLOWER.map(str::to_owned))
     }),
 ];
 
