@@ -5,10 +5,10 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io};
-use xtask::step::{show, target};
+use xtask::step::{cargo, root, show, target};
 
 /// The phase while it runs. It is killed when this is dropped.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Starts this program for one phase.
+    /// Starts `cargo xtask test` for one phase.
     ///
     /// # Errors
     /// The process does not start.
@@ -29,8 +29,10 @@ impl Beside {
         let started = Instant::now();
         let child = (|| -> io::Result<Child> {
             let output = File::create(&log)?;
-            let mut command = Command::new(std::env::current_exe()?);
-            command.args(["test", phase]);
+            // By cargo: the build of the workspace has put another executable in the place of this one.
+            let mut command = cargo();
+            command.current_dir(root());
+            command.args(["run", "--quiet", "--package", "xtask", "--", "test", phase]);
             eprintln!("+ {} (its output follows at its end)", show(&command));
             command.stdin(Stdio::null());
             command.stdout(output.try_clone()?).stderr(output);
