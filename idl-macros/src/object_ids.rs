@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{LitByteStr, LitStr, Token, bracketed};
-use zorb_idl::PerfectHash;
+use zorb_idl::perfect_hash;
 
 /// `[path of the ORB] "id", b"id", …`
 struct ObjectIds {
@@ -63,7 +63,7 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
         return compile_error(twice.span, "the object id occurs twice");
     }
     let octets: Vec<&[u8]> = ids.iter().map(|id| id.octets.as_slice()).collect();
-    let table = PerfectHash::table(&octets, &quote!(#orb::ObjectIds));
+    let table = perfect_hash(&octets, &quote!(#orb::ObjectIds));
     quote! {{
         static IDS: #orb::ObjectIds = #table;
         &IDS

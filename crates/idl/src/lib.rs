@@ -74,5 +74,5 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label, Part};
 #[cfg(feature = "format")]
 pub use format::format;
 #[doc(hidden)]
-pub use generate::dispatch::PerfectHash;
+pub use generate::dispatch::perfect_hash;
 pub use options::{Options, Setting};

@@ -354,8 +354,8 @@ impl ActiveObject {
     /// The name of the operation with this number in the servant's table.
     #[must_use]
     pub fn operation_name(&self, number: u32) -> Option<&'static str> {
-        let names = self.skeleton()?.operations().names().iter();
-        let (name, _) = names.copied().find(|(_, of)| *of == number)?;
+        let mut names = self.skeleton()?.operations().names().entries();
+        let (name, _) = names.find(|(_, of)| **of == number)?;
         core::str::from_utf8(name).ok()
     }
 

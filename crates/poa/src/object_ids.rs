@@ -1,6 +1,8 @@
 //! A set of object ids that is known when the server is compiled, and the active object map of such a set.
 
 use crate::operations::Operations;
+#[cfg(test)]
+use crate::operations::table_of;
 use crate::sync::{ArcSwapOption, Mutex, MutexGuard};
 use core::fmt;
 use std::sync::{Arc, PoisonError};
@@ -14,28 +16,21 @@ use std::sync::{Arc, PoisonError};
 pub struct ObjectIds(Operations);
 
 impl ObjectIds {
-    /// A table that the macro has computed: seed and displacements of the hash, and ids with their numbers in the order of their
-    /// slots. The numbers are those below the number of ids.
-    ///
-    /// # Panics
-    /// As [`Operations::new`]; at compile time, if the table is a `static`.
+    /// A table that the macro has computed: key and displacements of the hash, and ids with their numbers in the order of their
+    /// slots, as [`Operations::new`] takes them. The numbers are those below the number of ids.
     #[must_use]
     pub const fn new(
-        seed: u64,
+        key: u64,
         displacements: &'static [(u32, u32)],
         slots: &'static [(&'static [u8], u32)],
     ) -> Self {
-        Self(Operations::new(seed, displacements, slots))
+        Self(Operations::new(key, displacements, slots))
     }
 
     /// The number of an id in the order in which the ids were given.
     #[must_use]
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<usize> {
-        // Longer ones are not hashed.
-        if id.len() > self.0.longest() {
-            return None;
-        }
         usize::try_from(self.0.number(id)?).ok()
     }
 
@@ -52,8 +47,8 @@ impl ObjectIds {
     }
 
     /// The ids, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &'static [u8]> + use<> {
-        self.0.names().iter().map(|(id, _)| *id)
+    pub fn iter(&self) -> impl Iterator<Item = &'static [u8]> {
+        self.0.names().keys().copied()
     }
 }
 
@@ -163,13 +158,7 @@ impl<T> fmt::Debug for FixedMap<T> {
 /// A set of ids as the macro makes it.
 #[cfg(test)]
 pub(crate) fn ids_of(ids: &[&[u8]]) -> &'static ObjectIds {
-    let hash = zorb_idl::PerfectHash::over(ids);
-    let slot = |&index: &usize| -> (&'static [u8], u32) {
-        (ids[index].to_vec().leak(), u32::try_from(index).unwrap())
-    };
-    let slots: Vec<_> = hash.slots.iter().map(slot).collect();
-    let table = ObjectIds::new(hash.seed, hash.displacements.leak(), slots.leak());
-    Box::leak(Box::new(table))
+    Box::leak(Box::new(ObjectIds(table_of(ids))))
 }
 
 #[cfg(all(test, not(zorb_model)))]
@@ -198,12 +187,6 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, [&b""[..], b"back\0up", b"main"]);
         assert!(ids_of(&[]).is_empty() && ids_of(&[]).find(b"").is_none());
-    }
-
-    #[test]
-    #[should_panic(expected = "a number is too high")]
-    fn a_number_beyond_the_places_is_refused() {
-        let _ = ObjectIds::new(0, &[(0, 0)], &[(b"a", 1)]);
     }
 
     proptest! {

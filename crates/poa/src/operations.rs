@@ -1,20 +1,13 @@
 //! From an operation's name to its number, by a perfect hash that the IDL compiler computes.
 
-/// Multiplier of the hash: odd, and its bits look random.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+use phf::Map;
 
-/// The operations of an interface by name: one hash, two look-ups, one comparison, whatever their number.
+/// The operations of an interface by name: a `phf::Map` that the IDL compiler has computed.
 ///
-/// Every name has a *slot* of its own. One part of a name's hash chooses a bucket; the bucket's two displacements and the
-/// other parts choose the slot. `phf_generator` has chosen displacements in the IDL compiler, so that no two names share
-/// a slot and no slot is empty. [`new`](Self::new) proves it, where the table is made: at compile time.
+/// One hash, two look-ups and one comparison, whatever the number of operations.
 #[derive(Debug)]
 pub struct Operations {
-    seed: u64,
-    /// Displacements of each bucket; none if there are no operations.
-    displacements: &'static [(u32, u32)],
-    /// Name and number of each operation, in the order of their slots.
-    slots: &'static [(&'static [u8], u32)],
+    numbers: Map<&'static [u8], u32>,
     /// Octets of the longest name.
     longest: usize,
 }
@@ -23,41 +16,31 @@ impl Operations {
     /// A table of no operations.
     pub const NONE: Self = Self::new(0, &[], &[]);
 
-    /// A table as the IDL compiler has computed it. The numbers are those below the number of names.
+    /// The map whose parts `phf_generator::generate_hash` has computed: the key of its hash, the displacements of its
+    /// buckets, and names with their numbers in the order of their slots. The numbers are those below the number of names.
     ///
-    /// # Panics
-    /// If a name is not in the slot where it is looked for, or a number is too high; at compile time, if the table is a `static`.
+    /// Parts that are computed in any other way make a table that does not find its names.
     #[must_use]
-    #[expect(
-        clippy::indexing_slicing,
-        clippy::arithmetic_side_effects,
-        reason = "the index is below the length"
-    )]
     pub const fn new(
-        seed: u64,
+        key: u64,
         displacements: &'static [(u32, u32)],
         slots: &'static [(&'static [u8], u32)],
     ) -> Self {
-        let mut table = Self {
-            seed,
-            displacements,
-            slots,
-            longest: 0,
-        };
-        let mut index = 0;
-        while index < slots.len() {
-            let (name, number) = slots[index];
-            assert!((number as usize) < slots.len(), "a number is too high");
-            assert!(
-                matches!(table.slot(name), Some(slot) if slot == index),
-                "the table of operations is not the one that was computed"
-            );
-            if name.len() > table.longest {
-                table.longest = name.len();
+        let mut longest = 0;
+        let mut rest = slots;
+        while let [(name, _), behind @ ..] = rest {
+            if name.len() > longest {
+                longest = name.len();
             }
-            index += 1;
+            rest = behind;
         }
-        table
+        // The one place that names these fields, for which the workspace requires exactly one version of phf.
+        let numbers = Map {
+            key,
+            disps: displacements,
+            entries: slots,
+        };
+        Self { numbers, longest }
     }
 
     /// The number of the operation with this name.
@@ -68,91 +51,45 @@ impl Operations {
         number
     }
 
-    /// The number of a name, whatever it names.
+    /// The number of a name, whatever it names. A name longer than all of the table is not hashed.
     #[inline]
     pub(crate) fn number(&self, name: &[u8]) -> Option<u32> {
-        let (found, number) = self.slots.get(self.slot(name)?)?;
-        (*found == name).then_some(*number)
-    }
-
-    /// Octets of the longest name.
-    pub(crate) const fn longest(&self) -> usize {
-        self.longest
-    }
-
-    /// The names, in no order.
-    pub(crate) const fn names(&self) -> &'static [(&'static [u8], u32)] {
-        self.slots
-    }
-
-    /// The slot of this name, if it is one of the table's. `None` if the table has no bucket or no slot.
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "a remainder is below the number that was divided by, and `get` is not for constants"
-    )]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the halves of a hash; tables of more than 2^32 operations do not compile"
-    )]
-    const fn slot(&self, name: &[u8]) -> Option<usize> {
-        let hash = hash(self.seed, name);
-        let (upper, lower) = ((hash >> 32) as u32, hash as u32);
-        let third = (hash.wrapping_mul(MULTIPLIER) >> 32) as u32;
-        let Some(bucket) = upper.checked_rem(self.displacements.len() as u32) else {
+        if name.len() > self.longest {
             return None;
-        };
-        let (first, second) = self.displacements[bucket as usize];
-        let place = lower
-            .wrapping_mul(first)
-            .wrapping_add(second)
-            .wrapping_add(third);
-        match place.checked_rem(self.slots.len() as u32) {
-            Some(slot) => Some(slot as usize),
-            None => None,
         }
+        self.numbers.get(name).copied()
+    }
+
+    /// The names and their numbers, in no order.
+    pub(crate) const fn names(&self) -> &Map<&'static [u8], u32> {
+        &self.numbers
     }
 }
 
-/// The hash of the IDL compiler (`zorb-idl`, `generate/dispatch.rs`). DESIGN.md says why it is not the SipHash of
-/// `phf::Map`.
-const fn hash(seed: u64, name: &[u8]) -> u64 {
-    let mut hash = mix(seed, !(name.len() as u64));
-    let mut rest = name;
-    while let Some((eight, behind)) = rest.split_first_chunk() {
-        hash = mix(hash, u64::from_le_bytes(*eight));
-        rest = behind;
-    }
-    if let Some((four, behind)) = rest.split_first_chunk() {
-        hash = mix(hash, u32::from_le_bytes(*four) as u64);
-        rest = behind;
-    }
-    while let Some((one, behind)) = rest.split_first() {
-        hash = mix(hash, *one as u64);
-        rest = behind;
-    }
-    hash
-}
-
-/// Both halves of the product, so that every bit of the factor counts in both halves of the hash.
-#[expect(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    reason = "a product of 64 bits each has at most 128; its halves are wanted"
-)]
-const fn mix(hash: u64, more: u64) -> u64 {
-    let product = (hash ^ more) as u128 * MULTIPLIER as u128;
-    product as u64 ^ (product >> 64) as u64
+/// The table that the IDL compiler and `object_ids!` make of `names`. A table lives as long as the program, here too.
+#[cfg(test)]
+pub(crate) fn table_of(names: &[&[u8]]) -> Operations {
+    let hash = phf_generator::generate_hash(names);
+    let slot = |index: usize| -> (&'static [u8], u32) {
+        let number = u32::try_from(index).expect("few names");
+        (names[index].to_vec().leak(), number)
+    };
+    let slots: Vec<_> = hash.map.into_iter().map(slot).collect();
+    Operations::new(hash.key, hash.disps.leak(), slots.leak())
 }
 
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
+    use proc_macro2::{TokenStream, TokenTree};
     use proptest::collection::btree_set;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
-    use zorb_idl::PerfectHash;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs;
+    use std::path::Path;
+    use zorb_idl::{Options, compile_files};
 
-    /// The output of the IDL compiler for its test: seed, displacements, slots.
+    /// The output of the IDL compiler for its test: key, displacements, slots.
     static TABLE: Operations = include!("../../idl/tests/golden/dispatch_table.in");
 
     #[test]
@@ -179,17 +116,6 @@ mod tests {
         }
     }
 
-    /// The table that the IDL compiler makes of `names`. A table lives as long as the program, here too.
-    fn table(names: &[&[u8]]) -> Operations {
-        let hash = PerfectHash::over(names);
-        let slot = |&index: &usize| -> (&'static [u8], u32) {
-            let number = u32::try_from(index).expect("few names");
-            (names[index].to_vec().leak(), number)
-        };
-        let slots: Vec<_> = hash.slots.iter().map(slot).collect();
-        Operations::new(hash.seed, hash.displacements.leak(), slots.leak())
-    }
-
     /// Octets that differ little from `name`.
     fn near_misses(name: &[u8]) -> Vec<Vec<u8>> {
         let mut misses = vec![
@@ -210,19 +136,23 @@ mod tests {
         misses
     }
 
-    /// Each name is found at its index, and `others` only if they are names.
-    fn check(names: &BTreeSet<Vec<u8>>, others: &[Vec<u8>]) {
-        let ordered: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-        let table = table(&ordered);
-        for (number, name) in (0..).zip(&ordered) {
-            assert_eq!(table.find(name), Some(number));
+    /// Each name is found with its number, and `others` and what differs little only if they are names.
+    fn check(table: &Operations, numbers: &BTreeMap<Vec<u8>, u32>, others: &[Vec<u8>]) {
+        for (name, number) in numbers {
+            assert_eq!(table.find(name), Some(*number));
         }
-        let misses = ordered.iter().flat_map(|name| near_misses(name));
+        let misses = numbers.keys().flat_map(|name| near_misses(name));
         for other in misses.chain(others.iter().cloned()) {
-            let index = ordered.binary_search(&other.as_slice()).ok();
-            let number = index.and_then(|index| u32::try_from(index).ok());
+            let number = numbers.get(&other).copied();
             assert_eq!(table.find(&other), number, "{}", other.escape_ascii());
         }
+    }
+
+    /// The same for the table of these names, whose numbers are their indexes.
+    fn check_of(names: &BTreeSet<Vec<u8>>, others: &[Vec<u8>]) {
+        let ordered: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        let numbers = names.iter().cloned().zip(0..).collect();
+        check(&table_of(&ordered), &numbers, others);
     }
 
     proptest! {
@@ -231,7 +161,7 @@ mod tests {
             names in btree_set("(_[gs]et_)?[A-Za-z][A-Za-z0-9_]{0,40}", 0..60),
             others in proptest::collection::vec(any::<Vec<u8>>(), 0..40),
         ) {
-            check(&names.into_iter().map(String::into_bytes).collect(), &others);
+            check_of(&names.into_iter().map(String::into_bytes).collect(), &others);
         }
 
         /// Names of no IDL, which share most of their octets.
@@ -240,7 +170,7 @@ mod tests {
             names in btree_set(proptest::collection::vec(0_u8..3, 1..12), 0..200),
             others in proptest::collection::vec(proptest::collection::vec(0_u8..4, 0..13), 0..200),
         ) {
-            check(&names, &others);
+            check_of(&names, &others);
         }
     }
 
@@ -248,7 +178,7 @@ mod tests {
     fn tables_of_many_names_find_each_of_them_and_no_other() {
         for count in [1, 2, 3, 4, 64, 65, 500, 2_000] {
             let names = (0..count).map(|n| format!("_get_a{n}").into_bytes());
-            check(&names.collect(), &[]);
+            check_of(&names.collect(), &[]);
         }
     }
 
@@ -258,21 +188,85 @@ mod tests {
         assert_eq!(Operations::NONE.find(b"a"), None);
     }
 
-    #[test]
-    #[should_panic(expected = "not the one that was computed")]
-    fn a_table_with_a_name_in_another_slot_is_refused() {
-        let _ = Operations::new(0, &[(0, 0)], &[(b"a", 0), (b"a", 1)]);
+    /// The arguments of each call of `Operations::new` in generated code.
+    fn tables_in(code: TokenStream, found: &mut Vec<Vec<String>>) {
+        let mut before = String::new();
+        for tree in code {
+            if let TokenTree::Group(group) = &tree {
+                if before.ends_with("Operations::new") {
+                    let mut arguments = Vec::new();
+                    literals(group.stream(), &mut arguments);
+                    found.push(arguments);
+                }
+                tables_in(group.stream(), found);
+                before.clear();
+            } else {
+                before.push_str(&tree.to_string());
+            }
+        }
     }
 
-    #[test]
-    #[should_panic(expected = "a number is too high")]
-    fn a_table_with_a_number_beyond_its_names_is_refused() {
-        let _ = Operations::new(0, &[(0, 0)], &[(b"a", 1)]);
+    /// The literals in `code`, those within brackets too.
+    fn literals(code: TokenStream, found: &mut Vec<String>) {
+        for tree in code {
+            match tree {
+                TokenTree::Group(group) => literals(group.stream(), found),
+                TokenTree::Literal(literal) => found.push(literal.to_string()),
+                _ => {}
+            }
+        }
     }
 
+    /// The table that is written as these literals, and the number of each of its names.
+    fn generated(arguments: &[String]) -> (Operations, BTreeMap<Vec<u8>, u32>) {
+        let number = |text: &String| text.parse().expect("a number");
+        let (key, rest) = arguments.split_first().expect("a key");
+        let mut displacements = Vec::new();
+        let mut slots: Vec<(&'static [u8], u32)> = Vec::new();
+        for pair in rest.chunks(2) {
+            match pair[0].strip_prefix("b\"") {
+                Some(name) => {
+                    let name = name.trim_end_matches('"').to_owned();
+                    slots.push((name.leak().as_bytes(), number(&pair[1])));
+                }
+                None => displacements.push((number(&pair[0]), number(&pair[1]))),
+            }
+        }
+        let numbers = slots.iter().map(|(name, of)| (name.to_vec(), *of));
+        let numbers: BTreeMap<_, _> = numbers.collect();
+        assert_eq!(numbers.len(), slots.len(), "a name occurs twice");
+        let key = key.parse().expect("a key");
+        (
+            Operations::new(key, displacements.leak(), slots.leak()),
+            numbers,
+        )
+    }
+
+    /// Reads the expansions that the compiler is tested with, and compiles the IDL of the benches.
     #[test]
-    #[should_panic(expected = "not the one that was computed")]
-    fn a_table_without_buckets_is_refused() {
-        let _ = Operations::new(0, &[], &[(b"a", 0)]);
+    fn every_generated_table_finds_each_of_its_names_and_no_other() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut arguments = Vec::new();
+        for entry in fs::read_dir(here.join("../idl/tests/golden")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|it| it == "rs") {
+                let code = fs::read_to_string(path).unwrap();
+                tables_in(code.parse().unwrap(), &mut arguments);
+            }
+        }
+        let expansions = arguments.len();
+        let benches = here.join("../../benches/bench.idl");
+        let compiled = compile_files(&[benches], &Options::default()).unwrap();
+        tables_in(compiled.tokens, &mut arguments);
+        assert!(0 < expansions && expansions < arguments.len());
+        let tables: Vec<_> = arguments.iter().map(|table| generated(table)).collect();
+        let all = tables.iter().flat_map(|(_, numbers)| numbers.keys());
+        let all: Vec<Vec<u8>> = all.cloned().collect();
+        for (table, numbers) in &tables {
+            let mut sorted: Vec<u32> = numbers.values().copied().collect();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..numbers.len() as u32));
+            check(table, numbers, &all);
+        }
     }
 }

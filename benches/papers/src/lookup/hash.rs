@@ -1,8 +1,8 @@
-//! A hash that is as fast as the one in generated skeletons, and as easily attacked.
+//! A hash that takes a few nanoseconds a name, and is easily attacked.
 
 use std::hash::{BuildHasher, Hasher};
 
-/// Multiplies and folds eight octets at a time, as `zorb_poa::Operations` does.
+/// Multiplies and folds eight octets at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fast(u64);
 

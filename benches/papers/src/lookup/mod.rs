@@ -1,6 +1,7 @@
 //! From the octets in a request to servant and operation, in the ways that the papers compare.
 
 mod hash;
+mod perfect;
 pub mod servants;
 mod strategies;
 mod walked;

@@ -1,8 +1,8 @@
 //! The servants of look-ups: with numbers, in a real adapter or in one each, and names of operations.
 
+use super::perfect::perfect;
 use bytes::Bytes;
 use std::sync::Arc;
-use zorb_idl::PerfectHash;
 use zorb_poa::{
     Adapter, AdapterOptions, IdAssignment, Incoming, InstanceId, KeyProtection, KeySecret,
     Lifespan, ObjectAdapter, ObjectIds, Outcome, Policies, Skeleton, Upcall,
@@ -124,14 +124,7 @@ impl Activated {
     /// So many, whose ids are known beforehand, as those that are written down in a program.
     pub fn of_fixed_ids(count: usize) -> Self {
         let names: Vec<_> = (0..count as u32).map(id_of).collect();
-        let hash = PerfectHash::over(&names);
-        // Tables live as long as the program, as constants of generated code do.
-        let slots = hash.slots.iter().map(|&at| {
-            let name: &'static [u8] = names[at].clone().into_bytes().leak();
-            (name, at as u32)
-        });
-        let slots = slots.collect::<Vec<_>>().leak();
-        let ids = ObjectIds::new(hash.seed, hash.displacements.leak(), slots);
+        let ids = perfect(&names, ObjectIds::new);
         let options = AdapterOptions {
             ids: Some(Box::leak(Box::new(ids))),
             ..AdapterOptions::default()

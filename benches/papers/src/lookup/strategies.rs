@@ -1,12 +1,12 @@
 //! The ways from the octets in a request to servant and operation.
 
+use super::perfect::perfect;
 use super::servants::{Activated, Hierarchy, Tree, operations, type_id};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use zorb_idl::PerfectHash;
 use zorb_poa::{ActiveObject, KeyProtection, Lifespan, ObjectAdapter, Operations};
 
 /// A servant as the tables of the papers hold it: on the heap, as servants are.
@@ -112,18 +112,6 @@ impl<H: BuildHasher + Default> Strategy for Hashed<H> {
     }
 }
 
-/// The table that the IDL compiler makes of names, read as generated skeletons read it.
-pub(super) fn perfect<N: AsRef<[u8]>>(names: &[N]) -> Operations {
-    let hash = PerfectHash::over(names);
-    // Tables live as long as the program, as constants of generated code do.
-    let slots = hash.slots.iter().map(|&at| {
-        let name: &'static [u8] = names[at].as_ref().to_vec().leak();
-        (name, at as u32)
-    });
-    let slots = slots.collect::<Vec<_>>().leak();
-    Operations::new(hash.seed, hash.displacements.leak(), slots)
-}
-
 /// Two perfect hashes, over all keys and all names there will ever be.
 #[derive(Debug)]
 pub struct Perfect {
@@ -137,8 +125,8 @@ impl Strategy for Perfect {
     fn new(servants: usize, count: usize) -> Self {
         let keys = Activated::new(servants, false).keys;
         Self {
-            servants: perfect(&keys),
-            operations: perfect(&operations(count)),
+            servants: perfect(&keys, Operations::new),
+            operations: perfect(&operations(count), Operations::new),
             all: numbered(servants, Servant::new),
             keys,
         }
@@ -178,7 +166,7 @@ impl Strategy for Active {
     fn new(servants: usize, count: usize) -> Self {
         Self {
             servants: numbered(servants, |number| (0, Servant::new(number))),
-            operations: perfect(&operations(count)),
+            operations: perfect(&operations(count), Operations::new),
             keys: Activated::new(servants, false).keys,
         }
     }
@@ -341,7 +329,7 @@ impl<P: Places> Strategy for Located<P> {
         });
         Self {
             numbers: numbers.collect(),
-            operations: perfect(&operations(count)),
+            operations: perfect(&operations(count), Operations::new),
             keys: made.keys,
             adapters: made.adapters,
             places: PhantomData,

@@ -1,7 +1,8 @@
 //! The hierarchical look-up that the dissertation measures others by: an adapter at a time, a hash table in each.
 
+use super::perfect::perfect;
 use super::servants::{Hierarchy, Tree, operations};
-use super::strategies::{Strategy, perfect};
+use super::strategies::Strategy;
 use bytes::Bytes;
 use std::collections::HashMap;
 use zorb_poa::{Lifespan, ObjectKey, Operations, Path};
@@ -51,7 +52,7 @@ impl<const NESTED: bool> Strategy for Walked<NESTED> {
         }
         Self {
             nodes,
-            operations: perfect(&operations(count)),
+            operations: perfect(&operations(count), Operations::new),
             keys: made.keys,
         }
     }

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::dispatch::table;
+use super::dispatch::perfect_hash;
 use super::tuples::{CODEC_MEMBERS, place, tuple};
 use super::{Generator, ident};
 use crate::model::{DefId, Interface, Operation, ScopeId};
@@ -89,7 +89,7 @@ impl Generator<'_> {
             .iter()
             .map(|(_, operation)| self.wire_name(operation))
             .collect();
-        let table = table(&names, &quote!(#private::Operations));
+        let table = perfect_hash(&names, &quote!(#private::Operations));
         let arms = operations
             .iter()
             .enumerate()

@@ -135,8 +135,8 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
     fn operations(&self) -> &'static ::zorb::__private::Operations {
         static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
             16287231350648472473,
-            &[(1, 0)],
-            &[(b"note", 1), (b"run", 0)],
+            &[(0, 0)],
+            &[(b"run", 0), (b"note", 1)],
         );
         &OPERATIONS
     }

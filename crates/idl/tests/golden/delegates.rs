@@ -261,13 +261,13 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                16263683158343804936,
-                &[(2, 0), (0, 0)],
+                16287231350648472473,
+                &[(1, 1), (3, 0)],
                 &[
-                    (b"run", 3),
-                    (b"_get_owner", 0),
                     (b"deposit", 2),
                     (b"remind", 4),
+                    (b"_get_owner", 0),
+                    (b"run", 3),
                     (b"_set_owner", 1),
                 ],
             );
@@ -594,15 +594,15 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                15995050791870030928,
-                &[(2, 0), (1, 2)],
+                16287231350648472473,
+                &[(2, 2), (3, 0)],
                 &[
-                    (b"remind", 4),
-                    (b"f", 5),
+                    (b"run", 3),
                     (b"_get_owner", 0),
+                    (b"f", 5),
+                    (b"remind", 4),
                     (b"deposit", 2),
                     (b"_set_owner", 1),
-                    (b"run", 3),
                 ],
             );
             &OPERATIONS

@@ -379,15 +379,15 @@ pub mod bank {
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 16287231350648472473,
-                &[(1, 0), (0, 4), (0, 6)],
+                &[(0, 0), (6, 1), (0, 5)],
                 &[
-                    (b"_get_owner", 1),
+                    (b"_get_rank", 3),
                     (b"withdraw", 0),
+                    (b"_set_owner", 2),
+                    (b"_get_owner", 1),
+                    (b"nudge", 4),
                     (b"peer", 5),
                     (b"store", 6),
-                    (b"nudge", 4),
-                    (b"_get_rank", 3),
-                    (b"_set_owner", 2),
                 ],
             );
             &OPERATIONS
@@ -841,17 +841,17 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                16287231350648472473,
-                &[(0, 4), (0, 4), (0, 0)],
+                16263683158343804936,
+                &[(1, 0), (0, 0), (2, 5)],
                 &[
-                    (b"_get_owner", 2),
-                    (b"_get_rank", 4),
-                    (b"peer", 6),
-                    (b"store", 7),
-                    (b"nudge", 5),
+                    (b"log", 0),
                     (b"_set_owner", 3),
                     (b"withdraw", 1),
-                    (b"log", 0),
+                    (b"peer", 6),
+                    (b"store", 7),
+                    (b"_get_rank", 4),
+                    (b"_get_owner", 2),
+                    (b"nudge", 5),
                 ],
             );
             &OPERATIONS

@@ -196,9 +196,9 @@ pub mod here {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                4203492208743950414,
+                16287231350648472473,
                 &[(0, 0)],
-                &[(b"_get_name", 1), (b"ping", 0), (b"_set_name", 2)],
+                &[(b"ping", 0), (b"_get_name", 1), (b"_set_name", 2)],
             );
             &OPERATIONS
         }

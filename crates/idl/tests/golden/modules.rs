@@ -197,7 +197,7 @@ pub mod m2 {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 16287231350648472473,
                 &[(0, 0)],
-                &[(b"last", 1), (b"ping", 0)],
+                &[(b"ping", 0), (b"last", 1)],
             );
             &OPERATIONS
         }

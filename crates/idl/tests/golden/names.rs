@@ -214,8 +214,8 @@ pub mod names {
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 16287231350648472473,
-                &[(0, 0), (1, 0)],
-                &[(b"clone", 0), (b"_set_ref", 3), (b"_get_ref", 2), (b"type", 1)],
+                &[(0, 0), (0, 0)],
+                &[(b"type", 1), (b"clone", 0), (b"_get_ref", 2), (b"_set_ref", 3)],
             );
             &OPERATIONS
         }
@@ -430,9 +430,9 @@ pub mod names {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                16287231350648472473,
+                4203492208743950414,
                 &[(0, 0)],
-                &[(b"getIt", 0), (b"get_it", 1)],
+                &[(b"get_it", 1), (b"getIt", 0)],
             );
             &OPERATIONS
         }

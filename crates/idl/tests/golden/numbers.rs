@@ -269,9 +269,9 @@ pub mod numbers {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                16263683158343804936,
+                16287231350648472473,
                 &[(2, 0)],
-                &[(b"_set_balance", 2), (b"_get_balance", 1), (b"add", 0)],
+                &[(b"_get_balance", 1), (b"_set_balance", 2), (b"add", 0)],
             );
             &OPERATIONS
         }

@@ -536,8 +536,8 @@ pub mod parameters {
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 16287231350648472473,
-                &[(0, 0), (0, 1)],
-                &[(b"inout_all", 3), (b"in_all", 0), (b"in_more", 1), (b"out_all", 2)],
+                &[(0, 1), (0, 0)],
+                &[(b"in_all", 0), (b"inout_all", 3), (b"out_all", 2), (b"in_more", 1)],
             );
             &OPERATIONS
         }

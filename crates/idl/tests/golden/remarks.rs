@@ -265,7 +265,7 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
         static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
             16287231350648472473,
             &[(0, 0)],
-            &[(b"put", 0), (b"_get_size", 1)],
+            &[(b"_get_size", 1), (b"put", 0)],
         );
         &OPERATIONS
     }
