@@ -31,7 +31,7 @@ pub(super) struct WaitingRequest {
     message: Message,
     id: u32,
     /// Its client waits for no answer, so it is served also when the client is gone.
-    one_way: bool,
+    pub(super) one_way: bool,
 }
 
 impl WaitingRequest {
@@ -50,11 +50,6 @@ impl WaitingRequest {
             id,
             one_way,
         })
-    }
-
-    /// The message, if its client waits for no answer.
-    pub(super) fn into_one_way(self) -> Option<Message> {
-        self.one_way.then_some(self.message)
     }
 }
 

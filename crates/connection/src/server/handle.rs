@@ -17,8 +17,9 @@ impl<O: Owner> ServerConnection<O> {
         cache: &mut RequestHeaderCache<O>,
         received: Received<'_>,
     ) -> Result<(), End> {
-        if self.link.outbound.takes_nothing() {
-            return self.handle_unanswerable(cache, received);
+        if self.link.outbound.takes_nothing() && !self.serves_unanswerable(&received)? {
+            received.discard();
+            return Ok(());
         }
         if received.header().kind == MessageKind::Request {
             if self.is_loaded(received.octets().len()) {
@@ -53,37 +54,24 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Handles a message of a client to which nothing can be written any more. Of a client whose socket takes nothing the
-    /// one-way requests are served, as it cannot know that they might not be; a connection that was ended here serves no
-    /// more.
+    /// Whether a message is handled although nothing can be written to its client any more. Of the requests only one-way ones
+    /// are, as their client cannot know that they might not be served; a connection that was ended here serves no more.
     #[cold]
-    fn handle_unanswerable(
-        self: &Arc<Self>,
-        cache: &mut RequestHeaderCache<O>,
-        received: Received<'_>,
-    ) -> Result<(), End> {
+    fn serves_unanswerable(&self, received: &Received<'_>) -> Result<bool, End> {
         if let Some(why) = self.link.outbound.evicted() {
             return Err(End::Lost(Cause::new(why.to_string())));
         }
-        let message = received.into_message();
-        match message.header.kind {
-            MessageKind::LocateRequest => Ok(()),
+        match received.header().kind {
+            MessageKind::LocateRequest => Ok(false),
             MessageKind::Request => {
-                let waiting = WaitingRequest::new(message).map_err(End::Broken)?;
-                match waiting.into_one_way() {
-                    Some(message) => {
-                        let request = self.parse_new(cache, message).map_err(End::Broken)?;
-                        O::serve(self, request);
-                    }
-                    None => self
-                        .owner
-                        .settings()
-                        .counters
-                        .count(Counter::RequestsUnanswerable),
+                let request = WaitingRequest::new(received.to_message()).map_err(End::Broken)?;
+                if !request.one_way {
+                    let counters = &self.owner.settings().counters;
+                    counters.count(Counter::RequestsUnanswerable);
                 }
-                Ok(())
+                Ok(request.one_way)
             }
-            _ => self.handle_other(message),
+            _ => Ok(true),
         }
     }
 }

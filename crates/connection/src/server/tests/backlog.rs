@@ -65,6 +65,25 @@ async fn requests_beyond_the_limit_wait_and_are_served_in_their_order() {
 }
 
 #[tokio::test]
+async fn one_ways_of_a_client_that_takes_no_reply_wait_for_room_as_all_do() {
+    let owner = TestOwner::new();
+    let (_connection, stream, _driver) = owner.serve_task_within(limits(2, Overload::Wait));
+    let peer = Peer::new(stream);
+    peer.stream.refuse();
+    peer.send(&request(1, "echo", b""));
+    let_all_run().await;
+    let others: Vec<_> = (2..12).map(|id| one_way(id, "hold", b"")).collect();
+    peer.send(&others.concat());
+    let_all_run().await;
+    assert_eq!(held(&owner), 2);
+    for _ in 0..10 {
+        assert!(owner.let_go());
+        let_all_run().await;
+    }
+    assert_eq!(held(&owner), 0);
+}
+
+#[tokio::test]
 async fn a_waiting_request_may_be_cancelled_and_its_id_used_again() {
     let owner = TestOwner::new();
     let (connection, stream, _driver) = owner.serve_task_within(limits(1, Overload::Wait));
