@@ -20,10 +20,10 @@
 //! Nothing in a persistent key is parsed to find its adapter: the path is one string of octets
 //! that is looked up as it is. Counted parts make it unambiguous, whatever the names hold.
 
-use crate::seal::{CODE_LEN, put_sealed};
+use crate::seal::CODE_LEN;
 use crate::table::Index;
 use arrayvec::ArrayVec;
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -133,47 +133,41 @@ impl<'a> ObjectKey<'a> {
         }
     }
 
-    /// Writes the key.
+    /// Writes the key, in one allocation of its size.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
-        let mut octets = BytesMut::with_capacity(INDEXED_LEN);
-        let birth = |octets: &mut BytesMut, kind, instance: InstanceId, adapter: Index| {
-            octets.put_slice(&MAGIC);
-            octets.put_u8(kind);
-            octets.put_u64(instance.0);
-            put_index(octets, adapter);
-        };
-        match *self {
+        let octets = match *self {
             Self::Indexed {
                 instance,
                 adapter,
                 object,
-            } => {
-                birth(&mut octets, KIND_INDEXED, instance, adapter);
-                put_index(&mut octets, object);
-            }
+            } => [
+                &MAGIC[..],
+                &[KIND_INDEXED],
+                &instance.0.to_be_bytes(),
+                adapter.octets().as_flattened(),
+                object.octets().as_flattened(),
+            ]
+            .concat(),
             Self::Named {
                 instance,
                 adapter,
                 id,
-            } => {
-                birth(&mut octets, KIND_NAMED, instance, adapter);
-                octets.put_slice(id);
-            }
+            } => [
+                &MAGIC[..],
+                &[KIND_NAMED],
+                &instance.0.to_be_bytes(),
+                adapter.octets().as_flattened(),
+                id,
+            ]
+            .concat(),
             Self::Persistent { path, id } => {
-                octets.put_slice(&MAGIC);
-                octets.put_u8(KIND_PERSISTENT);
-                put_counted(&mut octets, path);
-                octets.put_slice(id);
+                [&MAGIC[..], &[KIND_PERSISTENT], &count(path), path, id].concat()
             }
-            Self::Sealed { code, key } => {
-                octets.put_slice(&MAGIC);
-                octets.put_u8(KIND_SEALED);
-                put_sealed(&mut octets, code, key);
-            }
-            Self::Plain(key) => octets.put_slice(key),
-        }
-        octets.freeze()
+            Self::Sealed { code, key } => [&MAGIC[..], &[KIND_SEALED], code, key].concat(),
+            Self::Plain(key) => key.to_vec(),
+        };
+        octets.into()
     }
 
     /// The key within an authenticated one, whether its code is right or not; of other kinds the key itself. `None` for an
@@ -224,28 +218,26 @@ fn index(octets: &[u8]) -> Option<(Index, &[u8])> {
     Some((index, rest))
 }
 
-fn put_index(octets: &mut BytesMut, index: Index) {
-    octets.put_u32(index.slot);
-    octets.put_u32(index.generation);
-}
-
 fn counted(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = octets.split_first_chunk::<4>()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*len)).ok()?)
 }
 
-fn put_counted(octets: &mut BytesMut, part: &[u8]) {
+/// The count of a part's octets, which stands before it.
+fn count(part: &[u8]) -> [u8; 4] {
     // A part of four thousand million octets fits into no message: the reference cannot be
     // written then.
-    octets.put_u32(u32::try_from(part.len()).unwrap_or(u32::MAX));
-    octets.put_slice(part);
+    u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes()
 }
 
 impl Index {
     /// As an object id: the last octets of an [`ObjectKey::Indexed`].
     pub(crate) fn to_id(self) -> ObjectId {
-        let octets = [self.slot.to_be_bytes(), self.generation.to_be_bytes()];
-        ObjectId::from(octets.as_flattened())
+        ObjectId::from(self.octets().as_flattened())
+    }
+
+    const fn octets(self) -> [[u8; 4]; 2] {
+        [self.slot.to_be_bytes(), self.generation.to_be_bytes()]
     }
 
     pub(crate) fn from_id(id: &[u8]) -> Option<Self> {
@@ -284,12 +276,14 @@ impl Path {
     /// Writes the path as it is in keys.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
-        let mut octets = BytesMut::new();
-        put_counted(&mut octets, self.server_id.as_bytes());
-        for name in &self.names {
-            put_counted(&mut octets, name.as_bytes());
+        let names = self.names.iter().map(String::as_str);
+        let parts = core::iter::once(self.server_id.as_str()).chain(names);
+        let mut octets = Vec::new();
+        for part in parts.map(str::as_bytes) {
+            octets.extend_from_slice(&count(part));
+            octets.extend_from_slice(part);
         }
-        octets.freeze()
+        octets.into()
     }
 }
 

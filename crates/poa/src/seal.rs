@@ -4,7 +4,7 @@
 //! key that has not been given out, and a try says nothing more: the octets are compared in constant time.
 
 use crate::key::ObjectKey;
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use core::fmt;
 use subtle::ConstantTimeEq;
 
@@ -75,12 +75,6 @@ impl fmt::Debug for KeySecret {
             .field("outlives", &self.outlives)
             .finish_non_exhaustive()
     }
-}
-
-pub(crate) fn put_sealed(octets: &mut BytesMut, code: &[u8; CODE_LEN], key: &[u8]) {
-    octets.reserve(CODE_LEN.saturating_add(key.len()));
-    octets.put_slice(code);
-    octets.put_slice(key);
 }
 
 #[cfg(all(test, not(zorb_model)))]
