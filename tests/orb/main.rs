@@ -10,6 +10,7 @@
 
 mod anys;
 mod blocking;
+mod blocking_servants;
 mod both_ways;
 mod bounded;
 mod budget;

@@ -9,7 +9,7 @@
 //! - `detour`: replies and failures that lead elsewhere;
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
-//! - `cross_lane`: such calls where the object's POA has real-time policies;
+//! - `local_message`: such calls by a message, and where their upcalls run;
 //! - `values`: arguments and results of such calls that are not marshalled;
 //! - `deferred`: one-way requests that do not wait for their connection;
 //! - `buffered`: one-way requests that wait for others;
@@ -20,11 +20,11 @@
 
 mod buffered;
 mod collocated;
-mod cross_lane;
 mod deferred;
 mod detour;
 mod intercept;
 mod limits;
+mod local_message;
 mod locate;
 mod prioritised;
 mod reply;

@@ -5,38 +5,35 @@
 //! its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that it waits
 //! before.
 
-pub(crate) mod deadline;
+mod deadline;
+mod dispatch;
 mod held_worker;
 mod intercept;
 mod located;
-mod scheduled;
 mod upcall;
 
+pub(crate) use dispatch::{Execution, Place, refusal};
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use located::locate_reply;
-pub(crate) use scheduled::{refusal, submit};
-pub(crate) use upcall::{
-    Caller, begin, caught, enter, enter_object, off_reactor, poll, released, upcall,
-};
+pub(crate) use upcall::{Caller, begin, caught, enter, enter_object, off_reactor, poll, released};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
-use intercept::{Submitted, receive_request, send_prioritised, send_reply};
+use dispatch::{dispatch, into_reply};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use upcall::{beside_others, rest_of, upcall_of};
-use zorb_cdr::{Context, Gather};
+use zorb_cdr::Context;
 use zorb_connection::server::Located;
 use zorb_connection::{
     BothWays, BusyConnections, Counter, OrderKey, Owner, PendingRequest, ServerConnection,
     ServerRequest, Settings, Turn,
 };
-use zorb_executor::{Dispatch, Lane, Priority};
+use zorb_executor::Lane;
 use zorb_giop::{
-    CompletionStatus, Fault, Ior, LocateReply, RequestHeader, ResponseFlags, SystemException,
-    SystemExceptionKind, TargetAddress,
+    Ior, LocateReply, RequestHeader, ResponseFlags, SystemException, SystemExceptionKind,
+    TargetAddress,
 };
 use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, is_reserved};
 
@@ -354,150 +351,6 @@ fn serve_in_order(
 fn find_again(orb: &OrbInner, request: &Request) -> Result<Found, SystemException> {
     let key = request.object_key();
     orb.find_for_peer(&key.ok_or_else(|| Missing::Object.raise())?)
-}
-
-/// Dispatches an admitted request to its servant.
-#[inline]
-fn dispatch(
-    connection: &Connection,
-    object: Arc<ActiveObject>,
-    request: &mut Option<Request>,
-    receipt: &Receipt,
-    pending: Option<Pending>,
-) {
-    let orb = connection.owner();
-    let mut outcome = None;
-    let intercepted = match receive_request(orb.interceptor(), request.as_ref()) {
-        Ok(intercepted) => intercepted,
-        Err(exception) => {
-            return end(
-                connection,
-                pending,
-                receipt.system_exception(&exception),
-                receipt,
-            );
-        }
-    };
-    if object.priority().is_some() {
-        return OrbInner::dispatch_scheduled(
-            connection,
-            object,
-            request,
-            receipt,
-            pending,
-            intercepted,
-        );
-    }
-    let octets = request.as_ref().map_or(0, Request::octets);
-    let is_pending = |pending: Option<Pending>| {
-        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets))
-    };
-    if object.blocks() && !orb.settings().threads {
-        let pending = is_pending(pending);
-        return dispatch_blocking(object, request.take(), *receipt, pending, intercepted);
-    }
-    let caller = Caller::Connection(connection);
-    let mut first = || begin(orb, &object, request, &mut outcome, receipt, caller);
-    let waits = match orb.lane().dispatch() {
-        Dispatch::InPlace => beside_others(octets, first),
-        Dispatch::BlockInPlace => tokio::task::block_in_place(first),
-        Dispatch::Pool(pool) => {
-            let pending = is_pending(pending);
-            let priority = intercepted
-                .as_ref()
-                .map_or_else(Priority::default, |seen| seen.info.priority);
-            let deadline = request.as_ref().and_then(deadline::of);
-            let (request, receipt) = (request.take(), *receipt);
-            let submitted = Submitted::new(intercepted);
-            let intercepted = submitted.clone();
-            let job = async move {
-                let orb = Arc::clone(pending.owner());
-                let outcome = match request {
-                    Some(_) if deadline::is_late(deadline) => deadline::shed(&orb, &receipt),
-                    Some(request) => upcall_of(&pending, &object, request, receipt).await,
-                    None => Outcome::Silent,
-                };
-                let outcome = send_reply(intercepted.take(), outcome);
-                finish(pending, outcome, &receipt);
-            };
-            if let Err(_rejected) = submit(pool, priority, deadline, octets, job) {
-                orb.count(Counter::PoolQueueFull);
-                let overload = Fault::Overload("the worker pool's queue is full".to_owned());
-                let outcome = receipt.system_exception(&overload.raise(CompletionStatus::No));
-                let outcome = send_reply(submitted.take(), outcome);
-                connection.queue_reply(into_reply(outcome));
-            }
-            return;
-        }
-        // A dispatch that this version does not know runs in place.
-        _ => first(),
-    };
-    if let Some(upcall) = waits {
-        // The connection goes on reading meanwhile.
-        let (pending, receipt) = (is_pending(pending), *receipt);
-        orb.track(async move {
-            let outcome = rest_of(&pending, &object, upcall, receipt).await;
-            let outcome = send_reply(intercepted, outcome);
-            finish(pending, outcome, &receipt);
-        });
-        return;
-    }
-    let outcome = outcome.unwrap_or(Outcome::Silent);
-    let outcome = send_reply(intercepted, outcome);
-    end(connection, pending, outcome, receipt);
-}
-
-/// Replies with the outcome of an upcall that has ended where its request was read.
-#[inline]
-fn end(connection: &Connection, pending: Option<Pending>, outcome: Outcome, receipt: &Receipt) {
-    match pending {
-        None => connection.queue_reply(into_reply(outcome)),
-        Some(pending) => finish(pending, outcome, receipt),
-    }
-}
-
-/// Runs an upcall from its beginning to its end on a thread that may block.
-#[cold]
-fn dispatch_blocking(
-    object: Arc<ActiveObject>,
-    mut request: Option<Request>,
-    receipt: Receipt,
-    pending: Pending,
-    intercepted: Intercepted,
-) {
-    let orb = Arc::clone(pending.owner());
-    let (lane, token) = (orb.lane().handle().clone(), orb.task());
-    let run = move || {
-        let mut outcome = None;
-        let caller = Caller::Pending(&pending);
-        let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt, caller);
-        let outcome = match waits {
-            Some(upcall) => Handle::current().block_on(rest_of(&pending, &object, upcall, receipt)),
-            None => outcome.unwrap_or(Outcome::Silent),
-        };
-        drop(object);
-        let outcome = send_reply(intercepted, outcome);
-        finish(pending, outcome, &receipt);
-        // A shutdown waits for it.
-        drop(token);
-    };
-    drop(lane.spawn_blocking(run));
-}
-
-fn into_reply(outcome: Outcome) -> Option<Gather> {
-    match outcome {
-        Outcome::Reply(reply) => Some(reply),
-        Outcome::Silent => None,
-    }
-}
-
-/// Replies to a pending request with the outcome of its upcall.
-fn finish(pending: Pending, outcome: Outcome, receipt: &Receipt) {
-    pending.finish(into_reply(outcome), |octets| {
-        // The servant has done its work.
-        let unread = Fault::UnreadReplies { octets };
-        into_reply(receipt.system_exception(&unread.raise(CompletionStatus::Yes)))
-    });
 }
 
 /// Replies to a request whose servant has not been called.

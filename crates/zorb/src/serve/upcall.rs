@@ -7,7 +7,7 @@ use crate::panicked::take_panicked_operation;
 use crate::profile::describe_key;
 use core::any::Any;
 use core::future::poll_fn;
-use core::pin::Pin;
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -220,7 +220,7 @@ pub(crate) fn off_reactor(orb: &Arc<OrbInner>) {
         let (lane, token) = (orb.lane().handle().clone(), orb.task());
         Box::pin(async move {
             let ended = lane.spawn_blocking(move || {
-                let outcome = catch_unwind(AssertUnwindSafe(|| Handle::current().block_on(upcall)));
+                let outcome = catch_unwind(AssertUnwindSafe(|| to_end_on_thread(upcall)));
                 // A shutdown waits for it.
                 drop(token);
                 outcome
@@ -233,6 +233,19 @@ pub(crate) fn off_reactor(orb: &Arc<OrbInner>) {
             }
         })
     }));
+}
+
+/// Runs a future to its end on a thread of the runtime that may block. A servant that blocks does so within the first poll, which
+/// is outside of the runtime's `block_on`: so it may itself block on futures.
+pub(super) fn to_end_on_thread<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let first = future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()));
+    match first {
+        Poll::Ready(output) => output,
+        Poll::Pending => Handle::current().block_on(future),
+    }
 }
 
 /// Polls an upcall that has begun.
@@ -268,17 +281,6 @@ pub(super) fn rest_of<'a>(
 ) -> impl Future<Output = Outcome> + Send + use<'a> {
     let caller = Caller::Pending(pending);
     to_end(pending.owner(), object, upcall, receipt, caller)
-}
-
-/// Runs the upcall of a pending request from its beginning to its end.
-pub(super) fn upcall_of<'a>(
-    pending: &'a PendingRequest<OrbInner>,
-    object: &'a ActiveObject,
-    request: Request,
-    receipt: Receipt,
-) -> impl Future<Output = Outcome> + Send + use<'a> {
-    let caller = Caller::Pending(pending);
-    upcall(pending.owner(), object, request, receipt, caller)
 }
 
 /// Runs an upcall from its beginning to its end.

@@ -1,0 +1,341 @@
+//! Collocated calls by a message, and where their upcalls run.
+//!
+//! A two-way call to an object whose POA has no real-time policies is begun by its caller, and becomes a task where it awaits.
+//! A one-way call is a task, or has a thread where servants may block, and begins when those before it have.
+//!
+//! To objects of POAs with real-time policies, the decisions in their order:
+//!
+//! 1. The POA has no thread pool: the caller runs the upcall.
+//! 2. The caller is an upcall in the same pool, and in the same lane if there are lanes: it runs the upcall itself, since
+//!    a pool whose threads all wait for calls to it would never make progress. Without lanes its thread has the native priority of
+//!    the call meanwhile.
+//! 3. Else the call goes through the queue of the object's lane, whose threads run it; the caller waits.
+//!
+//! A deadline orders the queue, and a call that is late is not made, as for requests from elsewhere. One-way calls always take
+//! the queue.
+
+use super::Invocation;
+use super::collocated::{own, runtime_gone};
+use crate::object::{Binding, ObjectRef};
+use crate::orb::OrbInner;
+use crate::policy::current;
+use crate::real_time::{Planned, Scheduled, priority_of_call};
+use crate::serve::{Caller, Execution, Intercepted, Place, begin, poll, refusal, reply_contexts};
+use core::future::poll_fn;
+use core::task::{Context, Waker};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use zorb_cdr::{Encoder, WireFormat};
+use zorb_connection::{CallError, Turn};
+use zorb_giop::{
+    Fault, Message, PriorityModel, RequestBuilder, ResponseFlags, SystemException, Version, buffers,
+};
+use zorb_poa::{ActiveObject, Lineage, Missing, Outcome, Request};
+
+/// A collocated call whose arguments are marshalled: its upcall may outlive its caller.
+pub(super) struct LocalMessage {
+    pub(super) request: Request,
+    deadline: Option<Instant>,
+    /// Of a one-way call, among those of its reference.
+    turn: Option<Turn>,
+}
+
+impl ObjectRef {
+    /// Marshals a call as for a remote server.
+    pub(super) fn marshal(
+        &self,
+        object: &ActiveObject,
+        binding: &Binding,
+        invocation: &Invocation<'_>,
+    ) -> Result<LocalMessage, CallError> {
+        let format = WireFormat::default();
+        let builder = RequestBuilder {
+            version: Version::HIGHEST,
+            request_id: 0,
+            // A forward replies to one-way calls, too: the caller follows it.
+            response: match (invocation.response, object.forward()) {
+                (ResponseFlags::None, None) => ResponseFlags::None,
+                _ => ResponseFlags::WithTarget,
+            },
+            key: &binding.key,
+            operation: invocation.operation,
+            contexts: &[],
+        };
+        let is_one_way = builder.response == ResponseFlags::None;
+        let message = builder
+            .encode(Encoder::with_buffer(buffers::take(), format), |e| {
+                invocation.arguments.encode(e)
+            })
+            .map_err(|error| CallError::Encode(Fault::Encode(error)))?;
+        let message = Message::from_gather(message).map_err(own)?;
+        let context = self.orb().inner().context();
+        Ok(LocalMessage {
+            request: Request::from_message(message, format, context).map_err(own)?,
+            deadline: (invocation.contexts.as_ref()).and_then(|contexts| contexts.deadline),
+            turn: is_one_way.then(|| self.one_way_turn()),
+        })
+    }
+}
+
+impl LocalMessage {
+    /// Dispatches the call, and waits for the outcome of a two-way one. `None` for a one-way call that is on its way, which has
+    /// the `intercepted` then.
+    pub(super) async fn dispatch(
+        self,
+        orb: &Arc<OrbInner>,
+        object: Arc<ActiveObject>,
+        intercepted: &mut Intercepted,
+    ) -> Result<Option<Outcome>, CallError> {
+        let receipt = self.request.receipt();
+        let planned = match plan(orb, &object) {
+            Ok(planned) => planned,
+            Err(exception) => return Ok(Some(receipt.system_exception(&exception))),
+        };
+        let outcome = match planned {
+            planned if receipt.response == ResponseFlags::None => {
+                self.send_planned(orb, object, planned.as_ref(), intercepted.take());
+                return Ok(None);
+            }
+            None => run(orb, object, self.request).await,
+            Some(planned) => {
+                Box::pin(run_scheduled(
+                    orb,
+                    object,
+                    self.request,
+                    self.deadline,
+                    planned,
+                ))
+                .await
+            }
+        };
+        outcome.map(Some)
+    }
+
+    /// Sends a one-way call on its way.
+    pub(super) fn send(self, orb: &Arc<OrbInner>, object: Arc<ActiveObject>, seen: Intercepted) {
+        match plan(orb, &object) {
+            Ok(planned) => self.send_planned(orb, object, planned.as_ref(), seen),
+            Err(exception) => tracing::debug!(%exception, "a one-way call dropped"),
+        }
+    }
+
+    fn send_planned(
+        self,
+        orb: &Arc<OrbInner>,
+        object: Arc<ActiveObject>,
+        planned: Option<&Planned>,
+        intercepted: Intercepted,
+    ) {
+        match (planned, self.turn) {
+            (Some(planned), _) => {
+                send_scheduled(
+                    orb,
+                    object,
+                    self.request,
+                    self.deadline,
+                    planned,
+                    intercepted,
+                );
+            }
+            (None, Some(turn)) => run_one_way(orb, object, self.request, intercepted, turn),
+            (None, None) => {}
+        }
+    }
+}
+
+/// The place and the priority of a call to an object of a POA with real-time policies.
+fn plan(orb: &OrbInner, object: &ActiveObject) -> Result<Option<Planned>, SystemException> {
+    if object.priority().is_none() {
+        return Ok(None);
+    }
+    let adapter = object.adapter().ok_or_else(|| Missing::Adapter.raise())?;
+    let scheduled = Scheduled::of(&adapter).ok_or_else(|| Missing::Adapter.raise())?;
+    let settings = &orb.settings().real_time;
+    let propagated = match scheduled.is_client_propagated() {
+        true => priority_of_call(settings, PriorityModel::ClientPropagated)?,
+        false => None,
+    };
+    scheduled.plan_at(settings, object, propagated).map(Some)
+}
+
+/// Executes a scheduled two-way call: here, or by the threads of its lane.
+#[cold]
+async fn run_scheduled(
+    orb: &Arc<OrbInner>,
+    object: Arc<ActiveObject>,
+    request: Request,
+    deadline: Option<Instant>,
+    planned: Planned,
+) -> Result<Outcome, CallError> {
+    let (receipt, octets) = (request.receipt(), request.octets());
+    let execution = Execution {
+        deadline,
+        running: Some(planned.running()),
+    };
+    let place = Place::of(orb, &object, Some(&planned), planned.lane);
+    let (done, result) = oneshot::channel();
+    let inner = Arc::clone(orb);
+    let job = async move {
+        let caller = Caller::Collocated;
+        let outcome = execution.run(&inner, &object, request, caller).await;
+        drop(object);
+        // The caller may be gone.
+        let _ = done.send(outcome);
+    };
+    if planned.runs_here() {
+        begin_here(orb, &planned, job);
+    } else if let Err(rejected) = place.submit(orb, deadline, octets, job) {
+        let refused = refusal(orb, &rejected, planned.lane.0);
+        return Ok(receipt.system_exception(&refused));
+    }
+    result.await.map_err(|_| runtime_gone())
+}
+
+/// Polls a call once, here, at its native priority; one that is not ready then goes on as a task of the runtime that the
+/// caller is in, whatever becomes of the caller.
+fn begin_here(
+    orb: &Arc<OrbInner>,
+    planned: &Planned,
+    run: impl Future<Output = ()> + Send + 'static,
+) {
+    let mut run = Box::pin(run);
+    let _outside = current::leave();
+    let settings = &orb.settings().real_time;
+    let before = planned.priority_to_restore();
+    if before.is_some() {
+        // The mapping has been asked already; a privilege that was taken away leaves the thread as it is.
+        let _ = settings.apply(planned.priority);
+    }
+    let polled = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    if let Some(before) = before {
+        let _ = settings.apply(before);
+    }
+    if polled.is_pending() {
+        match Handle::try_current() {
+            Ok(home) => orb.track_in(&home, run),
+            Err(_) => orb.track(run),
+        }
+    }
+}
+
+/// Sends a scheduled one-way call to its lane, or, without a pool, to a task or a thread.
+#[cold]
+fn send_scheduled(
+    orb: &Arc<OrbInner>,
+    object: Arc<ActiveObject>,
+    request: Request,
+    deadline: Option<Instant>,
+    planned: &Planned,
+    intercepted: Intercepted,
+) {
+    let octets = request.octets();
+    let execution = Execution {
+        deadline,
+        running: Some(planned.running()),
+    };
+    let place = Place::of(orb, &object, Some(planned), planned.lane);
+    let (inner, token) = (Arc::clone(orb), orb.task());
+    let job = async move {
+        let caller = Caller::Collocated;
+        let outcome = execution.run(&inner, &object, request, caller).await;
+        reply_contexts(intercepted, &outcome);
+        drop(token);
+    };
+    if let Err(rejected) = place.submit(orb, deadline, octets, job) {
+        let refused = refusal(orb, &rejected, planned.lane.0);
+        tracing::debug!(%refused, "one-way call dropped");
+    }
+}
+
+/// Runs an upcall. One that is not ready at its first poll becomes a task, as at a server elsewhere.
+async fn run(
+    orb: &Arc<OrbInner>,
+    object: Arc<ActiveObject>,
+    request: Request,
+) -> Result<Outcome, CallError> {
+    let receipt = request.receipt();
+    let (mut request, mut outcome) = (Some(request), None);
+    let waits = {
+        let _outside = current::leave();
+        begin(
+            orb,
+            &object,
+            &mut request,
+            &mut outcome,
+            &receipt,
+            Caller::Collocated,
+        )
+    };
+    let Some(mut upcall) = waits else {
+        return Ok(outcome.unwrap_or(Outcome::Silent));
+    };
+    let (done, result) = oneshot::channel();
+    let (inner, lineage) = (Arc::clone(orb), Lineage::current());
+    orb.track(async move {
+        let outcome = poll_fn(|cx| {
+            lineage.enter(|| {
+                poll(
+                    &inner,
+                    &object,
+                    &mut upcall,
+                    cx,
+                    &receipt,
+                    Caller::Collocated,
+                )
+            })
+        })
+        .await;
+        drop(object);
+        // The caller may be gone.
+        let _ = done.send(outcome);
+    });
+    result.await.map_err(|_| runtime_gone())
+}
+
+/// Runs an upcall without a reply, which its caller does not wait for, when its turn has come: in a task, or on a thread where
+/// servants may block.
+fn run_one_way(
+    orb: &Arc<OrbInner>,
+    object: Arc<ActiveObject>,
+    request: Request,
+    intercepted: Intercepted,
+    mut turn: Turn,
+) {
+    let inner = Arc::clone(orb);
+    let may_block = orb.settings().threads || object.blocks();
+    let ends_in_turn = object.orders_one_ways();
+    orb.track(async move {
+        turn.comes().await;
+        let receipt = request.receipt();
+        let orb = Arc::clone(&inner);
+        let run = move || {
+            let (mut request, mut outcome) = (Some(request), None);
+            let caller = Caller::Collocated;
+            let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt, caller);
+            (waits, outcome, object)
+        };
+        let begun = match may_block {
+            true => inner.lane().handle().spawn_blocking(run).await.ok(),
+            false => Some(run()),
+        };
+        // A thread that was never started has its runtime gone.
+        let Some((waits, outcome, object)) = begun else {
+            return;
+        };
+        let turn = ends_in_turn.then_some(turn);
+        let outcome = match waits {
+            Some(mut upcall) => {
+                poll_fn(|cx| {
+                    let caller = Caller::Collocated;
+                    poll(&inner, &object, &mut upcall, cx, &receipt, caller)
+                })
+                .await
+            }
+            None => outcome.unwrap_or(Outcome::Silent),
+        };
+        drop(turn);
+        reply_contexts(intercepted, &outcome);
+    });
+}

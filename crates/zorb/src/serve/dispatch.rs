@@ -1,0 +1,303 @@
+//! Dispatching an admitted request to its servant: where the upcall runs, and what ends it.
+//!
+//! An upcall of an ordinary object runs **in place**, where its request was read; one that awaits goes on as a task. Every other
+//! upcall is **submitted** whole to a [`Place`]: a worker pool (of the lane, or of a POA with real-time policies), a thread that
+//! may block, or a task. Each ends with `send_reply` of the interceptor, and the reply.
+
+use super::intercept::{Intercepted, Submitted, receive_request, send_prioritised, send_reply};
+use super::upcall::{Caller, begin, beside_others, rest_of, to_end_on_thread, upcall};
+use super::{Connection, Pending, deadline};
+use crate::orb::OrbInner;
+use crate::real_time::{Planned, Running, Scheduled, at_priority};
+use std::sync::Arc;
+use std::time::Instant;
+use zorb_cdr::Gather;
+use zorb_connection::Counter;
+use zorb_executor::{Dispatch, Priority, RejectReason, Rejected, Submission, WorkerPool};
+use zorb_giop::{
+    BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException,
+};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request};
+
+/// Dispatches an admitted request to its servant.
+#[inline]
+pub(super) fn dispatch(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    request: &mut Option<Request>,
+    receipt: &Receipt,
+    pending: Option<Pending>,
+) {
+    let orb = connection.owner();
+    let intercepted = match receive_request(orb.interceptor(), request.as_ref()) {
+        Ok(intercepted) => intercepted,
+        Err(exception) => {
+            let outcome = receipt.system_exception(&exception);
+            return end(connection, pending, outcome, receipt);
+        }
+    };
+    let is_submitted = match orb.lane().dispatch() {
+        Dispatch::Pool(_) => true,
+        _ => object.priority().is_some() || (object.blocks() && !orb.settings().threads),
+    };
+    if is_submitted {
+        return submit_upcall(connection, object, request, receipt, pending, intercepted);
+    }
+    let octets = request.as_ref().map_or(0, Request::octets);
+    let mut outcome = None;
+    let caller = Caller::Connection(connection);
+    let first = || begin(orb, &object, request, &mut outcome, receipt, caller);
+    let waits = match orb.lane().dispatch() {
+        Dispatch::BlockInPlace => tokio::task::block_in_place(first),
+        // Also by a dispatch that this version does not know.
+        _ => beside_others(octets, first),
+    };
+    if let Some(upcall) = waits {
+        // The connection goes on reading meanwhile.
+        let pending =
+            pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets));
+        let receipt = *receipt;
+        orb.track(async move {
+            let outcome = rest_of(&pending, &object, upcall, receipt).await;
+            let outcome = send_reply(intercepted, outcome);
+            finish(pending, outcome, &receipt);
+        });
+        return;
+    }
+    let outcome = outcome.unwrap_or(Outcome::Silent);
+    let outcome = send_reply(intercepted, outcome);
+    end(connection, pending, outcome, receipt);
+}
+
+/// Submits the upcall of a request to the place where it runs from its beginning to its end.
+#[inline(never)]
+fn submit_upcall(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    request: &mut Option<Request>,
+    receipt: &Receipt,
+    pending: Option<Pending>,
+    intercepted: Intercepted,
+) {
+    let orb = connection.owner();
+    let Some(request) = request.take() else {
+        return;
+    };
+    let mut planned = match plan(connection, &object, &request) {
+        Ok(Planning::Ordinary) => None,
+        Ok(Planning::Scheduled(planned)) => Some(planned),
+        Ok(Planning::BandBound) => {
+            let outcome = send_reply(intercepted, receipt.reply(&()));
+            return end(connection, pending, outcome, receipt);
+        }
+        Err(exception) => {
+            let outcome = send_reply(intercepted, receipt.system_exception(&exception));
+            return end(connection, pending, outcome, receipt);
+        }
+    };
+    let (octets, receipt) = (request.octets(), *receipt);
+    let pending = pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets));
+    let execution = Execution {
+        deadline: deadline::of(&request),
+        running: planned.as_ref().map(Planned::running),
+    };
+    let echo = planned.as_mut().and_then(|planned| planned.echo.take());
+    let priority = (intercepted.as_ref()).map_or_else(Priority::default, |seen| seen.info.priority);
+    let place = Place::of(orb, &object, planned.as_ref(), priority);
+    let submitted = Submitted::new(intercepted);
+    let intercepted = submitted.clone();
+    let job = async move {
+        let (orb, caller) = (pending.owner(), Caller::Pending(&pending));
+        let outcome = execution.run(orb, &object, request, caller).await;
+        // Its id is free from now on, if it has been deactivated.
+        drop(object);
+        let outcome = send_prioritised(intercepted.take(), outcome, echo);
+        finish(pending, outcome, &receipt);
+    };
+    // The job of a rejected request is dropped after the reply, as a connection waits for its pending requests when it ends.
+    if let Err(rejected) = place.submit(orb, execution.deadline, octets, job) {
+        let refused = receipt.system_exception(&refusal(orb, &rejected, place.priority()));
+        connection.queue_reply(into_reply(send_reply(submitted.take(), refused)));
+    }
+}
+
+/// The execution of a request that does not run where it was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Execution {
+    /// The client's deadline.
+    pub(crate) deadline: Option<Instant>,
+    /// The priority, of an object whose POA has real-time policies.
+    pub(crate) running: Option<Running>,
+}
+
+impl Execution {
+    /// Executes a request, or answers one that is late.
+    pub(crate) async fn run(
+        self,
+        orb: &OrbInner,
+        object: &ActiveObject,
+        request: Request,
+        caller: Caller<'_>,
+    ) -> Outcome {
+        let receipt = request.receipt();
+        if deadline::is_late(self.deadline) {
+            return deadline::shed(orb, &receipt);
+        }
+        let upcall = upcall(orb, object, request, receipt, caller);
+        match self.running {
+            None => upcall.await,
+            Some(running) => at_priority(&orb.settings().real_time, running, upcall).await,
+        }
+    }
+}
+
+/// The place where the upcall of a request runs, if that is not where the request was read.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'a> {
+    /// A task of the lane's runtime.
+    Task,
+    /// A thread that may block.
+    Thread,
+    /// The threads of a worker pool that serve this priority.
+    Pool(&'a WorkerPool, Priority),
+}
+
+impl<'a> Place<'a> {
+    /// The place for a request: as `planned` if the object's POA has real-time policies, else at this priority.
+    pub(crate) fn of(
+        orb: &'a OrbInner,
+        object: &ActiveObject,
+        planned: Option<&'a Planned>,
+        priority: Priority,
+    ) -> Self {
+        let threads = orb.settings().threads;
+        match (planned, orb.lane().dispatch()) {
+            (
+                Some(Planned {
+                    pool: Some(pool),
+                    lane,
+                    ..
+                }),
+                _,
+            ) => Self::Pool(pool.workers(), *lane),
+            (Some(planned), Dispatch::Pool(pool)) => Self::Pool(pool, planned.lane),
+            (None, Dispatch::Pool(pool)) if threads || !object.blocks() => {
+                Self::Pool(pool, priority)
+            }
+            _ if threads || object.blocks() => Self::Thread,
+            _ => Self::Task,
+        }
+    }
+
+    /// The CORBA priority of the lane of a pool.
+    fn priority(self) -> i16 {
+        match self {
+            Self::Pool(_, lane) => lane.0,
+            Self::Task | Self::Thread => Priority::default().0,
+        }
+    }
+
+    /// Submits the job of a request of so many octets.
+    ///
+    /// # Errors
+    /// The pool does not take it. The job is dropped with the error.
+    pub(crate) fn submit(
+        self,
+        orb: &Arc<OrbInner>,
+        deadline: Option<Instant>,
+        octets: usize,
+        job: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), Rejected> {
+        match self {
+            Self::Task => orb.track(job),
+            Self::Thread => {
+                let token = orb.task();
+                drop(orb.lane().handle().spawn_blocking(move || {
+                    to_end_on_thread(job);
+                    // A shutdown waits for it.
+                    drop(token);
+                }));
+            }
+            Self::Pool(workers, lane) => {
+                return workers.submit(Submission {
+                    deadline,
+                    octets,
+                    ..Submission::new(lane, workers.job(job))
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a pool does not take a request, as its client gets it.
+pub(crate) fn refusal(orb: &OrbInner, rejected: &Rejected, priority: i16) -> SystemException {
+    let fault = match rejected.reason() {
+        RejectReason::NoLane => Fault::RealTime(RealTimeFault::NoLane(priority)),
+        RejectReason::Unmappable => Fault::RealTime(RealTimeFault::Unmappable(priority)),
+        _ => {
+            orb.count(Counter::PoolQueueFull);
+            Fault::Overload(rejected.to_string())
+        }
+    };
+    fault.raise(CompletionStatus::No)
+}
+
+/// The plan of a request.
+enum Planning {
+    /// Its POA has no real-time policies.
+    Ordinary,
+    /// Its place and its priority.
+    Scheduled(Planned),
+    /// It has bound its connection to a band of priorities, and is done.
+    BandBound,
+}
+
+/// Plans a request by the policies of its POA.
+fn plan(
+    connection: &Connection,
+    object: &ActiveObject,
+    request: &Request,
+) -> Result<Planning, SystemException> {
+    if object.priority().is_none() {
+        return Ok(Planning::Ordinary);
+    }
+    let adapter = object.adapter().ok_or_else(|| Missing::Adapter.raise())?;
+    let scheduled = Scheduled::of(&adapter).ok_or_else(|| Missing::Adapter.raise())?;
+    let contexts = request.service_contexts();
+    if request.operation() == BIND_PRIORITY_BAND.as_bytes() {
+        let band = scheduled.bind_band(contexts.as_ref())?;
+        connection.bind_band(band.low, band.high);
+        return Ok(Planning::BandBound);
+    }
+    let settings = &connection.owner().settings().real_time;
+    let band = (connection.band()).map(|(low, high)| PriorityBand { low, high });
+    scheduled
+        .plan(settings, object, contexts.as_ref(), band)
+        .map(Planning::Scheduled)
+}
+
+/// Replies with the outcome of an upcall that has ended where its request was read.
+#[inline]
+fn end(connection: &Connection, pending: Option<Pending>, outcome: Outcome, receipt: &Receipt) {
+    match pending {
+        None => connection.queue_reply(into_reply(outcome)),
+        Some(pending) => finish(pending, outcome, receipt),
+    }
+}
+
+pub(super) fn into_reply(outcome: Outcome) -> Option<Gather> {
+    match outcome {
+        Outcome::Reply(reply) => Some(reply),
+        Outcome::Silent => None,
+    }
+}
+
+/// Replies to a pending request with the outcome of its upcall.
+fn finish(pending: Pending, outcome: Outcome, receipt: &Receipt) {
+    pending.finish(into_reply(outcome), |octets| {
+        // The servant has done its work.
+        let unread = Fault::UnreadReplies { octets };
+        into_reply(receipt.system_exception(&unread.raise(CompletionStatus::Yes)))
+    });
+}
