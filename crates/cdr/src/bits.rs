@@ -1,16 +1,16 @@
-//! Bit fields, numbers in part of a larger one, and flags: what generated code calls for them.
+//! Bit fields (numbers in parts of a larger number) and flags: the traits and macros that generated code uses.
 
 /// The value of a bit field, in the lowest bits of a number. Negative numbers are in two's complement.
 #[doc(hidden)]
 pub trait Bits: Copy {
-    /// The lowest `width` bits, if that is enough for the value.
+    /// Returns the value in the lowest `width` bits; `None` if it does not fit.
     fn to_bits(self, width: u32) -> Option<u64>;
 
-    /// From the lowest `width` bits; the others do not matter.
+    /// Makes a value of the lowest `width` bits; the others are ignored.
     fn from_bits(bits: u64, width: u32) -> Self;
 }
 
-/// `width` ones.
+/// Returns a mask of the lowest `width` bits.
 const fn mask(width: u32) -> u64 {
     match u64::MAX.checked_shr(64_u32.saturating_sub(width)) {
         Some(mask) => mask,
@@ -58,7 +58,7 @@ macro_rules! signed {
             #[expect(clippy::allow_attributes, reason = "not all of the types are narrower")]
             #[allow(clippy::cast_possible_truncation, reason = "what is dropped does not matter")]
             fn from_bits(bits: u64, width: u32) -> Self {
-                // The sign to the top, and back with copies of it.
+                // Shifts the sign bit to the top, and back, so that copies of it fill the upper bits.
                 let unused = 64_u32.saturating_sub(width);
                 let top = bits.checked_shl(unused).unwrap_or_default().cast_signed();
                 top.checked_shr(unused).unwrap_or_default() as $t
@@ -180,25 +180,25 @@ macro_rules! cdr_bitset {
 macro_rules! cdr_bitmask {
     ($name:ident: $holder:ty { $($flag:ident),* $(,)? }) => {
         impl $name {
-            /// No flag.
+            /// Returns a value without flags.
             #[must_use]
             pub const fn empty() -> Self {
                 Self(0)
             }
 
-            /// Every flag.
+            /// Returns a value with every flag.
             #[must_use]
             pub const fn all() -> Self {
                 Self(0 $(| Self::$flag.0)*)
             }
 
-            /// One bit for each flag.
+            /// Returns the flags as a number with one bit for each.
             #[must_use]
             pub const fn bits(self) -> $holder {
                 self.0
             }
 
-            /// The flags of these bits, unless there is one that no flag has.
+            /// Returns the flags of `bits`; `None` if one of the bits belongs to no flag.
             #[must_use]
             pub const fn from_bits(bits: $holder) -> ::core::option::Option<Self> {
                 if bits & !Self::all().0 == 0 {

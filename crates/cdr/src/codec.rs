@@ -11,7 +11,7 @@ use alloc::{borrow::Cow, boxed::Box, string::String, vec::Vec};
 use bytes::Bytes;
 use core::{borrow::Borrow, fmt, marker::PhantomData};
 
-/// A way to write and read a type.
+/// Encodes and decodes the values of an IDL type.
 ///
 /// Every type that is [`Encode`] and [`Decode`] is a codec of itself. The others ([`BoundedStr`], [`Seq`], [`WideStr`],
 /// …) are names only, of which there are no values:
@@ -38,9 +38,9 @@ pub trait Codec {
     /// The borrowed form that is written: `str` for `String`, `[T]` for `Vec<T>`.
     type Borrowed: ?Sized;
 
-    /// As [`Decode::MIN_SIZE`].
+    /// The fewest octets that a value takes: see [`Decode::MIN_SIZE`].
     const MIN_SIZE: usize;
-    /// As [`Decode::LAYOUT`].
+    /// The layout of values, if it is fixed: see [`Decode::LAYOUT`].
     const LAYOUT: Layout = Layout::VARIABLE;
 
     /// Writes a value.
@@ -261,35 +261,49 @@ impl<'de, C: Codec> Decode<'de> for Dec<C> {
     }
 }
 
-/// `sequence<C>`.
+/// The codec of `sequence<C>`.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct Seq<C>(Nothing, PhantomData<C>);
 
-/// `sequence<C, N>`.
+/// The codec of `sequence<C, N>`: at most `N` elements.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct BoundedSeq<C, const N: u32>(Nothing, PhantomData<C>);
 
-/// `sequence<octet, N>`, whose values are [`Bytes`] rather than a `Vec`.
+/// The codec of `sequence<octet, N>`, whose values are [`Bytes`] rather than a `Vec`.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct BoundedOctets<const N: u32>(Nothing);
 
-/// `C[N]`.
+/// The codec of the array `C[N]`: `N` elements without a count.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct Array<C, const N: usize>(Nothing, PhantomData<C>);
 
-/// `string<N>`: at most `N` characters.
+/// The codec of `string<N>`: at most `N` characters.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct BoundedStr<const N: u32>(Nothing);
 
-/// `wstring`.
+/// The codec of `wstring`.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct WideStr(Nothing);
 
-/// `wstring<N>`: at most `N` UTF-16 units.
+/// The codec of `wstring<N>`: at most `N` UTF-16 units.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct BoundedWideStr<const N: u32>(Nothing);
 
-/// Makes sure that there are no values of the names above.
+/// A type without values, so that the codecs have none either.
 #[derive(Debug)]
 enum Nothing {}
 
@@ -344,7 +358,7 @@ impl<const N: u32> BoundedOctets<N> {
     /// Encodes the octets as [`Encode::encode_lent`] does.
     ///
     /// # Errors
-    /// More octets than the type allows.
+    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded) for more octets than the type allows.
     #[doc(hidden)]
     #[inline]
     pub fn encode_lent<'a, O: ByteOrder>(
@@ -414,10 +428,10 @@ impl<C: Codec, const N: usize> Codec for Array<C, N> {
 }
 
 impl<C: Codec, const N: usize> Array<C, N> {
-    /// As [`decode`](Codec::decode), of an array that is too large for the stack, on which it never is.
+    /// Decodes an array into a box. The array is never on the stack, for which it may be too large.
     ///
     /// # Errors
-    /// The octets are malformed. If they are too few nothing is allocated.
+    /// An error if the octets are malformed. If they are too few, nothing is allocated.
     #[doc(hidden)]
     pub fn decode_boxed<O: ByteOrder>(
         decoder: &mut Decoder<'_, O>,
@@ -481,7 +495,7 @@ impl<const N: u32> Codec for BoundedWideStr<N> {
     }
 }
 
-/// The characters of a text, counted only where its octets are more than the bound.
+/// Returns the number of characters of a text. It is counted only where the octets are more than the bound.
 fn characters(bound: u32, text: &str) -> usize {
     if text.len() as u64 <= u64::from(bound) {
         text.len()

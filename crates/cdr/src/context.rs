@@ -1,4 +1,4 @@
-//! What a decoder may ask of its surroundings: limits, known value types, and the ORB that references belong to.
+//! The context of a decoder: limits, registered value types, and the ORB of object references.
 
 use crate::{KnownValue, Limits};
 use alloc::sync::Arc;
@@ -7,30 +7,31 @@ use core::any::Any;
 /// The context of decoding, such as the ORB that object references belong to: see
 /// [`Decoder::with_context`](crate::Decoder::with_context).
 pub trait Context: Send + Sync {
-    /// The context for callers of [`Decoder::context`](crate::Decoder::context), to be downcast.
+    /// Returns the context for callers of [`Decoder::context`](crate::Decoder::context), to be downcast.
     fn as_any(&self) -> &(dyn Any + Send + Sync);
 
-    /// A context that outlives the message, for an [`Any`](crate::Any) with references in it; `None` if it cannot be.
+    /// Returns a context that outlives the message, for an [`Any`](crate::Any) with references in it; `None` if there
+    /// is none.
     fn keep(&self) -> Option<Arc<dyn Context>> {
         None
     }
 
-    /// Limits on what decoding a message may cost, if they are not the defaults.
+    /// Returns the limits on decoding a message, if they are not the defaults.
     fn limits(&self) -> Option<Limits> {
         None
     }
 
-    /// A message takes more memory than [limits](Self::limits) permit, and is refused: for counters.
+    /// Counts a message that is refused, since decoding it would take more memory than [limits](Self::limits) permit.
     fn refused_memory(&self) {}
 
-    /// The value type with this repository id: values in anys may be of other types than their
-    /// TypeCodes say.
+    /// Returns the value type with this repository id. A value in an any may be of another type than its TypeCode
+    /// states.
     fn value_type(&self, _id: &str) -> Option<KnownValue> {
         None
     }
 }
 
-/// No context.
+/// A context without an ORB, value types and limits of its own.
 impl Context for () {
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         self

@@ -15,11 +15,10 @@ pub use value::{CycleCollector, ValueHead, ValueStart};
 
 /// Reads CDR of byte order `O` from a [`Frame`], borrowing from it what can be borrowed.
 ///
-/// A decoder knows its *position*, since padding depends on where one is in the message: index 0 is the first octet
-/// of the GIOP header, or the byte order octet of an encapsulation. What follows the last value read is the caller's
-/// business.
+/// A decoder knows its *position*, on which padding depends: index 0 is the first octet of the GIOP header, or the byte
+/// order octet of an encapsulation. Octets behind the last value that is read are ignored.
 ///
-/// After an error, a decoder stands somewhere inside the value that was bad.
+/// After an error, the position is somewhere inside the malformed value.
 ///
 /// ```
 /// use zorb_cdr::{BigEndian, Decoder, WireFormat};
@@ -33,7 +32,7 @@ pub use value::{CycleCollector, ValueHead, ValueStart};
 /// # Ok::<(), zorb_cdr::DecodeError>(())
 /// ```
 ///
-/// A clone reads on from the same position, which is how to look ahead.
+/// A clone reads on from the same position, so that a caller can look ahead.
 ///
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Clone)]
@@ -68,7 +67,7 @@ pub struct Decoder<'de, O> {
 }
 
 impl<'de, O> Decoder<'de, O> {
-    /// A decoder at the start of `frame`.
+    /// Returns a decoder at the start of `frame`.
     #[must_use]
     pub fn new(frame: &'de Frame, format: WireFormat) -> Self {
         let mut decoder = Self::from_slice(frame.octets(), format);
@@ -83,7 +82,8 @@ impl<'de, O> Decoder<'de, O> {
         decoder
     }
 
-    /// A decoder at the start of octets that are in no frame, so that [`OctetsRef::keep`](crate::OctetsRef::keep) copies.
+    /// Returns a decoder at the start of octets that are in no frame, so that
+    /// [`OctetsRef::keep`](crate::OctetsRef::keep) copies.
     #[must_use]
     pub const fn from_slice(octets: &'de [u8], format: WireFormat) -> Self {
         let limits = Limits {
@@ -111,7 +111,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// A decoder at `position` of `frame`, say behind a header that was read before.
+    /// Returns a decoder at `position` of `frame`, such as the end of a header that was read before.
     ///
     /// # Errors
     /// [`Truncated`](DecodeErrorKind::Truncated) if the frame is shorter than that.
@@ -121,8 +121,8 @@ impl<'de, O> Decoder<'de, O> {
         Ok(decoder)
     }
 
-    /// Attaches what values are decoded against, such as the ORB that object references belong to, before anything is read.
-    /// Its [limits](Context::limits) take the place of the decoder's.
+    /// Attaches the context with which values are decoded, such as the ORB of object references, before anything is
+    /// read. Its [limits](Context::limits) replace the decoder's.
     #[must_use]
     #[inline]
     pub fn with_context(mut self, context: &'de dyn Context) -> Self {
@@ -130,7 +130,7 @@ impl<'de, O> Decoder<'de, O> {
         self
     }
 
-    /// [`with_context`](Self::with_context) in place: a decoder is large beside a short message.
+    /// Attaches a context in place, without moving the decoder as [`with_context`](Self::with_context) does.
     #[inline]
     pub fn attach(&mut self, context: &'de dyn Context) {
         self.context = Some(context);
@@ -139,18 +139,18 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// The context of [`with_context`](Self::with_context); also inside encapsulations.
+    /// Returns the context of [`with_context`](Self::with_context), also inside encapsulations.
     #[must_use]
     pub fn context(&self) -> Option<&'de (dyn Any + Send + Sync)> {
         self.context.map(Context::as_any)
     }
 
-    /// The context, to outlive the message.
+    /// Returns the context in a form that outlives the message.
     pub(crate) fn kept_context(&self) -> Option<Arc<dyn Context>> {
         self.context.and_then(Context::keep)
     }
 
-    /// A value type as the context knows it.
+    /// Returns the value type that the context has for this repository id.
     pub(crate) fn value_type(&self, id: &str) -> Option<crate::KnownValue> {
         self.context.and_then(|context| context.value_type(id))
     }
@@ -176,8 +176,7 @@ impl<'de, O> Decoder<'de, O> {
         self.pos
     }
 
-    /// Index of the next octet in the outermost frame, also inside an encapsulation; what TypeCode indirections
-    /// count in.
+    /// Index of the next octet in the outermost frame, also inside an encapsulation. TypeCode indirections count in it.
     #[must_use]
     pub const fn absolute_position(&self) -> usize {
         self.base.wrapping_add(self.pos)
@@ -203,14 +202,14 @@ impl<'de, O> Decoder<'de, O> {
         self.frame
     }
 
-    /// An error at the current position, for hand-written [`Decode`] implementations.
+    /// Returns an error at the current position, for hand-written [`Decode`] implementations.
     #[cold]
     #[must_use]
     pub const fn error(&self, kind: DecodeErrorKind) -> DecodeError {
         DecodeError::new(kind, self.absolute_position())
     }
 
-    /// An error about the last `len` octets that were read.
+    /// Returns an error at the start of the last `len` octets that were read.
     #[cold]
     #[must_use]
     pub const fn error_behind(&self, len: usize, kind: DecodeErrorKind) -> DecodeError {
@@ -231,7 +230,7 @@ impl<'de, O> Decoder<'de, O> {
         self.align_cold(n)
     }
 
-    /// The next `n` octets, without alignment.
+    /// Reads the next `n` octets, without alignment.
     ///
     /// # Errors
     /// [`Truncated`](DecodeErrorKind::Truncated) if there are fewer.
@@ -265,9 +264,9 @@ impl<'de, O> Decoder<'de, O> {
         result
     }
 
-    /// Takes `octets` of memory from what the message may be decoded to: for hand-written [`Decode`] implementations
-    /// that allocate other than in sequences, before they do so. What takes about as many octets of the message, such
-    /// as text, needs none of this.
+    /// Takes `octets` from the memory that the message may be decoded to. Hand-written [`Decode`] implementations call
+    /// it before they allocate other than in sequences. Values that take about as many octets of the message, such as
+    /// text, are not charged.
     ///
     /// ```
     /// use zorb_cdr::{BigEndian, Decoder, Limits, WireFormat};
@@ -302,17 +301,17 @@ impl<'de, O> Decoder<'de, O> {
         self.error(DecodeErrorKind::TooMuchMemory { needed, left })
     }
 
-    /// Octets of memory that are left, which a decoder of the same message goes on with.
+    /// Returns the octets of memory that are left, for another decoder of the same message.
     pub(crate) const fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// Goes on with as many octets of memory as another decoder of the same message has left.
+    /// Sets the octets of memory to those that another decoder of the same message has left.
     pub(crate) const fn set_memory(&mut self, octets: u64) {
         self.memory = octets;
     }
 
-    /// `len` octets if the current piece has them.
+    /// Reads `len` octets; `None` if the current piece has fewer.
     #[inline(always)]
     pub(crate) fn run(&mut self, len: usize) -> Option<&'de [u8]> {
         let octets = self.peek_run(len)?;
@@ -362,7 +361,7 @@ impl<'de, O> Decoder<'de, O> {
         self.pos.wrapping_add(padding(self.index(), n))
     }
 
-    /// A decoder for an encapsulation that was just read: same frame, context and limits, one level deeper.
+    /// Returns a decoder for an encapsulation that was just read: same frame, context and limits, one level deeper.
     pub(crate) const fn inside<P>(&self, octets: &'de [u8]) -> Decoder<'de, P> {
         Decoder {
             piece: octets,
@@ -378,7 +377,7 @@ impl<'de, O> Decoder<'de, O> {
             depth: self.depth,
             limits: self.limits,
             format: self.format,
-            // No indirection leads into an encapsulation or out of one.
+            // No indirection of values leads into an encapsulation or out of one.
             values: None,
             order: PhantomData,
         }
@@ -411,7 +410,7 @@ impl<'de, O> Decoder<'de, O> {
         true
     }
 
-    /// Moves `octets` on: to the body behind a header that was read before.
+    /// Skips `octets`, such as a header that was read before.
     ///
     /// # Errors
     /// [`Truncated`](DecodeErrorKind::Truncated) if fewer are left.
@@ -446,7 +445,7 @@ impl<'de, O> Decoder<'de, O> {
         if self.skip(n).is_none() {
             return Err(self.truncated(n));
         }
-        // `skip` has seen to it that the piece goes on to the end of what is taken.
+        // `skip` has extended the piece to the end of the octets that it skipped.
         self.piece
             .get(self.pos.wrapping_sub(n)..self.pos)
             .ok_or_else(|| self.truncated(n))
@@ -471,7 +470,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// A primitive that is not in the rest of the current piece.
+    /// Reads a primitive that is not in the rest of the current piece.
     #[cold]
     #[inline(never)]
     fn primitive_cold<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
@@ -505,7 +504,7 @@ impl<'de, O> Decoder<'de, O> {
         })
     }
 
-    /// The next primitive of `N` octets, aligned to `N`.
+    /// Reads the next primitive of `N` octets, aligned to `N`.
     #[inline(always)]
     pub(crate) fn primitive<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let start = self.aligned(N);
@@ -566,7 +565,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         read_f64 -> f64 = |octets| f64::from_bits(O::load_u64(octets));
     }
 
-    /// A value of any type that knows how.
+    /// Reads a value of any type that implements [`Decode`].
     ///
     /// # Errors
     /// The error of the type's own implementation.

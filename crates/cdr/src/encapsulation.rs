@@ -1,4 +1,4 @@
-//! Encapsulations: octets that bring their own byte order and alignment.
+//! Encapsulations: octets with a byte order and an alignment of their own.
 
 use crate::{
     BigEndian, ByteOrder, Decode, DecodeError, Decoder, EncodeError, Encoder, LittleEndian,
@@ -7,18 +7,21 @@ use crate::{
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-/// A function of an encapsulation's contents, in either byte order.
+/// A reader of an encapsulation's contents, in either byte order.
 ///
-/// A closure cannot be generic over the order, so this is a trait. To decode one value there is
-/// [`Decoder::read_encapsulated`].
+/// A closure cannot be generic over the order, so this is a trait. [`Decoder::read_encapsulated`] decodes a single
+/// value.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 pub trait EncapsulationVisitor<'de>: Sized {
-    /// Its result.
+    /// The result of [`visit`](Self::visit).
     type Output;
 
-    /// Reads the inside. The decoder stands behind the byte order octet, at index 1; what is left over is ignored.
+    /// Reads the contents. The decoder is at index 1, behind the byte order octet; octets that are left over are
+    /// ignored.
     ///
     /// # Errors
-    /// As the visitor sees fit.
+    /// The errors of the implementation.
     fn visit<O: ByteOrder>(
         self,
         decoder: &mut Decoder<'de, O>,
@@ -36,7 +39,7 @@ impl<'de, T: Decode<'de>> EncapsulationVisitor<'de> for One<T> {
     }
 }
 
-/// Reads an encapsulation that came as octets, without a length in front: byte order octet first.
+/// Reads an encapsulation from octets that begin with its byte order octet, without a length in front.
 ///
 /// # Errors
 /// The error of `visitor`, and [`Truncated`](crate::DecodeErrorKind::Truncated) if there is no octet at all.
@@ -65,8 +68,8 @@ pub fn encode_encapsulation<O: ByteOrder>(
 }
 
 impl<'de, O: ByteOrder> Decoder<'de, O> {
-    /// Reads an encapsulation in whichever order it is, one level deeper. A byte order octet other than 0 means
-    /// little endian, as with booleans.
+    /// Reads an encapsulation in its own byte order, one level deeper. A byte order octet other than 0 means little
+    /// endian, as with booleans.
     ///
     /// # Errors
     /// The error of `visitor`; [`TooDeep`](crate::DecodeErrorKind::TooDeep) beyond the limit;
@@ -79,7 +82,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         self.visit(octets, visitor)
     }
 
-    /// One value out of an encapsulation.
+    /// Reads one value from an encapsulation.
     ///
     /// # Errors
     /// As [`encapsulation`](Self::encapsulation).

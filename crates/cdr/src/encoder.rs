@@ -29,8 +29,8 @@ pub(crate) const FIRST_CAPACITY: usize = 512;
 
 /// Writes CDR in byte order `O`.
 ///
-/// Padding is zero. Primitives cannot fail; text, bounds and lengths can, and after an error what was written is to
-/// be thrown away.
+/// Padding is zero. Writing a primitive cannot fail; text, bounds and lengths can. After an error the output is
+/// incomplete and has to be discarded.
 ///
 /// ```
 /// use zorb_cdr::{BigEndian, Encoder, WireFormat};
@@ -53,7 +53,7 @@ pub struct Encoder<O> {
     bias: usize,
     format: WireFormat,
     remembers_runs: bool,
-    /// The output is for an any, which keeps the notes.
+    /// Whether the output is the value of an any, which keeps the context and the value types that are noted.
     holds: bool,
     held: Rare<Held>,
     /// The values written so far; `None` before the first.
@@ -92,7 +92,7 @@ impl<O: ByteOrder> Encoder<O> {
         self.remembers_runs = true;
     }
 
-    /// The encoder of an any's value: what is noted is held.
+    /// Returns the encoder of an any's value, which keeps the context and the value types that are noted.
     pub(crate) fn holding(format: WireFormat) -> Self {
         let mut encoder = Self::new(format);
         encoder.holds = true;
@@ -111,26 +111,26 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Whether there is anything to forget before it begins anew.
+    /// Whether there is output or state to be cleared before it begins anew.
     #[inline]
     fn is_used(&self) -> bool {
         !self.out.is_empty() || self.bias != 0 || self.held.is_some() || self.values.is_some()
     }
 
-    /// Everything that was written. What is written next is in another buffer.
+    /// Takes the output. Later output goes to another buffer.
     pub(crate) fn take_written(&mut self) -> Gather {
         let empty = Gather::new(BytesMut::new());
         self.bias = 0;
         core::mem::replace(&mut self.out, empty)
     }
 
-    /// The notes.
+    /// Takes the context and the value types that were noted.
     pub(crate) fn take_held(&mut self) -> Option<Box<Held>> {
         self.held.take()
     }
 
-    /// Notes what references that are written belong to, for an any that they are put into: it is what they are
-    /// [decoded against](crate::Decoder::with_context) when they come out again. Costs nothing elsewhere.
+    /// Notes the context of references that are written to an any: they are [decoded with
+    /// it](crate::Decoder::with_context) when they are extracted. Does nothing in other messages.
     #[inline]
     pub fn note_context(&mut self, context: impl FnOnce() -> Option<Arc<dyn Context>>) {
         if self.holds {
@@ -140,7 +140,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Notes the type of a value that is written, for an any that it is put into. Costs nothing elsewhere.
+    /// Notes the type of a value that is written to an any. Does nothing in other messages.
     #[inline]
     pub fn note_value_type(&mut self, known: KnownValue) {
         if self.holds {
@@ -270,7 +270,7 @@ impl<O: ByteOrder> Encoder<O> {
         Ok(())
     }
 
-    /// Writes a value of any type that knows how.
+    /// Writes a value of any type that implements [`Encode`].
     ///
     /// # Errors
     /// The error of the type's own implementation.
@@ -279,7 +279,7 @@ impl<O: ByteOrder> Encoder<O> {
         value.encode(self)
     }
 
-    /// Writes an encapsulation: `f` writes its inside, behind the byte order octet, and alignment restarts there.
+    /// Writes an encapsulation: `f` writes its contents, behind the byte order octet, at which alignment restarts.
     ///
     /// # Errors
     /// The error of `f`; [`TooLong`](EncodeErrorKind::TooLong) for more than 4 GiB.
@@ -292,7 +292,7 @@ impl<O: ByteOrder> Encoder<O> {
         let outer = self.bias;
         let own = self.out.own().len();
         self.bias = own.wrapping_neg();
-        // No indirection leads into an encapsulation or out of one.
+        // No indirection of values leads into an encapsulation or out of one.
         let values = self.values.take();
         self.write_bool(O::ENDIAN.is_little());
         f(self)?;
@@ -319,8 +319,8 @@ impl<O: ByteOrder> Encoder<O> {
         self.patch(position, [value]);
     }
 
-    /// Takes back what was written behind `position`, which must not be shared octets: the padding before a body that
-    /// turned out to be empty, say.
+    /// Drops the octets behind `position`, which must not be shared ones. An encoder of messages so removes the padding
+    /// before a body that turned out to be empty.
     #[inline]
     pub fn truncate(&mut self, position: usize) {
         let back = self.position().saturating_sub(position);
@@ -328,32 +328,32 @@ impl<O: ByteOrder> Encoder<O> {
         own.truncate(own.len().saturating_sub(back));
     }
 
-    /// The octets written.
+    /// Returns the octets written.
     #[inline]
     #[must_use]
     pub fn finish(self) -> Gather {
         self.out
     }
 
-    /// The octets written, if they are in one piece: see [`Gather::as_single`].
+    /// Returns the octets written, if they are in one piece: see [`Gather::as_single`].
     #[inline]
     #[must_use]
     pub fn as_single(&self) -> Option<&[u8]> {
         self.out.as_single()
     }
 
-    /// The octets written, as by [`finish`](Self::finish); resets the encoder.
+    /// Returns the octets written, as [`finish`](Self::finish) does; resets the encoder.
     #[must_use]
     pub fn take(&mut self) -> Gather {
         core::mem::take(&mut self.out)
     }
 
-    /// The octets written, with those that were left out of it; resets the encoder.
+    /// Returns the octets written, with those that were left out; resets the encoder.
     pub fn take_lending<'a>(&mut self, lent: Lent<'a>) -> Lending<'a> {
         Lending::new(self.take(), lent)
     }
 
-    /// The buffer that was written to, to be used again; the encoder is used up with that.
+    /// Takes the buffer, to be used again. The encoder must not be used afterwards.
     #[inline]
     #[must_use]
     pub fn take_buffer(&mut self) -> BytesMut {
@@ -369,7 +369,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// The index that alignment counts from.
+    /// Returns the index that alignment counts from.
     #[inline(always)]
     pub(crate) fn index(&mut self) -> usize {
         self.out.own().len().wrapping_add(self.bias)
@@ -385,7 +385,7 @@ impl<O: ByteOrder> Encoder<O> {
         own.truncate(end);
     }
 
-    /// The next primitive of `N` octets, aligned to `N`.
+    /// Writes a primitive of `N` octets, aligned to `N`.
     #[inline(always)]
     fn primitive<const N: usize>(&mut self, octets: [u8; N]) {
         let pad = padding(self.index(), N);
@@ -395,7 +395,7 @@ impl<O: ByteOrder> Encoder<O> {
         self.out.own().extend_from_slice(&octets);
     }
 
-    /// Makes room for so many octets, so that blocks of them can be appended without growing the buffer each time.
+    /// Makes room for `octets`, so that blocks of them can be appended without growing the buffer each time.
     #[inline]
     pub(crate) fn reserve(&mut self, octets: usize) {
         self.out.own().reserve(octets);

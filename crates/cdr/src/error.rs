@@ -2,11 +2,10 @@
 
 use thiserror::Error;
 
-/// Octets that are not what they should be.
+/// An error of decoding: octets that are malformed or exceed a limit.
 ///
-/// Which system exception this becomes is decided above: [`DecodeErrorKind`] says what is wrong,
-/// and [`is_data_conversion`](Self::is_data_conversion) distinguishes text that cannot be converted (DATA_CONVERSION)
-/// from everything else (MARSHAL).
+/// The caller chooses the system exception. [`is_data_conversion`](Self::is_data_conversion) distinguishes text that
+/// cannot be converted (DATA_CONVERSION) from everything else (MARSHAL).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("{kind} at octet {offset}")]
 pub struct DecodeError {
@@ -15,7 +14,7 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    /// An error at `offset` octets from the start of the frame.
+    /// Makes an error at `offset` octets from the start of the frame.
     ///
     /// Hand-written [`Decode`](crate::Decode) implementations get one from
     /// [`Decoder::error`](crate::Decoder::error), which knows the offset.
@@ -32,7 +31,7 @@ impl DecodeError {
         self.kind
     }
 
-    /// Where: octets from the start of the outermost frame (also for what is inside an encapsulation).
+    /// Returns its position: octets from the start of the outermost frame, also inside an encapsulation.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -130,7 +129,7 @@ pub enum DecodeErrorKind {
         /// Number of enumerators.
         count: u32,
     },
-    /// An octet of a `fixed` holds something else than decimal digits, or a digit and the sign at the end.
+    /// An octet of a `fixed` holds neither two decimal digits, nor a digit and the sign at the end.
     #[error("expected decimal digits and their sign, found octet 0x{found:02x}")]
     InvalidDecimal {
         /// The octet.
@@ -162,10 +161,10 @@ pub enum DecodeErrorKind {
     /// A primitive lies across two GIOP 1.1 fragments or two chunks of a value, which senders must not do.
     #[error("expected a primitive in one fragment or chunk, found it split")]
     SplitPrimitive,
-    /// A value says that it is of types none of which is known here as what is expected.
+    /// None of the repository ids of a value has a registered type that is the expected one or derived from it.
     #[error("expected a value whose type is registered with the ORB, found another")]
     NoValueFactory,
-    /// An indirection leads to where nothing begins, or something else than what is expected.
+    /// An indirection leads to a position where no construct of the expected kind begins.
     #[error("expected an indirection to an earlier {of}, found one to octet {target}")]
     BadIndirection {
         /// The expected target.
@@ -178,10 +177,10 @@ pub enum DecodeErrorKind {
     BadEndTag {
         /// Values in chunks that are open.
         depth: u32,
-        /// How many the tag says.
+        /// The number of values in the tag.
         found: u32,
     },
-    /// More values in a message than there may be.
+    /// A message has more values than the limit.
     #[error("expected at most {limit} values, found more")]
     TooManyValues {
         /// The limit, see [`Limits::VALUES`](crate::Limits::VALUES).
@@ -205,17 +204,17 @@ pub enum DecodeErrorKind {
         /// Number of elements.
         count: usize,
     },
-    /// Something of another layer, such as a union without a matching label or a missing context.
+    /// An error that no other kind describes, such as a union without a matching label or a missing context.
     #[error("expected {0}")]
     Expected(&'static str),
 }
 
-/// A value that cannot be written.
+/// An error of encoding: a value that has no form on the wire.
 ///
 /// [`is_data_conversion`](Self::is_data_conversion) distinguishes text outside the code set (DATA_CONVERSION)
 /// from everything else (BAD_PARAM, or MARSHAL for what is [too long](EncodeErrorKind::TooLong)).
 ///
-/// After an error, what the encoder holds is half a message: throw it away.
+/// After an error the encoder holds an incomplete message, which has to be discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("{kind}")]
 pub struct EncodeError {
@@ -223,7 +222,7 @@ pub struct EncodeError {
 }
 
 impl EncodeError {
-    /// An error of that kind.
+    /// Makes an error of this kind.
     #[cold]
     #[must_use]
     pub const fn new(kind: EncodeErrorKind) -> Self {
@@ -265,7 +264,7 @@ pub enum EncodeErrorKind {
     /// A string contains a NUL, which IDL strings may not.
     #[error("expected text without NUL, found one")]
     EmbeddedNul,
-    /// A character that the code set has not, or not in one octet.
+    /// A character is not one of the code set, or does not fit into one octet of it.
     #[error("expected a character of {set}, found U+{found:04X}")]
     NotInCodeSet {
         /// The code point.
@@ -322,7 +321,7 @@ pub enum EncodeErrorKind {
     /// A value of a type whose values never leave their process, such as a local interface.
     #[error("expected a value that can leave its process, found a local one")]
     Local,
-    /// Something of another layer.
+    /// An error that no other kind describes.
     #[error("expected {0}")]
     Expected(&'static str),
 }

@@ -1,6 +1,6 @@
 //! The negotiated format of a connection: GIOP version and code sets.
 
-/// How text and wide text travel on a connection, and the minor version of GIOP.
+/// The encoding of text and wide text on a connection, and the minor version of GIOP.
 ///
 /// ```
 /// use zorb_cdr::{CharSet, WireFormat};
@@ -32,7 +32,7 @@ impl WireFormat {
 }
 
 impl Default for WireFormat {
-    /// [`DEFAULT`](Self::DEFAULT).
+    /// Returns [`DEFAULT`](Self::DEFAULT).
     fn default() -> Self {
         Self::DEFAULT
     }
@@ -45,9 +45,10 @@ pub enum CharSet {
     /// UTF-8, the default. A `char` is then one octet below 0x80.
     #[default]
     Utf8,
-    /// ISO 8859-1, which also stands where a peer stated nothing.
+    /// ISO 8859-1, which applies also to a peer that states no code sets.
     Latin1,
-    /// Never on a wire: how an [`Any`](crate::Any) keeps text. UTF-8, but a `char` is one of ISO 8859-1.
+    /// The form in which an [`Any`](crate::Any) stores text, never sent: UTF-8, but a `char` is a character of ISO
+    /// 8859-1.
     #[doc(hidden)]
     Stored,
 }
@@ -58,9 +59,9 @@ pub enum CharSet {
 pub enum WCharSet {
     /// UTF-16.
     Utf16,
-    /// UCS-2, the part of UTF-16 that needs no surrogate pairs: always in the byte order of the message, and never
-    /// with a mark.
+    /// UCS-2, the part of UTF-16 without surrogate pairs: always in the byte order of the message, and never with a
+    /// byte order mark.
     Ucs2,
-    /// None was agreed on: wide data is refused in both directions.
+    /// No code set was negotiated: wide data is refused in both directions.
     None,
 }

@@ -35,7 +35,7 @@ impl Frame {
     /// A frame of GIOP 1.1 fragments, without the headers of all but the first.
     ///
     /// `starts` are the indexes in `octets` where the data of the later fragments begins, ascending; each counts as
-    /// index 12 for alignment. Indexes out of range or order do no harm beyond decoding wrongly.
+    /// index 12 for alignment. With indexes out of range or order, decoding fails or returns wrong values.
     #[must_use]
     pub const fn with_fragment_starts(octets: Bytes, starts: Arc<[usize]>) -> Self {
         Self {

@@ -12,14 +12,14 @@ use core::{fmt, ops::Range};
 ///
 /// A message from which octets were [left out](crate::Encode::encode_lent) is a [`Lending`] until they are copied into it.
 ///
-/// Small, since a message is passed on many times before it is out: what is more than octets in one piece, with one
-/// other piece between them at most, is behind a pointer.
+/// The type is small, since a message is moved many times before it is sent. Parts beyond one buffer and one other
+/// piece are behind a pointer.
 #[derive(Default)]
 pub struct Gather {
     /// All octets that are not shared, one behind the other.
     own: BytesMut,
-    /// Octets that are elsewhere, and the index in `own` before which they go. The first have a place of their own, since
-    /// a message rarely has more and should not need an allocation then.
+    /// The first piece outside of the buffer, and the index in `own` before which it goes. It is stored inline, since a
+    /// message rarely has more pieces and then needs no allocation.
     first: Option<(usize, Piece)>,
     /// Empty for nearly every message.
     rest: Rare<Rest>,
@@ -37,7 +37,7 @@ enum Piece {
 struct Rest {
     /// Pieces behind the first.
     more: Vec<(usize, Piece)>,
-    /// Octets in these.
+    /// Octets in `more`.
     octets: usize,
     /// See [`Encoder::remember_runs`](crate::Encoder::remember_runs).
     runs: Vec<Range<usize>>,
@@ -45,10 +45,10 @@ struct Rest {
 
 const _: () = assert!(size_of::<Gather>() <= 11 * size_of::<usize>());
 
-/// Octets that an encoder has left out of its message, and that the message is sent with from where they are.
+/// Octets that an encoder has left out of its message. They are sent from the memory of their owner.
 ///
-/// Only an encoder makes one, of the octets that it leaves out ([`Encode::encode_lent`](crate::Encode::encode_lent)),
-/// so its holder has the octets that the message lacks, for as long as they are borrowed.
+/// Only an encoder makes one ([`Encode::encode_lent`](crate::Encode::encode_lent)), so its holder has the octets that
+/// the message lacks, for as long as they are borrowed.
 #[must_use = "the message is not whole without these octets"]
 #[derive(Debug)]
 pub struct Lent<'a>(&'a [u8]);
@@ -63,7 +63,7 @@ pub struct Lending<'a> {
 }
 
 impl<'a> Lending<'a> {
-    /// `lent` has to be what was left out of `message`.
+    /// `lent` has to be the octets that were left out of `message`.
     pub(crate) fn new(message: Gather, Lent(lent): Lent<'a>) -> Self {
         debug_assert!(message.lacks(lent.len()), "other octets than were lent");
         Self { message, lent }
@@ -135,8 +135,8 @@ impl Gather {
         self.own.len().wrapping_add(first).wrapping_add(more)
     }
 
-    /// Octets of memory that it keeps: all of its buffer, which may be much larger than what is in it, and what it shares.
-    /// The [left-out](Lending) octets belong to their owner.
+    /// Returns the octets of memory that the message holds: the capacity of its buffer, which may be much larger than
+    /// its contents, and the octets that it shares. The [left-out](Lending) octets belong to their owner.
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = self.pieces().map(|(_, piece)| match piece {
@@ -165,7 +165,7 @@ impl Gather {
             .any(|(_, piece)| matches!(piece, Piece::Lent(_)))
     }
 
-    /// Whether so many octets are left out.
+    /// Whether a piece of `octets` octets is left out.
     fn lacks(&self, octets: usize) -> bool {
         self.pieces()
             .any(|(_, piece)| matches!(piece, Piece::Lent(missing) if *missing == octets))
@@ -181,7 +181,7 @@ impl Gather {
         }
     }
 
-    /// The octets in pieces, with `lent` where a piece has none.
+    /// Returns the octets in pieces, with `lent` in place of the piece that was left out.
     fn chunks_or<'a>(&'a self, lent: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let ends = self.pieces().map(|(at, piece)| (*at, Some(piece)));
         let mut from = 0;
@@ -199,7 +199,7 @@ impl Gather {
             .filter(|chunk| !chunk.is_empty())
     }
 
-    /// All octets in one piece if they are in one, so that a plain `write` does.
+    /// Returns all octets if they are in one piece, so that one `write` sends them.
     #[inline]
     #[must_use]
     pub fn as_single(&self) -> Option<&[u8]> {
@@ -271,8 +271,8 @@ impl Gather {
         }
     }
 
-    /// Where there are octets, or numbers of at most four octets, one behind the other, if the encoder was asked to
-    /// [remember](crate::Encoder::remember_runs). In order, by position in the whole.
+    /// Returns the ranges of long runs of octets, or of numbers of at most four octets, if the encoder was asked to
+    /// [remember](crate::Encoder::remember_runs) them. In order, by position in the whole.
     #[must_use]
     pub fn runs(&self) -> &[Range<usize>] {
         self.rest.as_ref().map_or(&[], |rest| &rest.runs)
@@ -290,7 +290,7 @@ impl Gather {
         self.own
     }
 
-    /// Takes the buffer out of a message in place, which is empty then.
+    /// Takes the buffer of the octets that were not shared, and leaves an empty one.
     #[inline]
     #[must_use]
     pub fn take_buffer(&mut self) -> BytesMut {
@@ -330,7 +330,7 @@ impl Gather {
         rest.more.push((at, piece));
     }
 
-    /// The place of `len` octets of our own that were written at `position` of the whole.
+    /// Returns `len` octets in `own` that were written at `position` of the whole.
     #[inline]
     pub(crate) fn place(&mut self, position: usize, len: usize) -> Option<&mut [u8]> {
         let index = match &self.first {
@@ -340,7 +340,7 @@ impl Gather {
         self.own.get_mut(index..index.checked_add(len)?)
     }
 
-    /// Which octet of our own is at `position` of the whole; nothing inside another piece.
+    /// Returns the index in `own` of the octet at `position` of the whole; `None` inside another piece.
     fn own_index(&self, position: usize) -> Option<usize> {
         let mut index = position;
         for (at, piece) in self.pieces() {

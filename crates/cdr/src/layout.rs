@@ -1,8 +1,8 @@
-//! How many octets a type of fixed size takes, wherever it starts.
+//! The size of types with a fixed layout, which depends on the alignment of their start.
 
 /// The octets that a type takes when it starts at each phase of 8, or the fact that this varies with the value.
 ///
-/// The padding inside a struct depends on where it starts; alignments divide 8, so eight numbers say everything:
+/// The padding inside a struct depends on where it starts. Alignments divide 8, so eight numbers describe all starts:
 ///
 /// ```
 /// use zorb_cdr::Layout;
@@ -119,7 +119,7 @@ impl Layout {
         )
     }
 
-    /// A discriminator and one of some members: fixed only if all members are, and alike.
+    /// A discriminator and one of several members: fixed only if all members have one fixed layout.
     #[must_use]
     pub const fn of_union(discriminator: Self, members: &[Self]) -> Self {
         let Some((first, mut rest)) = members.split_first() else {
@@ -134,7 +134,7 @@ impl Layout {
         Self::of_struct(&[discriminator, *first])
     }
 
-    /// `==`, which is not const.
+    /// Returns `==`, as a const function.
     const fn is(&self, other: &Self) -> bool {
         let mut ours: &[u32] = &self.sizes;
         let mut theirs: &[u32] = &other.sizes;
@@ -169,7 +169,7 @@ impl Layout {
         }
     }
 
-    /// Whether every value takes the same octets.
+    /// Whether every value takes the same number of octets from the same phase.
     #[inline(always)]
     #[must_use]
     pub const fn is_fixed(&self) -> bool {

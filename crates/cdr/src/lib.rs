@@ -1,12 +1,12 @@
-//! CDR, the data representation of CORBA, without copies where there need be none.
+//! CDR, the data representation of CORBA, without needless copies.
 //!
-//! This crate turns values into octets and octets into values. It knows nothing of messages, sockets or tasks, needs
-//! no `std`, and is fast on purpose:
+//! This crate turns values into octets and octets into values. It knows nothing of messages, sockets or tasks, and
+//! needs no `std`. Three choices keep its cost low:
 //!
-//! - both byte orders are compiled for themselves ([`ByteOrder`]); the native one moves blocks;
+//! - each byte order has code of its own ([`ByteOrder`]); that of the native one moves blocks;
 //! - a sequence of structs of fixed size is one bounds check and straight loads or stores ([`Layout`]);
-//! - what can be borrowed from the message is: octets ([`OctetsRef`]), text (`Cow<str>`), numbers that lie aligned
-//!   (`Cow<[T]>`); what is large and shared goes out from where it is ([`Gather`]).
+//! - octets ([`OctetsRef`]), text (`Cow<str>`) and aligned numbers (`Cow<[T]>`) are borrowed from the message; large
+//!   shared octets are sent from where they are ([`Gather`]).
 //!
 //! No octets make it panic, allocate before a length is checked, or overflow the stack ([`Limits`]).
 //!

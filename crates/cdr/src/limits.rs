@@ -2,21 +2,21 @@
 
 /// Limits on what decoding may cost.
 ///
-/// Memory is bounded twice. A count is refused unless its elements can be in what is left of the message and not owed
-/// to the enclosing sequences, so all sequences of a message together never get more elements than there are octets to
-/// make them from. And all that is decoded from a message takes at most [`MEMORY`](Self::MEMORY) octets for each of
+/// Memory is bounded twice. A count is refused unless its elements fit in the octets that are left of the message and
+/// not owed to the enclosing sequences. So all sequences of a message together never get more elements than there are
+/// octets to make them from. Beyond that, a message is decoded to at most [`MEMORY`](Self::MEMORY) octets for each of
 /// its octets, and [`LEAST_MEMORY`](Self::LEAST_MEMORY) beside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Sequences, encapsulations and whatever else calls [`nested`](crate::Decoder::nested) within each other, anew in
-    /// every value.
+    /// Levels of sequences, encapsulations and other types that call [`nested`](crate::Decoder::nested), counted anew
+    /// in every value.
     pub max_depth: u16,
     /// Elements of a sequence whose elements take no octets, and so are not bounded by the message.
     pub max_empty_elements: u32,
-    /// Octets of memory that what is decoded from a message may take for each octet of it.
+    /// Octets of memory that a message may be decoded to for each octet of it.
     pub memory: usize,
-    /// Octets of memory that what is decoded from a message may take beside those.
+    /// Octets of memory that a message may be decoded to beside those.
     pub least_memory: usize,
 }
 
@@ -25,27 +25,27 @@ impl Limits {
     /// that this is safe in a thread with 512 KiB; interface definitions nest some ten levels, and lists that are
     /// built from recursive structs are rarely longer.
     ///
-    /// The contents of a value (of a value type) are counted for themselves; see [`VALUE_STACK`](Self::VALUE_STACK). Without the
-    /// feature `deep-values`, or where the stack's size is unknown, values count as much as sequences do, and
-    /// in an any twice: in a debug build one that refers to the next takes 1.3 KiB, and 2.7 KiB with a struct and a
-    /// union in between; in an any 4 KiB.
+    /// The contents of a value (of a value type) are counted for themselves; see [`VALUE_STACK`](Self::VALUE_STACK).
+    /// Without the feature `deep-values`, or where the stack's size is unknown, values count as sequences do, and twice
+    /// in an any. In a debug build a value that refers to the next takes 1.3 KiB of stack, 2.7 KiB with a struct and a
+    /// union in between, and 4 KiB in an any.
     pub const DEPTH: u16 = 128;
 
-    /// Octets of stack that the values (of value types) within each other of a message may get beside what the thread
-    /// has. A list whose elements refer to the next one takes so much for each element.
+    /// Octets of stack that nested values (of value types) of a message may get beside that of the thread. A list whose
+    /// elements refer to the next one takes stack for each element.
     pub const VALUE_STACK: usize = 512 << 20;
 
     /// Default of [`max_empty_elements`](Self::max_empty_elements): IDL has no such types before IDL 4, so any
     /// number is generous.
     pub const EMPTY_ELEMENTS: u32 = 1 << 16;
 
-    /// Values (of value types) in a message. The shortest takes 4 octets there and some 200 in memory, so that the
-    /// octets of a message alone would bound too little; a million is far more than anybody sends at once.
+    /// Values (of value types) in a message. The shortest takes 4 octets there and some 200 in memory, so the length of
+    /// a message alone would bound too little. A million is far more than a program sends at once.
     pub const VALUES: u32 = 1 << 20;
 
-    /// How often, on average, the octets of a message may be read again, because a value in an any is one that stands
-    /// elsewhere in the message: an any has to hold all of its value, so that such a value is copied. What copies take
-    /// is so at most 16 octets per octet received.
+    /// How often, on average, the octets of a message may be read again. An any has to hold all of its value, so a
+    /// value that stands elsewhere in the message is copied. Copies thus take at most 16 octets for each octet
+    /// received.
     pub const AGAIN: usize = 16;
 
     /// Default of [`memory`](Self::memory).
@@ -63,9 +63,9 @@ impl Limits {
     /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.
     pub const VALUE_IDS: u32 = 64;
 
-    /// Octets of memory that a message of so many octets may be decoded to.
+    /// Octets of memory that a message of `octets` octets may be decoded to.
     ///
-    /// A decoder is made for each message, so this is as cheap as can be: no memory has so many octets that it would
+    /// A decoder is made for each message, so this does not check for overflow: no message is so long that it would
     /// wrap.
     pub(crate) const fn memory_for(&self, octets: usize) -> u64 {
         (octets as u64)
@@ -80,14 +80,14 @@ impl Limits {
         self
     }
 
-    /// Returns the limits with other memory for each octet of a message.
+    /// Returns the limits with another [`memory`](Self::memory) for each octet of a message.
     #[must_use]
     pub const fn with_memory(mut self, memory: usize) -> Self {
         self.memory = memory;
         self
     }
 
-    /// Returns the limits with other memory for a message of no octets.
+    /// Returns the limits with another [`least_memory`](Self::least_memory).
     #[must_use]
     pub const fn with_least_memory(mut self, least_memory: usize) -> Self {
         self.least_memory = least_memory;

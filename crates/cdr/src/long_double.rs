@@ -14,8 +14,10 @@ use rustc_apfloat::{Float, FloatConvert, ieee};
 
 /// An IDL `long double`: an IEEE 754 number of quadruple precision (binary128), with 113 bits, some 34 digits.
 ///
-/// It does what other floating point numbers do, in software, and every bit pattern travels as it is. To and from `f64`
-/// it is rounded to the nearest.
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
+///
+/// Its arithmetic is done in software. Every bit pattern is sent unchanged. Conversion to `f64` rounds to the nearest;
+/// conversion from `f64` is exact.
 ///
 /// ```
 /// # extern crate zorb_cdr as zorb;
@@ -136,7 +138,7 @@ impl From<i32> for LongDouble {
     }
 }
 
-/// The nearest double; infinity for what is larger than any.
+/// Converts to the nearest double; to an infinity beyond the largest one.
 impl From<LongDouble> for f64 {
     fn from(number: LongDouble) -> Self {
         let mut loses = false;
@@ -146,7 +148,7 @@ impl From<LongDouble> for f64 {
     }
 }
 
-/// As numbers compare: -0 is 0, and NaN is not even itself.
+/// Compares as numbers: -0 equals 0, and NaN does not equal itself.
 impl PartialEq for LongDouble {
     fn eq(&self, other: &Self) -> bool {
         self.quad() == other.quad()
@@ -183,7 +185,7 @@ impl Neg for LongDouble {
     }
 }
 
-/// Enough digits to be read as the same number again.
+/// Writes enough digits for the text to parse as the same number.
 impl fmt::Display for LongDouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.quad(), f)
@@ -199,7 +201,7 @@ impl fmt::Debug for LongDouble {
 impl FromStr for LongDouble {
     type Err = NotALongDouble;
 
-    /// The nearest number, as of `1.5`, `-2e-40`, `inf`, `NaN`.
+    /// Parses `1.5`, `-2e-40`, `inf` or `NaN`, rounded to the nearest number.
     fn from_str(text: &str) -> Result<Self, NotALongDouble> {
         let quad: Result<ieee::Quad, _> = text.parse();
         quad.map(Self::of).map_err(|_| NotALongDouble)

@@ -185,8 +185,8 @@ macro_rules! cdr_enum {
 }
 
 /// Implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode) for a union, and gives it the method
-/// `discriminator`. The Rust type is an enum; what the variants look like depends on how many values of the discriminator
-/// select them:
+/// `discriminator`. The Rust type is an enum; the form of a variant depends on the number of discriminators that select
+/// it:
 ///
 /// - `one`: a single one, in brackets. The variant holds the member.
 /// - `several`: the variant has the fields `discriminator` and `value`.
@@ -194,7 +194,7 @@ macro_rules! cdr_enum {
 /// - `unset`: no member, for all that are listed nowhere else. The variant has the field `discriminator`.
 /// - `last`: no member, for the one in brackets, the last that is left. The variant holds nothing.
 ///
-/// There is one of the last three, or none if the others have all values. To write a variant with a discriminator that
+/// There is one of the last three, or none if the others have all values. Writing a variant with a discriminator that
 /// does not select it is [`WrongDiscriminator`](crate::EncodeErrorKind::WrongDiscriminator).
 ///
 /// ```
@@ -268,7 +268,7 @@ macro_rules! cdr_union {
                     }
                 }
 
-                /// The discriminator, if it selects what is there.
+                /// Returns the discriminator, if it selects this variant.
                 #[inline]
                 fn __checked(&self) -> ::core::result::Result<$discriminator, $crate::EncodeError> {
                     match self {
@@ -416,7 +416,7 @@ macro_rules! cdr_union {
     };
 }
 
-/// The settled elements of a sequence, written: the same for all that has a name and a fixed layout.
+/// Defines `encode_settled`, which writes the settled elements of a sequence, for a named type of fixed layout.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __encode_settled {
@@ -438,7 +438,7 @@ macro_rules! __encode_settled {
     };
 }
 
-/// Reads what `encode_settled` writes.
+/// Defines `decode_settled`, which reads the octets that `encode_settled` writes.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __decode_settled {
@@ -460,8 +460,7 @@ macro_rules! __decode_settled {
     };
 }
 
-/// The octets of a value of fixed layout that begins where another ended; 1 where there is no such number, which is not
-/// used then.
+/// The octets of a value of fixed layout that begins where another ended; 1 for other types, which do not use it.
 #[doc(hidden)]
 #[must_use]
 pub const fn __stride<T: crate::Decode<'static>>() -> usize {
@@ -471,7 +470,7 @@ pub const fn __stride<T: crate::Decode<'static>>() -> usize {
     }
 }
 
-/// How many values are stored or loaded between two looks at how many are left.
+/// Number of values that are stored or loaded between two checks of the space that is left.
 #[doc(hidden)]
 #[must_use]
 pub const fn __group<T: crate::Decode<'static>>() -> usize {

@@ -1,4 +1,4 @@
-//! Maps, which CORBA has no form for: as the sequence of their entries.
+//! Maps, encoded as the sequence of their entries, since CORBA defines no encoding for them.
 
 use crate::{
     ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
@@ -8,7 +8,7 @@ use core::{borrow::Borrow, marker::PhantomData};
 
 /// An IDL 4 `map<K, V>`: the number of entries, then each key and its value, in the order of the keys.
 ///
-/// GIOP has no maps; this is what a `sequence` of structs of key and value would be, and zorb's own.
+/// GIOP defines no encoding of maps. This is zorb's own: that of a `sequence` of structs of key and value.
 #[derive(Debug)]
 pub struct Map<K, V>(PhantomData<(K, V)>);
 
@@ -55,8 +55,8 @@ impl<K: Codec<Value: Ord>, V: Codec> Codec for Map<K, V> {
     }
 }
 
-/// Octets of memory that a `BTreeMap` of so many entries takes at most. Each of its nodes has room for 11 entries; where
-/// there are several nodes, each has 5 entries at least, and room for 12 pointers if others are below it.
+/// Octets of memory that a `BTreeMap` of `entries` entries takes at most. Each of its nodes has room for 11 entries.
+/// Where there are several nodes, each has 5 entries at least, and room for 12 pointers if others are below it.
 const fn tree_octets<K, V>(entries: usize) -> usize {
     let entry = size_of::<K>().saturating_add(size_of::<V>());
     let node = entry

@@ -1,4 +1,4 @@
-//! `sequence<octet>`, going in and coming out.
+//! `sequence<octet>`, borrowed from a message or to be sent.
 
 use crate::Frame;
 use alloc::vec::Vec;
@@ -15,8 +15,8 @@ pub const KEEP_PINS_AT_MOST: usize = 8;
 
 /// Octets of a message, borrowed from its frame.
 ///
-/// This is what a servant gets for `in sequence<octet>`. It derefs to `[u8]`; [`keep`](Self::keep) makes it outlive
-/// the call.
+/// A servant gets it for `in sequence<octet>`. It derefs to `[u8]`; [`keep`](Self::keep) makes octets that outlive the
+/// call.
 #[derive(Clone, Copy)]
 pub struct OctetsRef<'de> {
     octets: &'de [u8],
@@ -33,7 +33,7 @@ impl<'de> OctetsRef<'de> {
         }
     }
 
-    /// All octets of a frame, of which keeping them may take a share.
+    /// All octets of a frame, which keeping them may share.
     #[doc(hidden)]
     #[must_use]
     pub fn whole(frame: &'de Frame) -> Self {
@@ -50,7 +50,7 @@ impl<'de> OctetsRef<'de> {
         self.octets
     }
 
-    /// The octets, for as long as you like.
+    /// Returns the octets as an owned value.
     ///
     /// Large ones ([`KEEP_SHARES_FROM`]) share the message they came in, without copying, unless they are a small
     /// part of it ([`KEEP_PINS_AT_MOST`]). All others are copied, which allocates.
@@ -130,7 +130,7 @@ enum Source<'a> {
 }
 
 impl Octets<'_> {
-    /// The octets that can be shared, if they can.
+    /// Returns the octets if they can be shared.
     #[doc(hidden)]
     #[must_use]
     pub const fn shared(&self) -> Option<&Bytes> {

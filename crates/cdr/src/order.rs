@@ -8,6 +8,8 @@ mod sealed {
 }
 
 /// The byte order of a message or an encapsulation.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(
     clippy::exhaustive_enums,
@@ -47,13 +49,13 @@ impl fmt::Display for Endian {
     }
 }
 
-/// A byte order known at compile time, so that a codec is compiled once for each and never asks.
+/// A byte order known at compile time, so that a codec is compiled once for each and needs no check at run time.
 ///
-/// Sealed: [`BigEndian`] and [`LittleEndian`] are all there is.
+/// Sealed: only [`BigEndian`] and [`LittleEndian`] implement it.
 pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync + 'static {
     /// The byte order as a value.
     const ENDIAN: Endian;
-    /// Whether numbers of this order are numbers of this machine, octet for octet.
+    /// Whether this is the byte order of this machine.
     const IS_NATIVE: bool;
     /// Loads a number of two octets.
     fn load_u16(octets: [u8; 2]) -> u16;
@@ -67,10 +69,10 @@ pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync 
     fn store_u32(value: u32) -> [u8; 4];
     /// Stores a number of eight octets.
     fn store_u64(value: u64) -> [u8; 8];
-    /// A decoder of this order as one of either.
+    /// Wraps a decoder of this order as one of either order.
     #[doc(hidden)]
     fn any_decoder<'a, 'de>(decoder: &'a mut Decoder<'de, Self>) -> AnyDecoder<'a, 'de>;
-    /// An encoder of this order as one of either.
+    /// Wraps an encoder of this order as one of either order.
     #[doc(hidden)]
     fn any_encoder(encoder: &mut Encoder<Self>) -> AnyEncoder<'_>;
 }

@@ -6,8 +6,10 @@ use bytes::Bytes;
 /// An IDL `CORBA::Principal`: octets that stand for the caller of a request, with a meaning that client and server
 /// agree on.
 ///
-/// CORBA deprecates it, and requests of GIOP 1.2 carry none; it is here for old IDL that passes one as data. It is read
-/// in place where a `sequence<octet>` would be, and costs what that does.
+/// CORBA deprecates it, and requests of GIOP 1.2 carry none; it is here for old IDL that passes one as data. It is
+/// encoded as a `sequence<octet>`, and costs as much.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 ///
 /// ```
 /// # extern crate zorb_cdr as zorb;

@@ -1,35 +1,36 @@
-//! The stack that values within values take, and more of it.
+//! Stack for values within values.
 //!
-//! Values are read and written by functions that call each other once for each value in a value, so a list that is built
-//! of values takes stack by its length. A thread's stack has the size that its creator chose, 2 MiB for tokio's
-//! workers; with the feature `deep-values` it gets another piece where that runs out, up to [`Limits::VALUE_STACK`].
+//! Values are read and written by functions that call each other once for each value in a value, so a list of values
+//! takes stack in proportion to its length. A thread's stack has the size that its creator chose, 2 MiB for tokio's
+//! workers. With the feature `deep-values` a thread whose stack runs out gets another piece, up to
+//! [`Limits::VALUE_STACK`] in all.
 
 use crate::Limits;
 
-/// The stack of one level of [`nested`](crate::Decoder::nested) at most, generously: a level in an any takes half of it
-/// in a debug build.
+/// An upper bound of the stack that one level of [`nested`](crate::Decoder::nested) takes. A level in an any takes half
+/// of it in a debug build.
 const LEVEL: usize = 4 << 10;
 
-/// Octets of a piece of stack, beside what has to be left. Of what is not used the system gives us no memory, and pieces
-/// that are large are few.
+/// Octets of a piece of stack, beside the reserve for one more value. Large pieces are few, and the system provides no
+/// memory for unused pages.
 const PIECE: usize = 16 << 20;
 
-/// Values that a segment of stack counts as: allocating and freeing one costs as much, and a peer's values could cross its edge
-/// again and again.
+/// Values that a piece of stack counts as. Allocating and freeing one costs as much, and a peer's values could cross
+/// its edge again and again.
 pub(crate) const PIECE_IN_VALUES: u32 = 16;
 
-/// Pieces of stack that values have got.
+/// Pieces of stack that were allocated for values.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Pieces {
-    /// Octets of those that are in use.
+    /// Octets of the pieces that are in use.
     octets: usize,
 }
 
-/// The step before the next value.
+/// The stack that the next value has.
 pub(crate) enum Room {
     /// The stack suffices.
     Enough,
-    /// A further piece of stack of so many octets is needed.
+    /// A further piece of this many octets is needed.
     Get(usize),
     /// The limit of stack is reached.
     None,
@@ -38,7 +39,7 @@ pub(crate) enum Room {
 }
 
 impl Pieces {
-    /// Whether there is stack for a value in which there are `levels` of something else, before the next value in it.
+    /// Returns whether there is stack for a value with `levels` of nesting in it, before the next value in it.
     #[inline]
     pub(crate) fn room(self, levels: u16) -> Room {
         let reserve = usize::from(levels).saturating_mul(LEVEL);
@@ -70,7 +71,7 @@ const fn left() -> Option<usize> {
     None
 }
 
-/// Calls `f` with a new piece of stack of so many octets.
+/// Calls `f` on a new piece of stack of `octets` octets.
 #[cfg(feature = "deep-values")]
 pub(crate) fn on_more<R>(octets: usize, f: impl FnOnce() -> R) -> R {
     stacker::grow(octets, f)

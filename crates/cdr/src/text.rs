@@ -34,7 +34,7 @@ const fn is_continuation(octet: u8) -> bool {
     octet & 0xc0 == 0x80
 }
 
-/// The sum of what `f` says of each octet, which is 2 at most, so that that of 64 fits into an octet.
+/// Returns the sum of `f` over all octets. `f` returns 2 at most, so that the sum of 64 octets fits into one.
 #[inline(always)]
 fn sum(text: &str, f: impl Fn(u8) -> u8) -> usize {
     let (blocks, rest) = text.as_bytes().as_chunks::<64>();
@@ -49,13 +49,13 @@ fn sum(text: &str, f: impl Fn(u8) -> u8) -> usize {
         .fold(add(rest), |sum, block| sum.saturating_add(add(block)))
 }
 
-/// The text of UTF-16 units; an error of a kind if one of them is zero or half of a pair.
+/// Returns the text of UTF-16 units; an error if one of them is zero or half of a pair.
 #[inline(always)]
 fn text_of_units(
     units: &[[u8; 2]],
     load: impl Fn([u8; 2]) -> u16,
 ) -> Result<String, DecodeErrorKind> {
-    // One pass over all of it, a vector at a time, finds out whether the rest is simple.
+    // One pass over all units, a vector at a time, finds whether there is a NUL and whether all are ASCII.
     let (mut is_ascii, mut has_nul) = (true, false);
     for unit in units {
         let unit = load(*unit);
@@ -84,14 +84,14 @@ fn text_of_units(
     Ok(text)
 }
 
-/// The units of a wstring, and how their octets make them.
+/// The units of a wstring, and their byte order.
 struct WideUnits<'de> {
     units: &'de [[u8; 2]],
     endian: Endian,
 }
 
 impl<'de, O: ByteOrder> Decoder<'de, O> {
-    /// The octets of a CDR string without its terminator, whatever their code set.
+    /// Reads a CDR string and returns its octets without the terminator, in whichever code set they are.
     ///
     /// A length of 0, which is malformed but sent by some ORBs, is read as an empty string.
     ///
@@ -112,18 +112,18 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// A string, converted from the code set of the connection: borrowed if it is UTF-8 or ASCII, else allocated.
+    /// Reads a string, converted from the code set of the connection: borrowed if it is UTF-8 or ASCII, else allocated.
     ///
     /// # Errors
-    /// As [`read_raw_string`](Self::read_raw_string), and [`InvalidUtf8`](DecodeErrorKind::InvalidUtf8).
+    /// The errors of [`read_raw_string`](Self::read_raw_string), and [`InvalidUtf8`](DecodeErrorKind::InvalidUtf8).
     pub fn read_str(&mut self) -> Result<Cow<'de, str>, DecodeError> {
         let octets = self.read_raw_string()?;
         match (simdutf8::basic::from_utf8(octets), self.format().char_set) {
             (Ok(text), CharSet::Utf8 | CharSet::Stored) => Ok(Cow::Borrowed(text)),
-            // Only ASCII means the same in both.
+            // ISO 8859-1 and UTF-8 agree on ASCII only.
             (Ok(text), CharSet::Latin1) if text.is_ascii() => Ok(Cow::Borrowed(text)),
             (_, CharSet::Latin1) => {
-                // Other than ASCII, a character takes two octets of UTF-8.
+                // Characters beyond ASCII take two octets of UTF-8.
                 self.charge_memory(octets.len())?;
                 let mut text = String::with_capacity(octets.len());
                 text.extend(octets.iter().copied().map(char::from));
@@ -136,18 +136,18 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// The error of text that is not UTF-8, of which all but the terminator has been read.
     #[cold]
     fn invalid_utf8(&self, octets: &[u8]) -> DecodeError {
-        // The fast check does not find the position.
+        // The vectorized check does not return the position.
         let valid = core::str::from_utf8(octets).map_or_else(|e| e.valid_up_to(), str::len);
         // Behind the bad octets there are those after them and the terminator.
         let rest = octets.len().saturating_sub(valid).saturating_add(1);
         self.error_behind(rest, DecodeErrorKind::InvalidUtf8)
     }
 
-    /// A wstring.
+    /// Reads a wstring.
     ///
-    /// GIOP 1.2: a byte order mark at the start is obeyed and dropped; without one the units are big endian, whatever
-    /// the order of the message (UCS-2: units in the order of the message, and no mark). GIOP 1.1: units in the order of the message, the last of them zero (a length of 0 is
-    /// read as empty).
+    /// GIOP 1.2: a byte order mark at the start sets the byte order and is dropped. Without a mark the units are big
+    /// endian, whatever the order of the message. UCS-2 has no mark, and its units are in the order of the message.
+    /// GIOP 1.1: units in the order of the message, the last of them zero (a length of 0 is read as empty).
     ///
     /// # Errors
     /// [`WideInGiop1_0`](DecodeErrorKind::WideInGiop1_0), [`WideRefused`](DecodeErrorKind::WideRefused) without a code set,
@@ -165,7 +165,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         })
     }
 
-    /// The units of a wstring, without mark and terminator, and how to load one.
+    /// Reads the units of a wstring, without mark and terminator, and their byte order.
     fn read_wide_units(&mut self) -> Result<WideUnits<'de>, DecodeError> {
         self.wide_allowed()?;
         if self.format().minor >= 2 {
@@ -198,7 +198,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         })
     }
 
-    /// A wchar, as one UTF-16 unit.
+    /// Reads a wchar, as one UTF-16 unit.
     ///
     /// GIOP 1.2: an octet with the number of octets that follow, which is 2 (big endian) or 4 (a mark and a unit in
     /// that mark's byte order). GIOP 1.1: an unsigned short.
@@ -272,8 +272,8 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a string in the code set of the connection.
     ///
     /// # Errors
-    /// As [`write_raw_string`](Self::write_raw_string), and [`NotInCodeSet`](EncodeErrorKind::NotInCodeSet) for what
-    /// Latin-1 has not.
+    /// The errors of [`write_raw_string`](Self::write_raw_string), and [`NotInCodeSet`](EncodeErrorKind::NotInCodeSet)
+    /// for characters that Latin-1 lacks.
     pub fn write_str(&mut self, text: &str) -> Result<(), EncodeError> {
         if self.format().char_set != CharSet::Latin1 || text.is_ascii() {
             return self.write_raw_string(text.as_bytes());
@@ -294,9 +294,9 @@ impl<O: ByteOrder> Encoder<O> {
 
     /// Writes a wstring.
     ///
-    /// GIOP 1.2: big endian **without a mark**, which is what every ORB has to read by default and what JacORB sends.
-    /// Only a text that itself begins with what looks like a mark gets one, since the receiver would drop the
-    /// character otherwise. GIOP 1.1: units in byte order `O`, with a terminator.
+    /// GIOP 1.2: big endian **without a mark**, which every ORB has to read by default and which JacORB sends. Only a
+    /// text whose first character looks like a mark gets one, since the receiver would drop the character otherwise.
+    /// GIOP 1.1: units in byte order `O`, with a terminator.
     ///
     /// # Errors
     /// [`WideInGiop1_0`](EncodeErrorKind::WideInGiop1_0), [`WideRefused`](EncodeErrorKind::WideRefused) without a code set,
@@ -343,7 +343,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Appends the `count` UTF-16 units that a text has.
     #[inline(always)]
     fn append_units(&mut self, text: &str, count: usize, store: impl Fn(u16) -> [u8; 2]) {
-        // As many units as octets: it is ASCII, which the compiler widens a vector at a time.
+        // A text of as many units as octets is ASCII, which the compiler widens a vector at a time.
         if count == text.len() {
             self.reserve(count.saturating_mul(2));
             for octets in text.as_bytes().chunks(BLOCK / 2) {
@@ -399,7 +399,7 @@ pub(crate) fn not_in_code_set(c: char) -> EncodeError {
     })
 }
 
-/// Units that may begin with a mark: those behind it, in that mark's byte order.
+/// Returns the units behind the mark with which they may begin, and their byte order.
 fn unmarked(units: &[[u8; 2]]) -> WideUnits<'_> {
     let first = units
         .split_first()

@@ -1,4 +1,4 @@
-//! The two traits that everything on the wire implements.
+//! The two traits of values on the wire.
 
 use crate::{
     ByteOrder, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
@@ -37,14 +37,14 @@ use alloc::vec::Vec;
     note = "types come from IDL, or from `cdr_struct!`, `cdr_enum!` and `cdr_union!`; `usize` and `char` have no place in IDL"
 )]
 pub trait Encode {
-    /// The octets that all values take, as [`Decode::LAYOUT`].
+    /// The layout that all values share, if it is fixed: see [`Decode::LAYOUT`].
     #[doc(hidden)]
     const ENCODED: Layout = Layout::VARIABLE;
 
     /// Writes the value.
     ///
     /// # Errors
-    /// The value cannot be expressed on the wire: see [`EncodeErrorKind`].
+    /// An error if the value has no form on the wire: see [`EncodeErrorKind`].
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
 
     /// Writes values one behind the other, without a count.
@@ -65,8 +65,8 @@ pub trait Encode {
         )
     }
 
-    /// Stores values into windows one behind the other, the first of which begins where another value ended. False if
-    /// one of them cannot be expressed.
+    /// Stores values into windows one behind the other, the first of which begins where another value ended. Returns
+    /// `false` if one of them has no form on the wire.
     #[doc(hidden)]
     #[inline]
     fn encode_settled<O: ByteOrder>(
@@ -83,9 +83,9 @@ pub trait Encode {
         })
     }
 
-    /// Encodes the value, but may leave out octets of it that lie in memory as they travel: the first
-    /// [`SHARE_FROM`](crate::SHARE_FROM) or more of a sequence. They are in `lent` afterwards, and the message is sent with
-    /// them from where they are ([`Encoder::take_lending`]). Nothing is left out if something is in `lent` already.
+    /// Encodes the value, but may leave out octets that lie in memory in the form of the wire: the first
+    /// [`SHARE_FROM`](crate::SHARE_FROM) or more of a sequence. They are in `lent` afterwards, and are sent from where
+    /// they are ([`Encoder::take_lending`]). Nothing is left out if `lent` is taken already.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -120,7 +120,7 @@ pub trait Encode {
 
     /// Stores the value into a window of its layout. Only called where [`ENCODED`](Self::ENCODED) is fixed.
     ///
-    /// A character that cannot be expressed is noted, and stored all the same.
+    /// A character that has no form on the wire is noted as a fault, and stored all the same.
     #[doc(hidden)]
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, _window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
@@ -163,19 +163,19 @@ pub trait Encode {
     note = "types come from IDL, or from `cdr_struct!`, `cdr_enum!` and `cdr_union!`; `usize` and `char` have no place in IDL"
 )]
 pub trait Decode<'de>: Sized {
-    /// The least number of octets of a value, padding not counted. A sequence whose count cannot fit by this measure
-    /// is refused before anything is allocated, so too small a number lets peers make us allocate more
-    /// (`size_of::<Self>() / MIN_SIZE` octets for each they send), and too large a number refuses good messages.
+    /// The least number of octets of a value, padding not counted. A sequence whose count cannot fit by this measure is
+    /// refused before anything is allocated. Too small a number lets a peer have `size_of::<Self>() / MIN_SIZE` octets
+    /// allocated for each that it sends; too large a number refuses valid messages.
     const MIN_SIZE: usize;
 
-    /// The octets that all values take, or [`Layout::VARIABLE`]. Anything else needs `decode_fixed`, so leave this to
-    /// the macros.
+    /// The layout that all values share, or [`Layout::VARIABLE`]. Any other needs `decode_fixed`, which the macros
+    /// implement.
     const LAYOUT: Layout = Layout::VARIABLE;
 
     /// Reads a value.
     ///
     /// # Errors
-    /// The octets are malformed: see [`DecodeErrorKind`].
+    /// An error if the octets are malformed: see [`DecodeErrorKind`].
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError>;
 
     /// Reads `len` values, where `len` is from [`Decoder::read_count`], and adds them to `values`.
@@ -218,8 +218,8 @@ pub trait Decode<'de>: Sized {
         not_fixed()
     }
 
-    /// Loads values from windows one behind the other, the first of which begins where another value ended, and adds
-    /// them to `values`, which has room for them. False if one of them is no value of the type.
+    /// Loads values from windows one behind the other, the first of which begins where another value ended. Appends
+    /// them to `values`, which has room for them. Returns `false` if one of them is no value of the type.
     #[doc(hidden)]
     #[inline(always)]
     fn decode_settled<O: ByteOrder>(
@@ -244,7 +244,7 @@ pub trait Decode<'de>: Sized {
     }
 }
 
-/// Stands where a type of varying layout would be loaded from a window, which never happens.
+/// Takes the place of loading a type of varying layout from a window, which never happens.
 #[inline(always)]
 pub(crate) fn not_fixed<T>() -> T {
     #[expect(
@@ -256,7 +256,7 @@ pub(crate) fn not_fixed<T>() -> T {
     }
 }
 
-/// Room for `len` more values, or an error instead of an abort.
+/// Reserves room for `len` more values; returns an error where an allocation would abort.
 #[inline]
 pub(crate) fn reserve<T, O>(
     decoder: &Decoder<'_, O>,
@@ -279,8 +279,8 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
     mut one: impl FnMut(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
     settled: impl Fn(&[u8], WireFormat, &mut Vec<T>) -> bool,
 ) -> Result<(), DecodeError> {
-    // Elements that take no more memory than octets of the message are paid for. Where the product wraps, there is no such room
-    // either.
+    // Only elements that take more memory than octets of the message are charged. Where the product wraps, the address
+    // space has no such room either.
     if size_of::<T>() > min_size {
         decoder.charge_memory(len.wrapping_mul(size_of::<T>()))?;
     }
@@ -296,8 +296,8 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
         });
     }
     let mut rest = len;
-    // The first brings us to where all others are alike, unless it ends in another GIOP 1.1 fragment than it began
-    // in, where alignment counts anew.
+    // The first element leads to the index from which all others have one layout. An exception is an element that ends
+    // in another GIOP 1.1 fragment than it began in, where alignment counts anew.
     while rest > 0 && !layout.is_settled_at(decoder.index()) {
         values.push(one(decoder)?);
         rest = rest.saturating_sub(1);
@@ -311,12 +311,12 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
         if settled(octets, format, values) {
             return Ok(());
         }
-        // Again, to find out what is wrong and where.
+        // Reads the values again, to find the error and its position.
         values.truncate(before);
         decoder.rewind(octets.len());
     }
-    // The error will be found, or there are too few octets in this GIOP 1.1 fragment, or too few altogether, or
-    // none are needed.
+    // This loop finds the error, or the octets are too few in this GIOP 1.1 fragment or altogether, or the values take
+    // none.
     for _ in 0..rest {
         values.push(one(decoder)?);
     }
@@ -342,8 +342,8 @@ pub(crate) fn load_all<T>(
     true
 }
 
-/// [`Decode::decode_settled`] for a type whose stride and phase the macros can name: nothing leaves the loop
-/// early, so that there is one check for room and none for each value.
+/// [`Decode::decode_settled`] for a type whose stride and phase are constants of the macros. The loop has no early
+/// exit, so space is checked once and not for each value.
 #[doc(hidden)]
 #[inline(always)]
 pub fn __load_all<
@@ -361,7 +361,7 @@ pub fn __load_all<
     let mut faults = Faults::default();
     let mut load = |octets: &[u8; STRIDE]| {
         let mut window = Window::new(octets, PHASE, format);
-        // Not by way of a parameter: rustc is not always ready to see through one.
+        // Called by name and not through a parameter, which rustc does not always inline.
         let value = T::decode_fixed::<O>(&mut window);
         faults.add(window.faults());
         value
@@ -409,7 +409,7 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
     if stride == 0 {
         return rest.iter().try_for_each(|value| one(value, encoder));
     }
-    // The first brings us to where all others are alike.
+    // The first value leads to the index from which all others have one layout.
     if !layout.is_settled_at(encoder.index())
         && let Some((first, others)) = values.split_first()
     {
@@ -427,7 +427,7 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
         }
         rest = others;
     }
-    // Those that are left are written again, to find out which it is that cannot be expressed.
+    // The values that are left are written again, to find the one that has no form on the wire.
     rest.iter().try_for_each(|value| one(value, encoder))
 }
 
@@ -453,7 +453,7 @@ pub(crate) fn store_all<T>(
     Ok(!faults.are_in(format))
 }
 
-/// [`Encode::encode_settled`] for a type whose stride and phase the macros can name, as [`__load_all`] does.
+/// [`Encode::encode_settled`] for a type whose stride and phase are constants of the macros, as [`__load_all`] does.
 #[doc(hidden)]
 #[inline(always)]
 pub fn __store_all<
@@ -485,8 +485,8 @@ pub fn __store_all<
     Ok(!faults.are_in(format))
 }
 
-/// How many values of a stride are stored or loaded between two looks at how many are left: the looks cost a fifth of
-/// a small struct, and the code for many large ones would leave no room for any other.
+/// Number of values of a stride that are stored or loaded between two checks of the space that is left. A check costs a
+/// fifth of a small struct; code for many large structs would fill the instruction cache.
 pub(crate) const fn group(stride: usize) -> usize {
     let most = match GROUP.checked_div(stride) {
         Some(most) => most,
@@ -504,22 +504,22 @@ pub(crate) const fn group(stride: usize) -> usize {
 /// Octets of values that are in one group at most.
 const GROUP: usize = 256;
 
-/// How many values are stored between two times that places for them are zeroed: whole groups.
+/// Number of values that are stored between two times that space for them is zeroed: whole groups.
 const fn block(stride: usize) -> usize {
     match BLOCK.checked_div(stride) {
         None | Some(0) => 1,
         Some(most) => {
-            // Which is a power of two, and fits into a block five times.
+            // The group is a power of two, and fits into a block five times.
             most & !group(stride).saturating_sub(1)
         }
     }
 }
 
-/// Octets that are zeroed at a time, before values are stored into them: in the first cache then, and a little fewer
-/// than the 2 KiB from which on glibc leaves zeroing to `rep stosb`, which takes its time to begin.
+/// Octets that are zeroed at a time, before values are stored into them. They fit into the first-level cache, and are a
+/// little fewer than 2 KiB, from which on glibc zeroes by `rep stosb`, which is slow to start.
 pub(crate) const BLOCK: usize = 31 * 64;
 
-/// An array of what `f` returns, unless it fails once; then it is not called again.
+/// Returns an array of the results of `f`, or its first error, after which `f` is not called again.
 #[inline(always)]
 pub(crate) fn try_array<T, E, const N: usize>(
     mut f: impl FnMut() -> Result<T, E>,

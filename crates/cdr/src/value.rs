@@ -1,4 +1,4 @@
-//! Shared by reading and writing values (of value types): tags, and readers and writers of either byte order.
+//! Definitions for reading and writing values (of value types): tags, and decoders and encoders of either byte order.
 //!
 //! ```text
 //! value      | tag | codebase? | ids? | state                                    |
@@ -11,16 +11,16 @@ use crate::{BigEndian, Decoder, Encoder, LittleEndian};
 use alloc::sync::Arc;
 use core::any::Any;
 
-/// A value that may stand in a message more than once: whatever its owner keeps values in.
+/// A value that may occur in a message more than once, in the container that its owner uses.
 pub type Shared = Arc<dyn Any + Send + Sync>;
 
 /// The lowest value tag; the flags are added to it.
 pub(crate) const TAG: u32 = 0x7fff_ff00;
-/// The highest.
+/// The highest value tag.
 pub(crate) const LAST_TAG: u32 = 0x7fff_ffff;
 /// Flag: the URL of a codebase follows.
 pub(crate) const CODEBASE: u32 = 1;
-/// The two flags that say which type information follows.
+/// The mask of the two flags for type information.
 pub(crate) const TYPE_INFO: u32 = 6;
 /// Flag of a value tag: one repository id follows.
 pub(crate) const ONE_ID: u32 = 2;
@@ -30,10 +30,12 @@ pub(crate) const ID_LIST: u32 = 6;
 pub(crate) const CHUNKED: u32 = 8;
 /// The flags of a tag.
 pub(crate) const KNOWN_FLAGS: u32 = CODEBASE | TYPE_INFO | CHUNKED;
-/// Stands where a value, a repository id or a list of those was written before; its offset follows.
+/// The number that stands in place of a value, a repository id or a list of those that was written before; its offset
+/// follows.
 pub(crate) const INDIRECTION: u32 = 0xffff_ffff;
 
-/// A decoder of either byte order, for what is called through a pointer and cannot be generic over the order.
+/// A decoder of either byte order, for functions that are called through a pointer and cannot be generic over the
+/// order.
 #[derive(Debug)]
 #[expect(
     clippy::exhaustive_enums,
@@ -46,7 +48,8 @@ pub enum AnyDecoder<'a, 'de> {
     Little(&'a mut Decoder<'de, LittleEndian>),
 }
 
-/// An encoder of either byte order, for what is called through a pointer and cannot be generic over the order.
+/// An encoder of either byte order, for functions that are called through a pointer and cannot be generic over the
+/// order.
 #[derive(Debug)]
 #[expect(
     clippy::exhaustive_enums,

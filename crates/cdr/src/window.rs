@@ -1,4 +1,4 @@
-//! Loads and stores at known places: the inside of one value of fixed layout.
+//! Loads and stores at known offsets in one value of fixed layout.
 //!
 //! A window is exactly as long as the layout of its type says, and begins at a phase that is a constant after
 //! inlining. The offsets of all members are then constants too, so the compiler drops the checks written here and
@@ -9,9 +9,9 @@ use core::fmt;
 
 /// The octets of one value that is being decoded.
 ///
-/// Loads always return something, and what is wrong with it is [noted](Self::note): a loop over windows has no way out
-/// in its middle then, and knows how many values it makes. The caller that opened the window checks for a fault, and
-/// reads the octets again by [`Decode::decode`](crate::Decode::decode), whose error has its kind and position.
+/// A load always returns a value, and [notes](Self::note) whether it is invalid, so a loop over windows has no early
+/// exit and a known number of iterations. The caller that opened the window checks for a fault. It then reads the
+/// octets again by [`Decode::decode`](crate::Decode::decode), whose error has its kind and position.
 pub struct Window<'a> {
     octets: &'a [u8],
     at: usize,
@@ -20,12 +20,12 @@ pub struct Window<'a> {
     faults: Faults,
 }
 
-/// Errors of values, gathered without a branch.
+/// Faults of values, collected without a branch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     /// Not 0 once there was a fault.
     bits: u8,
-    /// All characters, in any of the octets: those beyond 0x7f are none in UTF-8, which is looked at once for all.
+    /// All characters, combined by OR. Octets beyond 0x7f are no characters in UTF-8, which is checked once for all.
     characters: u64,
 }
 
@@ -36,14 +36,14 @@ impl Faults {
         self.characters |= other.characters;
     }
 
-    /// Whether there was one, where text is as agreed.
+    /// Whether a fault was noted, for text in the code set of `format`.
     #[inline(always)]
     pub(crate) fn are_in(self, format: WireFormat) -> bool {
         self.bits != 0 || self.characters & BEYOND_ASCII != 0 && format.char_set == CharSet::Utf8
     }
 }
 
-/// The bits that say so.
+/// The highest bit of each octet, which ASCII characters leave clear.
 const BEYOND_ASCII: u64 = u64::from_ne_bytes([0x80; 8]);
 
 impl<'a> Window<'a> {
@@ -68,7 +68,7 @@ impl<'a> Window<'a> {
         self.format
     }
 
-    /// Notes that what was loaded is no value of its type.
+    /// Notes whether the loaded octets are no value of their type.
     #[inline(always)]
     pub const fn note(&mut self, is_fault: bool) {
         self.faults.bits |= is_fault as u8;
@@ -92,7 +92,7 @@ impl<'a> Window<'a> {
         self.faults
     }
 
-    /// The next primitive of `N` octets, aligned to `N`.
+    /// Loads the next primitive of `N` octets, aligned to `N`.
     #[inline(always)]
     pub fn load<const N: usize>(&mut self) -> [u8; N] {
         let start = self
@@ -112,7 +112,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Octets without alignment; none if the layout of the type is not that of its members.
+    /// Loads octets without alignment; none if the layout of the type is not that of its members.
     #[inline(always)]
     pub fn take(&mut self, len: usize) -> &'a [u8] {
         let end = self.at.wrapping_add(len);
@@ -149,8 +149,8 @@ impl fmt::Debug for Window<'_> {
 
 /// The octets of one value that is being encoded, all zero before.
 ///
-/// Neighbours of different sizes are put together in a register first, and stored as a word, since a processor stores
-/// more slowly than it does anything else. What belongs to which word is a constant after inlining, as the offsets are.
+/// Neighbours of different sizes are combined in a register and stored as one word, since stores are the bottleneck.
+/// The word of each neighbour is a constant after inlining, as the offsets are.
 pub struct WindowMut<'a> {
     octets: &'a mut [u8],
     at: usize,
@@ -158,7 +158,7 @@ pub struct WindowMut<'a> {
     format: WireFormat,
     faults: Faults,
     word: Word,
-    /// Whether everything is stored at once: inside of a loop, where offsets are no constants.
+    /// Whether each value is stored without a word: inside of a loop, where offsets are no constants.
     is_plain: bool,
 }
 
@@ -170,9 +170,9 @@ struct Word {
     start: usize,
     /// The end of the octets: the start if there are none.
     end: usize,
-    /// The size of the first.
+    /// The size of the first neighbour, in octets.
     size: usize,
-    /// Whether another one has another size.
+    /// Whether a later neighbour has another size.
     is_mixed: bool,
 }
 
@@ -265,7 +265,8 @@ impl<'a> WindowMut<'a> {
         Ok(())
     }
 
-    /// Stores what may be many values, which are what they are in memory then, or in a loop without constant offsets.
+    /// Stores values without combining them: many values that lie in memory in the form of the wire, or values in a
+    /// loop without constant offsets.
     ///
     /// # Errors
     /// The error of `store`.
@@ -299,7 +300,7 @@ impl<'a> WindowMut<'a> {
         }
     }
 
-    /// Stores what is still to be stored, which is to be done at the end.
+    /// Stores the current word. The caller flushes once more at the end.
     #[inline(always)]
     pub(crate) fn flush(&mut self) -> Result<(), EncodeError> {
         let Word {
@@ -314,14 +315,14 @@ impl<'a> WindowMut<'a> {
         self.word.end = start;
         self.word.is_mixed = false;
         if !is_mixed {
-            // Each for itself: the compiler knows best what to do with neighbours that may lie in memory as they travel.
+            // Stored one by one: the compiler merges neighbours that lie in memory in the form of the wire.
             return match size {
                 4 => self.place_parts::<4>(start, len, octets),
                 2 => self.place_parts::<2>(start, len, octets),
                 _ => self.place_parts::<1>(start, len, octets),
             };
         }
-        // Zeros may be stored behind them: that is padding, or stored later.
+        // The store may write zeros behind the octets, which are padding or stored later.
         let Some(room) = self.octets.len().checked_sub(start) else {
             return Err(mismatch());
         };
@@ -351,7 +352,7 @@ impl<'a> WindowMut<'a> {
         }
     }
 
-    /// Stores the first octets of a word, so many at a time.
+    /// Stores the first `len` octets of a word, `N` at a time.
     #[inline(always)]
     fn place_parts<const N: usize>(
         &mut self,
@@ -372,7 +373,7 @@ impl<'a> WindowMut<'a> {
 
     #[inline(always)]
     fn place<const N: usize>(&mut self, start: usize, value: [u8; N]) -> Result<(), EncodeError> {
-        // As an array: a slice is copied by a call, if the compiler does not come to know how long it is.
+        // As an array: a slice of a length that the compiler does not know is copied by a call.
         let place = self.octets.get_mut(start..);
         match place.and_then(<[u8]>::first_chunk_mut::<N>) {
             Some(place) => {
@@ -384,14 +385,14 @@ impl<'a> WindowMut<'a> {
     }
 }
 
-/// A word so many octets further behind.
+/// Returns a word shifted up by `octets` octets.
 #[inline(always)]
 fn shifted(word: u64, octets: usize) -> u64 {
     let bits = u32::try_from(octets.wrapping_mul(8)).unwrap_or_default();
     word.wrapping_shl(bits)
 }
 
-/// The lowest octets of a word.
+/// Returns a word whose lowest octets are `value`.
 #[inline(always)]
 fn widened<const N: usize>(value: [u8; N]) -> u64 {
     let value = value.as_slice();
@@ -432,7 +433,7 @@ impl Window<'_> {
 mod tests {
     use super::*;
 
-    /// Stores a number of so many octets, each of them 0xFF, a short in front of it if it is to be a word of different sizes.
+    /// Stores `octets` octets of 0xFF, with a short in front that makes a word of different sizes.
     fn stores(window: &mut WindowMut<'_>, octets: usize) -> Result<(), EncodeError> {
         window.store([0xFF; 2])?;
         for _ in 2..octets {

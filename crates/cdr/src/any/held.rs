@@ -1,4 +1,5 @@
-//! Needs of values in an any besides their octets: an ORB for references, and descriptions of value types.
+//! State that the value of an any needs beside its octets: the ORB of its references and descriptions of its value
+//! types.
 
 use crate::{
     AnyDecoder, AnyEncoder, Context, DecodeError, EncodeError, StaticType, typecode::data::TypeRef,
@@ -6,7 +7,8 @@ use crate::{
 use alloc::{sync::Arc, vec::Vec};
 use core::any::Any;
 
-/// A value type as this process knows it, whatever the TypeCode of an any says: a value in it may be of a derived type.
+/// A registered value type. The TypeCode of an any may state only a base of it; the repository id of the value leads to
+/// this description.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::exhaustive_structs,
@@ -15,7 +17,7 @@ use core::any::Any;
 pub struct KnownValue {
     /// The type as static data.
     pub ty: &'static StaticType,
-    /// How the state goes from one stream to another, if it is marshalled by hand.
+    /// Copies the state from one stream to another; `None` unless the type has custom marshalling.
     pub custom: Option<CopyState>,
 }
 
@@ -28,26 +30,27 @@ impl KnownValue {
 /// Reads the state of a value and writes it elsewhere.
 pub type CopyState = fn(AnyDecoder<'_, '_>, AnyEncoder<'_>) -> Result<(), CopyError>;
 
-/// Which side of a [`CopyState`] failed.
+/// The side of a [`CopyState`] that failed.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "there are these two sides")]
 pub enum CopyError {
-    /// Reading.
+    /// The state could not be read.
     Read(DecodeError),
-    /// Writing.
+    /// The copy could not be written.
     Write(EncodeError),
 }
 
-/// Value types noted while the value of an any is written, by which it is decoded later.
+/// The context and the value types noted while the value of an any is written, by which it is decoded later.
 #[derive(Default)]
 pub(crate) struct Held {
     context: Option<Arc<dyn Context>>,
-    /// The types that values in it were taken for. Those of the ORB may be others tomorrow.
+    /// The types that the values were written as. The types that the ORB has registered may change before they are
+    /// decoded.
     types: Vec<KnownValue>,
 }
 
 impl Held {
-    /// Octets of memory that this takes, with its reference counts.
+    /// Returns the octets of memory that this takes, with its reference counts.
     pub(crate) const fn octets(&self) -> usize {
         let types = self
             .types

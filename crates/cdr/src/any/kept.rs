@@ -5,27 +5,27 @@ use crate::{Decoder, Frame, NativeEndian};
 use alloc::{boxed::Box, sync::Arc};
 use bytes::Bytes;
 
-/// Octets of a value that lie in the any itself. Numbers and short text do, so that a sequence of seven million small anys
-/// costs its reader no allocation for each.
+/// Largest value, in octets, that is stored in the any itself. Numbers and short text fit, so that the reader of a
+/// sequence of seven million small anys allocates for none of them.
 pub(super) const HERE: usize = 14;
 
 /// The octets of a value, in [`STORED`] form, native order, position 0.
 #[derive(Clone)]
 pub(super) enum Kept {
-    /// A few of them, which need nothing to be decoded against.
+    /// At most [`HERE`] octets, which are decoded without a context.
     Here { len: u8, octets: [u8; HERE] },
-    /// More of them.
+    /// More octets, or octets that are decoded with a context.
     There(Arc<There>),
 }
 
 /// Octets that clones of an any share.
 pub(super) struct There {
     frame: Frame,
-    /// The tables that references and values of value types in them are decoded against.
+    /// The context and the value types with which references and values of value types are decoded.
     held: Option<Box<Held>>,
 }
 
-// A peer chooses how many anys there are in a message, so what each takes is watched.
+// A peer chooses the number of anys in a message, so each of them has to stay small.
 const _: () = assert!(size_of::<Kept>() == 16);
 
 impl Kept {
@@ -35,7 +35,7 @@ impl Kept {
         octets: [0; HERE],
     };
 
-    /// The octets, if they are few.
+    /// Stores the octets in place; `None` if they are more than [`HERE`].
     #[inline]
     pub(super) fn here(octets: &[u8]) -> Option<Self> {
         let mut copied = [0; HERE];
@@ -59,7 +59,8 @@ impl Kept {
         }
     }
 
-    /// A decoder at their start. Octets that it reads can be kept without copying them, unless they are few.
+    /// Returns a decoder at the start of the value. Octets that it reads can be kept without a copy, unless they are
+    /// stored in place.
     pub(super) fn decoder(&self) -> Decoder<'_, NativeEndian> {
         let there = match self {
             Self::Here { .. } => return Decoder::from_slice(self.octets(), STORED),
@@ -72,8 +73,8 @@ impl Kept {
         }
     }
 
-    /// Octets of memory that they take beside those of this, where a buffer of more than `copied` octets was kept: it
-    /// has grown to less than twice what is in it.
+    /// Returns the octets of memory that the value takes beside this. A buffer of more than `copied` octets was kept as
+    /// it was and counts twice, since growth leaves it more than half full.
     #[inline]
     pub(super) fn memory(&self, copied: usize) -> usize {
         let Self::There(there) = self else { return 0 };

@@ -1,14 +1,14 @@
 //! Values of any type: `any`.
 //!
-//! - here: the type, going in and coming out;
-//! - `typed`: which Rust types may;
-//! - `untyped`: as arguments and results, without their types;
+//! - here: [`Any`], made of Rust values and extracted to them;
+//! - `typed`: the Rust types that an any can hold;
+//! - `untyped`: values as arguments and results, without their TypeCodes;
 //! - `walk`: reading and writing by TypeCode alone;
-//! - `values`: value types among them;
-//! - `kept`: where the octets of a value are;
-//! - `held`: what values need besides their octets;
-//! - `parts`: taking apart and putting together what no Rust type is known of;
-//! - `show`: values as people read them.
+//! - `values`: values of value types;
+//! - `kept`: the storage of a value's octets;
+//! - `held`: the context that a value needs beside its octets;
+//! - `parts`: reading and building values that have no Rust type;
+//! - `show`: values as text.
 
 mod held;
 mod kept;
@@ -40,7 +40,7 @@ use bytes::Bytes;
 use kept::Kept;
 use walk::{Walk, encode_error};
 
-/// How values are kept: as GIOP 1.2 in UTF-8 and UTF-16, but with all of a `char`'s 256 values.
+/// The format of stored values: GIOP 1.2 in UTF-8 and UTF-16, except that a `char` keeps all of its 256 values.
 const STORED: WireFormat = WireFormat {
     minor: 2,
     char_set: CharSet::Stored,
@@ -62,12 +62,13 @@ const STORED: WireFormat = WireFormat {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The value is kept in octets, in one form whatever it came in, and checked when it comes: what an `Any` holds is a
-/// value of its type. A clone costs two reference counts at most; up to 14 octets are kept without an allocation. Values of types that were not known when the program was
-/// compiled can be looked at with [`members`](Self::members), [`elements`](Self::elements) and their like, printed, and
-/// sent on.
+/// The value is stored as octets in one format, whatever the format of the message that it came in. It is checked when
+/// it is decoded, so an `Any` always holds a value of its type. A clone increments at most two reference counts. Values
+/// of up to 14 octets are stored without an allocation. Values of types that are unknown when the program is compiled
+/// can be inspected with [`members`](Self::members), [`elements`](Self::elements) and their like, printed, and
+/// forwarded.
 ///
-/// `==` means equivalent types and the same octets: `-0.0` is not `0.0`, and a NaN is itself.
+/// `==` compares for equivalent types and equal octets: `-0.0` is not `0.0`, and a NaN equals itself.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (TypeCodes); CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer
 /// syntax of any).
@@ -77,12 +78,12 @@ pub struct Any {
     value: Kept,
 }
 
-// A peer chooses how many anys there are in a message.
+// A peer chooses the number of anys in a message, so each of them has to stay small.
 const _: () = assert!(size_of::<Any>() == 32);
 
-/// Octets of a value up to which it is copied to its exact size. The encoder's first buffer has as many: an any that
-/// kept it would hold some hundred octets of memory for each of a small value, and a sequence of anys would let its sender
-/// choose how much memory this process needs.
+/// Largest value, in octets, that is copied to a buffer of its exact size. It is the capacity of the encoder's first
+/// buffer: a small value that kept that buffer would hold some hundred octets of memory for each of its own, and the
+/// sender of a sequence of anys would choose the memory that this process needs.
 const COPIED: usize = crate::encoder::FIRST_CAPACITY;
 
 /// Why a value does not come out of an any.
@@ -94,15 +95,15 @@ pub enum ExtractError {
     WrongType {
         /// The type that was asked for.
         expected: TypeCode,
-        /// The type that there is.
+        /// The type of the value.
         found: TypeCode,
     },
     /// The repository id is the expected one, but the sender's definition of the type differs.
     #[error("malformed value of type {expected}: {error}")]
     Malformed {
-        /// The type.
+        /// The type that was asked for.
         expected: TypeCode,
-        /// The error.
+        /// The error of decoding the value as that type.
         error: DecodeError,
     },
 }
@@ -118,7 +119,7 @@ impl Any {
         Ok(Self::written(TypeCode::from_static(T::TYPE), &mut e))
     }
 
-    /// The any whose value was written. The encoder keeps its buffer unless the value needs all of it.
+    /// Returns the any whose value was written. The encoder keeps its buffer unless the value needs all of it.
     #[inline]
     fn written(ty: TypeCode, e: &mut Encoder<NativeEndian>) -> Self {
         let held = e.take_held();
@@ -135,7 +136,7 @@ impl Any {
         Self { ty, value }
     }
 
-    /// Puts a value into an any as one of a type that Rust does not tell from that of the value: an alias, a bounded
+    /// Puts a value into an any with a TypeCode that the value's Rust type does not determine: an alias, a bounded
     /// string or sequence, a wide string.
     ///
     /// ```
@@ -151,7 +152,7 @@ impl Any {
     ///
     /// # Errors
     /// [`Expected`](EncodeErrorKind::Expected) if the value cannot be of that type,
-    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded), and as [`new`](Self::new).
+    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded), and the errors of [`new`](Self::new).
     pub fn with_type_code<T: IdlType + ?Sized>(
         ty: &TypeCode,
         value: &T,
@@ -191,12 +192,12 @@ impl Any {
         (object && from.kind() == TcKind::ObjRef) || same(from, to, Sameness::Convertible)
     }
 
-    /// The value, if it is of this type. Aliases, bounds, and whether text is wide do not count, since Rust's types do
-    /// not tell them; a reference of any type is an `ObjectRef`.
+    /// Returns the value if it is of type `T`. Aliases, bounds and the width of text are ignored, since Rust types do
+    /// not express them. A reference of any interface can be extracted as an `ObjectRef`.
     ///
     /// # Errors
-    /// [`WrongType`](ExtractError::WrongType). [`Malformed`](ExtractError::Malformed) if the sender's type has our
-    /// type's id, but not its form.
+    /// [`WrongType`](ExtractError::WrongType) if the value is of another type. [`Malformed`](ExtractError::Malformed)
+    /// if the sender's type has the repository id of `T`, but another form.
     pub fn extract<T: IdlValue>(&self) -> Result<T, ExtractError> {
         let to = TypeRef::Static(T::TYPE);
         if !self.is_convertible(to) {
@@ -218,7 +219,7 @@ impl Any {
         if as_is || same(from, to, Sameness::Equivalent) {
             return Self::whole::<T>(self.value.decoder());
         }
-        // Other bounds are nothing to a decoder, but wide text is to one that expects other text.
+        // A decoder of `T` ignores other bounds, but expects text of `T`'s width, so the value is written anew as `to`.
         let mut e = Encoder::<NativeEndian>::holding(STORED);
         self.write(to, &mut e)
             .map_err(|_| DecodeError::new(OTHER_FORM, 0))?;
@@ -226,7 +227,7 @@ impl Any {
         Self::whole::<T>(other.value.decoder())
     }
 
-    /// A value that is all that a decoder has.
+    /// Decodes a value that takes all octets of the decoder.
     fn whole<T: IdlValue>(mut d: Decoder<'_, NativeEndian>) -> Result<T, DecodeError> {
         let value = T::Codec::decode(&mut d)?;
         if d.remaining() != 0 {
@@ -235,7 +236,7 @@ impl Any {
         Ok(value)
     }
 
-    /// Writes the value, without its type, as one of type `to`, which it is convertible to.
+    /// Writes the value without its TypeCode, as a value of type `to`, to which its type is convertible.
     fn write<O: ByteOrder>(&self, to: TypeRef<'_>, e: &mut Encoder<O>) -> Result<(), EncodeError> {
         let mut walk = Walk::default();
         let mut d = self.decoder();
@@ -243,12 +244,12 @@ impl Any {
             .map_err(|error| encode_error(&walk, error))
     }
 
-    /// A decoder at the start of the value.
+    /// Returns a decoder at the start of the value.
     fn decoder(&self) -> Decoder<'_, NativeEndian> {
         self.value.decoder()
     }
 
-    /// Reads a type and a value of it, for which `e` has room.
+    /// Reads a TypeCode and a value of it, which is built in the buffer of `e`.
     #[inline]
     fn read_any<O: ByteOrder>(
         d: &mut Decoder<'_, O>,
@@ -258,7 +259,7 @@ impl Any {
         d.nested(|d| Self::read(ty, d, e))
     }
 
-    /// Reads a value of a type that is known by its TypeCode alone, for which `e` has room.
+    /// Reads a value of a type without a Rust type, which is built in the buffer of `e`.
     #[inline]
     fn read<O: ByteOrder>(
         ty: TypeCode,
@@ -266,7 +267,7 @@ impl Any {
         e: &mut Encoder<NativeEndian>,
     ) -> Result<Self, DecodeError> {
         if matches!(ty.kind(), TcKind::Null | TcKind::Void) {
-            // There is no value to copy, and one request may have seven million of them.
+            // There is no value to copy. One request may have seven million such anys, so they skip the rest.
             let value = Kept::NOTHING;
             return Ok(Self { ty, value });
         }
@@ -278,7 +279,7 @@ impl Any {
     }
 }
 
-/// The error of a value whose type has our type's id and another form.
+/// The error of a value whose type has the repository id of the Rust type and another form.
 const OTHER_FORM: DecodeErrorKind =
     DecodeErrorKind::Expected("a value of the form that our type has");
 
@@ -298,7 +299,7 @@ impl PartialEq for Any {
     }
 }
 
-/// The type, then the value.
+/// Writes the TypeCode, then the value.
 impl Encode for Any {
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         encode_type(self.ty.view(), encoder)?;
@@ -309,7 +310,7 @@ impl Encode for Any {
     }
 }
 
-/// The type, then the value, which is checked against it.
+/// Reads the TypeCode, then the value, which is checked against it.
 impl<'de> Decode<'de> for Any {
     const MIN_SIZE: usize = 4;
 
@@ -317,7 +318,7 @@ impl<'de> Decode<'de> for Any {
         Self::read_any(decoder, &mut Encoder::holding(STORED))
     }
 
-    /// One buffer is enough for all of them.
+    /// Builds all values in one buffer.
     fn decode_into<O: ByteOrder>(
         decoder: &mut Decoder<'de, O>,
         len: usize,

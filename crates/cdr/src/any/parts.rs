@@ -1,5 +1,5 @@
-//! Values of types that no Rust type is known of: taken apart into anys, and put together from them. What other mappings
-//! have a `DynAny` for.
+//! Values that have no Rust type: their parts as anys, and values built of anys. Other language mappings have `DynAny`
+//! for this.
 
 use super::{
     Any, STORED,
@@ -19,7 +19,7 @@ use core::fmt;
 
 /// # Values of unknown types
 impl Any {
-    /// The members of a struct or exception, each with its name; nothing for other types. Each is copied.
+    /// Returns the members of a struct or exception with their names; nothing for other types. Copies each member.
     ///
     /// ```
     /// # extern crate zorb_cdr as zorb;
@@ -50,7 +50,7 @@ impl Any {
             .collect()
     }
 
-    /// A member of a struct or exception by its name.
+    /// Returns the member of a struct or exception that has this name. Copies all members.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Self> {
         let mut members = self.members().into_iter();
@@ -59,7 +59,7 @@ impl Any {
             .map(|(_, member)| member)
     }
 
-    /// The elements of a sequence or array, one after the other; nothing for other types. Each is copied.
+    /// Returns an iterator over the elements of a sequence or array; it is empty for other types. Copies each element.
     #[must_use]
     pub fn elements(&self) -> Elements<'_> {
         let ty = self.ty.view().unaliased();
@@ -76,13 +76,15 @@ impl Any {
         }
     }
 
-    /// The discriminator of a union: a number, the ordinal of an enumerator, the code of a character, 0 or 1.
+    /// Returns the discriminator of a union as a number: the ordinal of an enumerator, the code of a character, 0 or 1
+    /// for a boolean. `None` for other types.
     #[must_use]
     pub fn discriminator(&self) -> Option<i128> {
         Some(self.union()?.1)
     }
 
-    /// The contents of a union: the name of the selected member, and its value.
+    /// Returns the name of a union's selected member, and its value; `None` if no member is selected, and for other
+    /// types.
     #[must_use]
     pub fn selected(&self) -> Option<(&str, Self)> {
         let (ty, discriminator, mut parts) = self.union()?;
@@ -98,7 +100,7 @@ impl Any {
         Some((ty, discriminator, parts))
     }
 
-    /// The name of an enumerator.
+    /// Returns the name of the enumerator; `None` for other types.
     #[must_use]
     pub fn enumerator(&self) -> Option<&str> {
         let ty = self.ty.view().unaliased();
@@ -111,11 +113,11 @@ impl Any {
         Parts { d: self.decoder() }
     }
 
-    /// A struct or exception, its members in their order.
+    /// Makes a struct or exception of its members, in their order.
     ///
     /// # Errors
-    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is something else, or its members are;
-    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no struct or exception, or has other members;
+    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded) if a member is longer than its type allows.
     pub fn of_members(ty: &TypeCode, members: &[Self]) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
         let mut made = Made::default();
@@ -133,7 +135,7 @@ impl Any {
         Ok(made.finish(ty))
     }
 
-    /// A sequence or array.
+    /// Makes a sequence or array of its elements.
     ///
     /// # Errors
     /// As [`of_members`](Self::of_members).
@@ -157,7 +159,7 @@ impl Any {
         Ok(made.finish(ty))
     }
 
-    /// A union, with what the discriminator selects, if it selects anything.
+    /// Makes a union of its discriminator and the member that this selects, if it selects any.
     ///
     /// # Errors
     /// As [`of_members`](Self::of_members).
@@ -185,10 +187,10 @@ impl Any {
         Ok(made.finish(ty))
     }
 
-    /// An enumerator by its name.
+    /// Makes the enumerator of `ty` that has this name.
     ///
     /// # Errors
-    /// [`Expected`](EncodeErrorKind::Expected) if there is no such one.
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no enum or has no such enumerator.
     pub fn of_enumerator(ty: &TypeCode, name: &str) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
         let found = (0_u32..).zip(view.members()).find(|(_, m)| m.name == name);
@@ -231,20 +233,20 @@ impl fmt::Debug for Elements<'_> {
     }
 }
 
-/// A value that is taken apart from its start.
+/// A reader of a value's parts, from the first on.
 struct Parts<'a> {
     d: Decoder<'a, NativeEndian>,
 }
 
 impl Parts<'_> {
-    /// The next part, which is of that type.
+    /// Reads the next part, which is of type `ty`.
     fn take(&mut self, ty: TypeRef<'_>) -> Result<Any, DecodeError> {
         let mut e = Encoder::holding(STORED);
         Any::read(TypeCode::of_view(ty), &mut self.d, &mut e)
     }
 }
 
-/// A value that is being put together.
+/// A value under construction.
 struct Made {
     e: Encoder<NativeEndian>,
 }
@@ -258,7 +260,7 @@ impl Default for Made {
 }
 
 impl Made {
-    /// Adds a part as one of that type.
+    /// Appends a part, converted to `ty`.
     fn add(&mut self, ty: TypeRef<'_>, part: &Any) -> Result<(), EncodeError> {
         if !same(part.ty.view(), ty, Sameness::Convertible) {
             return Err(EncodeErrorKind::Expected("a part of the type that stands there").into());
@@ -271,7 +273,7 @@ impl Made {
     }
 }
 
-/// Whether an ordinal is one: for what walks along values without copying them.
+/// Reads an enumerator and checks its ordinal, for readers that do not copy the value.
 pub(super) fn checked_enumerator<'t>(
     ty: TypeRef<'t>,
     d: &mut Decoder<'_, NativeEndian>,

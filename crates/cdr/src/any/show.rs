@@ -1,4 +1,4 @@
-//! Values as people read them.
+//! Values of anys as text, for `Debug` and `Display`.
 
 use super::{
     Any,
@@ -18,12 +18,12 @@ use crate::{
 use alloc::sync::Arc;
 use core::fmt;
 
-/// Elements of a sequence that are written; of the others there is said how many they are.
+/// Elements of a sequence that are shown; the others are only counted.
 const MAX_SHOWN_ELEMENTS: usize = 64;
 
 impl fmt::Debug for Any {
-    /// `Any(Bank::Point { x: 1, y: 2 })`; types that the value does not tell stand in front: `Any(short 7)`. `{:#?}` is
-    /// the same: for one line a member there is [`Any::members`].
+    /// Writes `Any(Bank::Point { x: 1, y: 2 })`. The type stands in front where the value does not show it: `Any(short
+    /// 7)`. `{:#?}` writes the same line; [`Any::members`] has the members one by one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Any(")?;
         fmt::Display::fmt(self, f)?;
@@ -32,7 +32,7 @@ impl fmt::Debug for Any {
 }
 
 impl fmt::Display for Any {
-    /// The value with the names of types, members and enumerators: `Bank::Point { x: 1, y: 2 }`.
+    /// Writes the value with the names of types, members and enumerators: `Bank::Point { x: 1, y: 2 }`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         whole(self.ty.view(), &mut self.decoder(), f)
     }
@@ -40,7 +40,7 @@ impl fmt::Display for Any {
 
 type Decoding<'a> = Decoder<'a, NativeEndian>;
 
-/// A value, with its type if the value does not tell it.
+/// Writes a value, with its type in front unless the value shows it.
 fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     use TcKind as K;
     let is_self_describing = matches!(
@@ -71,7 +71,7 @@ fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
     value(ty, d, f)
 }
 
-/// A value where its type is known from what is around it.
+/// Writes a value without its type, which the text around it shows.
 fn value(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut written = Ok(());
     let read = d.nested(|d| {
@@ -85,7 +85,7 @@ fn value(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
     });
     written?;
     if read.is_err() {
-        // Values are checked when they come, so this is one that is nested too deep to be shown. Its end is unknown, so
+        // Values are checked when they are decoded, so this one is nested too deep to be shown. Its end is unknown, so
         // the values behind it are not shown either.
         *d = Decoder::from_slice(&[], super::STORED);
         f.write_str("…")?;
@@ -138,7 +138,7 @@ fn shown(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> R
     }
 }
 
-/// A value that contains no others.
+/// Writes a value that contains no others.
 #[inline(never)]
 fn leaf(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Result<(), Unshown> {
     use TcKind as K;
@@ -190,7 +190,7 @@ fn members(
     Ok(f.write_str(if some { " }" } else { "}" })?)
 }
 
-/// Members one behind the other; whether there were any.
+/// Writes members one behind the other; returns whether there were any.
 fn listed(
     ty: TypeRef<'_>,
     mut first: bool,
@@ -209,7 +209,7 @@ fn listed(
     Ok(!first)
 }
 
-/// A value of a value type. One that was shown before, perhaps around this one, is not shown again.
+/// Writes a value of a value type. A value that was shown before, perhaps around this one, is not shown again.
 #[inline(never)]
 fn value_type(
     ty: TypeRef<'_>,
@@ -291,7 +291,7 @@ fn elements(
     Ok(f.write_str("]")?)
 }
 
-/// Steps over elements: writes them into nothing.
+/// Skips elements by copying them to an encoder that is dropped.
 fn skip(count: usize, ty: TypeRef<'_>, d: &mut Decoding<'_>) -> Result<(), DecodeError> {
     let mut nowhere = crate::Encoder::<NativeEndian>::new(super::STORED);
     super::Walk::default().run(count, ty, ty, d, &mut nowhere)
@@ -304,7 +304,7 @@ fn fixed(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> R
     let units = units.unsigned_abs();
     match u32::try_from(ty.scale()) {
         Ok(0) => write!(f, "{sign}{units}")?,
-        // A power of ten beyond what fits: all digits are behind the point.
+        // Where the power of ten overflows, all digits are behind the point.
         Ok(scale) => {
             let one = 10_u128.checked_pow(scale);
             let whole = one.and_then(|one| units.checked_div(one)).unwrap_or(0);
@@ -317,7 +317,7 @@ fn fixed(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> R
     Ok(())
 }
 
-/// A reference: what it says it is, and in how many ways it can be reached.
+/// Writes an object reference: its type id and the number of its profiles.
 fn object(
     ty: TypeRef<'_>,
     d: &mut Decoding<'_>,

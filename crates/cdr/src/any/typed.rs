@@ -1,4 +1,4 @@
-//! Which Rust types an any can be made of and turned into.
+//! The Rust types of which an any can be made, and to which it can be extracted.
 
 use super::Any;
 use crate::{
@@ -8,10 +8,11 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use bytes::Bytes;
 
-/// A Rust type that has a place in IDL: what an [`Any`] can be made of.
+/// A Rust type that stands for an IDL type, so that an [`Any`] can be made of its values.
 ///
-/// Generated types implement it, and so do the types that stand for IDL's own: `()`, numbers, `bool`, [`Char`], [`WChar`],
-/// `String` and `str` (as `string`), [`Bytes`], [`Vec`], arrays, [`Any`], [`TypeCode`], references and options of them.
+/// Generated types implement it, and so do the Rust types of built-in IDL types: `()`, numbers, `bool`, [`Char`],
+/// [`WChar`], `String` and `str` (as `string`), [`Bytes`], [`Vec`], arrays, [`Any`], [`TypeCode`], references and
+/// options of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no place in IDL, so an any cannot hold it",
     note = "types come from IDL; `usize`, `char` and tuples have no place in IDL"
@@ -26,30 +27,30 @@ pub trait IdlType {
     fn put_idl<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
 }
 
-/// An [`IdlType`] of which values can come out of an [`Any`].
+/// An [`IdlType`] whose values can be extracted from an [`Any`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot come out of an any",
     note = "what comes out is owned: `String`, not `str`; a reference may be nil: `Option<FooRef>`"
 )]
 pub trait IdlValue: IdlType + Sized {
-    /// How values travel in an any.
+    /// The codec of values in an any.
     #[doc(hidden)]
     type Codec: Codec<Value = Self>;
 }
 
-/// Types that may be nil, whose values are `Option`s of them: typed references, value types.
+/// A type that may be nil, so that its IDL values are `Option`s of it: a typed reference or a value type.
 pub trait IdlReference: Sized {
     /// The type as static data.
     #[doc(hidden)]
     const TYPE: &'static StaticType;
-    /// How values travel.
+    /// The codec of values.
     #[doc(hidden)]
     type Codec: Codec<Value = Option<Self>, Borrowed = Option<Self>>;
 }
 
 impl TypeCode {
-    /// The TypeCode of a type that Rust knows. Of what has no type of its own in Rust (a `typedef`, a bounded string) it
-    /// is that of what stands for it.
+    /// Returns the TypeCode of a Rust type. An IDL type without a Rust type of its own, such as a `typedef` or a
+    /// bounded string, has that of the Rust type that stands for it.
     ///
     /// ```
     /// # extern crate zorb_cdr as zorb;
@@ -62,7 +63,7 @@ impl TypeCode {
     }
 }
 
-/// Makes types that are their own codec types of anys.
+/// Implements [`IdlType`](crate::IdlType) and [`IdlValue`](crate::IdlValue) for a type that is its own codec.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! idl_type {
@@ -85,7 +86,7 @@ macro_rules! idl_type {
     };
 }
 
-// An any with nothing in it that is not `Any::default()`: such come from operations without a result.
+// `()` is `void`, the type of operations without a result; `Any::default()` is of type `null`.
 idl_type!((), &StaticType::Void);
 idl_type!(bool, &StaticType::Boolean);
 idl_type!(u8, &StaticType::Octet);
@@ -182,7 +183,7 @@ impl<T: IdlReference> IdlValue for Option<T> {
     type Codec = T::Codec;
 }
 
-/// An exception in an any: its repository id, then its members.
+/// The codec of an exception in an any: its repository id, then its members.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct ExceptionCodec<T>(core::marker::PhantomData<T>);
@@ -204,7 +205,7 @@ impl<T: IdlType + Encode + for<'de> crate::Decode<'de>> Codec for ExceptionCodec
     }
 }
 
-/// Makes exceptions types of anys.
+/// Implements [`IdlType`](crate::IdlType) and [`IdlValue`](crate::IdlValue) for an exception.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! idl_exception {

@@ -1,4 +1,4 @@
-//! Values of anys as arguments and results: without their types, which both sides know.
+//! Values of anys as arguments and results, without their TypeCodes, which both sides have.
 
 use super::{Any, STORED};
 use crate::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, TypeCode};
@@ -21,7 +21,7 @@ impl Any {
     /// ```
     ///
     /// # Errors
-    /// The value has no form in the format of the encoder: text that is not in its code set, for instance.
+    /// An error if the value has no form in the format of the encoder, such as text outside of its code set.
     pub fn encode_value<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
         self.write(self.ty.view(), e)
     }
@@ -30,7 +30,7 @@ impl Any {
     /// that the message may be decoded to.
     ///
     /// # Errors
-    /// Octets that are no such value.
+    /// An error if the octets are no value of type `ty`, or take more memory than the message may be decoded to.
     pub fn decode_value<O: ByteOrder>(
         ty: &TypeCode,
         d: &mut Decoder<'_, O>,

@@ -8,21 +8,22 @@ use crate::{
 };
 use alloc::{sync::Arc, vec::Vec};
 
-/// Bases of bases of a value type: IDL's own limit on them is less.
+/// Types in a chain of a value type and its bases that are followed. A TypeCode may state a type as its own base, so
+/// the chain may have no end.
 const MAX_BASES: usize = 64;
 
-/// Custom marshalling, as the modifier of a TypeCode.
+/// The modifier of a value type with custom marshalling.
 const CUSTOM: i64 = 1;
-/// Without state.
+/// The modifier of a value type without state.
 const ABSTRACT: i64 = 2;
-/// Truncatable to its base.
+/// The modifier of a value type that is truncatable to its base.
 const TRUNCATABLE: i64 = 3;
 
 const VALUE_BASE: &str = "IDL:omg.org/CORBA/ValueBase:1.0";
 
-/// A value that is being copied: what says that two of them are the same.
+/// The identity of a value that is copied: references to one value share its address.
 struct Copied {
-    /// A field, so that each has an address of its own.
+    /// A field, so that each allocation has an address of its own.
     _place: u8,
 }
 
@@ -35,9 +36,9 @@ pub(super) enum Chosen {
     Known(KnownValue),
 }
 
-/// The type that a value is taken for, which may be derived from that of its any: the most derived one that is
-/// registered, or the type that the any's TypeCode states. A registered type comes before its TypeCode, since the
-/// TypeCodes of JacORB leave bases out.
+/// Returns the type as which a value is copied: the most derived registered type of its repository ids, or the type
+/// that the any's TypeCode states. A registered type precedes the TypeCode, since the TypeCodes of JacORB leave bases
+/// out.
 pub(super) fn choose<I: ByteOrder>(
     ty: TypeRef<'_>,
     ids: &[&[u8]],
@@ -45,7 +46,7 @@ pub(super) fn choose<I: ByteOrder>(
 ) -> Result<Chosen, DecodeError> {
     let has_state = has_state(ty);
     let stated = ty.id().as_bytes();
-    // Every value is one of a type without state, as far as anys can tell.
+    // A TypeCode without state does not show which types are derived from it, so it accepts all.
     let is_one = |known: &KnownValue| {
         !has_state
             || bases(TypeRef::Static(known.ty))
@@ -68,7 +69,7 @@ pub(super) fn choose<I: ByteOrder>(
     found.ok_or_else(|| d.error(DecodeErrorKind::NoValueFactory))
 }
 
-/// Whether values can be of exactly this type.
+/// Whether a value can be of exactly this type, rather than of a derived one.
 fn has_state(ty: TypeRef<'_>) -> bool {
     match ty.kind() {
         TcKind::ValueBox => true,
@@ -78,7 +79,7 @@ fn has_state(ty: TypeRef<'_>) -> bool {
 }
 
 impl Walk {
-    /// A value: shared with others of the same any, null, or new.
+    /// Copies a value, which is new, null, or shared with an earlier place of the same any.
     #[inline(never)]
     pub(super) fn value<I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -102,7 +103,7 @@ impl Walk {
             Ok(mark) => mark,
             Err(error) => return self.wrote(Err(error), d),
         };
-        // The writer is on the same stack.
+        // Encoder and decoder run on the same stack.
         let levels = e.begin_on_same_stack();
         d.value_state(|d| self.state_of(from, to, custom, d, e))?;
         e.end_on_same_stack(levels);
@@ -111,7 +112,7 @@ impl Walk {
         self.wrote(written, d)
     }
 
-    /// The header before the state; `None` without one.
+    /// Copies the header before the state; `None` if no state follows.
     #[inline(never)]
     fn begin<'de, I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -135,12 +136,12 @@ impl Walk {
         let copied: Shared = Arc::new(Copied { _place: 0 });
         d.share_value(&head, Arc::clone(&copied));
         let chosen = choose(from, head.ids(), d)?;
-        // Types that are derived from this one may be known to the ORB.
+        // The ORB may have registered types that are derived from this one.
         e.note_context(|| d.kept_context());
         Ok(Some((head, chosen, copied)))
     }
 
-    /// The value of an abstract interface: an object reference, or a value.
+    /// Copies the value of an abstract interface: an object reference or a value.
     #[inline(never)]
     pub(super) fn abstraction<I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -157,7 +158,7 @@ impl Walk {
         }
     }
 
-    /// The state, marshalled by hand or not.
+    /// Copies the state, by the registered function if the type has custom marshalling.
     fn state_of<I: ByteOrder, P: ByteOrder>(
         &mut self,
         from: TypeRef<'_>,
@@ -174,7 +175,7 @@ impl Walk {
         }
     }
 
-    /// The state: that of the bases first.
+    /// Copies the state, that of the bases first.
     fn state<I: ByteOrder, P: ByteOrder>(
         &mut self,
         from: TypeRef<'_>,
@@ -196,7 +197,7 @@ impl Walk {
     }
 }
 
-/// A value type and the bases whose state it has, itself first.
+/// Returns a value type and the bases whose state it has, itself first.
 pub(super) fn lineage<'t, I: ByteOrder>(
     ty: TypeRef<'t>,
     d: &Decoder<'_, I>,
@@ -210,7 +211,7 @@ pub(super) fn lineage<'t, I: ByteOrder>(
     }
 }
 
-/// A value type and its bases, without end if it is its own.
+/// Iterates over a value type and its bases; without end if the type is its own base.
 fn bases(ty: TypeRef<'_>) -> impl Iterator<Item = TypeRef<'_>> {
     core::iter::successors(Some(ty), |ty| {
         let base = ty.content().unaliased();
@@ -218,7 +219,7 @@ fn bases(ty: TypeRef<'_>) -> impl Iterator<Item = TypeRef<'_>> {
     })
 }
 
-/// The repository ids that a value goes out with: its own, and those of the bases that it may be truncated to.
+/// Returns the repository ids that are sent with a value: its own, and those of the bases to which it may be truncated.
 fn ids(ty: TypeRef<'_>) -> Vec<&str> {
     let mut ids = Vec::new();
     for ty in bases(ty).take(MAX_BASES) {

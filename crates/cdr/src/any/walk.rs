@@ -1,4 +1,4 @@
-//! The walk along a type: how a value that only its TypeCode describes is read, checked and written.
+//! Reading, checking and writing a value by its TypeCode alone.
 
 use crate::{
     ByteOrder, Char, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
@@ -12,26 +12,26 @@ use crate::{
 };
 use alloc::{borrow::Cow, vec::Vec};
 
-/// Parts of a value that take no octets, such as structs without members. Nothing in a message pays for them, so a type
-/// of a few octets could keep us busy for hours; IDL has none before IDL 4.
+/// Most parts of a value that take no octets, such as structs without members. The length of a message does not bound
+/// them, so a type of a few octets could occupy a reader for hours. IDL has none before IDL 4.
 const MAX_EMPTY_PARTS: u32 = 1024;
 
-/// Structs in structs in … that are looked through to find out whether a type takes octets at all.
+/// Levels of structs within structs that [`takes_octets`] looks through.
 const MAX_LOOKED_INTO: u32 = 8;
 
-/// Notes of a walk.
+/// The state of a walk.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// Parts that took no octets.
+    /// Parts so far that took no octets.
     empty: u32,
-    /// The error of the other side, if it was one.
+    /// The encoder's error, if the walk failed in writing.
     pub(super) not_written: Option<EncodeError>,
 }
 
 pub(super) type Walked = Result<(), DecodeError>;
 
 impl Walk {
-    /// Copies a value of type `from` as one of type `to`, which is the same or one that it was found convertible to.
+    /// Copies a value of type `from` as one of type `to`, which is the same type or one that `from` is convertible to.
     pub(super) fn copy<I: ByteOrder, P: ByteOrder>(
         &mut self,
         from: TypeRef<'_>,
@@ -58,7 +58,7 @@ impl Walk {
         }
     }
 
-    /// A value that contains no others.
+    /// Copies a value that contains no others.
     #[inline(never)]
     fn leaf<I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -121,7 +121,7 @@ impl Walk {
         Ok(ty)
     }
 
-    /// Notes a part that takes no octets.
+    /// Counts a part that takes no octets.
     fn nothing<I: ByteOrder>(&mut self, d: &Decoder<'_, I>) -> Walked {
         self.empty = self.empty.saturating_add(1);
         if self.empty > MAX_EMPTY_PARTS {
@@ -132,7 +132,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Notes what could not be written.
+    /// Keeps the encoder's error; the walk itself returns a decoder's error.
     #[inline]
     pub(super) fn wrote<I: ByteOrder>(
         &mut self,
@@ -191,7 +191,7 @@ impl Walk {
             let written = e.write_raw_string(to.id().as_bytes());
             self.wrote(written, d)?;
         }
-        // A peer's idea of a type with our id may have another number of members.
+        // A peer's type of the same repository id may have another number of members.
         if from.member_count() != to.member_count() {
             return Err(d.error(DecodeErrorKind::Expected("as many members as the type has")));
         }
@@ -232,7 +232,7 @@ impl Walk {
         self.run(count, from.content(), to.content(), d, e)
     }
 
-    /// So many elements: in one go if they are numbers.
+    /// Copies `count` elements; numbers in one block.
     pub(super) fn run<I: ByteOrder, P: ByteOrder>(
         &mut self,
         count: usize,
@@ -308,7 +308,7 @@ impl Walk {
         self.wrote(written, d)
     }
 
-    /// An IOR: a repository id and profiles, whatever is in them.
+    /// Copies an IOR: a repository id and profiles, whose contents are not checked.
     #[inline(never)]
     pub(super) fn reference<I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -332,7 +332,7 @@ impl Walk {
     }
 }
 
-/// The text of a string or a wide string.
+/// Reads the text of a string or a wide string.
 pub(super) fn read_text<'de, I: ByteOrder>(
     ty: TypeRef<'_>,
     d: &mut Decoder<'de, I>,
@@ -343,7 +343,7 @@ pub(super) fn read_text<'de, I: ByteOrder>(
     }
 }
 
-/// The digits of a fixed, if there can be so many.
+/// Returns the digits of a `fixed`, which are 1 to 31.
 pub(super) fn fixed_digits<I: ByteOrder>(
     ty: TypeRef<'_>,
     d: &Decoder<'_, I>,
@@ -354,7 +354,7 @@ pub(super) fn fixed_digits<I: ByteOrder>(
         .ok_or_else(|| d.error(DecodeErrorKind::Expected("a fixed of 1 to 31 digits")))
 }
 
-/// The count of a sequence, as far as there can be so many elements.
+/// Reads the count of a sequence, checked against its bound and the octets that are left.
 pub(super) fn sequence_length<I: ByteOrder>(
     ty: TypeRef<'_>,
     d: &mut Decoder<'_, I>,
@@ -374,7 +374,7 @@ pub(super) fn array_length<I: ByteOrder>(
     })
 }
 
-/// The discriminator of a union: an enumerator has to be one.
+/// Reads the discriminator of a union. That of an enum has to be the ordinal of an enumerator.
 pub(super) fn read_discriminator<I: ByteOrder>(
     union: TypeRef<'_>,
     d: &mut Decoder<'_, I>,
@@ -407,7 +407,7 @@ fn bounded<I: ByteOrder>(ty: TypeRef<'_>, found: usize, d: &Decoder<'_, I>) -> W
     Ok(())
 }
 
-/// Whether every value of a type takes octets, for certain.
+/// Whether every value of a type takes octets; `false` also if more than `levels` would have to be looked through.
 fn takes_octets(ty: TypeRef<'_>, levels: u32) -> bool {
     let ty = ty.unaliased();
     let Some(levels) = levels.checked_sub(1) else {
@@ -424,7 +424,7 @@ fn takes_octets(ty: TypeRef<'_>, levels: u32) -> bool {
     }
 }
 
-/// The encoder's error for a walk that failed in reading or in writing.
+/// Returns the encoder's error for a walk that failed in reading or in writing.
 pub(super) fn encode_error(walk: &Walk, error: DecodeError) -> EncodeError {
     walk.not_written.unwrap_or_else(|| match error.kind() {
         DecodeErrorKind::BoundExceeded { bound, found } => {

@@ -1,11 +1,11 @@
-//! Sequences, whose counts a peer claims.
+//! Reading sequences, whose counts are checked against the octets that are left.
 
 use super::Decoder;
 use crate::{ByteOrder, Decode, DecodeError, DecodeErrorKind, OctetsRef};
 use alloc::vec::Vec;
 
 impl<'de, O: ByteOrder> Decoder<'de, O> {
-    /// A `sequence<octet>`, borrowed from the frame.
+    /// Reads a `sequence<octet>`, borrowed from the frame.
     ///
     /// # Errors
     /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if it claims more octets than there are.
@@ -14,7 +14,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         self.take(len)
     }
 
-    /// A `sequence<octet>`, borrowed, that can be [kept](OctetsRef::keep) without copying.
+    /// Reads a `sequence<octet>`, borrowed, that can be [kept](OctetsRef::keep) without copying.
     ///
     /// # Errors
     /// As [`read_octets`](Self::read_octets).
@@ -23,10 +23,11 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         Ok(OctetsRef::of_frame(octets, self.frame))
     }
 
-    /// The count of a sequence whose elements take at least `min_size` octets, checked against what is left, so that
-    /// the caller may allocate for it.
+    /// Reads the count of a sequence whose elements take at least `min_size` octets. The count is checked against the
+    /// octets that are left, so that the caller may allocate for it.
     ///
-    /// With a `min_size` of 0 the message bounds nothing, and [`Limits::max_empty_elements`](crate::Limits::max_empty_elements) does.
+    /// With a `min_size` of 0 the length of the message is no bound, and
+    /// [`Limits::max_empty_elements`](crate::Limits::max_empty_elements) applies.
     ///
     /// # Errors
     /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if so many elements cannot follow.
@@ -41,7 +42,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         self.checked_count(count, fits)
     }
 
-    /// The count of a sequence of any type: at most as many as there are octets, or as
+    /// Reads the count of a sequence of any type: at most as many as there are octets, or as
     /// [`Limits::max_empty_elements`](crate::Limits::max_empty_elements).
     #[cfg(feature = "serde")]
     pub(crate) fn read_count_of_unknown(&mut self) -> Result<usize, DecodeError> {
@@ -62,11 +63,11 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// A sequence, whose elements are added to `values`, so that a `Vec` can be used again without allocating.
+    /// Reads a sequence and appends its elements to `values`, so that a `Vec` can be used again without allocating.
     ///
     /// # Errors
-    /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if it claims more elements than there can be, and what the
-    /// type says. Some elements may have been added then.
+    /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if it claims more elements than there can be, and the errors
+    /// of `T`. Some elements may have been appended then.
     #[inline]
     pub fn read_into<T: Decode<'de>>(&mut self, values: &mut Vec<T>) -> Result<(), DecodeError> {
         let len = self.read_count(T::MIN_SIZE)?;

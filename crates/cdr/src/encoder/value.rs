@@ -1,7 +1,7 @@
 //! Writing values (of value types): tags, sharing, chunks.
 //!
-//! A chunk is whatever stands between two nested values: its size is filled in when it ends, so primitives know nothing
-//! of it.
+//! A chunk has the octets between two nested values. Its size is filled in when it ends, so writing a primitive needs
+//! no check.
 
 use super::Encoder;
 use crate::{
@@ -15,7 +15,7 @@ use core::fmt;
 /// The values of a message.
 #[derive(Default)]
 pub(super) struct ValueWriter {
-    /// Where values begin, by where they are in memory. They are kept, so that their places are not used again.
+    /// The positions of values, by their addresses in memory. The values are kept, so that no address is used again.
     values: BTreeMap<usize, (usize, Shared)>,
     /// The offsets of repository ids.
     ids: Ids,
@@ -23,15 +23,15 @@ pub(super) struct ValueWriter {
     levels: u16,
     /// Of those, values in chunks.
     depth: u32,
-    /// Stack that was got for values within each other.
+    /// The stack that was allocated for nested values.
     stack: Pieces,
-    /// How often.
+    /// How often stack was allocated.
     pieces: u32,
     /// The offset of the current chunk.
     chunk: usize,
-    /// Behind the last end tag.
+    /// The offset behind the last end tag.
     ended: usize,
-    /// The value to write, if it is not written yet.
+    /// The values that were to be written since [`Encoder::trace_values`]; `None` while values are written.
     traced: Option<Vec<Shared>>,
 }
 
@@ -63,14 +63,14 @@ impl<O: ByteOrder> Encoder<O> {
         self.write_u32(0);
     }
 
-    /// From here on, values are not written but remembered, each as often as it was to be written: what refers to
-    /// what, without a way of its own through every type.
+    /// Records values from here on instead of writing them, each as often as it would be written. The record shows
+    /// which values refer to which, without a traversal of its own for every type.
     pub fn trace_values(&mut self) {
         let values = self.values.get_or_insert_with(Box::default);
         values.traced = Some(Vec::new());
     }
 
-    /// The values noted since [`trace_values`](Self::trace_values).
+    /// Returns the values recorded since [`trace_values`](Self::trace_values).
     #[must_use]
     pub fn traced_values(mut self) -> Vec<Shared> {
         self.values
@@ -79,11 +79,11 @@ impl<O: ByteOrder> Encoder<O> {
             .unwrap_or_default()
     }
 
-    /// Begins to write a value; `None` if it was written before, and there is nothing left to do. Else its state is to
-    /// be written, in [`value_state`](Self::value_state), and then [`end_value`](Self::end_value) to be called.
+    /// Begins to write a value; `None` if it was written before, and an indirection to it is complete. Otherwise the
+    /// caller writes the state in [`value_state`](Self::value_state), and then calls [`end_value`](Self::end_value).
     ///
-    /// `ids` are its type's repository id and those of the bases that it may be truncated to, the most derived first.
-    /// It is written in chunks if there are several, if `custom`, or if it is in a value that is.
+    /// `ids` are the repository ids of its type and of the bases that it may be truncated to, the most derived first.
+    /// The value is written in chunks if there are several ids, if `custom`, or if it is within a value in chunks.
     ///
     /// # Errors
     /// [`TooDeep`](EncodeErrorKind::TooDeep) for values within each other beyond [`Limits::DEPTH`], if not in
@@ -133,12 +133,12 @@ impl<O: ByteOrder> Encoder<O> {
         Ok(Some(ValueMark { outer, chunked }))
     }
 
-    /// Writes the state of a value that has begun: calls `write`, on more stack if there is not enough left for another
+    /// Writes the state of a value that has begun: calls `write`, on more stack if too little is left for another
     /// value.
     ///
     /// # Errors
     /// [`TooMuchStack`](EncodeErrorKind::TooMuchStack) for values within each other that would take more than
-    /// [`Limits::VALUE_STACK`], and what `write` returns.
+    /// [`Limits::VALUE_STACK`], and the errors of `write`.
     #[inline]
     pub fn value_state<R, E: From<EncodeError>>(
         &mut self,
@@ -187,7 +187,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// [`end_on_same_stack`](Self::end_on_same_stack).
     pub(crate) fn begin_on_same_stack(&mut self) -> u16 {
         match &mut *self.values {
-            // Where the stack's size is unknown the levels are counted, or nesting has no bound.
+            // Where the stack's size is unknown, the count of levels is the only bound of nesting, so it goes on.
             Some(values) if !matches!(values.stack.room(0), Room::Unknown) => {
                 core::mem::take(&mut values.levels)
             }
@@ -206,7 +206,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Refers to a value that was written before; false, and nothing written, if it was not.
+    /// Writes an indirection to a value that was written before; `false`, and nothing written, if it was not.
     ///
     /// # Errors
     /// [`TooLong`](EncodeErrorKind::TooLong) for a distance of almost 2 GiB.
@@ -263,8 +263,9 @@ impl<O: ByteOrder> Encoder<O> {
         self.write_raw_string(id.as_bytes())
     }
 
-    /// Begins an any, whose repository ids are whole where they come first in it: TAO and the Java ORBs keep the octets
-    /// of an any apart, and do not find there what stands before it. Nothing behind it refers to those in it either.
+    /// Begins an any, in which each repository id is written in full at its first use. TAO and the Java ORBs store the
+    /// octets of an any by themselves, and cannot follow an indirection out of it. No indirection behind the any leads
+    /// into it either.
     #[inline]
     pub(crate) fn begin_any(&mut self) -> OuterIds {
         let values = self.values.as_mut();
@@ -279,7 +280,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Offsets count from themselves.
+    /// Writes an indirection to `target`. The offset counts from its own position.
     fn write_indirection(&mut self, target: usize) -> Result<(), EncodeError> {
         self.write_u32(INDIRECTION);
         let back = self.position().saturating_sub(target);
@@ -288,8 +289,8 @@ impl<O: ByteOrder> Encoder<O> {
         Ok(())
     }
 
-    /// Writes an end tag. If the value ends with one that is in it, one tag ends both: that is allowed, and where
-    /// there are two all the same, an omniORB that reads them dies of it.
+    /// Writes an end tag. If an inner value ends at the same position, one tag ends both. CDR permits two tags as well,
+    /// but omniORB crashes when it reads them.
     fn end(&mut self, depth: u32) {
         let tag = depth.wrapping_neg();
         let position = self.position();
@@ -319,7 +320,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Fills in the size of the current chunk, or takes it back if nothing is in it.
+    /// Fills in the size of the current chunk, or removes the chunk if it is empty.
     fn end_chunk(&mut self) -> Result<(), EncodeError> {
         let start = self.values.as_ref().map_or(0, |values| values.chunk);
         let size = self.position().wrapping_sub(start);

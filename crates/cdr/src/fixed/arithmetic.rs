@@ -8,8 +8,8 @@ const LIMB_DIGITS: u8 = 16;
 const LIMB: i128 = power_of_ten(LIMB_DIGITS);
 
 impl<const D: u8, const S: u8> Fixed<D, S> {
-    /// Returns the number with other digits; `None` if it has too many before the point. Surplus digits behind the point are
-    /// dropped, as CORBA has it; [`round`](Self::round) rounds.
+    /// Returns the number with other digits; `None` if it has too many before the point. Surplus digits behind the
+    /// point are dropped, as in CORBA; [`round`](Self::round) rounds.
     ///
     /// ```
     /// # extern crate zorb_cdr as zorb;
@@ -33,7 +33,8 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         }
     }
 
-    /// As [`truncate`](Self::truncate), but rounded to the nearest, halves away from zero.
+    /// Returns the number with other digits, rounded to the nearest, halves away from zero; `None` if it has too many
+    /// before the point.
     #[must_use]
     pub const fn round<const E: u8, const R: u8>(self) -> Option<Fixed<E, R>> {
         if R >= S {
@@ -47,20 +48,20 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         }
     }
 
-    /// The sum, or `None` if it has too many digits.
+    /// Returns the sum; `None` if it has too many digits.
     #[must_use]
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         // At most 31 digits each, so that the sum fits into 128 bits.
         Self::from_unscaled(self.0.wrapping_add(other.0))
     }
 
-    /// The difference, or `None` if it has too many digits.
+    /// Returns the difference; `None` if it has too many digits.
     #[must_use]
     pub const fn checked_sub(self, other: Self) -> Option<Self> {
         Self::from_unscaled(self.0.wrapping_sub(other.0))
     }
 
-    /// The product as the type that is asked for: surplus digits behind the point are dropped; `None` if there are too
+    /// Returns the product as a `Fixed<F, R>`. Surplus digits behind the point are dropped; `None` if there are too
     /// many before it.
     #[must_use]
     pub fn checked_mul<const E: u8, const T: u8, const F: u8, const R: u8>(
@@ -91,7 +92,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         })
     }
 
-    /// The quotient as the type that is asked for: surplus digits behind the point are dropped; `None` if there are too
+    /// Returns the quotient as a `Fixed<F, R>`. Surplus digits behind the point are dropped; `None` if there are too
     /// many before it, or the divisor is zero.
     #[must_use]
     pub fn checked_div<const E: u8, const T: u8, const F: u8, const R: u8>(
@@ -124,7 +125,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
     }
 }
 
-/// `n` times 10 to the `weight`, what is behind the point dropped; `None` where that does not fit.
+/// Returns `n` times 10 to the `weight`, without the digits behind the point; `None` if it overflows.
 fn shifted(n: i128, weight: i32) -> Option<i128> {
     let power = 10_i128.checked_pow(weight.unsigned_abs());
     match (weight < 0, power) {
@@ -146,7 +147,8 @@ impl<const D: u8, const S: u8> Neg for Fixed<D, S> {
 
 macro_rules! small_integers {
     ($($t:ty)*) => {$(
-        /// Every number of the type must fit, else it does not compile; use `try_from` of an `i128` or `u128` then.
+        /// Every number of the integer type must fit, or the conversion does not compile; use `try_from` of an `i128`
+        /// or `u128` then.
         impl<const D: u8, const S: u8> From<$t> for Fixed<D, S> {
             fn from(whole: $t) -> Self {
                 const {

@@ -9,8 +9,8 @@ pub use text::FixedError;
 
 /// An IDL `fixed<D, S>`: a decimal number of at most `D` digits, `S` of them behind the point.
 ///
-/// It is held as a whole number of units of 10⁻ˢ, so it is exact, as amounts of money have to be. `D` is 1 to 31 and `S`
-/// at most `D`; other types do not compile once they are used.
+/// It is stored as a whole number of units of 10⁻ˢ, so it is exact, as amounts of money have to be. `D` is 1 to 31 and
+/// `S` at most `D`; other types do not compile once they are used.
 ///
 /// ```
 /// # extern crate zorb_cdr as zorb;
@@ -30,11 +30,13 @@ pub use text::FixedError;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// There are no operators `+`, `-`, `*`, `/`: a result may have too many digits, and neither a panic nor a wrong amount
-/// is what anybody wants then.
+/// There are no operators `+`, `-`, `*`, `/`: a result may have too many digits, for which an operator could only panic
+/// or return a wrong amount.
 ///
-/// On the wire it is `D` decimal digits, two in an octet, and a sign in the last four bits. Fewer digits are understood
-/// too, since JacORB drops leading zeros.
+/// On the wire it is `D` decimal digits, two in an octet, and a sign in the last four bits. Fewer digits are read too,
+/// since JacORB drops leading zeros.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Fixed<const D: u8, const S: u8>(i128);
 
@@ -59,8 +61,8 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
     /// Digits behind the point, `S`.
     pub const SCALE: u8 = S;
 
-    /// The number of that many units of 10⁻ˢ, unless it has more than `D` digits: `from_unscaled(1999)` is 19.99 for two
-    /// digits behind the point.
+    /// Returns the number of `units` of 10⁻ˢ; `None` if it has more than `D` digits. `from_unscaled(1999)` is 19.99 for
+    /// two digits behind the point.
     #[must_use]
     pub const fn from_unscaled(units: i128) -> Option<Self> {
         if units.unsigned_abs() < Self::LIMIT.unsigned_abs() {
@@ -70,7 +72,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         }
     }
 
-    /// As [`from_unscaled`](Self::from_unscaled), for constants in generated code: too many digits do not compile.
+    /// Returns the number of `units` of 10⁻ˢ, for constants in generated code: too many digits do not compile.
     #[doc(hidden)]
     #[must_use]
     pub const fn constant(units: i128) -> Self {
@@ -88,7 +90,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         self.0
     }
 
-    /// The whole part: what is behind the point is dropped.
+    /// Returns the whole part, without the digits behind the point.
     #[must_use]
     pub const fn trunc(self) -> i128 {
         match self.0.checked_div(power_of_ten(S)) {
@@ -110,7 +112,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
     }
 }
 
-/// The most digits that there are in IDL.
+/// The most digits of a `fixed` in IDL.
 pub(crate) const MAX_DIGITS: u8 = 31;
 
 /// 10 to the `n`, saturated beyond what fits (which no fixed reaches).

@@ -1,4 +1,4 @@
-//! Decimal text, and binary floating point by way of it.
+//! Conversion to and from decimal text, and by way of text to and from `f64`.
 
 use super::{Fixed, power_of_ten};
 use alloc::string::ToString;
@@ -33,7 +33,7 @@ pub enum FixedError {
     },
 }
 
-/// Digits of it, `S` behind the point: `-0.50`. Width, fill and `+` are as for integers.
+/// Writes the digits, `S` of them behind the point: `-0.50`. Width, fill and `+` are as for integers.
 impl<const D: u8, const S: u8> fmt::Display for Fixed<D, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Text {
@@ -74,8 +74,8 @@ impl Write for Text {
     }
 }
 
-/// Takes `19.99`, `-.5`, `7.`, `+3` and, as in IDL, a `d` behind any of them. Zeros that change nothing are fine, digits
-/// that there is no room for are not.
+/// Parses `19.99`, `-.5`, `7.`, `+3` and, as in IDL, a `d` behind any of them. Zeros beyond the digits of the type are
+/// ignored; other digits beyond them are errors.
 impl<const D: u8, const S: u8> FromStr for Fixed<D, S> {
     type Err = FixedError;
 
@@ -115,7 +115,8 @@ impl<const D: u8, const S: u8> FromStr for Fixed<D, S> {
     }
 }
 
-/// The number of the type that is nearest, if it is a number and there is room for it.
+/// Converts to the nearest number of the type. An error for NaN, infinities, and numbers with too many digits before
+/// the point.
 impl<const D: u8, const S: u8> TryFrom<f64> for Fixed<D, S> {
     type Error = FixedError;
 
@@ -128,10 +129,10 @@ impl<const D: u8, const S: u8> TryFrom<f64> for Fixed<D, S> {
     }
 }
 
-/// The nearest double.
+/// Converts to the nearest double.
 impl<const D: u8, const S: u8> From<Fixed<D, S>> for f64 {
     fn from(fixed: Fixed<D, S>) -> Self {
-        // Decimal text of a number is always a double.
+        // Decimal text of a number always parses as a double.
         fixed.to_string().parse().unwrap_or_default()
     }
 }

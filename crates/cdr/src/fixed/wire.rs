@@ -9,16 +9,16 @@ use crate::{
 const POSITIVE: u8 = 0xc;
 const NEGATIVE: u8 = 0xd;
 
-/// Octets of a fixed of so many digits.
+/// Octets of a `fixed` of `digits` digits.
 const fn octets(digits: u8) -> usize {
     (digits as usize).saturating_add(2) >> 1
 }
 
 impl<O: ByteOrder> Encoder<O> {
-    /// Writes a `fixed` of so many digits, given in units of its last digit: all digits, leading zeros too.
+    /// Writes a `fixed` of `digits` digits, given in units of its last digit: all digits, leading zeros too.
     ///
     /// # Errors
-    /// [`TooManyDigits`](EncodeErrorKind::TooManyDigits) if there are more digits than that, or the type has more than 31.
+    /// [`TooManyDigits`](EncodeErrorKind::TooManyDigits) if the number has more digits, or the type has more than 31.
     pub fn write_fixed(&mut self, units: i128, digits: u8) -> Result<(), EncodeError> {
         let mut packed = [0; octets(MAX_DIGITS)];
         let place = packed.get_mut(..octets(digits)).unwrap_or_default();
@@ -51,12 +51,12 @@ fn next_digit(rest: &mut u128, left: &mut u8) -> u8 {
 }
 
 impl<O: ByteOrder> Decoder<'_, O> {
-    /// A `fixed` of at most so many digits, in units of its last digit. Leading zeros may be missing, as JacORB leaves
-    /// them out: the sign is where it ends.
+    /// Reads a `fixed` of at most `digits` digits, in units of its last digit. Leading zeros may be missing, since
+    /// JacORB leaves them out: the sign ends the number.
     ///
     /// # Errors
-    /// [`InvalidDecimal`](DecodeErrorKind::InvalidDecimal) for an octet that holds something else than digits, or than a
-    /// digit and the sign; [`TooManyDigits`](DecodeErrorKind::TooManyDigits); what [`read_u8`](Self::read_u8) says.
+    /// [`InvalidDecimal`](DecodeErrorKind::InvalidDecimal) for an octet that holds neither two digits, nor a digit and
+    /// the sign; [`TooManyDigits`](DecodeErrorKind::TooManyDigits); the errors of [`read_u8`](Self::read_u8).
     pub fn read_fixed(&mut self, digits: u8) -> Result<i128, DecodeError> {
         let digits = digits.min(MAX_DIGITS);
         let bad = |decoder: &Self, found| {
@@ -71,7 +71,7 @@ impl<O: ByteOrder> Decoder<'_, O> {
             }
             units = units.wrapping_mul(10).wrapping_add(i128::from(high));
             match low {
-                // An even number of digits has a zero in front, which may be no digit.
+                // An even number of digits has a zero in front, where a peer might put another digit.
                 POSITIVE | NEGATIVE if units >= power_of_ten(digits) => break,
                 POSITIVE => return Ok(units),
                 NEGATIVE => return Ok(units.wrapping_neg()),

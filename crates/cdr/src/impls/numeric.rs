@@ -14,8 +14,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 pub trait Number:
     FromBytes + IntoBytes + Immutable + Copy + fmt::Debug + Encode + for<'de> Decode<'de> + 'static
 {
-    /// `len` numbers, where `len` is from [`Decoder::read_count`], if they can be borrowed; otherwise they are still to
-    /// be read.
+    /// Borrows `len` numbers, where `len` is from [`Decoder::read_count`]. `None` if they cannot be borrowed; they are
+    /// still to be read then.
     fn borrow<'de, O: ByteOrder>(
         decoder: &mut Decoder<'de, O>,
         len: usize,

@@ -13,8 +13,10 @@ pub(crate) const ONE_OCTET_OF_UTF_8: &str = "one octet of UTF-8";
 
 /// An IDL `char`: one code point of ISO 8859-1.
 ///
-/// It travels as one octet of the code set that the connection uses. In UTF-8 only code points below 0x80 are one octet;
-/// the others are data conversion errors there, in both directions.
+/// It is sent as one octet of the code set that the connection uses. In UTF-8 only code points below 0x80 are one
+/// octet; the others are data conversion errors there, in both directions.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 ///
 /// ```
 /// # extern crate zorb_cdr as zorb;
@@ -35,7 +37,7 @@ pub struct Char(pub u8);
 pub struct NotOneOctet(char);
 
 impl Char {
-    /// The octet for the wire, or the reason why the character has none.
+    /// Returns the octet for the wire, or the reason why the character has none.
     #[inline(always)]
     fn to_wire(self, format: WireFormat) -> Result<u8, EncodeError> {
         if self.0 >= 0x80 && format.char_set == CharSet::Utf8 {
@@ -47,7 +49,7 @@ impl Char {
         Ok(self.0)
     }
 
-    /// The character for an octet from the wire, or the reason why there is none.
+    /// Returns the character for an octet from the wire, or the reason why there is none.
     #[inline(always)]
     fn from_wire(octet: u8, format: WireFormat) -> Result<Self, DecodeErrorKind> {
         if octet >= 0x80 && format.char_set == CharSet::Utf8 {
@@ -60,7 +62,7 @@ impl Char {
     }
 }
 
-/// Whether these octets are characters of the connection's code set, each for itself.
+/// Whether each of these octets is a character of the connection's code set.
 #[inline]
 fn is_one_octet_each(octets: &[u8], format: WireFormat) -> bool {
     format.char_set != CharSet::Utf8 || octets.is_ascii()
@@ -129,7 +131,7 @@ impl Encode for Char {
     ) -> Result<(), EncodeError> {
         let all = values.iter().fold(0, |all, value| all | value.0);
         if !is_one_octet_each(&[all], encoder.format()) {
-            // To tell which one is not.
+            // Finds the character that is not one octet, and returns its error.
             return values.iter().try_for_each(|value| value.encode(encoder));
         }
         let start = encoder.position();
@@ -191,6 +193,8 @@ impl<'de> Decode<'de> for Char {
 }
 
 /// An IDL `wchar`: one UTF-16 unit, which may be half of a surrogate pair, as Java sends them.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 ///
 /// ```
 /// # extern crate zorb_cdr as zorb;

@@ -5,7 +5,7 @@ use crate::{ByteOrder, DecodeErrorKind, Decoder};
 use alloc::borrow::Cow;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, Visitor};
 
-/// Reads what serde asks for, as the table of the [module](super) says.
+/// Reads the types of serde's data model, as in the table of the [module](super).
 #[derive(Debug)]
 pub struct Deserializer<'d, 'de, O: ByteOrder> {
     decoder: &'d mut Decoder<'de, O>,
@@ -243,7 +243,7 @@ impl<'de, O: ByteOrder> de::SeqAccess<'de> for Members<'_, 'de, O> {
     }
 }
 
-/// Elements of a sequence or map, of which each is taken to have an octet at least, as far as allocating goes.
+/// Elements of a sequence or map. For their size hint, each is taken to have at least one octet.
 struct Elements<'d, 'de, O>(Members<'d, 'de, O>);
 
 impl<'de, O: ByteOrder> de::SeqAccess<'de> for Elements<'_, 'de, O> {

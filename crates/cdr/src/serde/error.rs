@@ -8,9 +8,9 @@ use core::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SerdeError {
-    /// The octets are wrong.
+    /// The octets are malformed.
     Decode(DecodeError),
-    /// The value has no place in CDR.
+    /// The value has no form in CDR.
     Encode(EncodeError),
     /// The error of the type's own implementation.
     Custom(Box<str>),

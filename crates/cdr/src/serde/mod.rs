@@ -1,8 +1,8 @@
 //! CDR for any type that implements the traits of serde.
 //!
-//! Types that come from IDL do not need this: they travel as [`Encode`](crate::Encode) and
-//! [`Decode`](crate::Decode), faster and with bounds checked. This is for types that are not in IDL, in messages between
-//! programs which agree on them, and for storing values as CDR.
+//! Types that come from IDL do not need this: they implement [`Encode`](crate::Encode) and [`Decode`](crate::Decode),
+//! which are faster and check bounds. This module is for types that are not in IDL, in messages between programs which
+//! agree on them, and for storing values as CDR.
 //!
 //! CDR does not describe itself, so both ends must have the same type: `deserialize_any` (and what needs it: untagged
 //! and internally tagged enums, `#[serde(flatten)]`, `serde_json::Value`) is refused. So is
@@ -39,7 +39,7 @@ use crate::{ByteOrder, Decoder, Encoder, WireFormat};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// A value as CDR of byte order `O`, from index 0.
+/// Encodes a value as CDR of byte order `O`, from index 0.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 ///
 /// # Errors
-/// The value has no place in the table of this [module](self), or the type's own implementation refuses it.
+/// An error if the table of this [module](self) has no form for the value, or the type's own implementation refuses it.
 pub fn to_bytes<O, T>(value: &T, format: WireFormat) -> Result<Vec<u8>, SerdeError>
 where
     O: ByteOrder,
@@ -68,10 +68,10 @@ where
     Ok(encoder.finish().to_vec())
 }
 
-/// A value from CDR of byte order `O`, from index 0; octets behind it are ignored.
+/// Decodes a value from CDR of byte order `O`, from index 0; octets behind it are ignored.
 ///
 /// # Errors
-/// The octets are malformed, or the type's own implementation refuses them.
+/// An error if the octets are malformed, or the type's own implementation refuses them.
 pub fn from_bytes<'de, O, T>(octets: &'de [u8], format: WireFormat) -> Result<T, SerdeError>
 where
     O: ByteOrder,

@@ -4,7 +4,7 @@ use super::SerdeError;
 use crate::{ByteOrder, EncodeError, EncodeErrorKind, Encoder};
 use serde::{Serialize, ser};
 
-/// Writes what serde hands over, as the table of the [module](super) says.
+/// Writes the types of serde's data model, as in the table of the [module](super).
 #[derive(Debug)]
 pub struct Serializer<'e, O: ByteOrder> {
     encoder: &'e mut Encoder<O>,
@@ -181,7 +181,7 @@ impl<O: ByteOrder> ser::Serializer for Serializer<'_, O> {
     }
 }
 
-/// Members and elements follow one behind the other, whatever they are members of.
+/// Members and elements follow one behind the other, in all compound types of serde.
 macro_rules! members {
     ($($trait:ident::$method:ident($($name:ident: $t:ty)?);)*) => {$(
         impl<O: ByteOrder> ser::$trait for Serializer<'_, O> {

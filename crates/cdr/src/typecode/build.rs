@@ -1,4 +1,4 @@
-//! Types that are put together at run time.
+//! Building TypeCodes at run time.
 
 use super::{
     TcKind, TypeCode,
@@ -7,14 +7,14 @@ use super::{
 };
 use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 
-/// A graph in the making.
+/// A graph under construction.
 #[derive(Default)]
 struct Builder {
     nodes: Vec<Node>,
-    /// The type that is being made, and its id: a member of that id which is not defined yet refers to it (recursion).
+    /// The type under construction, and its id: a member of that id which is not defined yet refers to it (recursion).
     id: Option<(Box<str>, Link)>,
-    /// The parts of the graph, by address, so that a type that comes twice is there once. The builder
-    /// borrows all types it builds from, so that addresses stay valid.
+    /// The parts of the graph, by address, so that a type that occurs twice has one node. The builder borrows all types
+    /// that it copies, so that addresses stay valid.
     copied: BTreeMap<usize, Link>,
 }
 
@@ -64,7 +64,7 @@ impl Builder {
         link
     }
 
-    /// Where a type is or will be; `left` gets it if its node is still to be filled in.
+    /// Returns the link to a type's node. A node that is still to be filled in is appended to `left`.
     fn place<'a>(&mut self, ty: TypeRef<'a>, left: &mut Vec<(usize, TypeRef<'a>)>) -> Link {
         if let TypeRef::Static(ty) = ty {
             return Link::Static(ty);
@@ -94,17 +94,17 @@ impl Builder {
     }
 }
 
-/// The modifier of what stands for a type that is still to be made. No type has it.
+/// The modifier that marks the stand-in of a type under construction. No type has it.
 const STAND_IN: i64 = i64::MIN;
 
-/// Whether this stands for a type that is still to be made.
+/// Whether this is the stand-in of a type under construction.
 pub(crate) fn is_stand_in(ty: TypeRef<'_>) -> bool {
     ty.kind() == TcKind::Struct && ty.number() == STAND_IN
 }
 
 /// # Types at run time
 impl TypeCode {
-    /// The type of a kind that says everything, such as `long` or `any`; `None` if it takes more than that.
+    /// Returns the type of a kind without parameters, such as `long` or `any`; `None` for other kinds.
     #[must_use]
     pub fn of_kind(kind: TcKind) -> Option<Self> {
         kind.simple_type().map(Self::from_static)
@@ -133,7 +133,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// `fixed<digits, scale>`. With other than 1 to 31 digits there is no such type, and it cannot be sent.
+    /// `fixed<digits, scale>`. A type of other than 1 to 31 digits is invalid, and cannot be sent.
     #[must_use]
     #[doc(alias = "create_fixed_tc")]
     pub fn fixed(digits: u16, scale: i16) -> Self {
@@ -240,10 +240,11 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// A union: what it is switched over, and its members, one for each label; `None` is the default's.
+    /// A union: the type of its discriminator, and its members, one for each label. The label of the default member is
+    /// `None`.
     ///
-    /// `None` if that is no type to switch over, or there are two defaults. Labels of enumerators are their ordinals,
-    /// those of characters their codes.
+    /// Returns `None` if `discriminator` is no type for a discriminator, or there are two defaults. Labels of
+    /// enumerators are their ordinals, those of characters their codes.
     #[must_use]
     #[doc(alias = "create_union_tc")]
     pub fn union(
@@ -274,7 +275,7 @@ impl TypeCode {
         Some(builder.finish(node))
     }
 
-    /// Stands for the struct, union, exception or value of that id within the members it is being made of.
+    /// Returns a stand-in for the struct, union, exception or value of that id, to be used within its own members.
     ///
     /// ```
     /// # extern crate zorb_cdr as zorb;
@@ -286,7 +287,7 @@ impl TypeCode {
     /// assert_eq!(inner, Some(node));
     /// ```
     ///
-    /// The result alone is no type, and cannot be sent.
+    /// The result by itself is no type, and cannot be sent.
     #[must_use]
     #[doc(alias = "create_recursive_tc")]
     pub fn recursive(id: &str) -> Self {

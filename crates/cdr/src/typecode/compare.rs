@@ -1,30 +1,30 @@
-//! When two types are the same.
+//! Comparison of types: equal, equivalent, convertible.
 
 use super::{TcKind, data::TypeRef};
 use alloc::{collections::BTreeSet, vec::Vec};
 
-/// Pairs of types that one comparison looks at. Two types of a thousand parts need about a thousand; two that were made
-/// to be slow, a product of their sizes, and count as different.
+/// Pairs of types that one comparison looks at. Two types of a thousand parts need about a thousand pairs. Types that a
+/// peer made to be slow need as many as the product of their sizes, and count as different.
 const MAX_PAIRS: usize = 1 << 16;
 
 /// The rule of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sameness {
-    /// Everything: names and aliases too.
+    /// CORBA's `equal`: names and aliases count.
     Equal,
-    /// CORBA's equivalence: aliases and names are ignored, equal ids suffice.
+    /// CORBA's `equivalent`: aliases and names are ignored, and equal ids suffice.
     Equivalent,
-    /// That a value of the first can be one of the second: equivalent but for bounds of strings and sequences, which do not
-    /// count, and `string` is `wstring`.
+    /// A value of the first type can be one of the second: equivalent types, whose bounds of strings and sequences are
+    /// ignored, and `string` is `wstring`.
     Convertible,
 }
 
-/// Whether two types are the same in the sense of `what`.
+/// Whether two types are the same by the rule `what`.
 pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     let mut taken_for_granted = BTreeSet::new();
     let mut pairs = Vec::new();
     pairs.push((a, b));
-    // Two types are the same if there is no difference to be found, however often one goes round.
+    // Recursive types are the same if no pair of their parts differs, so a pair that was seen before is skipped.
     while let Some((mut a, mut b)) = pairs.pop() {
         if what != Sameness::Equal {
             (a, b) = (a.unaliased(), b.unaliased());
@@ -53,12 +53,12 @@ pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     true
 }
 
-/// Whether ids alone say that the types are the same. They differ in no id where both have one.
+/// Whether the ids decide that the types are the same, since both have one. [`same_alone`] has found the ids equal.
 fn settled_by_id(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     what != Sameness::Equal && !a.id().is_empty() && !b.id().is_empty()
 }
 
-/// Whether types are the same apart from what they refer to.
+/// Whether types are the same, apart from the types that they refer to.
 fn same_alone(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     use TcKind::{Alias, Fixed, Sequence, String, Union, WString};
     let (kind, other) = (a.kind(), b.kind());
@@ -77,7 +77,7 @@ fn same_alone(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     }
     let number = match kind {
         Sequence => what == Sameness::Convertible || a.number() == b.number(),
-        // Counted for another purpose.
+        // The number of an alias counts the aliases behind it, which is no part of the type.
         Alias => true,
         _ => a.number() == b.number(),
     };

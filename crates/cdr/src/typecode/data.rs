@@ -1,10 +1,9 @@
-//! How types are kept: as static data where the IDL compiler knew them, else as a graph.
+//! The storage of types: static data where the IDL compiler knew them, else a graph.
 
 use super::TcKind;
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
-/// A type as static data, which generated code is full of. Statics may point at each other, so recursive types are
-/// nothing special.
+/// A type as static data, in generated code. Statics may refer to each other, so recursive types need nothing more.
 #[derive(Debug)]
 #[doc(hidden)]
 #[expect(
@@ -64,9 +63,9 @@ pub enum StaticType {
     Sequence(&'static Self, u32),
     /// Elements and their number.
     Array(&'static Self, u32),
-    /// Id, name, what it stands for.
+    /// Id, name, aliased type.
     Alias(&'static str, &'static str, &'static Self),
-    /// Id, name, what is in the box.
+    /// Id, name, boxed type.
     ValueBox(&'static str, &'static str, &'static Self),
     /// Value or event, id, name, modifier, concrete base (or null), members with their visibility.
     Value(
@@ -79,10 +78,10 @@ pub enum StaticType {
     ),
 }
 
-/// The type of nothing.
+/// The type `null`.
 pub(crate) static NULL: StaticType = StaticType::Null;
 
-/// Types that were not known when the program was compiled: they came from the wire or were put together by hand.
+/// Types that were not known when the program was compiled: they were read from a message or built at run time.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
@@ -100,7 +99,8 @@ pub(crate) struct Node {
     /// Scale of a fixed.
     pub(crate) scale: i16,
     pub(crate) members: Box<[Member]>,
-    /// Labels of a union and the index of their member, in order, so that a union with many of them is no trap.
+    /// The labels of a union and the indexes of their members, sorted, so that finding one of many takes a binary
+    /// search.
     pub(crate) labels: Box<[(i128, u32)]>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct Member {
     pub(crate) label: i128,
 }
 
-/// From a node to another.
+/// A reference from one node to another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Link {
     Static(&'static StaticType),
@@ -138,7 +138,7 @@ impl Node {
         }
     }
 
-    /// Fills in the members of a union, and the table to find them by.
+    /// Fills in the members of a union, and the table of its labels.
     pub(crate) fn set_union(&mut self, default: i32, members: Vec<Member>) {
         self.number = i64::from(default);
         let labels = (0_u32..).zip(&members);
@@ -150,7 +150,7 @@ impl Node {
     }
 }
 
-/// A type, wherever it is kept: what everything that walks over types goes by.
+/// A type in either storage. All functions that walk over types use it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TypeRef<'a> {
     Static(&'static StaticType),
@@ -235,7 +235,8 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Elements, aliased type, discriminator, boxed type, concrete base; null where there is none.
+    /// Returns the type of elements, aliased type, discriminator, boxed type or concrete base; null where there is
+    /// none.
     pub(crate) fn content(self) -> Self {
         use StaticType as S;
         match self {
@@ -264,8 +265,8 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Bound of a string or sequence (0: none), length of an array, digits of a fixed, index of a union's default,
-    /// modifier of a value.
+    /// Returns the bound of a string or sequence (0: none), length of an array, digits of a fixed, index of a union's
+    /// default, or modifier of a value.
     pub(crate) fn number(self) -> i64 {
         use StaticType as S;
         match self {
@@ -338,7 +339,7 @@ impl<'a> TypeRef<'a> {
         (0..self.member_count()).filter_map(move |index| self.member(index))
     }
 
-    /// The member of a union that a discriminator selects, if it selects one.
+    /// Returns the member of a union that a discriminator selects, if it selects one.
     pub(crate) fn selected(self, discriminator: i128) -> Option<MemberRef<'a>> {
         let default = self.number();
         let index = match self {
@@ -358,7 +359,7 @@ impl<'a> TypeRef<'a> {
         self.member(index.or_else(|| usize::try_from(default).ok())?)
     }
 
-    /// The type that aliases stand for in the end. Ends, since no alias leads to itself.
+    /// Returns the type behind all aliases. The loop ends, since no alias leads to itself.
     pub(crate) fn unaliased(mut self) -> Self {
         while self.kind() == TcKind::Alias {
             self = self.content();
@@ -366,7 +367,7 @@ impl<'a> TypeRef<'a> {
         self
     }
 
-    /// Its address: a key that identifies it within one walk.
+    /// Returns its address, a key that identifies it within one walk.
     pub(crate) fn address(self) -> usize {
         match self {
             Self::Static(ty) => core::ptr::from_ref(ty).addr(),

@@ -1,4 +1,4 @@
-//! Types as people write them: as IDL.
+//! Types as text, in the syntax of IDL.
 
 use super::{
     TcKind, TypeCode,
@@ -6,14 +6,14 @@ use super::{
 };
 use core::fmt::{self, Write};
 
-/// Types without a name that are written within each other; what is deeper is `…`.
+/// Levels of types without a name that are written; deeper ones are `…`.
 const MAX_SHOWN_DEPTH: usize = 16;
-/// Members that are written of a type that has no name to be written instead.
+/// Members that are written of a type without a name.
 const MAX_SHOWN_MEMBERS: usize = 16;
 
 impl fmt::Display for TypeCode {
-    /// The type as it stands in a declaration: `unsigned long`, `sequence<Bank::Entry, 5>`. With `{:#}` its definition:
-    /// `struct Bank::Entry { long amount; string purpose; }`.
+    /// Writes the type as it stands in a declaration: `unsigned long`, `sequence<Bank::Entry, 5>`. `{:#}` writes its
+    /// definition: `struct Bank::Entry { long amount; string purpose; }`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
             definition(self.view(), f, 0)
@@ -24,7 +24,7 @@ impl fmt::Display for TypeCode {
 }
 
 impl fmt::Debug for TypeCode {
-    /// `TypeCode(struct Bank::Entry { long amount; string purpose; })`
+    /// Writes `TypeCode(struct Bank::Entry { long amount; string purpose; })`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TypeCode(")?;
         definition(self.view(), f, 0)?;
@@ -32,7 +32,7 @@ impl fmt::Debug for TypeCode {
     }
 }
 
-/// The scoped name, as far as the repository id states it: `Bank::Entry` of `IDL:acme.com/Bank/Entry:1.0`.
+/// Writes the scoped name, as far as the repository id contains it: `Bank::Entry` of `IDL:acme.com/Bank/Entry:1.0`.
 pub(crate) fn scoped_name(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (id, name) = ty.id_and_name();
     let path = id
@@ -46,7 +46,7 @@ pub(crate) fn scoped_name(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::R
             (name, _) => f.write_str(name),
         };
     };
-    // The prefix, a domain, is no scope.
+    // The prefix is a domain name, and no scope.
     let parts = path.split('/').skip_while(|part| part.contains('.'));
     for (index, part) in parts.enumerate() {
         if index > 0 {
@@ -57,7 +57,7 @@ pub(crate) fn scoped_name(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::R
     Ok(())
 }
 
-/// The type as others refer to it.
+/// Writes the type as other types refer to it.
 pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
     if depth > MAX_SHOWN_DEPTH {
         return f.write_str("…");
@@ -93,7 +93,7 @@ pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usiz
         }
         TcKind::Fixed => write!(f, "fixed<{}, {}>", ty.number(), ty.scale()),
         TcKind::ObjRef if ty.id().is_empty() && ty.name().is_empty() => f.write_str("Object"),
-        // Without a name only its inside can tell it.
+        // A type without a name is written with its members.
         _ if kind.is_named() && ty.id().is_empty() && ty.name().is_empty() => {
             definition(ty, f, deeper)
         }
@@ -102,7 +102,7 @@ pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usiz
     }
 }
 
-/// The type with its inside.
+/// Writes the definition of the type.
 fn definition(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
     let kind = ty.kind();
     let deeper = depth.saturating_add(1);
@@ -193,7 +193,7 @@ fn show_member(
     f.write_char(';')
 }
 
-/// A label, or a discriminator.
+/// Writes a label, or a discriminator.
 pub(crate) fn show_label(ty: TypeRef<'_>, label: i128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let ty = ty.unaliased();
     match ty.kind() {

@@ -1,6 +1,8 @@
 //! The kinds of types (`CORBA::TCKind`).
 
 /// The kind of a [`TypeCode`](crate::TypeCode), with the number it has on the wire.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (TypeCodes).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u32)]
 #[expect(
@@ -129,14 +131,14 @@ impl TcKind {
         )
     }
 
-    /// Whether types of this kind may contain themselves without a name in between being complete: what an indirection
-    /// may point to while it is still open.
+    /// Whether types of this kind may contain themselves, so that an indirection may refer to one that is still being
+    /// read.
     pub(crate) const fn may_recur(self) -> bool {
         use TcKind::*;
         matches!(self, Struct | Union | Except | Value | Event)
     }
 
-    /// Whether the kind alone is the whole type.
+    /// Whether types of this kind have no parameters.
     pub(crate) const fn is_simple(self) -> bool {
         use TcKind::*;
         !self.is_named() && !matches!(self, String | WString | Fixed | Sequence | Array)

@@ -69,9 +69,9 @@ pub(crate) fn read_label<O: ByteOrder>(
 
 /// Reads the label of a default, which is one octet, zero.
 ///
-/// omniORB 4.2 writes that of a union over `long long` in eight octets, and what follows may look like a name and a type
-/// from either place: the octets of a label of zero are those of an empty name without its terminator. Such a name comes
-/// from some peers, but not where eight octets would have a whole name and a type behind them.
+/// omniORB 4.2 writes that of a union over `long long` in eight octets. The octets that follow may be read as a name
+/// and a type from either position, since a label of zero looks like an empty name without its terminator. Some peers
+/// send such a name, but not where eight octets would have a whole name and a type behind them.
 pub(super) fn default_label<O: ByteOrder>(
     kind: TcKind,
     d: &mut Decoder<'_, O>,
@@ -92,15 +92,15 @@ pub(super) fn default_label<O: ByteOrder>(
     d.read_u8().map(i128::from)
 }
 
-/// A name with a type behind it.
+/// A name that stands in front of a type.
 struct Named {
     /// Octets of the name, its terminator included.
     length: u32,
-    /// It is what IDL has for a name, or empty.
+    /// Whether it is an IDL identifier, or empty.
     is_identifier: bool,
 }
 
-/// The name that follows, if it is one and the kind of a type stands behind it.
+/// Returns the name that follows, if the kind of a type stands behind it.
 fn named_type<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Option<Named> {
     let length = d.peek(Decoder::read_u32).ok()?;
     let name = d.read_raw_string().ok()?;

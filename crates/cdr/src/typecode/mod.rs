@@ -1,11 +1,11 @@
 //! Types as values: `CORBA::TypeCode`.
 //!
 //! - `kind`: the kinds;
-//! - `data`: how types are kept, and [`TypeRef`](data::TypeRef), by which everything here walks over them;
+//! - `data`: the storage of types, and [`TypeRef`](data::TypeRef), by which the other modules walk over them;
 //! - `wire`: reading and writing;
 //! - `compare`: equal, equivalent, convertible;
 //! - `display`: as IDL;
-//! - `build`: types that are put together at run time.
+//! - `build`: types that are built at run time.
 
 mod build;
 mod compare;
@@ -21,11 +21,13 @@ pub use kind::TcKind;
 use alloc::sync::Arc;
 use data::{Graph, Link, StaticType, TypeRef};
 
-/// A type as a value, as it goes with every `any`: `CORBA::TypeCode`.
+/// A type as a value, which accompanies every `any`: `CORBA::TypeCode`.
 ///
-/// Generated types have theirs as static data, so nothing is allocated for them; a clone costs a reference count at most.
+/// Generated types have theirs as static data, which is never allocated; a clone increments at most one reference
+/// count.
 ///
-/// `==` is CORBA's `equal`: everything counts, names and aliases too. Mostly one wants [`equivalent`](Self::equivalent).
+/// `==` is CORBA's `equal`: everything counts, names and aliases too. Most programs need
+/// [`equivalent`](Self::equivalent).
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (TypeCodes).
 #[derive(Clone)]
@@ -71,14 +73,14 @@ impl TypeCode {
         self.view().kind()
     }
 
-    /// The repository id; `None` for kinds that have none. May be empty in types from old peers.
+    /// Returns the repository id; `None` for kinds that have none. It may be empty in types from old peers.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         let ty = self.view();
         ty.kind().is_named().then(|| ty.id())
     }
 
-    /// The name without its scopes; `None` for kinds that have none. May be empty in types from peers.
+    /// Returns the name without its scopes; `None` for kinds that have none. It may be empty in types from peers.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         let ty = self.view();
@@ -105,8 +107,8 @@ impl TypeCode {
         Some(Self::of_view(ty.member(index)?.ty))
     }
 
-    /// The label of a union's member: a number, the ordinal of an enumerator, the code of a character, 0 or 1 for a
-    /// boolean. `None` for the default's member, and for what is no union.
+    /// Returns the label of a union's member: a number, the ordinal of an enumerator, the code of a character, 0 or 1
+    /// for a boolean. `None` for the default member, and for types that are no unions.
     #[must_use]
     pub fn member_label(&self, index: usize) -> Option<i128> {
         let ty = self.view();
@@ -114,7 +116,7 @@ impl TypeCode {
         Some(ty.member(index)?.label)
     }
 
-    /// Whether a value's member is public; `None` for what is no value.
+    /// Whether a value's member is public; `None` for types that are no value types.
     #[must_use]
     #[doc(alias = "member_visibility")]
     pub fn member_is_public(&self, index: usize) -> Option<bool> {
@@ -130,7 +132,7 @@ impl TypeCode {
         (ty.kind() == TcKind::Union).then(|| Self::of_view(ty.content()))
     }
 
-    /// Which member of a union is the default's.
+    /// Returns the index of a union's default member; `None` if it has none.
     #[must_use]
     pub fn default_index(&self) -> Option<usize> {
         let ty = self.view();
@@ -145,7 +147,8 @@ impl TypeCode {
         matches!(ty.kind(), String | WString | Sequence | Array).then(|| ty.bound())
     }
 
-    /// The elements of a sequence or array, what an alias stands for, what is in a value box.
+    /// Returns the type of the elements of a sequence or array, the type behind an alias, or the content of a value
+    /// box.
     #[must_use]
     pub fn content_type(&self) -> Option<Self> {
         use TcKind::{Alias, Array, Sequence, ValueBox};
@@ -164,7 +167,7 @@ impl TypeCode {
         Some((u16::try_from(ty.number()).ok()?, ty.scale()))
     }
 
-    /// How a value is declared: 0 nothing said, 1 custom, 2 abstract, 3 truncatable.
+    /// Returns the modifier of a value type: 0 none, 1 custom, 2 abstract, 3 truncatable.
     #[must_use]
     pub fn type_modifier(&self) -> Option<i16> {
         let ty = self.view();
@@ -172,7 +175,7 @@ impl TypeCode {
         i16::try_from(ty.number()).ok()
     }
 
-    /// The value type that a value type inherits its state from.
+    /// Returns the value type from which a value type inherits its state; `None` if there is none.
     #[must_use]
     pub fn concrete_base_type(&self) -> Option<Self> {
         let ty = self.view();
@@ -181,14 +184,14 @@ impl TypeCode {
         (base.kind() != TcKind::Null).then(|| Self::of_view(base))
     }
 
-    /// The type that aliases stand for in the end; the type itself if it is no alias.
+    /// Returns the type behind all aliases; the type itself if it is no alias.
     #[must_use]
     pub fn unaliased(&self) -> Self {
         Self::of_view(self.view().unaliased())
     }
 
-    /// Whether the two are the same type for all purposes of a program: aliases and the names of members do not count,
-    /// and if both have a repository id, that alone does.
+    /// Whether the two types are equivalent: aliases and the names of members do not count, and if both have a
+    /// repository id, only the ids are compared.
     #[must_use]
     pub fn equivalent(&self, other: &Self) -> bool {
         same(self.view(), other.view(), Sameness::Equivalent)

@@ -1,4 +1,4 @@
-//! TypeCodes on the wire: encapsulations within each other, and indirections to what was there before.
+//! TypeCodes on the wire: encapsulations within each other, and indirections to earlier TypeCodes.
 
 use super::{
     TcKind, TypeCode,
@@ -12,23 +12,23 @@ use crate::{
 };
 use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
-/// Stands where a kind does for a type that was begun before.
+/// The number that stands in place of a kind, and marks an indirection to a type that was begun before.
 pub(super) const INDIRECTION: u32 = u32::MAX;
 
-/// Aliases of aliases: bounds how many levels resolving a type may take. IDL in use has two or three.
+/// Most aliases of aliases, which bounds the levels of resolving a type. IDL in use has two or three.
 const MAX_ALIASES: i64 = 64;
 
-/// Encapsulations within each other that are written. What was read has no more than
+/// Most encapsulations within each other that are written. A type that was read has no more than
 /// [`Limits::DEPTH`](crate::Limits::DEPTH); a part of it, begun in the middle, may have a few more.
 const MAX_WRITTEN_DEPTH: usize = 256;
 
-/// Digits that there may be in a fixed.
+/// Digits of a `fixed`.
 const FIXED_DIGITS: core::ops::RangeInclusive<u16> = 1..=31;
 const NO_FIXED: &str = "a fixed of 1 to 31 digits";
 
-/// The octets of the least type: a kind.
+/// The octets of the shortest type: a kind.
 const LEAST_TYPE: usize = 4;
-/// The octets of the least name: the length of none.
+/// The octets of the shortest name: a length of 0.
 const LEAST_NAME: usize = 4;
 
 impl Encode for TypeCode {
@@ -175,7 +175,7 @@ impl Writer {
     }
 }
 
-/// Writes a name or a repository id: ISO 8859-1, whatever text is in.
+/// Writes a name or a repository id, always in ISO 8859-1, whatever the code set of text.
 fn write_name<O: ByteOrder>(name: &str, e: &mut Encoder<O>) -> Result<(), EncodeError> {
     if name.is_ascii() {
         return e.write_raw_string(name.as_bytes());
@@ -306,7 +306,7 @@ impl Reader {
         Ok(link)
     }
 
-    /// Notes a type without parts, if it is in another: nothing leads back to one that is all that is read.
+    /// Notes a type without parts, if it is part of another: no indirection leads to a type that is read by itself.
     #[inline]
     fn note_part(&mut self, position: usize, ty: &'static StaticType) {
         if !self.nodes.is_empty() {
@@ -322,7 +322,7 @@ impl Reader {
         });
     }
 
-    /// The type that an offset leads back to.
+    /// Reads an offset and returns the type that it leads back to.
     fn indirection<O: ByteOrder>(&self, d: &mut Decoder<'_, O>) -> Result<Link, DecodeError> {
         let offset = d.read_i32()?;
         let here = d.absolute_position().saturating_sub(4);
@@ -337,7 +337,7 @@ impl Reader {
         let wrong = |what| Err(d.error_behind(4, DecodeErrorKind::Expected(what)));
         match found {
             None => wrong("an indirection to a TypeCode that was begun before"),
-            // An alias or a sequence of itself has no end.
+            // An alias or a sequence that directly contains itself would be infinite.
             Some(begun) if begun.open && !self.kind(begun.link).may_recur() => {
                 wrong("an indirection to a struct, union or value, if to one that is not complete")
             }
@@ -371,7 +371,7 @@ impl Reader {
         })
     }
 
-    /// Reads the inside of an encapsulation.
+    /// Reads the contents of an encapsulation.
     fn parameters<O: ByteOrder>(
         &mut self,
         node: &mut Node,
@@ -422,7 +422,8 @@ impl Reader {
                         "a type that unions may switch over",
                     )));
                 }
-                // omniORB says -2 for one that needs no default because the labels are all that there is.
+                // omniORB writes -2 for a union that needs no default, since its labels are all values of the
+                // discriminator.
                 let default = d.read_i32()?.max(-1);
                 let count = members_of(d, LEAST_NAME.saturating_add(LEAST_TYPE))?;
                 d.charge_memory(count.saturating_mul(size_of::<(i128, u32)>()))?;
@@ -458,7 +459,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The kind behind all aliases, of which there are at most so many.
+    /// Returns the kind behind all aliases, of which there are at most [`MAX_ALIASES`].
     fn unaliased_kind(&self, mut link: Link) -> TcKind {
         while let Some(node) = self.node(link)
             && node.kind == TcKind::Alias
@@ -469,7 +470,7 @@ impl Reader {
     }
 }
 
-/// The inside of the encapsulation of `node`.
+/// The reader of the contents of the encapsulation of `node`.
 struct Parameters<'a> {
     reader: &'a mut Reader,
     node: &'a mut Node,
@@ -483,14 +484,14 @@ impl<'de> EncapsulationVisitor<'de> for Parameters<'_> {
     }
 }
 
-/// Reads the count of members that take at least so many octets each, for which there is memory then.
+/// Reads the count of members that take at least `least` octets each, and charges memory for them.
 fn members_of<O: ByteOrder>(d: &mut Decoder<'_, O>, least: usize) -> Result<usize, DecodeError> {
     let count = d.read_count(least)?;
     d.charge_memory(count.saturating_mul(size_of::<Member>()))?;
     Ok(count)
 }
 
-/// Reads a name or a repository id: ISO 8859-1, whatever text is in.
+/// Reads a name or a repository id, always in ISO 8859-1, whatever the code set of text.
 fn read_name<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Box<str>, DecodeError> {
     let octets = d.read_raw_string()?;
     Ok(match core::str::from_utf8(octets) {
@@ -504,7 +505,7 @@ fn read_name<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Box<str>, DecodeErr
     })
 }
 
-/// Text without a bound, which most text is.
+/// Returns the type of text without a bound, which most types of text are.
 const fn unbounded(kind: TcKind) -> &'static StaticType {
     match kind {
         TcKind::WString => &StaticType::WString(0),
@@ -512,7 +513,7 @@ const fn unbounded(kind: TcKind) -> &'static StaticType {
     }
 }
 
-/// Types without parameters, of which there need be one only.
+/// Returns the only instance of a type without parameters.
 fn simple(kind: TcKind) -> Option<&'static StaticType> {
     use StaticType as S;
     Some(match kind {
@@ -539,7 +540,7 @@ fn simple(kind: TcKind) -> Option<&'static StaticType> {
 }
 
 impl TcKind {
-    /// The type of a kind that has no parameters.
+    /// Returns the type of a kind without parameters; `None` for other kinds.
     pub(super) fn simple_type(self) -> Option<&'static StaticType> {
         simple(self)
     }

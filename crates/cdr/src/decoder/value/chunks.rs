@@ -1,8 +1,8 @@
-//! Chunks: where they begin and end, end tags, and what is skipped.
+//! The chunks of values: their starts and ends, end tags, and values that are skipped.
 //!
-//! While a value in chunks is read, the decoder's piece ends with the chunk, so that reading a primitive costs what it
-//! always does, and what does not fit comes to `next_piece`, which opens the next chunk. Between two chunks the piece
-//! ends at the current position, which has the same effect.
+//! While a value in chunks is read, the decoder's piece ends with the chunk, so that reading a primitive needs no other
+//! check. A read beyond the piece calls `next_piece`, which opens the next chunk. Between two chunks the piece ends at
+//! the current position, which has the same effect.
 
 use super::known::{Known, NO_CHUNK, NOT_ENDED, ValueReader};
 use crate::{
@@ -23,7 +23,7 @@ impl<'de, O> Decoder<'de, O> {
         result
     }
 
-    /// Where the current chunk ends.
+    /// Returns the end of the current chunk.
     #[inline]
     pub(in crate::decoder) fn chunk_end(&self) -> usize {
         self.values.as_ref().map_or(NO_CHUNK, |v| v.chunk_end)
@@ -57,7 +57,8 @@ impl<'de, O> Decoder<'de, O> {
         false
     }
 
-    /// The tag of a value, and whether it stands between two chunks, rather than in one or in no chunk at all.
+    /// Reads the tag of a value, and returns whether it stands between two chunks, rather than in one or in no chunk at
+    /// all.
     pub(super) fn value_tag(&mut self) -> Result<(u32, bool), DecodeError> {
         let Some(values) = &self.values else {
             return Err(self.truncated(4));
@@ -97,7 +98,7 @@ impl<'de, O> Decoder<'de, O> {
         if let Some(values) = &mut self.values
             && values.ended <= own
         {
-            // An inner value's end tag was ours as well.
+            // The end tag of an inner value has ended this value as well.
             if values.ended == own {
                 values.ended = NOT_ENDED;
             }
@@ -122,7 +123,7 @@ impl<'de, O> Decoder<'de, O> {
                         let skipped = Known::Skipped(level);
                         values.values.entry(position).or_insert(skipped);
                     }
-                    // There are as many at most as there may be values.
+                    // The limit on values bounds the levels.
                     level = level.saturating_add(1);
                 }
                 _ => {
@@ -160,7 +161,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// From here on, whatever is read is looked for in the next chunk.
+    /// Ends the chunk here, so that the next read opens another.
     pub(super) fn between_chunks(&mut self) {
         if let Some(values) = &mut self.values {
             values.chunk_end = self.pos;
@@ -168,7 +169,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// From here on, there are no chunks.
+    /// Leaves the value in chunks: reads are no longer bounded by one.
     pub(super) fn leave_chunks(&mut self) {
         if let Some(values) = &mut self.values {
             values.chunk_end = NO_CHUNK;
@@ -176,7 +177,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// Has the piece end with the chunk, or with the GIOP 1.1 fragment.
+    /// Ends the piece with the chunk, or with the GIOP 1.1 fragment.
     fn cut_piece(&mut self) {
         let end = self.piece_end().min(self.chunk_end());
         if let Some(values) = &self.values {
@@ -184,7 +185,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// All octets that positions count in. Called while the piece is not cut to a chunk.
+    /// Returns all octets that positions count in. Called while the piece is not cut to a chunk.
     pub(super) fn whole(&self) -> &'de [u8] {
         match self.frame.map(Frame::octets) {
             Some(octets) if !self.later.is_empty() => octets,

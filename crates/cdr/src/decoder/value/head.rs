@@ -8,7 +8,7 @@ use crate::{
 use alloc::{sync::Arc, vec::Vec};
 
 impl<'de, O> Decoder<'de, O> {
-    /// The parts after a tag: codebase and repository ids.
+    /// Reads the parts after a tag: codebase and repository ids.
     pub(super) fn value_head(&mut self, tag: u32) -> Result<(Ids<'de>, bool), DecodeError> {
         let chunked = tag & CHUNKED != 0;
         let type_info = tag & TYPE_INFO;
@@ -31,7 +31,7 @@ impl<'de, O> Decoder<'de, O> {
         Ok((ids, chunked))
     }
 
-    /// Counts values, or what is as dear.
+    /// Counts `more` values, or work that costs as much as they.
     pub(super) fn count_values(&mut self, more: u32) -> Result<(), DecodeError> {
         if let Some(values) = &mut self.values {
             values.count = values.count.saturating_add(more);
@@ -69,7 +69,7 @@ impl<'de, O> Decoder<'de, O> {
         Ok(ids)
     }
 
-    /// A string that may be an indirection to an earlier one.
+    /// Reads a string that may be an indirection to an earlier one.
     fn shared_string(&mut self, of: &'static str) -> Result<&'de [u8], DecodeError> {
         let len = self.raw_u32()?;
         let at = self.pos.wrapping_sub(4);
@@ -95,14 +95,15 @@ impl<'de, O> Decoder<'de, O> {
         Ok(text)
     }
 
-    /// The offset of an indirection, as the position that it leads to. Offsets count from themselves.
+    /// Reads the offset of an indirection and returns the position that it leads to. An offset counts from its own
+    /// position.
     pub(super) fn indirection(&mut self) -> Result<usize, DecodeError> {
         let offset = self.raw_u32()?.cast_signed();
         let offset = isize::try_from(offset).unwrap_or(isize::MAX);
         Ok(self.pos.wrapping_sub(4).wrapping_add_signed(offset))
     }
 
-    /// An unsigned long, from wherever one can be read now.
+    /// Reads an unsigned long, in the byte order that [`ValueReader`](super::ValueReader) notes.
     pub(super) fn raw_u32(&mut self) -> Result<u32, DecodeError> {
         let octets = self.primitive::<4>()?;
         Ok(match &self.values {

@@ -5,7 +5,7 @@ use crate::{stack::Pieces, value::Shared};
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::fmt;
 
-/// A value without chunks has no end that is known beforehand.
+/// The end of the chunk of a value without chunks.
 pub(super) const NO_CHUNK: usize = usize::MAX;
 /// No end tag has been read that would end outer values too.
 pub(super) const NOT_ENDED: u32 = u32::MAX;
@@ -23,8 +23,8 @@ pub(in crate::decoder) struct ValueReader<'de> {
     pub(super) values: BTreeMap<usize, Known>,
     /// Where values begin that are being read.
     pub(super) open: Vec<usize>,
-    /// The outermost of those, as an index, that the innermost one refers to, or what is in it; [`NONE_OPEN`] if it
-    /// refers to none.
+    /// The index in `open` of the outermost value that the innermost one, or a value in it, refers to; [`NONE_OPEN`] if
+    /// there is none.
     pub(super) reach: usize,
     pub(super) shared: SharedValues,
     /// Repository ids and codebases, by the positions of their lengths.
@@ -35,15 +35,15 @@ pub(in crate::decoder) struct ValueReader<'de> {
     pub(super) depth: u32,
     /// Where the current chunk ends; the current position between two chunks; [`NO_CHUNK`] outside of any.
     pub(super) chunk_end: usize,
-    /// The depth of the outermost value that an end tag has ended before it was this value's turn.
+    /// The depth of the outermost value that the end tag of an inner value has ended already.
     pub(super) ended: u32,
     /// Values that have begun.
     pub(super) count: u32,
     /// Where the last indirection to a value led.
     pub(super) again: usize,
-    /// Octets that were read again.
+    /// Octets of values that were read again through indirections.
     pub(super) again_octets: usize,
-    /// Stack that was got for values within each other.
+    /// The stack that was allocated for nested values.
     pub(super) stack: Pieces,
 }
 
@@ -55,8 +55,8 @@ pub(super) struct SharedValues {
     pub(super) collector: Option<CycleCollector>,
 }
 
-/// Makes, of a message's values among which there are cycles, a collector: dropping it takes apart the cycles without
-/// outside references.
+/// Makes a collector of a message's values among which there are cycles. Dropping it frees the cycles that have no
+/// other references.
 pub type CycleCollector = fn(Vec<Shared>) -> Shared;
 
 impl SharedValues {
@@ -67,7 +67,7 @@ impl SharedValues {
 }
 
 impl Drop for SharedValues {
-    /// The cycles were taken before, except from a malformed message.
+    /// Frees the cycles that the caller has not taken, such as those of a malformed message.
     fn drop(&mut self) {
         drop(self.take());
     }
@@ -75,7 +75,7 @@ impl Drop for SharedValues {
 
 #[derive(Clone)]
 pub(super) enum Known {
-    /// Read, or at least begun.
+    /// A value that has begun, and perhaps ended.
     Value {
         /// The number in [`SharedValues`].
         number: usize,
@@ -83,7 +83,7 @@ pub(super) enum Known {
         outer: u32,
         progress: Progress,
     },
-    /// Skipped, in so many values in chunks.
+    /// A value that was skipped, within this many values in chunks.
     Skipped(u32),
 }
 
@@ -96,7 +96,7 @@ pub(super) enum Progress {
     Ended {
         /// The position behind it.
         end: usize,
-        /// Where the outermost value began that was still being read at that time, and that it refers to.
+        /// The position of the outermost value to which it refers and which was still being read at its end.
         reaches: Option<usize>,
     },
 }
@@ -128,10 +128,10 @@ impl<'de> ValueReader<'de> {
         }
     }
 
-    /// Which of the values that are being read the one at `target` is or refers to, as an index in `open`: the
-    /// outermost. [`NONE_OPEN`] if it is complete, and so is all that it refers to.
+    /// Returns the index in `open` of the outermost unfinished value that the value at `target` is or refers to.
+    /// [`NONE_OPEN`] if it is complete, and all values to which it refers.
     ///
-    /// The result is noted at every value on the way, or a peer could have us walk the same way again and again.
+    /// The result is stored at every value on the way, so that a peer cannot have the same way walked again and again.
     pub(super) fn reach_of(&mut self, target: usize) -> usize {
         let mut way = Vec::new();
         let mut at = target;

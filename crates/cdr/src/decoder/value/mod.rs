@@ -1,9 +1,9 @@
-//! Reading values (of value types): values in values, and those that stand for earlier ones.
+//! Reading values of value types: values within values, and indirections to earlier ones.
 //!
 //! - here: where values begin and end, and indirections to them;
-//! - `head`: what a value says of itself before its state;
-//! - `chunks`: where chunks begin and end, and what is skipped;
-//! - `known`: what is remembered of the values of a message.
+//! - `head`: the header of a value before its state;
+//! - `chunks`: chunks, end tags and skipped values;
+//! - `known`: the values of a message that have begun or ended.
 
 mod chunks;
 mod head;
@@ -24,7 +24,9 @@ use alloc::{boxed::Box, sync::Arc};
 /// Repository ids, or a list of them that several values have.
 type Ids<'de> = Arc<[&'de [u8]]>;
 
-/// The construct at the current position.
+/// The form of the value at the current position.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 #[expect(
     clippy::exhaustive_enums,
@@ -33,13 +35,15 @@ type Ids<'de> = Arc<[&'de [u8]]>;
 pub enum ValueStart<'de> {
     /// The null value.
     Null,
-    /// A value that was read before, or is being read: what [`Decoder::share_value`] was given.
+    /// A value that was read before or is being read: the one passed to [`Decoder::share_value`].
     Again(Shared),
-    /// A value, whose state follows.
+    /// A new value, whose state follows.
     New(ValueHead<'de>),
 }
 
-/// A value that is being read, and what it says of itself before its state.
+/// The header of a value that is being read: its repository ids, and whether its state is in chunks.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 #[must_use = "a value that has begun has to be ended"]
 pub struct ValueHead<'de> {
@@ -52,11 +56,11 @@ pub struct ValueHead<'de> {
     left: (u16, usize),
     /// [`ValueReader::reach`] of the value around it.
     reach: usize,
-    /// Where to go on behind it, if it was skipped and is read only now.
+    /// Where to continue behind it, if it was skipped before and is read only now.
     back: Option<Box<Back<'de>>>,
 }
 
-/// Where a decoder stood when it went back to a value that had been skipped.
+/// The state of a decoder before it went back to a value that had been skipped.
 #[derive(Debug)]
 struct Back<'de> {
     pos: usize,
@@ -67,8 +71,8 @@ struct Back<'de> {
 }
 
 impl<'de> ValueHead<'de> {
-    /// The repository ids of its type and of the bases it can be truncated to, the most derived first; none if it is
-    /// of the type that is expected.
+    /// Returns the repository ids of its type and of the bases it can be truncated to, the most derived first; none if
+    /// it is of the expected type.
     #[must_use]
     pub fn ids(&self) -> &[&'de [u8]] {
         &self.ids
@@ -82,21 +86,18 @@ impl<'de> ValueHead<'de> {
 }
 
 impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
-    /// Begins to read a value. When it is a new one, its state follows: call [`share_value`](Self::share_value), since
-    /// the state may refer to the value itself; read the state, or as much of it as is understood, since the rest of a
-    /// value in chunks can be skipped, in [`value_state`](Self::value_state); then call
-    /// [`end_value`](Self::end_value).
+    /// Begins to read a value. If it is new, its state follows. First call [`share_value`](Self::share_value), since
+    /// the state may refer to the value itself. Then read the state in [`value_state`](Self::value_state); the rest of
+    /// a value in chunks may be left unread. Then call [`end_value`](Self::end_value).
     ///
-    /// Without `value_state` values within each other count as [nested](Self::nested).
+    /// Without `value_state`, values within each other count as [nested](Self::nested).
     ///
-    /// These are three calls rather than one that takes a closure, as values are in values, and the stack is not
-    /// endless.
+    /// These are three calls rather than one with a closure, so that values within values take less stack.
     ///
     /// # Errors
     /// [`BadIndirection`](DecodeErrorKind::BadIndirection), [`TooManyValues`](DecodeErrorKind::TooManyValues),
-    /// [`TooDeep`](DecodeErrorKind::TooDeep) as [`nested`](Self::nested),
-    /// [`Truncated`](DecodeErrorKind::Truncated), and [`Expected`](DecodeErrorKind::Expected) for what is no value at
-    /// all.
+    /// [`TooDeep`](DecodeErrorKind::TooDeep) as [`nested`](Self::nested), [`Truncated`](DecodeErrorKind::Truncated),
+    /// and [`Expected`](DecodeErrorKind::Expected) for octets that begin no value.
     #[inline(never)]
     pub fn begin_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
         if self.values.is_none() {
@@ -123,7 +124,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// Notes the value that has begun with `head`, for references to it.
+    /// Notes the value that has begun with `head`, so that later indirections refer to it.
     pub fn share_value(&mut self, head: &ValueHead<'de>, value: Shared) {
         if let Some(values) = &mut self.values {
             let number = values.shared.values.len();
@@ -139,13 +140,13 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// Reads the state of a value that has begun: calls `read`, on more stack if there is not enough left for another
-    /// value. What is in the state may be [nested](Self::nested) as if it were not in a value.
+    /// Reads the state of a value that has begun: calls `read`, on more stack if too little is left for another value.
+    /// The state has as many levels of [nesting](Self::nested) as if it were not in a value.
     ///
     /// # Errors
     /// [`TooMuchStack`](DecodeErrorKind::TooMuchStack) for values within each other that would take more than
-    /// [`Limits::VALUE_STACK`]; [`TooManyValues`](DecodeErrorKind::TooManyValues), as getting stack counts as some; and
-    /// what `read` returns.
+    /// [`Limits::VALUE_STACK`]; [`TooManyValues`](DecodeErrorKind::TooManyValues), since more stack counts as several
+    /// values; and the errors of `read`.
     #[inline]
     pub fn value_state<R>(
         &mut self,
@@ -197,8 +198,8 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         self.error(DecodeErrorKind::TooMuchStack { limit })
     }
 
-    /// Reads something, and returns whether all values in it are complete: `false` if there is one among them that is
-    /// still being read, or refers to such a one, so that its state, or that of what it refers to, is not there yet.
+    /// Calls `read`, and returns whether all values that it reads are complete. It returns `false` if one of them is
+    /// still being read or refers to such a value, so that some state is missing.
     ///
     /// # Errors
     /// The error of `read`.
@@ -218,15 +219,15 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     }
 
     /// Registers a collector for cycles among the values of this message. Reference counts never free a cycle, and a
-    /// peer may send as many as it likes.
+    /// peer may send many.
     pub fn collect_cycles(&mut self, collector: CycleCollector) {
         if let Some(values) = &mut self.values {
             values.shared.collector = Some(collector);
         }
     }
 
-    /// The collector's owner of the values that were read, if there are cycles among them. The caller drops it when
-    /// the values are not needed any more; otherwise it is dropped with the decoder.
+    /// Returns the collector of the values that were read, if there are cycles among them. The caller drops it when the
+    /// values are not needed any more; otherwise it is dropped with the decoder.
     #[inline]
     #[must_use]
     pub fn take_cycles(&mut self) -> Option<Shared> {
@@ -237,7 +238,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     ///
     /// # Errors
     /// [`BadEndTag`](DecodeErrorKind::BadEndTag), [`TooDeep`](DecodeErrorKind::TooDeep),
-    /// [`Truncated`](DecodeErrorKind::Truncated), and what is wrong with values that are skipped.
+    /// [`Truncated`](DecodeErrorKind::Truncated), and the errors of values that are skipped.
     #[inline(never)]
     pub fn end_value(&mut self, head: ValueHead<'de>) -> Result<(), DecodeError> {
         if head.chunked {
@@ -274,7 +275,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         Ok(())
     }
 
-    /// The parts after the tag of a value within `outer` chunked values.
+    /// Reads the parts after the tag of a value within `outer` chunked values.
     fn new_value(
         &mut self,
         tag: u32,
@@ -333,9 +334,8 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// Reads the value once more that [`begin_value`](Self::begin_value) said is there
-    /// [again](ValueStart::Again): for a caller that cannot use the value made of it. It goes on behind the indirection
-    /// when the value is ended.
+    /// Reads a value once more for which [`begin_value`](Self::begin_value) returned [`Again`](ValueStart::Again), for
+    /// a caller that cannot share the earlier result. [`end_value`](Self::end_value) continues behind the indirection.
     ///
     /// # Errors
     /// [`BadIndirection`](DecodeErrorKind::BadIndirection) if the value is still being read;
@@ -371,7 +371,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// Begins to read a value that this is already behind.
+    /// Goes back to a value at an earlier position and begins to read it.
     fn go_back(&mut self, target: usize, outer: u32) -> Result<ValueHead<'de>, DecodeError> {
         let back = self.values.as_ref().map(|values| {
             Box::new(Back {
