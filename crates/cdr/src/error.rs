@@ -5,7 +5,7 @@ use thiserror::Error;
 /// An error of decoding: octets that are malformed or exceed a limit.
 ///
 /// The caller chooses the system exception. [`is_data_conversion`](Self::is_data_conversion) distinguishes text that
-/// cannot be converted (DATA_CONVERSION) from everything else (MARSHAL).
+/// cannot be converted (DATA_CONVERSION) from everything else (MARSHAL, or BAD_PARAM for wide text without a code set).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("{kind} at octet {offset}")]
 pub struct DecodeError {
@@ -211,8 +211,8 @@ pub enum DecodeErrorKind {
 
 /// An error of encoding: a value that has no form on the wire.
 ///
-/// [`is_data_conversion`](Self::is_data_conversion) distinguishes text outside the code set (DATA_CONVERSION)
-/// from everything else (BAD_PARAM, or MARSHAL for what is [too long](EncodeErrorKind::TooLong)).
+/// [`is_data_conversion`](Self::is_data_conversion) distinguishes text outside the code set (DATA_CONVERSION) from
+/// everything else (BAD_PARAM or MARSHAL).
 ///
 /// After an error the encoder holds an incomplete message, which has to be discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]

@@ -45,9 +45,8 @@ struct KeptReceive {
     more: RefCell<Vec<Receive>>,
 }
 
-/// Receive buffers kept per thread: connections that are in the middle of a message keep theirs,
-/// idle ones hold none, so one is in turn at a time, beside what messages in fragments are put
-/// together in.
+/// Receive buffers kept per thread. Connections that are in the middle of a message keep theirs, idle ones hold none.
+/// So one is in use at a time, beside those in which fragmented messages are assembled.
 const MAX_RECEIVE_KEPT: usize = 4;
 /// A receive buffer of more octets than this is freed when its connection is idle.
 pub(crate) const MAX_RECEIVE_CAPACITY: usize = 256 << 10;
@@ -63,21 +62,21 @@ pub(crate) struct Receive {
 }
 
 impl Receive {
-    /// An empty one of at least so many octets.
+    /// Allocates an empty buffer of at least `octets` octets.
     pub(crate) fn new(octets: usize) -> Self {
         let octets = BytesMut::with_capacity(octets);
         let whole = octets.capacity();
         Self { octets, whole }
     }
 
-    /// Whether no message holds a part of it any more; then it begins at its front again, where data lies
-    /// aligned. It has to be empty.
+    /// Returns whether no message holds a part of the memory any more. The buffer, which has to be empty, then begins
+    /// at the front of its memory again, where data lies aligned.
     pub(crate) fn reclaim(&mut self) -> bool {
         self.whole > 0 && self.octets.try_reclaim(self.whole)
     }
 }
 
-/// The receive buffer that was returned last, if any is kept.
+/// Takes the receive buffer that was returned last, if any is kept.
 #[inline]
 pub(crate) fn take_receive() -> Option<Receive> {
     let kept = RECEIVE.try_with(|kept| match kept.last.take() {
@@ -87,8 +86,7 @@ pub(crate) fn take_receive() -> Option<Receive> {
     kept.ok().flatten()
 }
 
-/// An empty receive buffer of `least` octets or more, though not of more than `most`: the largest
-/// that is kept, if one will do.
+/// Takes the largest kept receive buffer of `least` to `most` octets, or allocates one of `least`. It is empty.
 pub(crate) fn take_receive_of(least: usize, most: usize) -> Receive {
     let kept = RECEIVE.try_with(|kept| {
         let mut more = kept.more.borrow_mut();
@@ -98,7 +96,7 @@ pub(crate) fn take_receive_of(least: usize, most: usize) -> Receive {
         let all = more.iter_mut().enumerate();
         let fitting = all.filter_map(|(at, buffer)| fits(buffer).then_some((buffer.whole, at)));
         let found = fitting.max().map(|(_, at)| more.remove(at));
-        // Returned to its place: a place that is taken when the next buffer is returned shows that there are too many.
+        // Refills `last`: the next returned buffer finds it taken, so that the limits are checked.
         kept.last.set(more.pop());
         found
     });
@@ -123,7 +121,7 @@ pub(crate) fn give_receive(mut buffer: Receive) {
 }
 
 impl KeptReceive {
-    /// `last`: octets of the one that has been returned since.
+    /// Keeps a buffer within the limits. `last` is the size in octets of the buffer that was returned after it.
     #[cold]
     fn keep(&self, before: Receive, last: usize) {
         let mut more = self.more.borrow_mut();
@@ -143,7 +141,7 @@ impl KeptReceive {
     }
 }
 
-/// An empty buffer.
+/// Takes an empty buffer: a recycled one, or a new one of 1 KiB.
 #[inline]
 #[must_use]
 pub fn take() -> BytesMut {
@@ -160,7 +158,7 @@ pub fn take() -> BytesMut {
 #[inline]
 pub fn give(mut buffer: BytesMut) {
     buffer.clear();
-    // Parts of it may still be held by messages; it is worth keeping only if it can be had whole.
+    // Messages may still hold parts of its memory, so its capacity may be less than before.
     if buffer.capacity() == 0 || buffer.capacity() > MAX_KEPT_CAPACITY {
         return;
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Cause {
     error: Arc<dyn Error + Send + Sync>,
-    /// The text of `error` is part of the fault's, so the cause is what is behind it.
+    /// Whether the text of `error` is part of the fault's, so that the cause is the source of `error`.
     is_shown: bool,
 }
 
@@ -35,7 +35,7 @@ impl Cause {
         }
     }
 
-    /// The error itself, to be downcast; `None` if nothing is behind an error that is shown.
+    /// Returns the error, to be downcast; `None` if its text is part of the fault's and it has no source.
     #[must_use]
     pub fn error(&self) -> Option<&(dyn Error + 'static)> {
         match self.is_shown {
@@ -54,7 +54,7 @@ impl PartialEq for Cause {
 
 impl Eq for Cause {}
 
-/// The text of the error; the alternate form (`{:#}`) is its [`Chain`].
+/// Writes the text of the error; the alternate form (`{:#}`) writes its [`Chain`].
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error() {

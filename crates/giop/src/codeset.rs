@@ -12,6 +12,8 @@ use zorb_cdr::{
 };
 
 /// A code set of the OSF registry.
+///
+/// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CodeSetId(pub u32);
 
@@ -42,7 +44,9 @@ impl<'de> Decode<'de> for CodeSetId {
     }
 }
 
-/// A native code set and those that can be converted to and from it.
+/// A native code set, and those that can be converted to and from it.
+///
+/// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CodeSetComponent {
     /// The native set; `None` when it is not stated.
@@ -58,6 +62,8 @@ impl CodeSetComponent {
 }
 
 /// The code sets of a server, from TAG_CODE_SETS.
+///
+/// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeSetInfo {
     /// For char and string.
@@ -67,14 +73,13 @@ pub struct CodeSetInfo {
 }
 
 impl CodeSetInfo {
-    /// The default of zorb's own references: UTF-8 natively and ISO 8859-1 by
-    /// conversion; UTF-16.
+    /// Returns the default of zorb's own references: UTF-8 as native set, with ISO 8859-1 by conversion, and UTF-16.
     #[must_use]
     pub fn ours() -> Self {
         Self::native_in(CharSet::Utf8)
     }
 
-    /// The component of an ORB whose native set is `native`, and which converts the other one.
+    /// Returns the component of an ORB whose native set is `native`, and which converts the other one.
     #[must_use]
     pub fn native_in(native: CharSet) -> Self {
         let (native, other) = match native {
@@ -149,16 +154,18 @@ impl CodeSetInfo {
 pub struct ServerText<'a> {
     /// TAG_CODE_SETS.
     pub stated: Option<&'a CodeSetInfo>,
-    /// TAG_ORB_TYPE: which ORB made the reference.
+    /// TAG_ORB_TYPE: the ORB that made the reference.
     pub orb_type: Option<u32>,
     /// Whether it states that it knows RMI's stream formats (TAG_RMI_CUSTOM_MAX_STREAM_FORMAT), as ORBs of GlassFish's
     /// family do, which do not name themselves.
     pub knows_rmi: bool,
-    /// The GIOP version to be spoken.
+    /// The GIOP version of the connection.
     pub version: Version,
 }
 
 /// The negotiated code sets of a connection.
+///
+/// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeSets {
     /// For char and string.
@@ -174,17 +181,17 @@ impl CodeSets {
         wchar_set: WCharSet::None,
     };
 
-    /// The client's choice for the server of a reference. `None` when nothing is agreed on, and no
-    /// context sent: the reference states nothing, or GIOP is 1.0.
+    /// Returns the client's choice for the server of a reference. `None` when no code sets are negotiated, and no
+    /// context is sent: the reference states none, or GIOP is 1.0.
     ///
-    /// It is what [`negotiate`](Self::negotiate) chooses, but for two ORBs:
+    /// The choice is that of [`negotiate`](Self::negotiate), except for two ORBs:
     ///
-    /// - **JacORB**: its servers (3.9) read text in whatever set was agreed on, and write it in their native one all
-    ///   the same. So of what they state that one counts, whatever is wanted: ISO 8859-1 if that is it, else UTF-8.
-    ///   There is no right choice for one that is natively neither (ISO 8859-15): it understands what it is sent, and
-    ///   its own text beyond ASCII is an error here rather than another text.
-    /// - **GlassFish's family**: it states ISO 8859-1 as native, and its strings hold all of Unicode. So it gets UTF-8,
-    ///   in which a `char` beyond ASCII does not travel, unless ISO 8859-1 is wanted.
+    /// - **JacORB**: its servers (3.9) read text in the negotiated set, but always write it in their native one. So
+    ///   only the native set counts, whatever is wanted: ISO 8859-1 if it is that, else UTF-8. No choice is right for a
+    ///   server with another native set (ISO 8859-15): it reads text correctly, and its own text beyond ASCII is an
+    ///   error here rather than another text.
+    /// - **GlassFish's family**: its servers state ISO 8859-1 as native, and their strings hold all of Unicode. So they
+    ///   get UTF-8, in which a `char` beyond ASCII cannot be sent, unless ISO 8859-1 is wanted.
     #[must_use]
     pub fn for_server(server: ServerText<'_>, wanted: Option<CharSet>) -> Option<Self> {
         let theirs = (server.stated).filter(|_| server.version >= Version::V1_1)?;
@@ -198,17 +205,16 @@ impl CodeSets {
         Some(Self::negotiate(Some(theirs), wanted))
     }
 
-    /// The client's choice for a server that states `theirs` (`None`: states nothing) and uses what it states; see
-    /// [`for_server`](Self::for_server) for servers that do not.
+    /// Returns the client's choice for a server that states `theirs` (`None`: states nothing) and uses the sets that it
+    /// states; see [`for_server`](Self::for_server) for servers that do not.
     ///
-    /// The `wanted` set (the client's native one, where its operator has named one) if the server has it. Else the
-    /// server's native set, as the specification has it for clients that convert both: a server that is
-    /// natively ISO 8859-1 can keep nothing else (omniORB, TAO), and a `char` of its second half travels in no other
-    /// set. Else UTF-8, then ISO 8859-1 if the server converts it. A server that has neither gets UTF-8, the
-    /// specification's fall-back.
+    /// The `wanted` set (the client's native one, where its operator has named one) comes first, if the server has it.
+    /// Next is the server's native set, as in the specification for clients that convert both: a server that is
+    /// natively ISO 8859-1 can store nothing else (omniORB, TAO), and no other set has a `char` beyond ASCII. Next are
+    /// UTF-8, then ISO 8859-1, if the server converts it. A server that has neither gets UTF-8, the specification's
+    /// fall-back.
     ///
-    /// Wide text is UTF-16 for every server that states a set for it, but for those that have
-    /// UCS-2 and not UTF-16.
+    /// Wide text is UTF-16 for every server that states a set for it, except for those that have UCS-2 and not UTF-16.
     #[must_use]
     pub fn negotiate(theirs: Option<&CodeSetInfo>, wanted: Option<CharSet>) -> Self {
         let Some(theirs) = theirs else {
@@ -241,7 +247,7 @@ impl CodeSets {
         }
     }
 
-    /// The service context for the server.
+    /// Makes the service context for the server.
     ///
     /// # Errors
     /// Never, in practice: there is no text in it.
@@ -264,8 +270,8 @@ impl CodeSets {
         })
     }
 
-    /// The client's choice in its service context; `None` when it named a set that this
-    /// ORB does not have (CODESET_INCOMPATIBLE).
+    /// Reads the client's choice from its service context; `None` when it names a set that this ORB does not have
+    /// (CODESET_INCOMPATIBLE).
     ///
     /// # Errors
     /// When the context is cut short.
@@ -283,7 +289,7 @@ impl CodeSets {
         let (chars, wchars) = in_encapsulation(data, Read)?;
         let char_set = match chars {
             CodeSetId::UTF8 => CharSet::Utf8,
-            // ASCII is a part of both; no client prefers 0.
+            // ASCII is a part of both sets; 0 states none, so ISO 8859-1 applies.
             CodeSetId::LATIN1 | CodeSetId::ASCII | CodeSetId(0) => CharSet::Latin1,
             _ => return Ok(None),
         };
@@ -300,15 +306,15 @@ impl CodeSets {
         }))
     }
 
-    /// Whether a client that chose `self` may name `other` on the same connection: the same, or
-    /// the same and a set for wide text, which it did not need before.
+    /// Whether a client that chose `self` may name `other` later on the same connection: the same sets, or a set for
+    /// wide text where it had named none.
     #[must_use]
     pub fn may_become(self, other: Self) -> bool {
         self.char_set == other.char_set
             && (self.wchar_set == other.wchar_set || self.wchar_set == WCharSet::None)
     }
 
-    /// With the GIOP version, what encoders and decoders need to know.
+    /// Returns the format for encoders and decoders, given the minor version of GIOP.
     #[must_use]
     pub fn with_minor(self, minor: u8) -> WireFormat {
         WireFormat {
@@ -414,7 +420,7 @@ mod tests {
         for (knows_rmi, orb_type, wanted, expected) in [
             (true, None, None, CharSet::Utf8),
             (true, None, Some(CharSet::Latin1), CharSet::Latin1),
-            // Others that keep no more than they are natively: omniORB, TAO.
+            // omniORB and TAO store text in their native set only.
             (false, None, None, CharSet::Latin1),
             (true, Some(0x5441_4f00), None, CharSet::Latin1),
         ] {

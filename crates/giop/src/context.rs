@@ -9,11 +9,13 @@ use zorb_cdr::{
 };
 
 /// The id of a service context. Unknown ids are kept, never refused.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (service contexts).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServiceContextId(pub u32);
 
 impl ServiceContextId {
-    /// Its name in the specification, or of the vendor.
+    /// Returns its name in the specification or at its vendor; `None` if it is unknown.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES
@@ -32,7 +34,7 @@ impl ServiceContextId {
     pub const RT_CORBA_PRIORITY: Self = Self(10);
     /// The range of priorities that a connection is bound to.
     pub const RT_CORBA_PRIORITY_RANGE: Self = Self(11);
-    /// The highest stream format of RMI that the sender knows: only ORBs that came out of Sun's say it.
+    /// The highest stream format of RMI that the sender knows. Only ORBs derived from Sun's send it.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(17);
     /// The time that is left for a request until its reply is of no use: a context of zorb's own.
     ///
@@ -43,7 +45,7 @@ impl ServiceContextId {
     pub const EXCEPTION_DETAIL_MESSAGE: Self = Self(14);
 }
 
-/// For people to read.
+/// The names of known service contexts, by id.
 const NAMES: [(u32, &str); 30] = [
     (0, "TransactionService"),
     (1, "CodeSets"),
@@ -77,12 +79,12 @@ const NAMES: [(u32, &str); 30] = [
     (0x5a4f_0001, "zorb deadline"),
 ];
 
-/// Octets of an explanation that is read: a stack trace of a Java server is some kilobytes.
+/// Longest explanation of an exception that is read, in octets. A stack trace of a Java server is some kilobytes.
 pub const MAX_EXCEPTION_DETAIL_OCTETS: usize = 1 << 16;
 
-/// The text of an [`EXCEPTION_DETAIL_MESSAGE`](ServiceContextId::EXCEPTION_DETAIL_MESSAGE) context, all of
-/// its lines: a peer has chosen it, control characters and all. `None` when it is malformed, empty, or longer than
-/// [`MAX_EXCEPTION_DETAIL_OCTETS`].
+/// Reads the text of an [`EXCEPTION_DETAIL_MESSAGE`](ServiceContextId::EXCEPTION_DETAIL_MESSAGE) context with all of
+/// its lines. A peer has chosen it, so it may have control characters. `None` when it is malformed, empty, or longer
+/// than [`MAX_EXCEPTION_DETAIL_OCTETS`].
 #[must_use]
 #[cold]
 pub fn exception_detail(data: &[u8]) -> Option<String> {
@@ -101,6 +103,8 @@ pub fn exception_detail(data: &[u8]) -> Option<String> {
 }
 
 /// One service context: an id and an encapsulation.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (service contexts).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceContext {
     /// The service that the context belongs to.
@@ -116,10 +120,10 @@ impl Encode for ServiceContext {
     }
 }
 
-/// The contexts of a received message, read where they lie.
+/// The contexts of a received message, read in place.
 ///
-/// They were walked once when the header was read, so going through them cannot fail. Costs
-/// nothing until asked.
+/// Their structure was checked when the header was read, so that iterating over them cannot fail. Each look-up walks
+/// the list.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceContexts<'a> {
     frame: &'a Frame,
@@ -130,12 +134,12 @@ pub struct ServiceContexts<'a> {
 }
 
 impl<'a> ServiceContexts<'a> {
-    /// Reads over a service context list, leaving `d` behind it.
+    /// Checks a service context list, and leaves `d` behind it.
     pub(crate) fn read<O: ByteOrder>(
         d: &mut Decoder<'a, O>,
         frame: &'a Frame,
     ) -> Result<Self, DecodeError> {
-        // An id and the length of the data.
+        // A context has at least an id and the length of its data.
         const MIN_CONTEXT_OCTETS: usize = 8;
         let count = d.read_count(MIN_CONTEXT_OCTETS)?;
         let position = d.position();
@@ -152,7 +156,7 @@ impl<'a> ServiceContexts<'a> {
         })
     }
 
-    /// No contexts: their number, 0, ends at `position`.
+    /// Returns an empty list, whose count ends at `position`.
     pub(crate) fn none<O: ByteOrder>(message: &'a Message, position: usize) -> Self {
         Self {
             frame: &message.frame,
@@ -175,7 +179,7 @@ impl<'a> ServiceContexts<'a> {
         self.count == 0
     }
 
-    /// The data of the context with this id, if it is the only one.
+    /// Returns the data of the context with this id, if the list has no other.
     #[must_use]
     pub fn only(&self, id: ServiceContextId) -> Option<&'a [u8]> {
         match self.count {
@@ -184,7 +188,7 @@ impl<'a> ServiceContexts<'a> {
         }
     }
 
-    /// The data of the first context with this id.
+    /// Returns the data of the first context with this id.
     #[must_use]
     #[inline]
     pub fn get(&self, id: ServiceContextId) -> Option<&'a [u8]> {
@@ -204,7 +208,7 @@ impl<'a> ServiceContexts<'a> {
         found
     }
 
-    /// Copies all of them, unknown ones included.
+    /// Copies all contexts, unknown ones included.
     #[must_use]
     pub fn to_vec(&self) -> Vec<ServiceContext> {
         let mut all = Vec::with_capacity(self.count);
@@ -235,7 +239,7 @@ impl<'a> ServiceContexts<'a> {
 mod tests {
     use super::*;
 
-    /// As JacORB 3.9 says it, in any version of GIOP: big-endian, the length in octets, no mark.
+    /// Returns the data that JacORB 3.9 sends in any version of GIOP: big-endian, the length in octets, no mark.
     fn from_jacorb(text: &str) -> Vec<u8> {
         let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
         let length = u32::try_from(units.len()).unwrap().to_be_bytes();

@@ -84,7 +84,7 @@ pub enum ProtocolError {
         /// The value found.
         status: u32,
     },
-    /// A server that wants the object addressed as it just was, or in every way in turn.
+    /// A server asks for the addressing that was just used, or for every one in turn.
     #[error("wants its object addressed by {wanted:?}, which it just was or has been")]
     AddressingInCircles {
         /// The wanted addressing.

@@ -17,6 +17,8 @@ const SUFFIX: &str = ":1.0";
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// The kind of a standard system exception.
+        ///
+        /// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum SystemExceptionKind {
@@ -49,13 +51,13 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Anything that has no better name: a foreign exception, a panic in a servant.
+    /// A failure without a kind of its own: an exception that is unknown here, a panic in a servant.
     Unknown = "UNKNOWN",
     /// An argument the ORB cannot accept. Retrying is pointless.
     BadParam = "BAD_PARAM",
     /// Out of memory.
     NoMemory = "NO_MEMORY",
-    /// A limit of the implementation.
+    /// A limit of the ORB is exceeded.
     ImpLimit = "IMP_LIMIT",
     /// Communication lost after sending began and before the reply was complete. The completion status says whether the
     /// operation was carried out; retry only what may be done twice.
@@ -64,9 +66,9 @@ kinds! {
     InvObjref = "INV_OBJREF",
     /// The object is gone for good: forget the reference.
     ObjectNotExist = "OBJECT_NOT_EXIST",
-    /// Not allowed.
+    /// The caller has no permission for the operation.
     NoPermission = "NO_PERMISSION",
-    /// A bug of the ORB.
+    /// An error inside the ORB.
     Internal = "INTERNAL",
     /// Octets of a message that are no value of the type that the IDL states.
     Marshal = "MARSHAL",
@@ -104,9 +106,9 @@ kinds! {
     DataConversion = "DATA_CONVERSION",
     /// Policies that cannot be reconciled.
     InvPolicy = "INV_POLICY",
-    /// A rebind was needed and forbidden.
+    /// The call needs another connection or a forward, which its policy forbids.
     Rebind = "REBIND",
-    /// The time limit passed.
+    /// The time limit passed. The completion status shows whether the operation may have been carried out.
     Timeout = "TIMEOUT",
     /// The transaction service is unavailable.
     TransactionUnavailable = "TRANSACTION_UNAVAILABLE",
@@ -155,7 +157,7 @@ pub enum CompletionStatus {
     /// The operation was carried out.
     #[doc(alias = "COMPLETED_YES")]
     Yes = 0,
-    /// It was never begun.
+    /// The operation was never begun.
     #[doc(alias = "COMPLETED_NO")]
     No = 1,
     /// It is not known whether the operation was carried out.
@@ -173,10 +175,10 @@ impl fmt::Display for CompletionStatus {
     }
 }
 
-/// Minor codes of the OMG's set (0x4f4d0000) that this ORB raises or looks for.
+/// Minor codes that this ORB raises or looks for: those of the OMG's set (0x4f4d0000), zorb's own, and some of omniORB.
 pub mod minor {
     const OMG: u32 = 0x4f4d_0000;
-    /// Our own vendor minor code set id: `ZO`.
+    /// The vendor minor code set id of zorb: `ZO`.
     pub const ZORB: u32 = 0x5a4f_0000;
     /// UNKNOWN: a user exception that is not in the raises clause.
     pub const UNLISTED_USER_EXCEPTION: u32 = OMG | 1;
@@ -186,8 +188,8 @@ pub mod minor {
     pub const SERVANT_PANICKED: u32 = ZORB | 1;
     /// IMP_LIMIT: a message is over its receiver's limit (`max_message_octets`).
     pub const MESSAGE_TOO_LARGE: u32 = ZORB | 2;
-    /// MARSHAL from omniORB: a message is over its `giopMaxMsgSize`; raised by the receiver: by its client, by its
-    /// server, or when a sequence or string goes beyond it.
+    /// MARSHAL from omniORB: a message is over its `giopMaxMsgSize`. The receiver raises it, client or server, or the
+    /// reader of a longer sequence or string.
     pub const OMNIORB_MESSAGE_TOO_LARGE: [u32; 6] = [
         0x4154_0000 | 69,
         0x4154_0000 | 11,
@@ -230,7 +232,7 @@ pub mod minor {
     pub const NO_SERVANT_MANAGER: u32 = OMG | 4;
     /// OBJ_ADAPTER: an activator gave a servant that violates UNIQUE_ID.
     pub const SERVANT_ACTIVE_ALREADY: u32 = OMG | 5;
-    /// DATA_CONVERSION: a priority that the mapping has no other one for.
+    /// DATA_CONVERSION: the mapping has no counterpart of a priority.
     pub const PRIORITY_NOT_MAPPABLE: u32 = OMG | 2;
     /// INITIALIZE: the native priorities are too few.
     pub const PRIORITY_RANGE_TOO_NARROW: u32 = OMG | 1;
@@ -281,21 +283,21 @@ pub mod minor {
 /// The origin of an exception, which decides in which form a servant passes it on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// Raised here, on purpose.
+    /// Raised in this process.
     Raised,
-    /// Received from a call made here. It does not describe the servant that passes it on: see
+    /// Received from a call that this process made. It does not describe the servant that passes it on: see
     /// [`SystemException::for_caller`].
     Received,
 }
 
 /// A CORBA system exception.
 ///
-/// `Display` shows kind, minor code (with its meaning, if it is one of the specification, omniORB's, TAO's or our own),
-/// completion status and what happened: the endpoint where the exception was raised in this process, and otherwise the
-/// text that the server sent, if any (JacORB and GlassFish do). Control characters are escaped.
-/// The error of the system behind it is its [`source`](core::error::Error::source), an [`std::io::Error`] perhaps; the
-/// alternate form (`{:#}`) and `Debug` add that error's text, and those of its sources.
-/// Equality looks at what travels: kind, minor code and completion status. Cheap to clone.
+/// `Display` shows kind, minor code (with its meaning, if it is one of the specification, omniORB's, TAO's or zorb's),
+/// completion status and a description: the endpoint where the exception was raised in this process, and otherwise the
+/// text that the server sent, if any (JacORB and GlassFish do). Control characters are escaped. The error behind it,
+/// such as an [`std::io::Error`], is its [`source`](core::error::Error::source); the alternate form (`{:#}`) and
+/// `Debug` add that error's text, and those of its sources. Equality compares the parts that are sent: kind, minor code
+/// and completion status. A clone increments at most one reference count.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Clone)]
@@ -310,7 +312,8 @@ pub struct SystemException {
     detail: Option<Arc<Detail>>,
 }
 
-/// The part of an exception that stays in this process. Behind one pointer, since every result of a call may be an exception.
+/// The part of an exception that stays in this process. It is behind one pointer, since every result of a call may be
+/// an exception.
 #[derive(Clone)]
 struct Detail {
     text: String,
@@ -318,7 +321,7 @@ struct Detail {
 }
 
 impl SystemException {
-    /// An exception raised on purpose.
+    /// Makes an exception that is raised in this process.
     #[must_use]
     pub const fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
         Self {
@@ -369,45 +372,46 @@ impl SystemException {
         self.detail.as_ref()?.source.as_ref()
     }
 
-    /// The description of the event, if known: all of it, where `Display` shows the first line. A server may have sent it, control
-    /// characters and all. The text of the [`source`](core::error::Error::source) is not part of it.
+    /// Returns the description of the event, if known: all of it, where `Display` shows the first line. A server may
+    /// have sent it, so it may have control characters. The text of the [`source`](core::error::Error::source) is not
+    /// part of it.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         let text = &self.detail.as_ref()?.text;
         (!text.is_empty()).then_some(text.as_str())
     }
 
-    /// Whether it was raised here or came out of a call.
+    /// Returns whether it was raised in this process or received from a call.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Marks an exception as having come out of a call made here.
+    /// Marks an exception as received from a call that this process made.
     #[must_use]
     pub fn received(mut self) -> Self {
         self.origin = Origin::Received;
         self
     }
 
-    /// Marks the exception as raised here on purpose: a servant that got OBJECT_NOT_EXIST from a nested call and
-    /// does want to tell its client that *it* is gone says `Err(e.raise())`.
+    /// Marks the exception as raised in this process. A servant that got OBJECT_NOT_EXIST from a nested call, and whose
+    /// own object is gone as well, returns `Err(e.raise())`.
     #[must_use]
     pub fn raise(mut self) -> Self {
         self.origin = Origin::Raised;
         self
     }
 
-    /// The exception that the client gets when the servant ends with this one.
+    /// Returns the exception that the client gets when the servant ends with this one.
     ///
-    /// An exception that was raised on purpose goes out as it is. One that the servant received from a call of its own must not
-    /// tell the client that the servant itself vanished or that a retry is safe: it goes out COMPLETED_MAYBE, and
-    /// OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN. A client that has passed a reference to any address could learn from the
-    /// difference between TRANSIENT, COMM_FAILURE and TIMEOUT whether a port is open. So these are UNKNOWN, too, and detail and
-    /// source, which name endpoints and repeat the text of a service, are left out.
+    /// An exception that was raised in this process is sent unchanged. One that the servant received from a call of its
+    /// own must not report that the servant itself is gone, or that a retry is safe: it is sent with COMPLETED_MAYBE,
+    /// and OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN. A client that passes references to addresses of its choice could
+    /// learn from the difference between TRANSIENT, COMM_FAILURE and TIMEOUT whether a port is open, so these are
+    /// UNKNOWN, too. Detail and source, which name endpoints and repeat the text of a service, are left out.
     ///
-    /// Detail and source never travel in a system exception. A program that puts the text of one into a message of its own,
-    /// such as a member of a user exception, takes that of `for_caller()`:
+    /// Detail and source are never sent in a system exception. A program that puts the text of one into a message of
+    /// its own, such as a member of a user exception, takes that of `for_caller()`:
     ///
     /// ```
     /// # extern crate zorb_giop as zorb;
@@ -471,7 +475,7 @@ impl fmt::Display for SystemException {
 
 /// Writes the first line of a detail, and not more than [`MAX_SHOWN_CHARACTERS`] of it.
 fn write_detail(detail: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    // Java ORBs send a stack trace, of which the first line says what happened: GlassFish's is behind a rule.
+    // Java ORBs send a stack trace, whose first line has the message; GlassFish's is behind a rule of dashes.
     let mut shown = String::new();
     let mut lines = (detail.split('\n').map(str::trim)).filter(|line| !line.is_empty());
     for line in lines.by_ref() {
@@ -501,7 +505,7 @@ fn write_detail(detail: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, ": {}{rest}", Printable(&shown))
 }
 
-/// As `{:#}`: an exception that ends `main` is shown with all that is known.
+/// Writes `{:#}`, so that an exception that ends `main` is shown with detail and sources.
 impl fmt::Debug for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}")
@@ -514,15 +518,15 @@ impl core::error::Error for SystemException {
     }
 }
 
-/// Minor code 0 and COMPLETED_NO, as the default constructors of the C++ mapping have it: right for a servant that refuses
-/// a call before it has done anything.
+/// Makes an exception of minor code 0 and COMPLETED_NO, as the default constructors of the C++ mapping do. That is
+/// right for a servant that refuses a call before it has any effect.
 impl From<SystemExceptionKind> for SystemException {
     fn from(kind: SystemExceptionKind) -> Self {
         Self::new(kind, 0, CompletionStatus::No)
     }
 }
 
-/// BAD_PARAM or MARSHAL; COMPLETED_MAYBE, since the servant may have acted already.
+/// BAD_PARAM, MARSHAL or DATA_CONVERSION; COMPLETED_MAYBE, since the servant may have acted already.
 impl From<EncodeError> for SystemException {
     fn from(error: EncodeError) -> Self {
         Fault::Encode(error).raise(CompletionStatus::Maybe)

@@ -19,7 +19,7 @@ pub enum Fault {
     /// The body is no value of the types that the interface states.
     #[error("{0}")]
     Decode(DecodeError),
-    /// A value cannot be put into octets.
+    /// A value cannot be encoded.
     #[error("{0}")]
     Encode(EncodeError),
     /// The peer broke the protocol.
@@ -51,7 +51,7 @@ pub enum Fault {
     /// The reference is nil.
     #[error("the reference is nil")]
     NilReference,
-    /// No profile of the reference is one that this ORB has a transport for.
+    /// This ORB has a transport for no profile of the reference.
     #[error("no usable profile in the reference ({})", Printable(profiles))]
     NoUsableProfile {
         /// The profiles of the reference.
@@ -80,7 +80,7 @@ pub enum Fault {
         /// The error of the transport.
         cause: Cause,
     },
-    /// The peer closed the connection in order, and asking again did not help.
+    /// The peer closed the connection in order, and sending the request again did not help.
     #[error("{} closed the connection", Printable(endpoint))]
     ConnectionClosed {
         /// The peer.
@@ -111,7 +111,7 @@ pub enum Fault {
     /// The client does not read its replies.
     #[error("{octets} octets of replies wait for a client that does not read them")]
     UnreadReplies {
-        /// Their number.
+        /// Octets of the unread replies.
         octets: usize,
     },
     /// More forwards than a call follows.
@@ -120,10 +120,10 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
-    /// The object key is not of this server, or of an earlier life of it.
+    /// The object key names no adapter of this server, or one of an earlier life.
     #[error("no such object adapter in this life of the server")]
     NoAdapter,
-    /// The adapter is there, the object is not.
+    /// The adapter exists, but the object does not.
     #[error("no such object")]
     NoObject,
     /// The object has no such operation.
@@ -141,7 +141,7 @@ pub enum Fault {
     /// The servant panicked.
     #[error("the servant panicked")]
     Panicked,
-    /// The application's locator of plain keys panicked.
+    /// The application's key resolver panicked.
     #[error("the locator of object keys panicked")]
     LocatorPanicked,
     /// The adapter serves inactive objects by a default servant, and has none.
@@ -177,22 +177,22 @@ pub enum Fault {
     /// A client that chose code sets chooses others on the same connection.
     #[error("the client has changed its code sets on this connection")]
     CodeSetsChanged,
-    /// The peer's code sets are not ours.
+    /// The client chose a code set that this ORB does not have.
     #[error("the client chose a code set that this server does not have")]
     UnsupportedCodeSet,
     /// The ORB has shut down.
     #[error("the ORB has shut down")]
     OrbShutDown,
-    /// Policies of the call contradict each other, or what the reference offers.
+    /// Policies of the call contradict each other, or those of the reference.
     #[error("{}", Printable(.0))]
     PolicyConflict(String),
     /// Two policies of one list are of the same type.
     #[error("two policies of one list are {0}")]
     DuplicatePolicy(String),
-    /// Going on would take a forward or a connection that the policies of the call forbid.
+    /// The call needs a forward or a connection that its policies forbid.
     #[error("{0}, which the RebindPolicy of the call forbids (ObjectRef::validate_connection)")]
     Rebind(&'static str),
-    /// Priorities and lanes.
+    /// A fault of priorities or lanes.
     #[error("{0}")]
     RealTime(RealTimeFault),
     /// An upcall would wait for its own end.
@@ -201,7 +201,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A result that cannot be put into octets.
+    /// Returns the fault of a result that cannot be encoded.
     #[must_use]
     pub fn of_result(error: EncodeError) -> Self {
         match error.kind() {
@@ -210,7 +210,8 @@ impl Fault {
         }
     }
 
-    /// The exception, with the completion status that is known at the place of the fault.
+    /// Returns the exception, with the completion status that is known at the place of the fault. Kind and minor code
+    /// of every fault come from this table.
     #[must_use]
     #[cold]
     pub fn raise(self, completed: CompletionStatus) -> SystemException {
@@ -385,7 +386,7 @@ mod tests {
             assert!(!raised.to_string().contains(&source.to_string()));
             assert!(format!("{raised:#}").ends_with(&format!("{text}: {source}")));
             assert_eq!(format!("{raised:?}"), format!("{raised:#}"));
-            // What goes to a caller keeps nothing of it.
+            // The exception that a caller gets has no source.
             assert!(raised.received().for_caller().source().is_none());
         }
     }

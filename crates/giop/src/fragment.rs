@@ -20,40 +20,43 @@ use crate::buffers;
 
 /// Octets of the request id that every Fragment of GIOP 1.2 repeats.
 const ID_LEN: usize = 4;
-/// In every version, whatever begins a multiple of this behind the start of a message is aligned for everything.
+/// The strictest alignment: data that begins at a multiple of it, from the start of a message, is aligned for every
+/// type.
 const ALIGNMENT: usize = 8;
 /// GIOP 1.1: data of a Fragment begins at this index of it, so a cut at the same remainder leaves all alignment as
 /// it was, and makes every size a multiple of 8, which omniORB's receiver insists on.
 const CUT_REMAINDER_1_1: usize = HEADER_LEN % ALIGNMENT;
 
-/// A message in the course of being cut into fragments.
+/// A message that is cut into fragments, one piece at a time.
 ///
-/// The message was encoded as a whole; nothing of it is copied, only headers are added. In GIOP 1.2 a piece is never
-/// longer than asked for, and every piece but the last has a total length that is a multiple of 8, so that no
-/// primitive is split. A Fragment of GIOP 1.1 restarts alignment, and its reader may want every primitive in one
-/// piece: a message of 1.1 is cut
-/// only inside the runs that [`Encoder::remember_runs`] remembered, where no primitive is of more than four octets; a piece without such a place is longer than asked for, and a message without any stays whole.
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Fragment message).
+///
+/// The message was encoded as a whole; none of it is copied, only headers are added. In GIOP 1.2 a piece is never
+/// longer than asked for, and every piece but the last has a total length that is a multiple of 8, so that no primitive
+/// is split. A Fragment of GIOP 1.1 restarts alignment, and its reader may want every primitive in one piece. So a
+/// message of 1.1 is cut only inside the runs that [`Encoder::remember_runs`] remembered, where no primitive is of more
+/// than four octets. A piece without such a place is longer than asked for, and a message without any stays whole.
 #[derive(Debug)]
 pub struct Fragments {
     header: MessageHeader,
     /// The rest of the message that was not handed out, without the message header.
     rest: VecDeque<Bytes>,
-    /// Where `rest` begins in the message.
+    /// The offset of `rest` in the message.
     at: usize,
     /// Octets of the whole message.
     len: usize,
     most: usize,
     id: [u8; ID_LEN],
-    /// GIOP 1.1: where the message may be cut.
+    /// GIOP 1.1: the ranges in which the message may be cut.
     runs: VecDeque<Range<usize>>,
 }
 
 impl Fragments {
-    /// The least that a piece may be limited to: below it, a quarter of what is sent would be headers.
+    /// The least limit of a piece, in octets: below it, a quarter of the octets sent would be headers.
     pub const MIN_OCTETS: usize = 64;
 
-    /// The most that a piece of GIOP 1.1 may be limited to: omniORB 4.2 waits for ever for the rest
-    /// of longer ones, which do not fit into its receive buffer (measured).
+    /// The most that a piece of GIOP 1.1 may be limited to, in octets: omniORB 4.2 waits forever for the rest of longer
+    /// ones, which do not fit into its receive buffer (measured).
     pub const MAX_OCTETS_1_1: usize = 8192;
 
     /// Begins to cut `message` into pieces of at most `most` octets each, headers included; fewer than
@@ -98,7 +101,7 @@ impl Fragments {
     }
 
     /// Whether all pieces have to be sent one behind the other, without another message in between that could have
-    /// fragments: a Fragment of GIOP 1.1 does not say whose it is.
+    /// fragments: a Fragment of GIOP 1.1 has no request id.
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
         self.header.version < Version::V1_2
@@ -116,7 +119,7 @@ impl Fragments {
         self.at >= self.len
     }
 
-    /// The end of the next piece in the message.
+    /// Returns the end of the next piece in the message.
     fn cut(&mut self) -> usize {
         let first = self.is_untouched();
         if self.header.version >= Version::V1_2 {
@@ -148,7 +151,7 @@ impl Fragments {
             } else if best.is_some() {
                 break;
             } else {
-                // Nothing near enough: the next place there is.
+                // No place is within the limit, so the message is cut at the next one.
                 let far = round_up(run.start.max(self.at.saturating_add(1)));
                 if far <= run.end {
                     best = Some(far);
@@ -159,7 +162,7 @@ impl Fragments {
         best.unwrap_or(self.len).min(self.len)
     }
 
-    /// Hands the next `octets` octets to `each`, piece by piece.
+    /// Passes the next `octets` octets to `each`, piece by piece.
     fn hand_out(&mut self, octets: usize, mut each: impl FnMut(Bytes)) {
         let mut left = octets;
         while left > 0
@@ -195,7 +198,7 @@ impl Iterator for Fragments {
             } else {
                 MessageKind::Fragment
             },
-            // The whole has been found to fit into 32 bits.
+            // The size of the whole message fits into 32 bits, so that of a piece does.
             size: u32::try_from(size).unwrap_or(u32::MAX),
             ..self.header
         };

@@ -48,8 +48,8 @@ impl Version {
         self.major == 1 && self.minor <= Self::HIGHEST.minor
     }
 
-    /// Whether the service contexts of a request or reply stand behind what else its header says, as from GIOP 1.2 on,
-    /// and its body is aligned. Of a supported version, so that one octet says it.
+    /// Whether the service contexts of a request or reply are the last part of its header, and its body is aligned, as
+    /// from GIOP 1.2 on. The version has to be a supported one, so that the minor number decides.
     #[inline]
     pub(crate) const fn has_contexts_last(self) -> bool {
         self.minor >= Self::V1_2.minor
@@ -210,7 +210,7 @@ impl MessageHeader {
     }
 }
 
-/// A message that is nothing but a header: CloseConnection or MessageError. Allocates 12 octets.
+/// Makes a message that is a header only: CloseConnection or MessageError. Allocates 12 octets.
 #[must_use]
 pub fn empty_message(kind: MessageKind, version: Version) -> Bytes {
     let header = MessageHeader {
@@ -236,7 +236,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// How text travels in the header of this message: names and ids are octets to us.
+    /// The format of text in the header of this message, whose names and ids are read as octets.
     pub(crate) fn header_format(&self) -> WireFormat {
         WireFormat {
             minor: self.header.version.minor,
@@ -272,8 +272,7 @@ impl Message {
             .saturating_add(HEADER_LEN)
     }
 
-    /// A message that was written in this process and is to be read in it. Copies only shared
-    /// octets.
+    /// Makes a message of octets that were encoded in this process. Copies them unless they are in one piece.
     ///
     /// # Errors
     /// When the octets do not begin with a message header.
@@ -288,7 +287,7 @@ impl Message {
         })
     }
 
-    /// The id of a CancelRequest.
+    /// Reads the request id of a CancelRequest.
     ///
     /// # Errors
     /// When the message is too short for one.

@@ -1,4 +1,4 @@
-//! Request headers that are compared octet by octet, where a connection repeats an operation of an object.
+//! Request headers that are compared octet by octet, for connections that repeat an operation of an object.
 
 use crate::context::ServiceContextId;
 use crate::header::{HEADER_LEN, Message, MessageHeader};
@@ -10,8 +10,8 @@ use zorb_cdr::{ByteOrder, Endian};
 /// A request header without its request id. A request that matches it is for the same operation of the same object,
 /// and its header needs no parsing.
 ///
-/// Exists for requests of GIOP 1.2 in one piece, addressed by an object key, with no service context but CodeSets, and
-/// with a header of at most 1 KiB, since the peer decides how much is kept.
+/// Only requests of GIOP 1.2 in one piece have one, addressed by an object key, with no service context but CodeSets,
+/// and with a header of at most 1 KiB, since the peer chooses how much is kept.
 #[derive(Debug)]
 pub struct RequestHeaderPrefix {
     endian: Endian,
@@ -20,16 +20,16 @@ pub struct RequestHeaderPrefix {
     octets: Box<[u8]>,
 }
 
-/// Octets of a list of service contexts that has none: their number.
+/// Octets of an empty list of service contexts: its count.
 const EMPTY_LIST: usize = 4;
-/// Octets of a service context before its data: whose it is, and how long.
+/// Octets of a service context before its data: its id and its length.
 const CONTEXT_HEADER: usize = 8;
 
 /// Longest prefix in octets. Object keys and operation names have tens of octets; longer headers are parsed each time.
 const MAX_PREFIX_OCTETS: usize = 1 << 10;
 
 impl RequestHeaderPrefix {
-    /// The prefix of a request, and its parsed header; `None` for a request that has no prefix. Allocates.
+    /// Returns the prefix of a request, and its parsed header; `None` for a request that has no prefix. Allocates.
     #[must_use]
     pub fn of(message: &Message) -> Option<(Self, RequestHeader<'_>)> {
         let (header, contexts) = match RequestHeader::usual(message) {
@@ -47,8 +47,8 @@ impl RequestHeaderPrefix {
         Some((Self { endian, octets }, header))
     }
 
-    /// The header of a request whose only service context is CodeSets, and the octets of the list of contexts. A client
-    /// that sends one-way requests only repeats the context in each, as no reply confirms it.
+    /// Returns the header of a request whose only service context is CodeSets, and the octets of the list of contexts.
+    /// A client that sends only one-way requests repeats the context in each, as no reply confirms it.
     fn with_code_sets(message: &Message) -> Option<(RequestHeader<'_>, usize)> {
         if !message.header.version.has_contexts_last()
             || !message.frame.fragment_starts().is_empty()
@@ -64,8 +64,8 @@ impl RequestHeaderPrefix {
         Some((header, octets))
     }
 
-    /// The request id of a request that matches the prefix, and the offset of its arguments. `octets` are those of a
-    /// whole message in one piece.
+    /// Returns the request id of a request that matches the prefix, and the offset of its arguments. `octets` are those
+    /// of a whole message in one piece.
     #[must_use]
     #[inline]
     pub fn match_prefix(&self, header: &MessageHeader, octets: &[u8]) -> Option<(u32, usize)> {
@@ -82,8 +82,8 @@ impl RequestHeaderPrefix {
         Some((number(header.endian, *id), body))
     }
 
-    /// A hash of the ends of object key and operation name, equal for requests of one operation of one object. `None` for
-    /// requests that cannot have a prefix. `octets` are those of a whole message in one piece.
+    /// Returns a hash of the ends of object key and operation name, equal for requests of one operation of one object.
+    /// `None` for requests that cannot have a prefix. `octets` are those of a whole message in one piece.
     #[must_use]
     #[inline]
     pub fn tag(header: &MessageHeader, octets: &[u8]) -> Option<u64> {
@@ -110,12 +110,12 @@ impl RequestHeaderPrefix {
     }
 }
 
-/// Odd, and its bits look random.
+/// The multiplier of the hash: odd, with evenly distributed bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const _: () = assert!(HEADER_LEN == ID_POSITION && FLAGS_AT == ID_POSITION + 4);
 
-/// Where the service contexts are of a header whose operation's name, with its NUL, ends there.
+/// Returns the offset of the service contexts of a header whose operation name, with its NUL, ends at `name_end`.
 fn contexts_at(name_end: usize) -> Option<usize> {
     name_end.checked_next_multiple_of(4)
 }
@@ -175,7 +175,7 @@ mod tests {
         contexts: &[],
     };
 
-    /// Whether `other` is known by `one`, which is right only if its header says the same.
+    /// Whether `other` matches the prefix of `one`, which is right only if their headers are the same.
     fn is_known(one: &[u8], other: &[u8]) -> bool {
         let (one, other) = (message(one), message(other));
         let Some((head, header)) = RequestHeaderPrefix::of(&one) else {

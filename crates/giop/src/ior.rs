@@ -14,7 +14,7 @@ use zorb_cdr::{
 /// The repository id that every object answers to.
 pub const OBJECT_REPOSITORY_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
 
-/// Which protocol a profile is for.
+/// The tag of a profile, which names its protocol.
 ///
 /// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,7 +25,7 @@ impl ProfileTag {
     pub const INTERNET_IOP: Self = Self(0);
     /// Components that several profiles share.
     pub const MULTIPLE_COMPONENTS: Self = Self(1);
-    /// GIOP over UNIX sockets, as TAO does it.
+    /// GIOP over UNIX sockets, in TAO's format.
     pub const UIOP: Self = Self(0x5441_4f00);
 }
 
@@ -42,7 +42,7 @@ impl fmt::Debug for ProfileTag {
 pub struct ComponentTag(pub u32);
 
 impl ComponentTag {
-    /// Which ORB made the reference.
+    /// The ORB that made the reference.
     pub const ORB_TYPE: Self = Self(0);
     /// The code sets of the server.
     pub const CODE_SETS: Self = Self(1);
@@ -67,7 +67,7 @@ impl fmt::Debug for ComponentTag {
     }
 }
 
-/// The ORB type that our references carry: `ZORB`.
+/// The ORB type in zorb's references: `ZORB`.
 pub const ORB_TYPE: u32 = 0x5a4f_5242;
 
 /// The ORB type in JacORB's references: `JAC` and a NUL.
@@ -78,7 +78,7 @@ pub const JACORB_ORB_TYPE: u32 = 0x4a41_4300;
 /// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TaggedProfile {
-    /// Which protocol.
+    /// The protocol of the profile.
     pub tag: ProfileTag,
     /// Its encapsulation, byte-order octet first.
     pub data: Bytes,
@@ -114,7 +114,7 @@ impl Ior {
         profiles: Vec::new(),
     };
 
-    /// Whether this is the nil reference: nothing in it leads anywhere.
+    /// Whether this is the nil reference, which has no profiles.
     #[must_use]
     pub fn is_nil(&self) -> bool {
         self.profiles.is_empty()
@@ -171,12 +171,12 @@ pub enum IorError {
     /// An odd number of digits.
     #[error("expected pairs of hexadecimal digits, found {0} digits")]
     OddDigits(usize),
-    /// Something that is not a digit.
+    /// A character that is no hexadecimal digit.
     #[error("expected a hexadecimal digit, found {digit:?} at {at}")]
     NotHex {
         /// The value found.
         digit: char,
-        /// Where, counted from behind the colon.
+        /// Its index, counted from behind the colon.
         at: usize,
     },
     /// The octets are no reference.
@@ -243,21 +243,25 @@ fn latin1(octets: &[u8]) -> String {
     }
 }
 
-/// The body that IIOP and UIOP profiles share but for the address: version, address, object
-/// key, and from 1.1 on components.
+/// The body of IIOP and UIOP profiles, which differ in the address only: version, address, object key, and from 1.1 on
+/// components.
+///
+/// Source: CORBA 3.3 Part 2, Interoperability Architecture and IIOP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileBody<A> {
     /// The highest GIOP version the server takes through this profile.
     pub version: Version,
-    /// Where the server listens.
+    /// The address at which the server listens.
     pub address: A,
-    /// Which object there.
+    /// The key of the object at that address.
     pub object_key: Bytes,
-    /// Further facts, unknown ones included.
+    /// Tagged components, unknown ones included.
     pub components: Vec<TaggedComponent>,
 }
 
 /// Host and port of an IIOP profile.
+///
+/// Source: CORBA 3.3 Part 2, Interoperability Architecture and IIOP.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IiopAddress {
     /// A name, a dotted IPv4 address, or an IPv6 address without brackets.
@@ -266,7 +270,7 @@ pub struct IiopAddress {
     pub port: u16,
 }
 
-/// The socket's path in a UIOP profile.
+/// The socket's path in a UIOP profile, which is TAO's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UiopAddress {
     /// The "rendezvous point".
@@ -282,12 +286,12 @@ pub type UiopProfile = ProfileBody<UiopAddress>;
 pub trait ProfileAddress: Sized {
     /// The profile's tag.
     const TAG: ProfileTag;
-    /// Writes it.
+    /// Writes the address.
     ///
     /// # Errors
     /// When it holds a NUL.
     fn write<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError>;
-    /// Reads it.
+    /// Reads the address.
     ///
     /// # Errors
     /// When it is cut short.
@@ -353,7 +357,7 @@ impl<A: ProfileAddress> ProfileBody<A> {
         in_encapsulation(&profile.data, ReadProfile(core::marker::PhantomData))
     }
 
-    /// The data of the first component with this tag.
+    /// Returns the data of the first component with this tag.
     #[must_use]
     pub fn component(&self, tag: ComponentTag) -> Option<&Bytes> {
         self.components
@@ -387,7 +391,7 @@ impl<'de, A: ProfileAddress> EncapsulationVisitor<'de> for ReadProfile<A> {
 }
 
 impl TaggedProfile {
-    /// The object key in an IIOP or UIOP profile; `None` for others and for malformed ones.
+    /// Returns the object key in an IIOP or UIOP profile; `None` for others and for malformed ones.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
         match self.tag {
@@ -413,7 +417,7 @@ pub fn decode_encapsulation<T: for<'de> Decode<'de>>(data: &[u8]) -> Result<T, D
     in_encapsulation(data, Get(core::marker::PhantomData))
 }
 
-/// Lets `visitor` read an encapsulation outside a message, in whichever byte order it is.
+/// Reads an encapsulation outside a message, in its own byte order.
 pub(crate) fn in_encapsulation<'de, V: EncapsulationVisitor<'de>>(
     data: &'de [u8],
     visitor: V,

@@ -5,7 +5,7 @@
 //! task: octets and commands go in, octets and messages come out, so every part of it can be
 //! fuzzed and tested on a simulated link.
 //!
-//! A connection is put together from three independent parts, so that no task needs one `&mut` for everything:
+//! A connection is composed of three independent parts, so that no task needs one `&mut` for everything:
 //!
 //! ```text
 //!  octets in ──► Reader ──► Message ──► Request / Reply / … headers (borrowed views)
@@ -14,10 +14,9 @@
 //!                                       RequestTable (slots, generations, abandoned ids)
 //! ```
 //!
-//! - [`Reader`] cuts the incoming octets into messages, puts fragments together and holds every
-//!   limit;
+//! - [`Reader`] cuts the incoming octets into messages, assembles fragments and enforces every limit;
 //! - [`RequestHeader`], [`ReplyHeader`] and their kin are stateless encoders and decoders;
-//! - [`Fragments`] cuts what was encoded into fragments, without copying;
+//! - [`Fragments`] cuts encoded messages into fragments, without copying;
 //! - [`RequestTable`] has the waiter of each expected reply.
 //!
 //! Sources: CORBA 3.3 Part 2 (Interoperability), the chapters on GIOP, IIOP and the

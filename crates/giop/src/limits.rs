@@ -2,9 +2,10 @@
 
 /// Limits on the messages of one connection's peer.
 ///
-/// These count octets of messages. Memory is counted elsewhere, and for all connections together: a buffer may have twice as
-/// much room as what is in it, and a peer may have many connections (`zorb_connection::MemoryLimit`). No memory is taken for
-/// octets that are announced: it grows with those that have come ([`Reader`](crate::Reader)).
+/// These count octets of messages. Memory is counted elsewhere, and for all connections together
+/// (`zorb_connection::MemoryLimit`): a buffer may have twice the capacity of its contents, and a peer may have many
+/// connections. An announced length takes no memory; buffers grow with the octets that have come
+/// ([`Reader`](crate::Reader)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -17,11 +18,11 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// 64 MiB: well above what ORBs send by default (omniORB stops at 2 MiB). It bounds no server: each connection may
-    /// have as much.
+    /// Default of [`max_message_octets`](Self::max_message_octets), 64 MiB: well above the messages of ORBs by default
+    /// (omniORB stops at 2 MiB). It does not bound the memory of a server, each of whose connections may have as much.
     pub const DEFAULT_MAX_MESSAGE_OCTETS: usize = 64 << 20;
-    /// 64 interleaved messages: GlassFish interleaves the fragments of as many replies as it has
-    /// worker threads, which by default is far fewer.
+    /// Default of [`max_partial_messages`](Self::max_partial_messages): GlassFish interleaves the fragments of as many
+    /// replies as it has worker threads, which by default is far fewer.
     pub const DEFAULT_MAX_PARTIAL_MESSAGES: usize = 64;
 }
 

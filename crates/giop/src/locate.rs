@@ -7,10 +7,12 @@ use crate::ior::Ior;
 use crate::request::{TargetAddress, close, write_header};
 use zorb_cdr::{ByteOrder, EncodeError, Encoder, Gather};
 
-/// The header of a received LocateRequest: all there is of it.
+/// A received LocateRequest, which consists of its header.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LocateRequest message).
 #[derive(Debug)]
 pub struct LocateRequestHeader<'a> {
-    /// Chosen by the client, from the same ids as its requests.
+    /// The request id, chosen by the client among those of its requests.
     pub request_id: u32,
     /// The object that it asks about.
     pub target: TargetAddress<'a>,
@@ -73,6 +75,8 @@ impl<'a> LocateRequestHeader<'a> {
 
 /// Writes a CancelRequest into `e`, which must be new (position 0).
 ///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CancelRequest message).
+///
 /// # Errors
 /// Never, in practice: the message has a fixed size.
 pub fn cancel_request<O: ByteOrder>(
@@ -86,6 +90,8 @@ pub fn cancel_request<O: ByteOrder>(
 }
 
 /// The status numbers of a LocateReply.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LocateReply message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[expect(missing_docs, reason = "the names are the specification's")]
@@ -98,14 +104,16 @@ pub enum LocateStatus {
     LocNeedsAddressingMode = 5,
 }
 
-/// Where an object is, from a server's LocateReply.
+/// A server's answer to a LocateRequest.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LocateReply message).
 #[derive(Debug, Clone, PartialEq)]
 pub enum LocateReply {
     /// The server has no object of that key (UNKNOWN_OBJECT).
     UnknownObject,
-    /// Requests may be sent here.
+    /// The server has the object, and requests may be sent to it.
     ObjectHere,
-    /// Requests are to be sent there.
+    /// Requests have to be sent to this reference.
     ObjectForward(Ior),
     /// OBJECT_FORWARD_PERM: the object has moved for good (GIOP 1.2).
     ObjectForwardPerm(Ior),
@@ -116,8 +124,7 @@ pub enum LocateReply {
 }
 
 impl LocateReply {
-    /// Reads the request id and what the server says. The body follows the header directly, in
-    /// every version.
+    /// Reads the request id and the server's answer. The body follows the header directly, in every version.
     ///
     /// # Errors
     /// When the message is cut short or the status does not exist.
@@ -144,8 +151,8 @@ impl LocateReply {
         })
     }
 
-    /// Writes the reply to `request_id` into `e`, which must be new (position 0). What the
-    /// version does not have is said by what it has.
+    /// Writes the reply to `request_id` into `e`, which must be new (position 0). A status that `version` lacks is sent
+    /// as one that it has.
     ///
     /// # Errors
     /// When a reference in it cannot be encoded.

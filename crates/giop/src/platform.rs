@@ -1,8 +1,8 @@
-//! The platform of a server, as a component of its references: the component that is reserved for peers that could do
-//! without marshalling.
+//! The platform of a server, as a component of its references, which is reserved for peers that can do without
+//! marshalling.
 //!
-//! The component is zorb's own ([`ComponentTag::ZORB_PLATFORM`]); other ORBs keep it and pass it on. Nothing is agreed on by
-//! it yet: a server that states protocol 0 speaks GIOP and nothing else.
+//! The component is zorb's own ([`ComponentTag::ZORB_PLATFORM`]); other ORBs keep it and pass it on. It changes no
+//! protocol yet: a server that states protocol 0 speaks GIOP and nothing else.
 
 use crate::ior::{ComponentTag, TaggedComponent, decode_encapsulation, encapsulate};
 use bytes::Bytes;
@@ -10,8 +10,9 @@ use zorb_cdr::{ByteOrder, Decode, DecodeError, Decoder, EncodeError};
 
 /// The platform of a server.
 ///
-/// On the wire an encapsulation: octet 1 if little-endian, octet size of a pointer, octet largest alignment of a number, unsigned short
-/// protocol, string ABI, sequence of octets host. What stands behind these is not read, and is for later versions.
+/// On the wire it is an encapsulation: octet 1 if little-endian, octet size of a pointer, octet largest alignment of a
+/// number, unsigned short protocol, string ABI, sequence of octets host. Octets behind these are ignored, and are for
+/// later versions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Platform {
@@ -36,7 +37,7 @@ impl Platform {
     /// Octets of a host's identity at most.
     pub const MAX_HOST_OCTETS: usize = 64;
 
-    /// The platform of this process, on a host of that identity.
+    /// Returns the platform of this process, on a host of that identity.
     #[must_use]
     pub fn of_this_process(host: Bytes) -> Self {
         let environment = match (cfg!(target_env = "gnu"), cfg!(target_env = "musl")) {
@@ -55,7 +56,7 @@ impl Platform {
         }
     }
 
-    /// The component that says it.
+    /// Makes the component of a reference.
     ///
     /// # Errors
     /// When the ABI's name has a NUL in it.
@@ -72,7 +73,7 @@ impl Platform {
         Ok(TaggedComponent { tag, data })
     }
 
-    /// Reads the data of such a component.
+    /// Reads the platform from the data of its component.
     ///
     /// # Errors
     /// When it is cut short, or its parts are longer than they may be.
@@ -80,14 +81,14 @@ impl Platform {
         decode_encapsulation(data)
     }
 
-    /// Whether values lie in the memory of both in the same way: byte order, pointers, alignment and ABI are the same.
+    /// Whether both platforms have one memory layout of values: byte order, pointers, alignment and ABI are the same.
     #[must_use]
     pub fn is_compatible_with(&self, other: &Self) -> bool {
         let layout = |of: &Self| (of.is_little_endian, of.pointer_octets, of.max_alignment);
         layout(self) == layout(other) && self.abi == other.abi
     }
 
-    /// Whether both state one host.
+    /// Whether both state the same host.
     #[must_use]
     pub fn is_on_host_of(&self, other: &Self) -> bool {
         !self.host.is_empty() && self.host == other.host
@@ -152,7 +153,7 @@ mod tests {
         other = this.clone();
         other.is_little_endian = !this.is_little_endian;
         assert!(!this.is_compatible_with(&other));
-        // Two that state none do not count as one.
+        // Two platforms that state no host are not on one.
         (other.host, other.abi) = (Bytes::new(), String::new());
         assert!(!other.is_on_host_of(&other.clone()));
     }

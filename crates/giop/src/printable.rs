@@ -1,4 +1,4 @@
-//! Text of a peer in messages for people.
+//! Text of a peer in messages of errors.
 
 use core::fmt::{self, Write};
 

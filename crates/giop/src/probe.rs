@@ -1,9 +1,10 @@
-//! Where a call's time goes: marks in a ring for each thread, with the feature `probes`; nothing at all without it.
+//! Marks of where a call's time goes, in a ring for each thread, with the feature `probes`; without it they are no
+//! code.
 //!
-//! `probe!(Bound)` marks the end of the step before it. Without the feature it expands to nothing, so that the hot
-//! path has not an instruction more; with it, it reads the clock and stores two words in a ring that the thread has
-//! had since its first mark: no lock, no allocation, no system call. A call is one after the other here, so that a
-//! reader of the rings separates calls by their first step.
+//! `probe!(Bound)` marks the end of the step before it. Without the feature it expands to nothing, so the hot path has
+//! no further instruction. With the feature it reads the clock and stores two words in a ring, which the thread has
+//! since its first mark: no lock, no allocation, no system call. Calls must be made one after the other, so that a
+//! reader of the rings separates them by their first step.
 
 /// The step that a mark ends, in the order of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,11 +21,11 @@ pub enum Point {
     Bound,
     /// Client: the request's header is written.
     Headed,
-    /// Client: the arguments are.
+    /// Client: the arguments are encoded.
     Marshalled,
     /// Client: the message is whole.
     RequestSealed,
-    /// Both: the transport's turn to write has come.
+    /// Both: the transport begins to write.
     Writing,
     /// Both: the transport has written.
     Written,
@@ -32,7 +33,7 @@ pub enum Point {
     Read,
     /// Both: a message is cut out of what was read.
     Framed,
-    /// Client: whose reply it is is found, and its caller has it.
+    /// Client: the reply is matched to its call, and passed to the caller.
     Matched,
     /// Client: the result is read, and the call over.
     Returned,
@@ -44,7 +45,7 @@ pub enum Point {
     AdapterFound,
     /// Server: the servant is found.
     ServantFound,
-    /// Server: the request is its own, and about to be given to the skeleton.
+    /// Server: the request is admitted, and is passed to the skeleton next.
     Admitted,
     /// Server: the operation is found.
     OperationFound,
@@ -57,7 +58,7 @@ pub enum Point {
 }
 
 impl Point {
-    /// By their numbers.
+    /// All points, by their numbers.
     #[cfg(feature = "probes")]
     const ALL: [Self; 21] = [
         Self::Called,
@@ -90,7 +91,7 @@ impl Point {
 pub struct Mark {
     /// Nanoseconds since the first mark of the process.
     pub at: u64,
-    /// Which.
+    /// The step that has ended.
     pub point: Point,
 }
 
@@ -112,7 +113,7 @@ macro_rules! probe {
     ($point:ident) => {};
 }
 
-/// If it were anything, it could not stand where nothing is run.
+/// The macro expands to nothing: a mark would not compile in a constant.
 #[cfg(not(feature = "probes"))]
 const _: () = {
     crate::probe!(Called);
@@ -158,7 +159,7 @@ mod ring {
 
     /// Marks the end of the step.
     pub fn mark(point: Point) {
-        // A thread that ends has nothing more to say.
+        // A mark of a thread that is ending is dropped.
         let _ = RING.try_with(|ring| {
             let nanoseconds = u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX);
             let next = ring.next.load(Ordering::Relaxed);
@@ -169,8 +170,8 @@ mod ring {
         });
     }
 
-    /// Takes what all threads have marked since it was last taken, by time. To be called when no call is under way;
-    /// what no longer fits into a ring is lost, the oldest first.
+    /// Takes the marks of all threads since the last call, in order of time. It must be called while no call is under
+    /// way. A full ring overwrites its oldest marks.
     #[must_use]
     pub fn take() -> Vec<Mark> {
         let mut all = Vec::new();
@@ -184,12 +185,12 @@ mod ring {
             }
             ring.next.store(0, Ordering::Relaxed);
         }
-        // A thread's own are in their order, also where the clock stood still.
+        // The sort is stable, so marks of one thread stay in order where the clock stood still.
         all.sort_by_key(|mark| mark.at);
         all
     }
 
-    /// Nanoseconds that a mark takes, and so every step between two of them more than without: the median of many.
+    /// Returns the nanoseconds that a mark takes, by which every step appears longer: the median of many.
     #[must_use]
     pub fn cost() -> f64 {
         const BATCH: u32 = 100;
@@ -201,7 +202,7 @@ mod ring {
             })
             .collect();
         all.sort_unstable_by(f64::total_cmp);
-        // Marks of the calibration mean nothing.
+        // Drops the marks of the calibration.
         drop(take());
         all.get(all.len() / 2).copied().unwrap_or(0.0)
     }

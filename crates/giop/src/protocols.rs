@@ -5,13 +5,15 @@ use crate::ior::{ProfileTag, encapsulate, in_encapsulation};
 use bytes::Bytes;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError};
 
-/// Protocols of one policy that are read: a peer's count alone makes no loop long.
+/// Most protocols of one policy that are read, which bounds the loop whatever count a peer states.
 const MAX_READ: usize = 64;
-/// GIOP over shared memory, and over datagrams, as TAO has them.
+/// The tags of GIOP over shared memory and over datagrams, which are TAO's.
 const SHMIOP: ProfileTag = ProfileTag(0x5441_4f02);
 const DIOP: ProfileTag = ProfileTag(0x5441_4f04);
 
 /// Properties of TCP sockets: `RTCORBA::TCPProtocolProperties`.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_structs,
@@ -22,16 +24,16 @@ pub struct TcpProtocolProperties {
     pub send_buffer_size: i32,
     /// Octets of the kernel's buffer for what is received; 0 leaves it to the system.
     pub recv_buffer_size: i32,
-    /// Whether a silent peer is asked for a sign of life.
+    /// Whether the kernel sends keepalive probes to a silent peer.
     pub keep_alive: bool,
     /// Whether packets go to hosts of directly connected networks only.
     pub dont_route: bool,
-    /// Whether small writes go out at once.
+    /// Whether small writes are sent at once (TCP_NODELAY).
     pub no_delay: bool,
 }
 
 impl Default for TcpProtocolProperties {
-    /// Buffers as the system has them, no delay, and signs of life.
+    /// Returns buffers of the system's size, no delay, and keepalive probes.
     fn default() -> Self {
         Self {
             send_buffer_size: 0,
@@ -61,22 +63,24 @@ pub enum TransportProperties {
     Tcp(TcpProtocolProperties),
     /// Those of UNIX sockets.
     Unix(UnixDomainProtocolProperties),
-    /// None that are known here.
+    /// No properties, or none that are known here.
     None,
 }
 
-/// A protocol that clients may use, in the order of the list that it stands in: `RTCORBA::Protocol`.
+/// A protocol that clients may use; its place in its list is its rank: `RTCORBA::Protocol`.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "the specification has these")]
 pub struct StatedProtocol {
     /// The tag of its profiles.
     pub profile: ProfileTag,
-    /// Properties of its transport. Those of GIOP have no octets.
+    /// Properties of its transport. GIOP's own properties take no octets.
     pub properties: TransportProperties,
 }
 
 impl StatedProtocol {
-    /// The value of the policy, as TAO writes it.
+    /// Encodes the value of the policy, as TAO writes it.
     ///
     /// # Errors
     /// Too many protocols for a sequence.
@@ -100,8 +104,8 @@ impl StatedProtocol {
         })
     }
 
-    /// Reads the value of the policy. What follows a protocol of an unknown tag is left out, since its properties say nothing of
-    /// their length.
+    /// Reads the value of the policy. Protocols behind one of an unknown tag are left out, since the length of its
+    /// properties is unknown.
     ///
     /// # Errors
     /// It is malformed.
@@ -231,10 +235,10 @@ mod tests {
             let value = StatedProtocol::encode(protocols).unwrap();
             assert_eq!(StatedProtocol::decode(&value).unwrap(), protocols);
         }
-        // Octets of properties that are not known have no end that is known.
+        // Properties of an unknown protocol have no known end.
         let value = StatedProtocol::encode(&[other, UNIX]).unwrap();
         assert_eq!(StatedProtocol::decode(&value).unwrap(), [other]);
-        // A count that the octets do not bear out.
+        // A count of more protocols than the octets can hold.
         assert!(StatedProtocol::decode(&[0, 0, 0, 0, 255, 255, 255, 255]).is_err());
     }
 }

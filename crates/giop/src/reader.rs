@@ -1,4 +1,4 @@
-//! Cuts the incoming octets into messages and puts fragments together.
+//! Cuts the incoming octets into messages and assembles fragments.
 
 use crate::buffers::{self, Receive};
 use crate::error::ProtocolError;
@@ -22,20 +22,20 @@ pub use received::Received;
 /// loop { reader.reserve(); recv into reader.buffer(); while let Some(m) = reader.next()? { … } }
 /// ```
 ///
-/// Whole messages are split off the buffer without copying. A message longer than the buffer
-/// gets a buffer of its own, into which the rest is received straight away; it ends where the
-/// message does, and grows with what has come, so that an announced length by itself takes no memory.
-/// Nothing is allocated before the length has been compared with [`Limits::max_message_octets`].
-/// After an error the stream has no meaning any more: send a MessageError and close.
+/// Whole messages are split off the buffer without copying. A message longer than the buffer gets a buffer of its own,
+/// into which the rest is received directly. That buffer ends with the message, and grows with the octets that have
+/// come, so that an announced length by itself takes no memory. Nothing is allocated before the length has been
+/// compared with [`Limits::max_message_octets`]. After an error the stream has no meaning any more: send a MessageError
+/// and close.
 #[derive(Debug)]
 pub struct Reader {
     buffer: BytesMut,
-    /// Octets of all of its memory, of which messages that are alive may have parts; 0 of none.
+    /// Octets of the buffer's whole memory, of which messages that are alive may have parts; 0 without a buffer.
     whole: usize,
     limits: Limits,
     partial: Vec<Partial>,
     skips_too_large: bool,
-    /// Octets of a message beyond the limit that are still to come and are thrown away.
+    /// Octets of a message beyond the limit that are still to come and are dropped.
     skip: usize,
     /// Octets of the last message if it was a large one, since another one like it may follow; 0 otherwise.
     expected: usize,
@@ -44,34 +44,33 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Octets asked for at a time when nothing is known of what comes.
+    /// Octets of one read while the length of the next message is unknown.
     pub const READ_OCTETS: usize = 64 << 10;
-    /// When less than this is left in the buffer, it is worth making room before the next read.
+    /// Least free octets of a buffer: with fewer, room is made before the next read.
     const MIN_SPARE: usize = 4 << 10;
 
-    /// Octets of a message that has begun which are moved out of a receive buffer when a reader waits.
+    /// Most octets of a begun message that are moved out of a receive buffer when a reader waits.
     const MAX_MOVED: usize = 4 << 10;
 
-    /// Octets at the front of a buffer that small messages use one behind the other before it begins at its front again.
-    /// A small number, so that they stay in the cache of one CPU.
+    /// Octets at the front of a buffer that small messages use one behind the other before the buffer begins at its
+    /// front again. The number is small, so that they stay in the cache of one CPU.
     const NEAR_FRONT: usize = 4 << 10;
 
-    /// Octets that a large message gets at once, if it announces as many. More only when half of
-    /// what it has is there.
+    /// Octets that a large message gets at once, if it announces as many. It gets more only when half of that has come.
     const FIRST_STEP: usize = 1 << 20;
 
-    /// Octets of room for a message that is expected because the last one had as many. It is read from its first octet
-    /// on to where it stays; without, what the first read brings has to be moved.
+    /// Most octets of room for a message that is expected because the last one was as long. It is read in place from
+    /// its first octet on; otherwise the octets of the first read have to be moved.
     const MAX_EXPECTED: usize = Self::FIRST_STEP + Self::READ_OCTETS;
 
-    /// How many times the limit a message may have and still be skipped rather than refused: the
-    /// lengths that are made up are beyond it, those of honest peers rarely are.
+    /// How many times the limit a message may have and still be skipped rather than refused. Made-up lengths are beyond
+    /// it, those of honest peers rarely.
     const SKIPPED_LIMITS: usize = 32;
     /// Octets of a message beyond the limit that are kept: more than any request header but one with very large service
     /// contexts, which gets no reply then.
     const HEAD_OCTETS: usize = 4 << 10;
 
-    /// A reader that holds no buffer yet.
+    /// Makes a reader that holds no buffer yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -86,16 +85,16 @@ impl Reader {
         }
     }
 
-    /// Reads the next message, where an unfragmented Request or Reply slightly over the limit is no error: its first
-    /// octets come as a [cut-short](Message::is_cut_short) message, so that the call can be answered or failed, and the
-    /// others are dropped as they arrive.
+    /// Makes the reader skip an unfragmented Request or Reply of up to 32 times the limit, which is an error otherwise.
+    /// Its first octets come as a [cut-short](Message::is_cut_short) message, so that the call can be answered or
+    /// failed, and the others are dropped as they arrive.
     #[must_use]
     pub fn skip_too_large(mut self) -> Self {
         self.skips_too_large = true;
         self
     }
 
-    /// Where the adapter appends what it receives.
+    /// Returns the buffer to which the adapter appends the octets that it receives.
     #[inline]
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
@@ -108,9 +107,9 @@ impl Reader {
         self.buffer.is_empty()
     }
 
-    /// Gives the buffer to the next reader on this thread, before this one waits: ten thousand idle connections need
-    /// none. A few octets of a message that has begun are copied out of it, so that as many clients which begin messages
-    /// and do not go on hold little; a longer beginning stays where it is.
+    /// Releases the buffer to the next reader on this thread, before this one waits, so that ten thousand idle
+    /// connections need none. The octets of a begun message are copied out of it if they are few, so that clients which
+    /// begin messages and stop hold little; a longer beginning stays where it is.
     #[inline]
     pub fn release(&mut self) {
         if self.buffer.is_empty() {
@@ -132,7 +131,7 @@ impl Reader {
         }
     }
 
-    /// The messages that have begun and are not whole yet.
+    /// Returns which messages have begun and are not whole yet.
     #[must_use]
     pub fn begun(&self) -> Begun {
         match (self.partial.is_empty(), self.buffer.is_empty()) {
@@ -143,7 +142,7 @@ impl Reader {
         }
     }
 
-    /// Octets of memory that it holds for messages which are not whole yet: their buffers with all of their room.
+    /// Returns the octets of memory that it holds for messages which are not whole yet: the capacity of their buffers.
     #[must_use]
     pub fn held(&self) -> usize {
         let buffer = match self.buffer.is_empty() {
@@ -154,7 +153,7 @@ impl Reader {
         partial.fold(buffer, usize::saturating_add)
     }
 
-    /// Whether it [holds](Self::held) more than a receive buffer that threads hand to each other, or may do so.
+    /// Whether it [holds](Self::held) more than one recycled receive buffer, or may do so.
     #[inline]
     #[must_use]
     pub fn holds_more_than_a_buffer(&self) -> bool {
@@ -194,14 +193,14 @@ impl Reader {
         self.make_room()
     }
 
-    /// Whether the buffer is hardly used: whether it may begin at its front again need not be asked for every message.
+    /// Whether the buffer is hardly used, so that it need not be reclaimed for every message.
     #[inline]
     fn is_near_front(&self) -> bool {
         let room = self.buffer.capacity();
         room >= Self::READ_OCTETS / 2 && self.whole.saturating_sub(room) <= Self::NEAR_FRONT
     }
 
-    /// Leaves out up to 7 octets of an empty buffer, of which there have to be so many, so that what comes lies aligned.
+    /// Skips up to 7 octets of an empty buffer, which has to have room for them, so that received data lies aligned.
     #[inline]
     fn align(&mut self) {
         let pad = self.buffer.as_ptr().addr().wrapping_neg() & 7;
@@ -214,7 +213,7 @@ impl Reader {
 
     fn make_room(&mut self) -> Result<(), ProtocolError> {
         if self.buffer.is_empty() {
-            // Back to the front when all earlier messages are gone: aligned data is read in place.
+            // The buffer begins at its front again when all earlier messages are gone: aligned data is read in place.
             if self.whole > 0 {
                 let _ = self.buffer.try_reclaim(self.whole);
             }
@@ -223,7 +222,7 @@ impl Reader {
             }
             let spare = self.spare();
             if self.expected > 0 {
-                // Hardly more either, or octets of what comes behind would be read along and moved.
+                // No more than that, or octets of the next message would be read with it, and moved.
                 let most = self.expected.saturating_add(Self::MIN_SPARE);
                 if !(self.expected..=most).contains(&spare) {
                     buffers::give_receive(self.take());
@@ -254,7 +253,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Another buffer of `least` octets or more, with what has come at its front.
+    /// Moves the received octets to another buffer of `least` to `most` octets.
     fn replace(&mut self, least: usize, most: usize) {
         let mut other = buffers::take_receive_of(least, most);
         other.octets.extend_from_slice(&self.buffer);
@@ -262,9 +261,8 @@ impl Reader {
         self.put(other);
     }
 
-    /// Makes room for a message of `whole` octets, as much as what has come of it is worth. The
-    /// buffer never gets much longer than the message, so that hardly an octet behind it is read
-    /// along.
+    /// Makes room for a message of `whole` octets, in proportion to the octets that have come. The buffer never gets
+    /// much longer than the message, so that hardly an octet of the next one is read with it.
     fn grow(&mut self, whole: usize) {
         let len = self.buffer.len();
         let is_own = self.buffer.capacity() >= Self::FIRST_STEP.min(whole);
@@ -275,8 +273,8 @@ impl Reader {
         if len <= Self::READ_OCTETS {
             self.replace(capacity, capacity);
         } else {
-            // By way of a `Vec`, which is enlarged where it lies if the allocator can do so, and
-            // by no more than asked for. A large block is moved in the page tables, not copied.
+            // A `Vec` grows in place if the allocator can do so, and by no more than asked for. A large block is moved
+            // in the page tables, not copied.
             let mut own = Vec::from(core::mem::take(&mut self.buffer));
             own.reserve_exact(capacity.saturating_sub(len));
             self.buffer = BytesMut::from(Bytes::from(own));
@@ -289,7 +287,8 @@ impl Reader {
         self.buffer.capacity().saturating_sub(self.buffer.len())
     }
 
-    /// The header of the message at the front, once all of it is there, and how many octets of it are kept.
+    /// Returns the header of the message at the front, once all of it has come, and the octets of the message that are
+    /// kept.
     #[inline]
     fn peek(&self) -> Result<Option<(MessageHeader, usize)>, ProtocolError> {
         let Some(octets) = self.buffer.first_chunk::<HEADER_LEN>() else {
@@ -314,7 +313,7 @@ impl Reader {
         Err(ProtocolError::BadMagic { found })
     }
 
-    /// Octets of the message that are kept: all, or the first ones of a message beyond the limit.
+    /// Returns the octets of the message that are kept: all, or the first ones of a message beyond the limit.
     #[inline]
     fn wanted(&self, header: MessageHeader) -> Result<usize, ProtocolError> {
         let octets = total(header);
@@ -339,7 +338,7 @@ impl Reader {
         Err(ProtocolError::MessageTooLarge { octets, limit })
     }
 
-    /// The next whole message, or `None` until more has been received. The message is split off the buffer.
+    /// Returns the next whole message, or `None` until more has been received. The message is split off the buffer.
     ///
     /// # Errors
     /// When the peer broke the protocol or a limit: see [`ProtocolError`].
@@ -351,10 +350,10 @@ impl Reader {
         Ok(self.receive(|_, _| {})?.map(Received::into_message))
     }
 
-    /// The next whole message, still in the receive buffer if it can be read there, or `None` until more has been
-    /// received. `see` gets every piece of a fragmented message as it comes, header and octets, for traces.
+    /// Returns the next whole message, still in the receive buffer if it can be read there, or `None` until more has
+    /// been received. `see` gets every piece of a fragmented message as it comes, header and octets, for traces.
     ///
-    /// A small message is read and forgotten where it lies ([`Received::discard`]); splitting it off the buffer
+    /// A small message is read and dropped in place ([`Received::discard`]); splitting it off the buffer
     /// ([`Received::into_message`]) costs a reference count.
     ///
     /// # Errors
@@ -444,14 +443,14 @@ impl Reader {
     }
 }
 
-/// A [`Reader`]'s unfinished messages.
+/// The kind of a [`Reader`]'s unfinished messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "there is nothing else that can begin"
 )]
 pub enum Begun {
-    /// Nothing.
+    /// No message is unfinished.
     Nothing,
     /// The beginning of a message or a fragment, of its header at least.
     Message,

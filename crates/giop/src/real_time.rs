@@ -18,30 +18,35 @@ const PRIORITY_MODEL: u32 = 40;
 const CLIENT_PROTOCOL: u32 = 43;
 /// `PRIORITY_BANDED_CONNECTION_POLICY_TYPE`.
 const PRIORITY_BANDED_CONNECTION: u32 = 45;
-/// Policies of a reference that are read, and bands of one policy: a peer's count alone makes no loop long.
+/// Most policies of a reference and bands of one policy that are read, which bounds the loops whatever counts a peer
+/// states.
 const MAX_READ: usize = 256;
 /// The priority of an endpoint that has none, as TAO writes it.
 const NO_PRIORITY: i16 = -1;
 
 /// The source of a request's priority: `RTCORBA::PriorityModel`.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
 pub enum PriorityModel {
-    /// The client: its priority travels with the request.
+    /// The client, whose priority is sent with the request.
     #[doc(alias = "CLIENT_PROPAGATED")]
     ClientPropagated,
-    /// The server.
+    /// The server, which declares a priority for its objects.
     #[doc(alias = "SERVER_DECLARED")]
     ServerDeclared,
 }
 
 /// A range of priorities that share a connection: `RTCORBA::PriorityBand`.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
 pub struct PriorityBand {
     /// The lowest priority of the band.
     pub low: i16,
-    /// The highest.
+    /// The highest priority of the band.
     pub high: i16,
 }
 
@@ -52,13 +57,13 @@ impl PriorityBand {
         self.low <= priority && priority <= self.high
     }
 
-    /// Whether it is one: 0 ≤ low ≤ high.
+    /// Whether the band is valid: 0 ≤ low ≤ high.
     #[must_use]
     pub const fn is_valid(self) -> bool {
         0 <= self.low && self.low <= self.high
     }
 
-    /// The context RTCorbaPriorityRange that binds a connection to the band.
+    /// Makes the context RTCorbaPriorityRange that binds a connection to the band.
     ///
     /// # Errors
     /// None that can happen: the value has a fixed size.
@@ -69,7 +74,7 @@ impl PriorityBand {
         })
     }
 
-    /// The band in such a context of a request.
+    /// Reads the band from the context RTCorbaPriorityRange of a request.
     ///
     /// # Errors
     /// [`RealTimeFault::MalformedContext`] if there is none, or more than one, or it is no band.
@@ -96,7 +101,7 @@ impl<'de> Decode<'de> for PriorityBand {
     }
 }
 
-/// The context RTCorbaPriority of a request that is made at this priority, and of the reply to it.
+/// Makes the context RTCorbaPriority of a request that is made at this priority, and of the reply to it.
 ///
 /// # Errors
 /// None that can happen: the value has a fixed size.
@@ -110,7 +115,7 @@ pub fn priority_context(priority: i16) -> Result<ServiceContext, EncodeError> {
     })
 }
 
-/// The priority that a client has sent with a request; `None` if it has sent none.
+/// Reads the priority that a client has sent with a request; `None` if it has sent none.
 ///
 /// # Errors
 /// [`RealTimeFault::MalformedContext`] if it cannot be read or is there twice, [`RealTimeFault::Unmappable`] if it is negative.
@@ -121,7 +126,7 @@ pub fn propagated_priority(contexts: &ServiceContexts<'_>) -> Result<Option<i16>
     }
 }
 
-/// The value of the one context with this id.
+/// Reads the value of the only context with this id.
 fn single<T: for<'de> Decode<'de>>(
     contexts: &ServiceContexts<'_>,
     id: ServiceContextId,
@@ -147,6 +152,8 @@ fn single<T: for<'de> Decode<'de>>(
 }
 
 /// The real-time policies that a reference states: those of its object's POA that clients have to know.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "no other policies are stated")]
 pub struct ExposedPolicies {
@@ -160,7 +167,7 @@ pub struct ExposedPolicies {
 }
 
 impl ExposedPolicies {
-    /// The component that states them, as TAO writes it; `None` if there are none.
+    /// Makes the component of these policies, as TAO writes it; `None` if there are none.
     ///
     /// # Errors
     /// Too many bands or protocols for a sequence.
@@ -200,7 +207,8 @@ impl ExposedPolicies {
         Ok(Some(TaggedComponent { tag, data }))
     }
 
-    /// The real-time policies in such a component. Malformed ones count as absent, and of two of one type the first counts.
+    /// Reads the real-time policies from their component. Malformed ones count as absent, and of two of one type the
+    /// first counts.
     #[must_use]
     pub fn from_component(data: &[u8]) -> Self {
         let mut read = Self::default();
@@ -216,7 +224,7 @@ impl<'de> EncapsulationVisitor<'de> for ReadPolicies<'_> {
     type Output = ();
 
     fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<(), DecodeError> {
-        // A type and the length of its value.
+        // A policy has at least a type and the length of its value.
         let count = d.read_count(8)?;
         for _ in 0..count.min(MAX_READ) {
             let (policy_type, value) = (d.read_u32()?, d.read_octets()?);
@@ -270,7 +278,7 @@ pub struct PrioritisedEndpoint {
 }
 
 impl PrioritisedEndpoint {
-    /// The component that states the endpoints of a profile; `None` for profiles of which TAO writes none.
+    /// Makes the component of the endpoints of a profile; `None` for profiles of which TAO writes none.
     ///
     /// # Errors
     /// An address with NUL in it, or too many endpoints for a sequence.
@@ -298,7 +306,7 @@ impl PrioritisedEndpoint {
         Ok(Some(TaggedComponent { tag, data }))
     }
 
-    /// The endpoints in such a component; none if it is malformed.
+    /// Reads the endpoints from their component; none if it is malformed.
     #[must_use]
     pub fn from_component(profile: ProfileTag, data: &[u8]) -> Vec<Self> {
         let has_port = match profile {
@@ -318,7 +326,7 @@ impl<'de> EncapsulationVisitor<'de> for ReadEndpoints {
     type Output = Vec<PrioritisedEndpoint>;
 
     fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
-        // A string with its length, and a priority.
+        // An endpoint has at least a string with its length, and a priority.
         let count = d.read_count(7)?;
         let endpoint = |_| {
             let address = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
@@ -341,10 +349,10 @@ impl<'de> EncapsulationVisitor<'de> for ReadEndpoints {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RealTimeFault {
-    /// A context of Real-time CORBA that the specification does not have so: MARSHAL.
+    /// A context of Real-time CORBA is malformed, missing, or there twice: MARSHAL.
     #[error("expected one context with a priority, found {0}")]
     MalformedContext(&'static str),
-    /// The mapping has no native priority for this one, or none back: DATA_CONVERSION, minor code 2.
+    /// The mapping has no native priority for this one, or does not map it back: DATA_CONVERSION, minor code 2.
     #[error("priority {0} maps to no native priority")]
     Unmappable(i16),
     /// The mapping has no priority for that of the thread: DATA_CONVERSION, minor code 2.
@@ -373,7 +381,7 @@ pub enum RealTimeFault {
     /// The object has another priority already: BAD_INV_ORDER, minor code 18.
     #[error("the object has priority {0} already")]
     PriorityAssigned(i16),
-    /// A priority transform has said no: UNKNOWN.
+    /// A priority transform has refused a priority: UNKNOWN.
     #[error("the priority transform refused priority {0}")]
     NotTransformed(i16),
     /// The operating system refuses a priority: NO_PERMISSION.
@@ -388,7 +396,7 @@ pub enum RealTimeFault {
 }
 
 impl RealTimeFault {
-    /// The exception that says so, and its minor code.
+    /// Returns the kind of its exception, and the minor code.
     pub(crate) const fn exception(&self) -> (Kind, u32) {
         match self {
             Self::MalformedContext(_) => (Kind::Marshal, 0),
@@ -451,7 +459,7 @@ mod tests {
         );
         let none = ExposedPolicies::default();
         assert_eq!(none.to_component().unwrap(), None);
-        // A count that the octets do not bear out.
+        // A count of more policies than the octets can hold.
         assert_eq!(
             ExposedPolicies::from_component(&[0, 0, 0, 0, 255, 255, 255, 255]),
             none

@@ -15,11 +15,11 @@ use zorb_cdr::{
     BigEndian, ByteOrder, DecodeError, Decoder, EncodeError, Encoder, Endian, Gather, LittleEndian,
 };
 
-/// Octets before the body of a reply without service contexts: the message's header, the number of contexts, request
-/// id and status. As a multiple of 8 it is where a body of GIOP 1.2 begins.
+/// Octets before the body of a reply without service contexts: the message's header, the number of contexts, request id
+/// and status. The number is a multiple of 8, so a body of GIOP 1.2 begins right there.
 pub(crate) const HEADER_OCTETS: usize = HEADER_LEN + BEHIND_MESSAGE_HEADER as usize;
 
-/// Those behind the message's header.
+/// Octets of these behind the message's header.
 const BEHIND_MESSAGE_HEADER: u32 = 12;
 
 const _: () = assert!(HEADER_OCTETS.is_multiple_of(BODY_ALIGNMENT));
@@ -36,7 +36,7 @@ pub enum ReplyStatus {
     UserException = 1,
     /// Repository id, minor code, completion status.
     SystemException = 2,
-    /// A reference: send the request there.
+    /// A reference, to which the request has to be sent.
     LocationForward = 3,
     /// LOCATION_FORWARD_PERM: the object has moved for good (GIOP 1.2).
     LocationForwardPerm = 4,
@@ -75,7 +75,7 @@ pub struct ReplyHeader<'a> {
     pub status: ReplyStatus,
     /// The service contexts.
     pub contexts: ServiceContexts<'a>,
-    /// Where the body begins in the frame.
+    /// The offset of the body in the frame.
     pub body: usize,
 }
 
@@ -92,7 +92,7 @@ impl<'a> ReplyHeader<'a> {
         })
     }
 
-    /// The parts that a client mostly needs: request id, status, and the position of the body.
+    /// Reads the parts that most clients need: request id, status, and the position of the body.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -111,8 +111,8 @@ impl<'a> ReplyHeader<'a> {
         }
     }
 
-    /// Request id, status and offset of the body of a reply in one piece without service contexts, from its octets;
-    /// `None` for every other reply, which [`head`](Self::head) reads.
+    /// Reads request id, status and offset of the body of a reply in one piece without service contexts, from its
+    /// octets; `None` for every other reply, which [`head`](Self::head) reads.
     #[inline]
     #[must_use]
     pub fn head_in_place(
@@ -126,8 +126,8 @@ impl<'a> ReplyHeader<'a> {
         Some((id, ReplyStatus::from_u32(status).ok()?, HEADER_OCTETS))
     }
 
-    /// The header of a reply in one piece without service contexts, which is of fixed size in every version; `None`
-    /// for every other one, malformed ones included.
+    /// Reads the header of a reply in one piece without service contexts, which is of fixed size in every version;
+    /// `None` for every other one, malformed ones included.
     #[inline]
     fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
         if !message.frame.fragment_starts().is_empty() {
@@ -175,7 +175,7 @@ impl<'a> ReplyHeader<'a> {
     }
 }
 
-/// The fixed fields of a reply without service contexts; `None` for a reply with any.
+/// Reads the fixed fields of a reply without service contexts; `None` for a reply with any.
 #[inline]
 fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, u32)> {
     let (words, _) = octets.first_chunk::<HEADER_OCTETS>()?.as_chunks();
@@ -190,7 +190,7 @@ fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, 
     (contexts == 0).then_some((id, status))
 }
 
-/// The header of a Reply, and its format.
+/// The header of a Reply to be encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyBuilder<'a> {
     /// The version of the request.
@@ -204,8 +204,8 @@ pub struct ReplyBuilder<'a> {
 }
 
 impl ReplyBuilder<'_> {
-    /// Writes the message: header, then whatever `body` writes, in one pass into `e`, which must
-    /// be new (position 0).
+    /// Writes the message in one pass into `e`, which must be new (position 0): the header, then the body that `body`
+    /// writes.
     ///
     /// # Errors
     /// The error of `body`; [`TooLong`](zorb_cdr::EncodeErrorKind::TooLong) for a message longer than 4 GiB.
@@ -219,8 +219,8 @@ impl ReplyBuilder<'_> {
         Ok(e.finish())
     }
 
-    /// Encodes a reply and leaves it in the encoder, which has to be new: a message that is passed on from call to call
-    /// is copied by each. After an error there is a part of one in it.
+    /// Encodes a reply and leaves it in the encoder, which has to be new, so that callers need not move the message.
+    /// After an error the encoder holds a part of a message.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -230,7 +230,7 @@ impl ReplyBuilder<'_> {
         e: &mut Encoder<O>,
         body: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
-        // A status that the request's version does not have is sent as the one it has.
+        // A status that the request's version lacks is sent as the one that it has.
         let status = match self.status {
             ReplyStatus::LocationForwardPerm if self.version < Version::V1_2 => {
                 ReplyStatus::LocationForward
@@ -240,10 +240,10 @@ impl ReplyBuilder<'_> {
         if self.contexts.is_empty() {
             e.append(&self.header_without_contexts::<O>(status));
             if self.version == Version::V1_1 {
-                // It may be cut there later: see `Fragments`.
+                // `Fragments` may cut the message there later.
                 e.remember_runs();
             }
-            // A body of 1.2 begins here as well, so there is nothing to pad, whether it is empty or not.
+            // A body of 1.2 begins here as well, so no padding is needed, whether it is empty or not.
             body(e)?;
             if e.position() != HEADER_OCTETS {
                 seal(e)?;
@@ -263,7 +263,7 @@ impl ReplyBuilder<'_> {
         finish_in(e, self.version, body)
     }
 
-    /// All of a reply without a body.
+    /// Returns the octets of a reply without service contexts and body.
     #[inline]
     fn header_without_contexts<O: ByteOrder>(&self, status: ReplyStatus) -> [u8; HEADER_OCTETS] {
         let header = MessageHeader {

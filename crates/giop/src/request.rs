@@ -17,7 +17,7 @@ pub(crate) const BODY_ALIGNMENT: usize = 8;
 /// Where the size stands in the message header.
 const SIZE_POSITION: usize = 8;
 
-/// When, if at all, the caller wants an answer.
+/// Whether a request gets a reply, and when.
 ///
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub enum ResponseFlags {
 
 impl ResponseFlags {
     fn from_octet(octet: u8) -> Result<Self, ProtocolError> {
-        // The upper bits are reserved; peers that set them are read as if they had not.
+        // The upper bits are reserved, and ignored.
         match octet & 3 {
             0 => Ok(Self::None),
             1 => Ok(Self::WithServer),
@@ -41,7 +41,7 @@ impl ResponseFlags {
         }
     }
 
-    /// Before GIOP 1.2 it is a boolean.
+    /// Returns the octet in a version; before GIOP 1.2 it is a boolean.
     fn in_version(self, version: Version) -> u8 {
         match self {
             Self::WithTarget if version < Version::V1_2 => 1,
@@ -58,7 +58,7 @@ impl ResponseFlags {
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressingDisposition {
-    /// By the object key: what every ORB sends first, and all that GIOP 1.0 and 1.1 have.
+    /// By the object key, which every ORB sends first, and which is the only form of GIOP 1.0 and 1.1.
     #[doc(alias = "KeyAddr")]
     Key = 0,
     /// By a whole profile.
@@ -70,7 +70,7 @@ pub enum AddressingDisposition {
 }
 
 impl AddressingDisposition {
-    /// The disposition that a peer names.
+    /// Returns the disposition of this number.
     ///
     /// # Errors
     /// When there is none of that number.
@@ -117,7 +117,7 @@ impl<'a> TargetAddress<'a> {
         }))
     }
 
-    /// Writes it as GIOP 1.2 wants it.
+    /// Writes it in the form of GIOP 1.2.
     pub(crate) fn write<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
         match self {
             Self::Key(key) => {
@@ -136,7 +136,7 @@ impl<'a> TargetAddress<'a> {
         }
     }
 
-    /// The object key, wherever it stands. Costs a look into the profile for the rarer forms.
+    /// Returns a copy of the object key. Reads the profile where the target is not a key.
     #[must_use]
     pub fn object_key(&self) -> Option<bytes::Bytes> {
         let profile = match self {
@@ -155,7 +155,7 @@ impl<'a> TargetAddress<'a> {
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug)]
 pub struct RequestHeader<'a> {
-    /// Chosen by the client.
+    /// The request id, chosen by the client.
     pub request_id: u32,
     /// Whether a reply is wanted, and when.
     pub response: ResponseFlags,
@@ -163,11 +163,11 @@ pub struct RequestHeader<'a> {
     pub target: TargetAddress<'a>,
     /// The operation's name on the wire, without its NUL.
     pub operation: &'a [u8],
-    /// Where that name begins in the frame.
+    /// The offset of that name in the frame.
     pub operation_at: usize,
     /// The service contexts.
     pub contexts: ServiceContexts<'a>,
-    /// Where the arguments begin in the frame. In GIOP 1.2 a multiple of 8 unless there are none.
+    /// The offset of the arguments in the frame. In GIOP 1.2 it is a multiple of 8 unless there are none.
     pub body: usize,
 }
 
@@ -183,13 +183,13 @@ impl<'a> RequestHeader<'a> {
         })
     }
 
-    /// Reads a request of the usual form; `None` for any other.
+    /// Reads a request of the most frequent form; `None` for any other.
     pub(crate) fn usual(message: &'a Message) -> Option<Self> {
         by_order!(message.header.endian, O => Self::read_usual::<O>(message))
     }
 
-    /// The header of a request as most are: GIOP 1.2, in one piece, an object key, no service contexts. `None` for
-    /// every other one, malformed ones included.
+    /// Reads the header of a request of the most frequent form: GIOP 1.2, in one piece, an object key, no service
+    /// contexts. `None` for every other one, malformed ones included.
     fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
         if message.header.version < Version::V1_2 || !message.frame.fragment_starts().is_empty() {
             return None;
@@ -275,10 +275,10 @@ impl<'a> RequestHeader<'a> {
     }
 }
 
-/// Where a request of GIOP 1.2 says when a reply is wanted.
+/// The offset of the response flags in a request of GIOP 1.2.
 pub(crate) const FLAGS_AT: usize = ID_POSITION + RESPONSE_BEHIND_ID;
-/// Where it says how long the object key is, if it has one: behind flags, three octets, addressing disposition, two
-/// octets.
+/// The offset of the object key's length, if the request has a key: behind flags, three octets, addressing disposition,
+/// two octets.
 pub(crate) const KEY_LENGTH_AT: usize = FLAGS_AT + 8;
 
 /// Whether an octet is 0; eight at a time.
@@ -294,7 +294,7 @@ fn has_nul(octets: &[u8]) -> bool {
     words.iter().any(in_word) || rest.contains(&0)
 }
 
-/// The operation's name, and where it begins.
+/// Reads the operation's name, and returns its offset with it.
 fn read_operation<'a, O: ByteOrder>(
     d: &mut Decoder<'a, O>,
 ) -> Result<(&'a [u8], usize), DecodeError> {
@@ -304,7 +304,7 @@ fn read_operation<'a, O: ByteOrder>(
     Ok((name, at))
 }
 
-/// Where a GIOP 1.2 body begins: the next multiple of 8, or right here when nothing follows.
+/// Returns the offset of a GIOP 1.2 body: the next multiple of 8, or the current position when nothing follows.
 pub(crate) fn aligned_body<O: ByteOrder>(d: &mut Decoder<'_, O>) -> usize {
     let end = d.position();
     match d.align(BODY_ALIGNMENT) {
@@ -313,12 +313,12 @@ pub(crate) fn aligned_body<O: ByteOrder>(d: &mut Decoder<'_, O>) -> usize {
     }
 }
 
-/// The header of a Request, and its format.
+/// The header of a Request to be encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestBuilder<'a> {
     /// The version to write; at most the one in the profile used.
     pub version: Version,
-    /// Unique among the requests of the connection whose reply may still come.
+    /// The request id, unique among the requests of the connection whose reply may still come.
     pub request_id: u32,
     /// Whether a reply is wanted, and when.
     pub response: ResponseFlags,
@@ -331,8 +331,8 @@ pub struct RequestBuilder<'a> {
 }
 
 impl RequestBuilder<'_> {
-    /// Writes the message: header, then whatever `arguments` writes, in one pass into `e`, which
-    /// must be new (position 0).
+    /// Writes the message in one pass into `e`, which must be new (position 0): the header, then the arguments that
+    /// `arguments` writes.
     ///
     /// # Errors
     /// The error of `arguments`; [`TooLong`](zorb_cdr::EncodeErrorKind::TooLong) for a message longer than 4 GiB.
@@ -367,7 +367,7 @@ impl RequestBuilder<'_> {
     }
 }
 
-/// Writes a request's target, behind the octet that says when a reply is wanted.
+/// Writes a request's target, behind the response flags.
 fn write_whom<O: ByteOrder>(
     e: &mut Encoder<O>,
     version: Version,
@@ -383,7 +383,7 @@ fn write_whom<O: ByteOrder>(
     }
 }
 
-/// Writes the operation, and what stands between it and the arguments.
+/// Writes the operation's name, and the principal or the service contexts behind it.
 fn write_operation<O: ByteOrder>(
     e: &mut Encoder<O>,
     version: Version,
@@ -401,9 +401,9 @@ fn write_operation<O: ByteOrder>(
     }
 }
 
-/// Where the request id stands when there are no service contexts before it.
+/// The offset of the request id without service contexts before it.
 pub(crate) const ID_POSITION: usize = HEADER_LEN;
-/// From the request id to when a reply is wanted.
+/// Octets from the request id to the response flags.
 const RESPONSE_BEHIND_ID: usize = 4;
 
 pub(crate) fn write_contexts<O: ByteOrder>(
@@ -426,7 +426,7 @@ pub(crate) fn write_header<O: ByteOrder>(e: &mut Encoder<O>, version: Version, k
     e.append(&header.to_octets());
 }
 
-/// Writes the body where the version wants it and fills in the size.
+/// Writes the body at the alignment of the version, and fills in the size.
 #[inline]
 pub(crate) fn finish<O: ByteOrder>(
     mut e: Encoder<O>,
@@ -437,7 +437,7 @@ pub(crate) fn finish<O: ByteOrder>(
     Ok(e.finish())
 }
 
-/// Finishes a request in place, which is faster for a small message.
+/// Writes the body and fills in the size in place, without moving the message.
 #[inline]
 pub(crate) fn finish_in<O: ByteOrder>(
     e: &mut Encoder<O>,
@@ -455,7 +455,7 @@ pub(crate) fn finish_in<O: ByteOrder>(
         }
     } else {
         if version == Version::V1_1 {
-            // It may be cut there later: see `Fragments`.
+            // `Fragments` may cut the message there later.
             e.remember_runs();
         }
         body(e)?;
@@ -463,7 +463,7 @@ pub(crate) fn finish_in<O: ByteOrder>(
     seal(e)
 }
 
-/// Fills in the size and hands the message out.
+/// Fills in the size and returns the message.
 #[inline]
 pub(crate) fn close<O: ByteOrder>(mut e: Encoder<O>) -> Result<Gather, EncodeError> {
     seal(&mut e)?;
@@ -516,7 +516,7 @@ mod tests {
             }
         };
         assert!(read(&octets));
-        // Whatever is read so says the same when it is read thoroughly, and no octet makes it panic.
+        // A header that is read this way has the same contents when it is parsed in full, and no octet makes it panic.
         for at in HEADER_LEN..octets.len() {
             read(&octets[..at]);
             for octet in [0, 1, 2, 4, 5, 12, 13, 0x7f, 0x80, 0xff] {

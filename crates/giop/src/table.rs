@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::VecDeque;
 
-/// A request id of this side: slot and generation, so that a late reply matches no later call.
+/// A request id of this side: slot and generation, so that the reply to a cancelled request matches no later call.
 ///
 /// ```text
 ///  31            17 16             1 0
@@ -23,8 +23,8 @@ impl RequestId {
         Self((generation & GENERATION_MASK) << (SLOT_BITS + 1) | (slot & SLOT_MASK) << 1 | parity)
     }
 
-    /// An id for a request without a reply, of the side that opened the connection (even ids) or accepted it (odd ids):
-    /// one that no [`RequestTable`] gives out. Of so many, the lower 15 bits tell them apart.
+    /// Returns an id for a request without a reply, of the side that opened the connection (even ids) or accepted it
+    /// (odd ids). No [`RequestTable`] returns such an id. The lower 15 bits of `number` distinguish them.
     #[must_use]
     #[inline]
     pub const fn unanswered(number: u32, opened_here: bool) -> Self {
@@ -45,7 +45,7 @@ impl RequestId {
     }
 }
 
-/// As many requests are in flight as the table allows.
+/// The error of a table that has as many requests in flight as its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{limit} requests are in flight on this connection")]
 pub struct TableFull {
@@ -56,14 +56,14 @@ pub struct TableFull {
 enum Slot<T> {
     Free,
     Waiting(T),
-    /// Given up by its caller; a reply may still come, so the id is not used again yet.
+    /// Cancelled by its caller; a reply may still come, so the id is not used again yet.
     Abandoned,
 }
 
 /// The requests in flight on one connection.
 ///
-/// Operations are constant time (a late reply to an abandoned id: a walk over the abandoned ones)
-/// and allocate only while the table grows to its widest.
+/// Operations take constant time, but for a reply to an abandoned id, which walks over the quarantine. They allocate
+/// only while the table grows to its largest size.
 pub struct RequestTable<T> {
     slots: Vec<(u32, Slot<T>)>,
     free: Vec<u16>,
@@ -75,15 +75,14 @@ pub struct RequestTable<T> {
 }
 
 impl<T> RequestTable<T> {
-    /// The most requests a table can hold in flight: what 16 bits of slot allow, halved so that
-    /// abandoned ids have room beside them.
+    /// The most requests a table can hold in flight: as many as 16 bits of slot permit, halved so that abandoned ids
+    /// have room beside them.
     pub const MAX_IN_FLIGHT: usize = 1 << (SLOT_BITS - 1);
-    /// How many abandoned ids are kept out of use. A server that honours CancelRequest may never
-    /// answer them, so the oldest one is used again, with its next generation, when there are
-    /// more.
+    /// Number of abandoned ids that are kept out of use. A server that honours CancelRequest may never answer them, so
+    /// when there are more, the oldest one is used again, with its next generation.
     pub const MAX_QUARANTINED: usize = 4096;
 
-    /// A table for the side that opened the connection (even ids) or accepted it (odd ids).
+    /// Makes a table for the side that opened the connection (even ids) or accepted it (odd ids).
     #[must_use]
     pub fn new(opened_here: bool, limit: usize) -> Self {
         Self {
@@ -133,7 +132,7 @@ impl<T> RequestTable<T> {
         Ok(RequestId::new(u32::from(slot), *generation, self.parity))
     }
 
-    /// A slot that there was not yet.
+    /// Adds a slot.
     #[cold]
     fn widen(&mut self) -> Result<u16, TableFull> {
         let slot = u16::try_from(self.slots.len())
@@ -144,7 +143,7 @@ impl<T> RequestTable<T> {
         Ok(slot)
     }
 
-    /// The slot of an id, and its generation.
+    /// Returns the slot of an id, and its generation.
     #[inline]
     fn place(&mut self, id: RequestId) -> Option<&mut (u32, Slot<T>)> {
         let place = self.slots.get_mut(id.slot())?;
@@ -158,7 +157,7 @@ impl<T> RequestTable<T> {
         self.place(id).map(|(_, entry)| entry)
     }
 
-    /// The waiter of `id`, if there is one.
+    /// Returns the waiter of `id`, if there is one.
     #[inline]
     pub fn get_mut(&mut self, id: RequestId) -> Option<&mut T> {
         match self.entry(id)? {
@@ -167,7 +166,8 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// A reply to `id` has come: returns its waiting caller, or `None` without one, and frees the id either way.
+    /// Ends a request to which a reply has come: returns its waiting caller, or `None` without one, and frees the id
+    /// either way.
     pub fn complete(&mut self, id: RequestId) -> Option<T> {
         let taken = core::mem::replace(self.entry(id)?, Slot::Free);
         let slot = u16::try_from(id.slot()).ok()?;
@@ -252,7 +252,7 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// All waiting callers.
+    /// Iterates over all waiting callers.
     pub fn waiting_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().filter_map(|(_, slot)| match slot {
             Slot::Waiting(waiter) => Some(waiter),

@@ -1,7 +1,7 @@
 //! Object URLs: `IOR:`, `corbaloc:`, `corbaname:`, `file:`.
 //!
-//! Nothing is contacted here: a URL is read into what it says. Source: CORBA 3.3 Part 2,
-//! Interoperability, "Object URLs"; Naming Service specification for `corbaname`.
+//! Parsing contacts nothing. Source: CORBA 3.3 Part 2, Interoperability, "Object URLs"; Naming Service specification
+//! for `corbaname`.
 
 use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use crate::header::Version;
@@ -21,14 +21,14 @@ pub const DEFAULT_KEY: &str = "NameService";
 pub enum ObjectUrl {
     /// `IOR:` and digits.
     Ior(Ior),
-    /// `corbaloc:`: where, and under which key.
+    /// `corbaloc:`: addresses and an object key.
     Corbaloc(Corbaloc),
     /// `corbaname:`: a naming context and a name to resolve there.
     Corbaname {
         /// The naming context.
         context: Corbaloc,
-        /// The stringified name, escapes undone; empty for the context itself. What is not UTF-8
-        /// is read as ISO 8859-1, which omniNames writes.
+        /// The stringified name, escapes undone; empty for the context itself. A name that is not UTF-8 is read as ISO
+        /// 8859-1, which omniNames writes.
         name: String,
     },
     /// `file:`: an absolute path of a file that holds any of these.
@@ -61,7 +61,7 @@ impl fmt::Display for UrlScheme {
 }
 
 impl ObjectUrl {
-    /// The text of the scheme.
+    /// Returns the scheme.
     #[must_use]
     pub const fn scheme(&self) -> UrlScheme {
         match self {
@@ -73,12 +73,12 @@ impl ObjectUrl {
     }
 }
 
-/// Addresses and the one object key behind all of them.
+/// Addresses and their common object key.
 ///
 /// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (object URLs).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corbaloc {
-    /// To be tried in order.
+    /// The addresses, to be tried in order.
     pub addresses: Vec<CorbalocAddress>,
     /// The object key, escapes undone.
     pub key: Vec<u8>,
@@ -101,7 +101,7 @@ pub enum CorbalocAddress {
         /// Port; 2809 unless stated.
         port: u16,
     },
-    /// `uiop:`: a UNIX socket, as TAO writes it.
+    /// `uiop:`: a UNIX socket, in TAO's syntax.
     Uiop {
         /// The highest GIOP version to use; 1.0 unless stated.
         version: Version,
@@ -120,7 +120,8 @@ pub enum CorbalocAddress {
 }
 
 impl CorbalocAddress {
-    /// The protocol, the highest GIOP version to use and the text of the address; `None` for `rir:`, which is no place.
+    /// Returns the protocol, the highest GIOP version to use and the text of the address; `None` for `rir:`, which has
+    /// none.
     #[must_use]
     pub fn location(&self) -> Option<(&str, Version, Cow<'_, str>)> {
         Some(match self {
@@ -150,7 +151,7 @@ impl CorbalocAddress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// None of the schemes.
+    /// The scheme is unknown.
     #[error("expected IOR:, corbaloc:, corbaname: or file:, found {0:?}")]
     BadScheme(String),
     /// A scheme that the settings of the ORB do not permit here.
@@ -164,7 +165,7 @@ pub enum UrlError {
         /// The reason.
         why: &'static str,
     },
-    /// Something else behind the scheme.
+    /// Another error behind the scheme.
     #[error("bad object url: {0}")]
     BadSchemeSpecificPart(&'static str),
     /// Not a valid stringified reference.
@@ -185,7 +186,7 @@ impl From<UrlError> for SystemException {
     }
 }
 
-/// Strips a scheme whatever its case.
+/// Strips a scheme, in upper or lower case.
 fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     let (head, rest) = (text.get(..scheme.len())?, text.get(scheme.len()..)?);
     head.eq_ignore_ascii_case(scheme).then_some(rest)
@@ -229,7 +230,7 @@ impl FromStr for ObjectUrl {
 impl Corbaloc {
     fn parse(text: &str, default_key: Option<&str>) -> Result<Self, UrlError> {
         if let Some(path) = strip_scheme(text, "uiop:") {
-            // A path holds slashes, so the key is set off by a bar.
+            // A path holds slashes, so a bar separates the key.
             let (address, key) = path.split_once('|').ok_or_else(|| UrlError::BadAddress {
                 address: text.to_owned(),
                 why: "expected | between path and key",
@@ -286,7 +287,7 @@ fn bad_address(address: &str, why: &'static str) -> UrlError {
     }
 }
 
-/// The protocol before the colon and what stands behind it, of a protocol that is not known here.
+/// Splits a protocol that is not known here from the text behind its colon.
 fn other_protocol(text: &str) -> Option<(&str, &str)> {
     let (protocol, rest) = text.split_once(':')?;
     let is_name = protocol.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -294,7 +295,7 @@ fn other_protocol(text: &str) -> Option<(&str, &str)> {
     let is_known = ["iiop", "uiop", "rir"]
         .iter()
         .any(|known| protocol.eq_ignore_ascii_case(known));
-    // A host and its port, before which the colon is missing.
+    // A host and its port look like this if the colon before them is missing.
     let is_host = rest.bytes().all(|octet| octet.is_ascii_digit());
     (is_name && !is_known && !is_host).then_some((protocol, rest))
 }
@@ -344,12 +345,12 @@ fn address(text: &str) -> Result<CorbalocAddress, UrlError> {
         }
     };
     if host.contains(['[', ']']) {
-        // It could not be written again: brackets are what sets an IPv6 address off.
+        // The URL could not be written again, since brackets enclose an IPv6 address.
         return Err(bad_address(text, "expected no bracket inside the host"));
     }
     let port = match port {
         None | Some("") => DEFAULT_PORT,
-        // Reading a number takes a sign too.
+        // `parse` accepts a sign as well.
         Some(port) => Some(port)
             .filter(|port| port.bytes().all(|digit| digit.is_ascii_digit()))
             .ok_or(())

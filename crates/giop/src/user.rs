@@ -1,4 +1,4 @@
-//! User exceptions: what an interface's operations raise.
+//! User exceptions, which an interface's operations raise.
 
 use crate::exception::SystemException;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder};
@@ -15,10 +15,10 @@ pub trait UserException: core::error::Error + Send + Sync + 'static {
 /// Generated for every operation with a `raises` clause; `SystemException` itself serves those
 /// without one.
 pub trait OperationError: From<SystemException> + Sized {
-    /// The system exception, if it is one.
+    /// Returns the system exception, if it is one.
     fn system(&self) -> Option<&SystemException>;
 
-    /// The repository id of whichever exception it is.
+    /// Returns the repository id of the exception.
     fn repository_id(&self) -> &str;
 
     /// Writes a user exception: repository id, then members. Writes nothing for a system

@@ -1,6 +1,6 @@
 //! Meanings of minor codes, as text: those of the specification, and those of ORBs whose codes are known.
 //!
-//! - here: omniORB, TAO and zorb;
+//! - this file: omniORB, TAO and zorb;
 //! - `omg`: the standard ones.
 
 mod omg;
@@ -8,7 +8,7 @@ mod omg;
 use crate::exception::SystemExceptionKind as Kind;
 use core::fmt;
 
-/// The upper 20 bits of a minor code say whose it is.
+/// The mask of the upper 20 bits of a minor code, which are the vendor's.
 const VENDOR: u32 = 0xffff_f000;
 const OMNIORB: u32 = 0x4154_0000;
 const TAO: u32 = 0x5441_0000;
@@ -21,7 +21,7 @@ pub(crate) enum Vendor {
     Omg(&'static str),
     Zorb(&'static str),
     OmniOrb(&'static str),
-    /// Where it happened, and the `errno` that was the cause.
+    /// The location of the failure, and the `errno` behind it.
     Tao(&'static str, Option<&'static str>),
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Vendor {
     }
 }
 
-/// The meaning of a minor code, if it is known.
+/// Returns the meaning of a minor code, if it is known.
 pub(crate) fn describe(kind: Kind, minor: u32) -> Option<Vendor> {
     let code = minor & !VENDOR;
     match minor & VENDOR {
@@ -57,7 +57,7 @@ fn zorb(kind: Kind, code: u32) -> Option<&'static str> {
     })
 }
 
-/// omniORB 4.2's names; the same number means another thing with another exception.
+/// Returns the name of omniORB 4.2. A number has another meaning with another exception.
 fn omniorb(kind: Kind, code: u32) -> Option<&'static str> {
     Some(match (kind, code) {
         (Kind::Unknown, 123) => "OmniThreadException",
@@ -113,7 +113,7 @@ fn omniorb(kind: Kind, code: u32) -> Option<&'static str> {
     })
 }
 
-/// Five bits of where, seven of `errno`.
+/// Reads a code of TAO: five bits of location, seven of `errno`.
 fn tao(code: u32) -> Option<Vendor> {
     let location = match code >> 7 {
         // Without other bits, the code means nothing.

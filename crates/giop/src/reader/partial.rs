@@ -1,4 +1,4 @@
-//! Messages in fragments, of which the last one has not come yet.
+//! Fragmented messages whose last fragment has not come yet.
 
 use super::Reader;
 use crate::buffers::{self, Receive};
@@ -11,7 +11,7 @@ use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
 /// Octets of a Fragment's own headers in GIOP 1.2: message header and request id.
 const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
 
-/// A message of which the last fragment has not come yet.
+/// A fragmented message whose last fragment has not come yet.
 #[derive(Debug)]
 pub(super) struct Partial {
     /// The request id in GIOP 1.2; in 1.1 there is at most one partial message and no id.
@@ -26,7 +26,8 @@ pub(super) struct Partial {
 }
 
 impl Reader {
-    /// A 1.1 Fragment carries no id, so nothing that could be fragmented may come in between.
+    /// Refuses a message that interrupts the fragments of another one. A Fragment of 1.1 carries no id, so no message
+    /// that could be fragmented may come in between.
     pub(super) fn check_uninterrupted(&self, header: MessageHeader) -> Result<(), ProtocolError> {
         let kind = header.kind;
         if matches!(kind, MessageKind::Request | MessageKind::Reply)
@@ -64,7 +65,7 @@ impl Reader {
             });
         }
         self.check_partial_octets(octets.len())?;
-        // A copy, so that a message whose fragments dawdle does not hold on to the receive buffer.
+        // A copy, so that a message whose fragments come slowly does not keep the receive buffer.
         let mut whole = buffers::take_receive_of(octets.len(), usize::MAX).octets;
         whole.extend_from_slice(&octets);
         self.partial.push(Partial {
@@ -142,7 +143,7 @@ impl Reader {
         Ok(Some(done.into_message()))
     }
 
-    /// A client may give up a request whose fragments are still coming; no more of them follow.
+    /// Drops a cancelled request whose fragments are still coming; no more of them follow.
     pub(super) fn drop_cancelled(&mut self, header: MessageHeader, octets: &[u8]) {
         let id = id_at(octets, header.endian);
         if id.is_some() {
@@ -152,13 +153,13 @@ impl Reader {
 }
 
 impl Partial {
-    /// Octets of memory that it takes, with all of the room of its buffer.
+    /// Returns the octets of memory that it takes, with the whole capacity of its buffer.
     pub(super) fn memory(&self) -> usize {
         let starts = self.starts.capacity().saturating_mul(size_of::<usize>());
         self.octets.capacity().saturating_add(starts)
     }
 
-    /// Octets of it, the places of tiny fragments included.
+    /// Returns its octets, and those of the table of fragments, which tiny fragments make long.
     fn held(&self) -> usize {
         let starts = self.starts.len().saturating_mul(size_of::<usize>());
         self.octets.len().saturating_add(starts)
@@ -187,7 +188,7 @@ impl Partial {
     }
 }
 
-/// The unsigned long right behind the message header.
+/// Reads the unsigned long right behind the message header.
 fn id_at(octets: &[u8], endian: Endian) -> Option<u32> {
     let id = octets.get(HEADER_LEN..)?.first_chunk::<4>()?;
     Some(match endian {
@@ -196,7 +197,7 @@ fn id_at(octets: &[u8], endian: Endian) -> Option<u32> {
     })
 }
 
-/// The id of a Request of GIOP 1.1: behind the service contexts.
+/// Reads the id of a Request of GIOP 1.1, behind the service contexts.
 fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
     let format = WireFormat {
         minor: 1,
@@ -204,7 +205,7 @@ fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
     };
     let mut d = Decoder::<O>::from_slice(octets, format);
     d.take(HEADER_LEN).ok()?;
-    // A context is an id and the length of its data at least.
+    // A context has at least an id and the length of its data.
     for _ in 0..d.read_count(8).ok()? {
         d.read_u32().ok()?;
         d.read_octets().ok()?;
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
     use crate::{Begun, Limits};
 
-    /// The first fragment of a request, of so many octets.
+    /// Returns the first fragment of a request, of `octets` octets.
     fn first(octets: usize) -> Vec<u8> {
         let mut message = b"GIOP\x01\x02\x03\x00".to_vec();
         message.extend(u32::try_from(octets - HEADER_LEN).unwrap().to_le_bytes());

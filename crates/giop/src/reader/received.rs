@@ -1,4 +1,4 @@
-//! Messages that are read where they lie in the receive buffer.
+//! Messages that are read in place, in the receive buffer.
 
 use super::{Reader, total};
 use crate::buffers;
@@ -11,7 +11,7 @@ use zorb_cdr::Frame;
 pub struct Received<'a> {
     reader: &'a mut Reader,
     header: MessageHeader,
-    /// Octets of a message at the front of the buffer; 0 of one that does not lie there any more, which the reader has.
+    /// Octets of a message at the front of the buffer; 0 for a message that the reader has taken out of it.
     octets: usize,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// The message, if it does not lie at the front of the buffer any more.
+    /// Returns the message, if it does not lie at the front of the buffer any more.
     #[inline]
     const fn taken_out(&self) -> Option<&Message> {
         match self.octets {
@@ -65,8 +65,8 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Whether the octets are a whole message in one piece, so that alignment counts from its front throughout: neither
-    /// [cut short](Message::is_cut_short) nor put together from fragments of GIOP 1.1.
+    /// Whether the octets are a whole message in one piece, so that alignment counts from its front throughout. It is
+    /// neither [cut short](Message::is_cut_short) nor assembled from fragments of GIOP 1.1.
     #[inline]
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
@@ -76,7 +76,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Forgets the message. A message in the buffer leaves its place to the next one.
+    /// Drops the message. The next one takes the place of a message in the buffer.
     #[inline]
     pub fn discard(self) {
         if self.octets == 0 {
@@ -90,7 +90,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// A copy of the message, for traces. Copies the octets of a message in the buffer.
+    /// Returns a copy of the message, for traces. Copies the octets of a message in the buffer.
     #[must_use]
     pub fn to_message(&self) -> Message {
         match self.taken_out() {
@@ -132,8 +132,8 @@ impl<'a> Received<'a> {
 }
 
 impl Reader {
-    /// The header and the octets of the message at the front, if it is whole and in one piece, and no state of the reader
-    /// depends on it.
+    /// Returns the header and the length of the message at the front, if it is whole and in one piece, and no state of
+    /// the reader depends on it.
     #[inline]
     pub(super) fn plain(&self) -> Option<(MessageHeader, usize)> {
         let header = MessageHeader::parse(self.buffer.first_chunk()?).ok()?;
@@ -157,7 +157,7 @@ mod tests {
     /// Octets of a message header before the size.
     const BEFORE_SIZE: usize = 8;
 
-    /// The octets of a message of `size` octets behind its header, which are made of `fill`.
+    /// Returns a message of `size` octets of `fill` behind its header.
     fn message(before_size: [u8; BEFORE_SIZE], size: u32, fill: u8) -> Vec<u8> {
         let is_little = before_size[6] & 1 == 1;
         let mut octets = before_size.to_vec();
@@ -189,7 +189,8 @@ mod tests {
         (message.header, message.frame.octets().to_vec())
     }
 
-    /// All that comes of `octets`, of which `step` are received at a time: with every message split off, or as `how` says.
+    /// Returns the messages, and the error, that a reader makes of `octets`, which are received `step` at a time and
+    /// taken out in the way `how`.
     fn read(octets: &[u8], step: usize, how: How) -> (Vec<Seen>, Option<ProtocolError>) {
         let limits = Limits {
             max_message_octets: 100,
@@ -339,7 +340,7 @@ mod tests {
             "in one buffer or two"
         );
         drop(held);
-        // Also where nothing has to be left out for the next one to lie aligned.
+        // Also for a size behind which the next message lies aligned without padding.
         for size in [13, 20] {
             let octets = message(REPLY, size, 7);
             let mut places = Vec::new();

@@ -1,4 +1,4 @@
-//! Service contexts of a reply that is made already.
+//! Service contexts that are added to an encoded reply.
 
 use super::{HEADER_OCTETS, ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus};
 use crate::buffers;
@@ -8,12 +8,12 @@ use crate::header::{HEADER_LEN, Message, MessageHeader};
 use crate::request::BODY_ALIGNMENT;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Gather, NativeEndian, WireFormat};
 
-/// The padding of contexts at most, so that the body behind them stays aligned: before GIOP 1.2 nothing else does
-/// that.
+/// The most padding of contexts, which keeps the body behind them aligned: before GIOP 1.2 the body has no padding of
+/// its own.
 const PADDING: [u8; 4] = [0; 4];
 
 impl ReplyStatus {
-    /// The status of an encoded reply.
+    /// Reads the status of an encoded reply.
     ///
     /// # Errors
     /// When it is no reply.
@@ -27,14 +27,14 @@ impl ReplyStatus {
     }
 }
 
-/// Adds service contexts to a reply that was encoded without any, in the byte order of this machine. Copies the reply into
-/// another buffer of the [thread's](buffers), to which its own goes back.
+/// Adds service contexts to a reply that was encoded without any, in the byte order of this machine. Copies the reply
+/// into another buffer of the [thread's](buffers), and returns its own there.
 ///
-/// Before GIOP 1.2 the contexts stand in front of all else, and the body follows without padding. It stays aligned as four
-/// octets behind the last context's data, which is an encapsulation, make up for what is missing.
+/// Before GIOP 1.2 the contexts are in front of the other fields, and the body follows without padding. Four octets
+/// behind the last context's data, which is an encapsulation, keep it aligned where needed.
 ///
 /// # Errors
-/// When it is no such reply, or would be longer than 4 GiB.
+/// When it is no reply without contexts, or would be longer than 4 GiB.
 pub fn add_contexts(reply: Gather, contexts: &[ServiceContext]) -> Result<Gather, EncodeError> {
     let no_reply = || EncodeError::from(EncodeErrorKind::Expected("a reply without contexts"));
     let head = (reply.chunks().next())
@@ -78,10 +78,10 @@ pub fn add_contexts(reply: Gather, contexts: &[ServiceContext]) -> Result<Gather
 }
 
 impl ReplySlot {
-    /// The service contexts of the reply. Copies them.
+    /// Returns the service contexts of the reply. Copies them.
     #[must_use]
     pub fn contexts(&self) -> Vec<ServiceContext> {
-        // A reply that was copied has none.
+        // A reply that was copied into the slot has no contexts.
         let header = self.message().map(ReplyHeader::read);
         header
             .and_then(Result::ok)

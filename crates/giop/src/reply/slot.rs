@@ -40,8 +40,8 @@ impl ReplySlot {
         }
     }
 
-    /// Takes a received reply, whose header says `status` and that its body begins at `body`. A result or a user
-    /// exception may be copied; other replies keep their message, with its service contexts.
+    /// Stores a received reply of this `status`, whose body begins at offset `body`. A result or a user exception may
+    /// be copied; other replies keep their message, with its service contexts.
     #[inline]
     pub fn fill(&mut self, received: Received<'_>, status: ReplyStatus, body: usize) {
         let octets = received.octets();
@@ -63,7 +63,7 @@ impl ReplySlot {
         }
     }
 
-    /// Takes a reply that has been split off its buffer.
+    /// Stores a reply that has been split off its buffer.
     pub fn set_message(&mut self, message: Message, status: ReplyStatus, body: usize) {
         self.endian = message.header.endian;
         self.status = status;
@@ -71,7 +71,7 @@ impl ReplySlot {
         self.message = Some(message);
     }
 
-    /// Takes a reply that was made in this process.
+    /// Stores a reply that was encoded in this process.
     ///
     /// # Errors
     /// When the header cannot be read.
@@ -101,7 +101,7 @@ impl ReplySlot {
         self.message.as_ref()
     }
 
-    /// Whether the body is all there and holds a result or an exception of the operation's own.
+    /// Whether the body is complete and holds a result or a user exception.
     #[inline]
     #[must_use]
     pub fn is_final(&self) -> bool {
@@ -111,7 +111,7 @@ impl ReplySlot {
         ) && !self.message.as_ref().is_some_and(Message::is_cut_short)
     }
 
-    /// A decoder at the body. `O` has to be the reply's [byte order](Self::endian).
+    /// Returns a decoder at the body. `O` has to be the reply's [byte order](Self::endian).
     ///
     /// # Errors
     /// When the slot is empty or the body begins behind the message's end.
@@ -122,10 +122,12 @@ impl ReplySlot {
         Ok(d)
     }
 
-    /// Reads the body, against a context. `O` has to be the reply's [byte order](Self::endian).
+    /// Calls `read` with a decoder at the body that has a context. `O` has to be the reply's [byte
+    /// order](Self::endian).
     ///
     /// # Errors
-    /// As of [`decoder`](Self::decoder), which moves a decoder that this leaves where it was made.
+    /// The errors of [`decoder`](Self::decoder). That returns its decoder, and so moves it; this reads where the
+    /// decoder was made.
     #[inline]
     pub fn read<'s, O: ByteOrder, T>(
         &'s self,
@@ -139,7 +141,7 @@ impl ReplySlot {
         Ok(read(&mut d))
     }
 
-    /// A decoder at the start of the message.
+    /// Returns a decoder at the start of the message.
     #[inline(always)]
     fn whole<O: ByteOrder>(&self, format: WireFormat) -> Decoder<'_, O> {
         match &self.message {

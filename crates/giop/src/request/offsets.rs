@@ -1,10 +1,10 @@
-//! A received request: where the parts of its header are.
+//! The offsets of the parts of a received request's header.
 
 use super::{RequestHeader, ResponseFlags};
 use crate::header::{HEADER_LEN, Message};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, WireFormat};
 
-/// Offsets of a request's header, instead of a header that borrows from the message: the message can be moved.
+/// Offsets of a request's header. They borrow nothing from the message, so that it can be moved.
 #[derive(Debug, Clone, Copy)]
 pub struct HeaderOffsets {
     request_id: u32,
@@ -15,13 +15,13 @@ pub struct HeaderOffsets {
 }
 
 impl HeaderOffsets {
-    /// The offsets of a parsed header.
+    /// Returns the offsets of a parsed header.
     #[must_use]
     #[inline]
     pub fn of(header: &RequestHeader<'_>) -> Self {
         let at = u32::try_from(header.operation_at);
         let octets = u32::try_from(header.operation.len());
-        // An operation name farther behind than a message is long stays empty, and no servant has it.
+        // An offset beyond the longest message leaves the name empty, which no servant has.
         let (operation_at, operation_octets) = at.ok().zip(octets.ok()).unwrap_or_default();
         Self {
             request_id: header.request_id,
@@ -32,7 +32,8 @@ impl HeaderOffsets {
         }
     }
 
-    /// The offsets of another request whose header differs in its request id and the offset of its arguments only.
+    /// Returns the offsets of another request whose header differs in its request id and the offset of its arguments
+    /// only.
     #[must_use]
     #[inline]
     pub fn with_request(self, request_id: u32, body: usize) -> Self {
@@ -64,7 +65,7 @@ impl HeaderOffsets {
         self.body as usize
     }
 
-    /// The name of the operation in the message.
+    /// Returns the name of the operation in the message.
     #[must_use]
     pub fn operation<'a>(&self, message: &'a Message) -> &'a [u8] {
         let behind = message.frame.octets().get(self.operation_at as usize..);
@@ -72,10 +73,10 @@ impl HeaderOffsets {
         name.unwrap_or_default()
     }
 
-    /// Whether the message has service contexts; at a few instructions, since the header is not parsed again.
+    /// Whether the message has service contexts. Costs a few instructions, since the header is not parsed again.
     #[must_use]
     pub fn has_contexts(&self, message: &Message) -> bool {
-        // Their number: first in the header, or behind the operation's name and its NUL.
+        // The number of contexts is first in the header, or behind the operation's name and its NUL.
         let at = match message.header.version.has_contexts_last() {
             false => HEADER_LEN,
             true => {
@@ -92,7 +93,7 @@ impl HeaderOffsets {
         number.is_some_and(|number| *number != [0; 4])
     }
 
-    /// A decoder at the arguments. `O` has to be the message's byte order.
+    /// Returns a decoder at the arguments. `O` has to be the message's byte order.
     ///
     /// # Errors
     /// When the arguments begin behind the message's end.
@@ -106,7 +107,7 @@ impl HeaderOffsets {
     }
 }
 
-/// An offset in a message, which is no longer than 4 GiB.
+/// Returns an offset in a message, which is no longer than 4 GiB.
 #[inline]
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)

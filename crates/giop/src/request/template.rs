@@ -43,9 +43,9 @@ pub struct RequestTemplate<O> {
     order: PhantomData<O>,
 }
 
-/// Operations of one object whose request headers a template keeps. A small number, since they are looked for one
-/// after the other, and kept as long as the reference is; an object whose clients call more of them has the others put
-/// together from the object's part and the name each time.
+/// Operations of one object whose request headers a template keeps. The number is small, since the search is linear and
+/// the headers are kept as long as the reference. Headers of further operations are composed of the object's part and
+/// the name each time.
 const MAX_READY: usize = 6;
 
 /// The longest beginning that is kept ready, in octets: a key and a name of usual length have a fifth of it.
@@ -57,9 +57,9 @@ struct Ready {
     /// The operation's name.
     operation: Box<str>,
     response: ResponseFlags,
-    /// A message without arguments, of request id 0, and what has to be between it and arguments.
+    /// A message without arguments, of request id 0, and the padding between it and arguments.
     octets: Box<[u8]>,
-    /// Octets of the message without that.
+    /// Octets of the message without the padding.
     len: usize,
 }
 
@@ -84,7 +84,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// The first and the last octets of what has so many; nothing but zeros of what has not.
+/// Returns the first and the last `N` octets; zeros if there are fewer.
 #[inline]
 fn ends<const N: usize>(name: &[u8]) -> [[u8; N]; 2] {
     match (name.first_chunk(), name.last_chunk()) {
@@ -94,7 +94,7 @@ fn ends<const N: usize>(name: &[u8]) -> [[u8; N]; 2] {
 }
 
 impl<O: ByteOrder> RequestTemplate<O> {
-    /// The beginning of requests to `target`; before GIOP 1.2, which knows keys only, to `key`.
+    /// Makes the beginning of requests to `target`, or to `key` before GIOP 1.2, which has keys only.
     ///
     /// # Errors
     /// A profile or reference that cannot be encoded, or a key longer than 4 GiB.
@@ -167,7 +167,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
         finish_in(e, self.version, arguments)
     }
 
-    /// The beginning of a request for this operation, if it is kept.
+    /// Returns the beginning of a request for this operation, if it is kept.
     #[inline(always)]
     fn ready(&self, operation: &str, response: ResponseFlags) -> Option<&Ready> {
         for place in &self.ready {
@@ -190,19 +190,19 @@ impl<O: ByteOrder> RequestTemplate<O> {
         e.append(&ready.octets);
         e.patch_u32(self.id_at(), request_id);
         if self.version == Version::V1_1 {
-            // It may be cut there later: see `Fragments`.
+            // `Fragments` may cut the message there later.
             e.remember_runs();
         }
         arguments(e)?;
         if e.position() == ready.octets.len() {
-            // The size is there already, and what would be between it and arguments is not sent.
+            // The size is filled in already, and the padding before arguments is not sent.
             e.truncate(ready.len);
             return Ok(());
         }
         seal(e)
     }
 
-    /// Where the request id is in a message without service contexts.
+    /// Returns the offset of the request id in a message without service contexts.
     #[inline]
     const fn id_at(&self) -> usize {
         match self.version.has_contexts_last() {
@@ -211,7 +211,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
         }
     }
 
-    /// All up to the arguments of a request that is not kept ready, and of the next one like it, which will be.
+    /// Writes a request that is not kept ready, up to the arguments, and keeps the beginning for the next one.
     #[cold]
     fn begin_in(
         &self,
@@ -232,7 +232,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
             e.append(&self.octets);
             ID_POSITION_BEFORE_1_2
         } else {
-            // They come first. What follows has no alignment above 4.
+            // The contexts come first. The fields behind them are aligned to 4 at most.
             e.append(self.octets.get(..HEADER_LEN).unwrap_or_default());
             write_contexts(e, contexts)?;
             e.align(4);
@@ -249,14 +249,14 @@ impl<O: ByteOrder> RequestTemplate<O> {
         write_operation(e, self.version, operation, contexts)
     }
 
-    /// Has the beginning ready when the operation is called again, if there is a place left and it is not too long.
+    /// Keeps the beginning for further calls of the operation, if there is a place left and it is not too long.
     fn keep(&self, response: ResponseFlags, operation: &str) {
         let is_free = |place: &OnceLock<_>| place.get().is_none();
         let least = self.octets.len().saturating_add(operation.len());
         if least > MAX_READY_OCTETS || !self.ready.last().is_some_and(is_free) {
             return;
         }
-        // The sender reports what cannot be written.
+        // The sender reports an operation that cannot be encoded.
         if let Ok(ready) = self.prepare(response, operation)
             && ready.octets.len() <= MAX_READY_OCTETS
         {

@@ -1,8 +1,8 @@
-//! The standard minor codes of CORBA 3.3, in as many words as fit into a message.
+//! The standard minor codes of CORBA 3.3, as short texts for messages.
 
 use crate::exception::SystemExceptionKind as Kind;
 
-/// The meaning of a standard minor code, which depends on the exception.
+/// Returns the meaning of a standard minor code, which depends on the exception.
 pub(super) fn describe(kind: Kind, code: u32) -> Option<&'static str> {
     match kind {
         Kind::BadParam => bad_param(code),
