@@ -9,9 +9,9 @@ use std::{fmt, net::SocketAddr, path::PathBuf};
 pub enum Address {
     /// An internet address and port: `iiop://127.0.0.1:4711`.
     Inet(SocketAddr),
-    /// A UNIX socket. Clients seldom bind theirs, and then it has no path: `uiop://(unnamed)`.
+    /// A UNIX socket. The socket of a client is rarely bound, and then it has no path: `uiop://(unnamed)`.
     Unix(Option<PathBuf>),
-    /// The name that a transport outside this crate gives to its ends, scheme included.
+    /// The name that a transport outside this crate gives to its ends, with the scheme.
     Other(Box<str>),
 }
 
@@ -26,9 +26,9 @@ impl fmt::Display for Address {
     }
 }
 
-/// The process at the other end, when it connected or began to listen.
+/// The process at the other end at the time when it connected or began to listen.
 ///
-/// The ids are those that the operating system gives it in the namespaces of this process.
+/// The ids are those of the operating system, in the namespaces of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_structs,
@@ -39,7 +39,7 @@ pub struct PeerIdentity {
     pub user: u32,
     /// The effective group.
     pub group: u32,
-    /// The process; `None` where it is in a namespace that is not seen from here.
+    /// The process; `None` where it is in a namespace that this process cannot see.
     pub process: Option<u32>,
 }
 

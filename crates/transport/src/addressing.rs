@@ -3,35 +3,35 @@ use std::{borrow::Cow, error::Error, fmt};
 
 use crate::{Endpoint, ParseEndpointError};
 
-/// How addresses of one transport are written: in the text of endpoints, and in object references.
+/// The syntax of one transport's addresses: in the text of endpoints, and in object references.
 ///
-/// A [`Transport`](crate::Transport) has one ([`Transport::addressing`](crate::Transport::addressing)); it has no state,
-/// and several transports may share one. Of a reference only the address is its business: the ORB writes the
+/// A [`Transport`](crate::Transport) has one ([`Transport::addressing`](crate::Transport::addressing)); it has no
+/// state, and several transports may share one. It reads and writes only the address in a reference. The ORB writes the
 /// GIOP version before it, the object key and the components behind it, and keeps profiles and components whose tags no
-/// transport claims as they came.
+/// transport claims unchanged.
 ///
 /// # For implementers
-/// 1. What [`parse`](Self::parse) returns is written by [`Display`](fmt::Display) as text that it reads as an equal endpoint.
-/// 2. What [`write`](Self::write) writes is read by [`read`](Self::read) as an equal endpoint, in either byte order.
-/// 3. Text comes from operators, and octets from peers: whatever they are, the answer is an endpoint or an error, without a
-///    panic, a name looked up, or an allocation that is larger than what was given.
+/// 1. [`parse`](Self::parse) reads the text that [`Display`](fmt::Display) writes of its result as an equal endpoint.
+/// 2. [`read`](Self::read) reads the octets that [`write`](Self::write) writes as an equal endpoint, in either byte order.
+/// 3. Text comes from operators, and octets from peers. Any of them gives an endpoint or an error, without a
+///    panic, a look-up of a name, or an allocation that is larger than the input.
 ///
 /// The crate's conformance suite checks the first two over any transport.
 pub trait Addressing: Send + Sync + fmt::Debug {
-    /// The scheme of its endpoints: `iiop`, `uiop`. In lower case; text may have it in any.
+    /// The scheme of its endpoints, such as `iiop` and `uiop`, in lower case. Text may have it in any case.
     fn scheme(&self) -> &'static str;
 
-    /// The forms of text that are understood, for messages: `iiop://host:port`.
+    /// The forms of text that it reads, for messages: `iiop://host:port`.
     fn forms(&self) -> &'static [&'static str];
 
-    /// Reads what stands behind `scheme://`.
+    /// Reads the text behind `scheme://`.
     ///
     /// # Errors
     /// The expectation.
     fn parse(&self, text: &str) -> Result<Endpoint, AddressError>;
 
-    /// Reads a whole text that says where to listen, with options and in other syntaxes if the transport has any.
-    /// `None` for text that is no business of this transport.
+    /// Reads a whole text of an endpoint to listen on, with options and in other syntaxes if the transport has any.
+    /// `None` for text that is not for this transport.
     ///
     /// # Errors
     /// Expected and found text.
@@ -41,8 +41,8 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         Some(read.map_err(|error| error.in_text(text)))
     }
 
-    /// Reads the address of a `corbaloc`: what stands behind `scheme:` and the version. As [`parse`](Self::parse) unless
-    /// the transport has defaults of its own there.
+    /// Reads the address of a `corbaloc`: the text behind `scheme:` and the version. The default is
+    /// [`parse`](Self::parse), for transports without defaults of their own there.
     ///
     /// # Errors
     /// The expectation.
@@ -55,7 +55,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         endpoint.text().to_owned()
     }
 
-    /// The tag of its profiles in object references. `None`: references cannot name its endpoints.
+    /// The tag of its profiles in object references. `None` if references cannot name its endpoints.
     ///
     /// Tags are assigned by the OMG. Source: CORBA 3.3 Part 2, Standard Profiles.
     fn profile(&self) -> Option<u32> {
@@ -73,7 +73,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         ))
     }
 
-    /// Reads what [`write`](Self::write) writes. What comes behind it is not looked at.
+    /// Reads the octets that [`write`](Self::write) writes. Octets behind them are ignored.
     ///
     /// # Errors
     /// When the octets are cut short or are no address.
@@ -84,12 +84,13 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         ))
     }
 
-    /// The components of profiles that hold addresses of this transport too.
+    /// Returns the components of profiles that hold addresses of this transport too.
     fn components(&self) -> &'static [AddressComponent] {
         &[]
     }
 
-    /// Writes an address as the data of such a component, byte order aside. Returns whether it is to be written at all.
+    /// Writes an address as the data of a component, behind its byte order. Returns whether the component is to be
+    /// written at all.
     ///
     /// # Errors
     /// The address cannot be written, or belongs to another transport.
@@ -103,7 +104,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
-    /// Reads the endpoints that such a component leads to.
+    /// Reads the endpoints that a component leads to.
     ///
     /// # Errors
     /// When the octets are cut short or hold no address.
@@ -116,7 +117,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         Ok(Vec::new())
     }
 
-    /// An endpoint that leads nowhere, for a profile that is there for the sake of its components only. `None`: no such
+    /// Returns an endpoint that leads nowhere, for a profile that exists only for its components. `None` if no such
     /// profile is made.
     fn nowhere(&self) -> Option<Endpoint> {
         None
@@ -130,7 +131,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     reason = "two tags, and what is done with them"
 )]
 pub struct AddressComponent {
-    /// The tag of the profiles that it stands in: the transport's own, or those of another.
+    /// The tag of the profiles that it is in: the transport's own, or those of another.
     pub profile: u32,
     /// The tag of the component.
     pub tag: u32,
@@ -138,7 +139,7 @@ pub struct AddressComponent {
     pub holds: Holds,
 }
 
-/// The endpoints that a component has.
+/// The endpoints that the ORB writes into a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the ORB has to know them all")]
 pub enum Holds {
@@ -146,18 +147,18 @@ pub enum Holds {
     Nothing,
     /// Every one but the first, which is in the body: then all endpoints of the transport share one profile.
     Further,
-    /// Every one, besides the profile that it has of its own: for peers that do not know those. Of references that this
-    /// kind of ORB has made it is not read.
+    /// Every one, besides its own profile: for peers that do not know such profiles. The component is not read in
+    /// references that this kind of ORB has made.
     Every,
 }
 
-/// A place to listen to, as text names it.
+/// An endpoint to listen on, with the options of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListenAddress {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// How many ports to try, from the endpoint's own on; at least 1. TAO's `portspan`.
+    /// Number of ports to try, from the endpoint's own on; at least 1. TAO's `portspan`.
     pub ports: u16,
     /// The host that references name instead. TAO's `hostname_in_ior`.
     pub published_host: Option<String>,
@@ -243,7 +244,7 @@ pub trait AddressReader {
 pub struct AddressError(Cow<'static, str>);
 
 impl AddressError {
-    /// Something else was expected: `a port from 0 to 65535`.
+    /// Makes an error of this expectation, such as `a port from 0 to 65535`.
     pub fn expected(what: impl Into<Cow<'static, str>>) -> Self {
         Self(what.into())
     }
@@ -269,18 +270,18 @@ impl fmt::Display for AddressError {
 
 impl Error for AddressError {}
 
-/// The text after `scheme://`, whatever the case of the scheme.
+/// Returns the text after `scheme://`, with the scheme in any case.
 pub(crate) fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     strip(text, scheme)?.strip_prefix("://")
 }
 
-/// Strips a prefix whatever its case.
+/// Strips a prefix in any case.
 pub(crate) fn strip<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// Octets as text: UTF-8, or else ISO 8859-1.
+/// Returns octets as text: UTF-8, or else ISO 8859-1.
 pub(crate) fn text_of(octets: &[u8]) -> String {
     match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
@@ -292,10 +293,10 @@ pub(crate) fn text_of(octets: &[u8]) -> String {
 /// priority.
 pub(crate) const TAO_ENDPOINTS: u32 = 0x5441_4f02;
 
-/// Endpoints of one such component that are read.
+/// Most endpoints of one such component that are read.
 const MAX_TAO_ENDPOINTS: u32 = 64;
 
-/// Reads that component, with addresses as `addressing` writes them in profiles.
+/// Reads the component [`TAO_ENDPOINTS`], with addresses as `addressing` writes them in profiles.
 ///
 /// # Errors
 /// The component ends too early, or an address is invalid.

@@ -1,14 +1,14 @@
-/// How octets arrive.
+/// The unit in which octets arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// All of them, in order, and without marks between one write and the next.
+    /// All octets, in order, and without marks between one write and the next.
     Stream,
-    /// Frames: each write is one, and arrives whole or not at all.
+    /// Frames: each write is one, which arrives whole or not at all.
     Datagram,
 }
 
-/// Capabilities of a transport, by which a messaging protocol decides whether it fits.
+/// Capabilities of a transport, by which a messaging protocol decides whether to use it.
 ///
 /// Built by [`stream`](Self::stream) or [`datagram`](Self::datagram) and the `with_` methods.
 ///
@@ -31,7 +31,8 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// A reliable stream without any limit on what is written at once, that neither gathers nor passes priorities.
+    /// Returns the capabilities of a reliable stream without a limit of a write, which neither gathers nor passes
+    /// priorities.
     #[must_use]
     pub const fn stream() -> Self {
         Self {
@@ -45,7 +46,7 @@ impl Capabilities {
         }
     }
 
-    /// Frames of at most `max_frame` octets, that may get lost.
+    /// Returns the capabilities of frames of at most `max_frame` octets, which may get lost.
     #[must_use]
     pub const fn datagram(max_frame: usize) -> Self {
         Self {
@@ -68,7 +69,7 @@ impl Capabilities {
         }
     }
 
-    /// Adds that the network gives precedence by a priority that travels with the octets.
+    /// Adds that the network gives precedence by a priority that is sent with the octets.
     #[must_use]
     pub const fn with_priorities(self) -> Self {
         Self {
@@ -86,8 +87,8 @@ impl Capabilities {
         }
     }
 
-    /// Adds that behind a connection is one descriptor of the operating system, so that connections count against
-    /// the descriptors of the process.
+    /// Adds that a connection has one descriptor of the operating system, so that connections count against the
+    /// descriptors of the process.
     #[must_use]
     pub const fn with_descriptor(self) -> Self {
         Self {
@@ -117,19 +118,19 @@ impl Capabilities {
         self.max_frame
     }
 
-    /// Whether several chunks go out by one system call, so that gathering is better than copying together.
+    /// Whether several chunks are sent by one system call, so that gathering costs less than copying them together.
     #[must_use]
     pub const fn gathers(self) -> bool {
         self.gathers
     }
 
-    /// Whether a priority travels with the octets.
+    /// Whether a priority is sent with the octets.
     #[must_use]
     pub const fn passes_priorities(self) -> bool {
         self.priorities
     }
 
-    /// Whether what was written arrives, once and in order, unless the connection ends.
+    /// Whether written octets arrive, once and in order, unless the connection ends.
     #[must_use]
     pub const fn is_reliable(self) -> bool {
         self.reliable

@@ -10,8 +10,8 @@ use std::{
 
 use crate::AddressError;
 
-/// Where a peer listens, as people write it and before any IOR profile: a scheme, and an address of the transport of
-/// that scheme, as in `iiop://host:port` and `uiop:///path`.
+/// The text form of where a peer listens, before any IOR profile: a scheme, and an address of the transport of that
+/// scheme, as in `iiop://host:port` and `uiop:///path`.
 ///
 /// The address is a value of the transport's own type ([`address`](Self::address)), such as
 /// [`TcpAddress`](crate::TcpAddress). Two endpoints are equal if they are written the same. A clone shares the address.
@@ -36,14 +36,14 @@ pub struct Endpoint {
     address: Arc<dyn EndpointAddress>,
 }
 
-/// An address of a transport: a value of the transport's own type, which is written ([`Display`](fmt::Display)) as what
-/// stands behind `scheme://` in the text of an endpoint. Addresses that are not the same are not written the same.
+/// An address of a transport: a value of the transport's own type. [`Display`](fmt::Display) writes it as the text
+/// behind `scheme://` of an endpoint. Different addresses have different texts.
 ///
-/// The methods answer what the ORB asks of an address without knowing its transport; their defaults suit addresses that
-/// are neither hosts nor files.
+/// The methods answer questions of the ORB, which does not know the transport of an address. Their defaults suit
+/// addresses that are neither hosts nor files.
 pub trait EndpointAddress: Any + fmt::Debug + fmt::Display + Send + Sync {
-    /// The host, where the address is that of a host: a name, or an IP address without brackets. Limits count by it.
-    /// All addresses without a host count as those of one.
+    /// Returns the host, where the address is that of a host: a name, or an IP address without brackets. Limits count
+    /// connections by it; all addresses without a host count as one.
     fn host(&self) -> Option<&str> {
         None
     }
@@ -53,26 +53,26 @@ pub trait EndpointAddress: Any + fmt::Debug + fmt::Display + Send + Sync {
         None
     }
 
-    /// The endpoint of another host and port, where an address is host and port.
+    /// Returns the endpoint of another host and port, where an address is host and port.
     fn with_host(&self, host: &str, port: u16) -> Option<Endpoint> {
         let _ = (host, port);
         None
     }
 
-    /// Whether the address is a name within this very host, as a UNIX socket's is. An ORB follows those that a peer
-    /// names only if it is set up to.
+    /// Whether the address is a name within this very host, as a UNIX socket's is. An ORB connects to such addresses of
+    /// peers only if it is configured to.
     fn is_local_name(&self) -> bool {
         false
     }
 
-    /// Why no connection can be made to it, if so: `port 0`.
+    /// Returns the reason why no connection can be made to it, if there is one: `port 0`.
     fn leads_nowhere(&self) -> Option<&'static str> {
         None
     }
 }
 
 impl Endpoint {
-    /// The endpoint of an address; `scheme` is that of the address's transport, in lower case.
+    /// Makes the endpoint of an address; `scheme` is that of the address's transport, in lower case.
     pub fn new(scheme: &'static str, address: impl EndpointAddress) -> Self {
         Self {
             scheme,
@@ -124,7 +124,7 @@ impl Endpoint {
         self.address.is_local_name()
     }
 
-    /// Why no connection can be made to it, if so.
+    /// Returns the reason why no connection can be made to it, if there is one.
     #[must_use]
     pub fn leads_nowhere(&self) -> Option<&'static str> {
         self.address.leads_nowhere()
@@ -173,7 +173,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Text that is not an [`Endpoint`]; the message says what was expected and quotes the text.
+/// The error of text that is not an [`Endpoint`]. The message has the expectation and quotes the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseEndpointError {
     expected: Cow<'static, str>,
@@ -181,7 +181,7 @@ pub struct ParseEndpointError {
 }
 
 impl ParseEndpointError {
-    /// `expected` was expected, and `text` was found.
+    /// Makes the error of `text` that was found where `expected` was expected.
     pub fn new(expected: impl Into<Cow<'static, str>>, text: &str) -> Self {
         Self {
             expected: expected.into(),
@@ -198,7 +198,7 @@ impl fmt::Display for ParseEndpointError {
 
 impl Error for ParseEndpointError {}
 
-/// Writes text with each character that `escaped` names as `%` and the hexadecimal digits of its number.
+/// Writes text, with `%` and the hexadecimal digits of its number in place of each character that `escaped` accepts.
 pub(crate) fn write_escaped(
     f: &mut fmt::Formatter<'_>,
     text: &str,
@@ -214,7 +214,7 @@ pub(crate) fn write_escaped(
     Ok(())
 }
 
-/// Undoes `%` and two hexadecimal digits.
+/// Replaces each `%` and two hexadecimal digits by their octet.
 pub(crate) fn unescape(text: &str) -> Result<Vec<u8>, AddressError> {
     let bad = || AddressError::expected("two hexadecimal digits after each percent sign");
     let mut plain = Vec::with_capacity(text.len());

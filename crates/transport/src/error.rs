@@ -14,7 +14,7 @@ pub enum Operation {
     Listen,
 }
 
-/// A connection or listener that could not be opened: what was tried, where, and why it failed.
+/// The error of a connection or listener that could not be opened: the operation, the endpoint, and the cause.
 ///
 /// The message names operation and endpoint, as in `cannot connect to iiop://127.0.0.1:1`; the reason of the operating system
 /// is the [`source`](Error::source). The alternate form (`{:#}`) shows both: `…: Connection refused (os error 111)`.
@@ -26,7 +26,7 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// For transports: `operation` on `endpoint` failed because of `cause`.
+    /// Makes the error of a transport whose `operation` on `endpoint` failed because of `cause`.
     #[must_use]
     pub const fn new(operation: Operation, endpoint: Endpoint, cause: io::Error) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl TransportError {
         &self.endpoint
     }
 
-    /// Returns the error with another endpoint: for a transport over a transport, whose endpoints are called otherwise.
+    /// Returns the error with another endpoint, for a transport over a transport, whose endpoints have other names.
     #[must_use]
     pub fn of(self, endpoint: Endpoint) -> Self {
         Self { endpoint, ..self }
@@ -101,7 +101,7 @@ impl Error for TransportError {
     }
 }
 
-/// Keeps the kind; the error itself stays within reach through [`io::Error::get_ref`].
+/// Keeps the kind; [`io::Error::get_ref`] returns the error itself.
 impl From<TransportError> for io::Error {
     fn from(error: TransportError) -> Self {
         Self::new(error.kind(), error)

@@ -1,15 +1,15 @@
-//! Transports: how octets reach a peer, and nothing about what the octets mean.
+//! Transports, which carry octets to a peer and know nothing of their meaning.
 //!
-//! A [`Transport`] turns an [`Endpoint`] (`iiop://host:port`, `uiop:///path`) into a [`Connection`] or a
-//! [`Listener`]; a [`Registry`] finds the transport for an endpoint's scheme. The adapters here are [`Tcp`] and
-//! [`Unix`]; others implement the same traits, and own their scheme, the syntax of their addresses ([`Addressing`]),
-//! and their part of an object reference. A transport states what it can do in its [`Capabilities`], so that any
-//! messaging protocol can be plugged onto any transport that fits it.
+//! A [`Transport`] turns an [`Endpoint`] (`iiop://host:port`, `uiop:///path`) into a [`Connection`] or a [`Listener`];
+//! a [`Registry`] finds the transport for an endpoint's scheme. The adapters here are [`Tcp`] and [`Unix`]; others
+//! implement the same traits, and own their scheme, the syntax of their addresses ([`Addressing`]), and their part of
+//! an object reference. A transport states its abilities in its [`Capabilities`], so that a messaging protocol can use
+//! any transport that fits it.
 //!
-//! All of it is made for a caller that polls: a connection never blocks and never spawns, it has no buffer of its
-//! own, one task may read it while another writes to it, and writing asks the kernel directly without a reactor in
-//! between. Connections belong to the tokio runtime inside which they were made (their *home*): that runtime's reactor
-//! wakes the waiting task, whichever thread polls.
+//! All of it is made for a caller that polls. A connection never blocks (but in [`Connection::read_blocking`]), never
+//! spawns a task, and has no buffer of its own. One task may read it while another writes to it, and a write calls the
+//! kernel directly, without a reactor. Connections belong to the tokio runtime inside which they were made (their
+//! *home*): that runtime's reactor wakes the waiting task, whichever thread polls.
 //!
 //! ```
 //! use std::{future::poll_fn, io::IoSlice};

@@ -6,9 +6,9 @@ use std::{
     sync::Arc,
 };
 
-/// Properties of transports, at most one value of each type: `TcpOptions` for TCP, `UnixOptions` for UNIX sockets, and whatever
-/// type a transport of yours has. A policy carries them, and [`Registry::with_properties`](crate::Registry::with_properties)
-/// applies them.
+/// Properties of transports, at most one value of each type: `TcpOptions` for TCP, `UnixOptions` for UNIX sockets, and
+/// the types of further transports. A policy has them, and
+/// [`Registry::with_properties`](crate::Registry::with_properties) applies them.
 ///
 /// ```
 /// use zorb_transport::{Properties, TcpOptions};
@@ -30,14 +30,14 @@ impl Properties {
         self
     }
 
-    /// The value of this type.
+    /// Returns the value of this type, if there is one.
     #[must_use]
     pub fn get<P: 'static>(&self) -> Option<&P> {
         let value: &dyn Any = &**self.0.get(&TypeId::of::<P>())?;
         value.downcast_ref()
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -56,7 +56,7 @@ pub struct Property {
     pub default: &'static str,
 }
 
-/// A property that a transport does not have, or not with this value.
+/// The error of a property that a transport does not have, or not with this value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyError {
     name: Box<str>,
@@ -65,7 +65,7 @@ pub struct PropertyError {
 }
 
 impl PropertyError {
-    /// Another name than these.
+    /// Makes the error of a name that is none of the `known` ones.
     #[must_use]
     pub fn unknown(name: &str, value: &str, known: &[Property]) -> Self {
         let names: Vec<_> = known.iter().map(|property| property.name).collect();
@@ -81,7 +81,7 @@ impl PropertyError {
         }
     }
 
-    /// A value that is not what the property has.
+    /// Makes the error of a value that the property cannot have.
     #[must_use]
     pub fn value(property: Property, value: &str) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl fmt::Display for PropertyError {
 
 impl Error for PropertyError {}
 
-/// A truth value in text: `0` or `1`, as TAO's options have it.
+/// Reads a truth value: `0` or `1`, as in TAO's options.
 pub(crate) fn flag(value: &str) -> Option<bool> {
     match value {
         "0" => Some(false),

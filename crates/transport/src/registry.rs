@@ -5,8 +5,7 @@ use crate::{
     Properties, Tcp, Transport, TransportError, Unix,
 };
 
-/// The transports that an ORB knows, found by the scheme of an endpoint. Cloning is cheap enough for start-up, and
-/// shares the transports.
+/// The transports of an ORB, found by the scheme of an endpoint. A clone copies the table and shares the transports.
 ///
 /// The default has [`Tcp`] for `iiop` and [`Unix`] for `uiop`, both with their default options.
 #[derive(Clone, Debug)]
@@ -28,13 +27,13 @@ impl Registry {
         self.transports.insert(transport.scheme(), transport)
     }
 
-    /// The transport for a scheme.
+    /// Returns the transport for a scheme.
     #[must_use]
     pub fn get(&self, scheme: &str) -> Option<&Arc<dyn Transport>> {
         self.transports.get(scheme)
     }
 
-    /// The schemes that there are transports for, in the order of the alphabet.
+    /// Returns the schemes of the transports, in alphabetical order.
     pub fn schemes(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.transports.keys().copied()
     }
@@ -44,7 +43,8 @@ impl Registry {
         self.transports.values()
     }
 
-    /// The transport whose addresses stand in profiles with this tag; if several claim it, the first by their schemes.
+    /// Returns the transport whose addresses are in profiles with this tag; if several claim it, the first by their
+    /// schemes.
     #[must_use]
     pub fn by_profile(&self, tag: u32) -> Option<&Arc<dyn Transport>> {
         self.iter()
@@ -72,10 +72,10 @@ impl Registry {
         }
     }
 
-    /// Reads where to listen, in any of the syntaxes that the transports know.
+    /// Reads an endpoint to listen on, in any of the syntaxes that the transports know.
     ///
     /// # Errors
-    /// As of [`parse`](Self::parse).
+    /// The errors of [`parse`](Self::parse).
     pub fn parse_listen(&self, text: &str) -> Result<ListenAddress, ParseEndpointError> {
         let read = self
             .iter()
@@ -104,7 +104,7 @@ impl Registry {
         enumeration(&forms, "or")
     }
 
-    /// Connects by whichever transport `endpoint` needs; see [`Transport::connect`].
+    /// Connects by the transport that `endpoint` needs; see [`Transport::connect`].
     ///
     /// # Errors
     /// Those of the transport, and one of kind `Unsupported` when there is none for the scheme.
@@ -121,7 +121,7 @@ impl Registry {
         }
     }
 
-    /// Listens by whichever transport `endpoint` needs; see [`Transport::listen`].
+    /// Listens by the transport that `endpoint` needs; see [`Transport::listen`].
     ///
     /// # Errors
     /// Those of the transport, and one of kind `Unsupported` when there is none for the scheme.
@@ -148,7 +148,7 @@ impl Default for Registry {
     }
 }
 
-/// As [`Registry::parse`] of the default registry.
+/// Parses as [`Registry::parse`] of the default registry does.
 impl FromStr for Endpoint {
     type Err = ParseEndpointError;
 
@@ -157,7 +157,7 @@ impl FromStr for Endpoint {
     }
 }
 
-/// `a, b or c`.
+/// Joins items as in `a, b or c`, with `word` before the last.
 fn enumeration(items: &[&str], word: &str) -> String {
     match items {
         [] => "a registered transport".to_owned(),

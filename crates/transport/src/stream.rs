@@ -1,4 +1,4 @@
-//! Connections and listeners over any stream socket, and the waiting that they share.
+//! Connections and listeners over any stream socket, and their registration with the reactor.
 use std::{
     io::{self, IoSlice},
     net::Shutdown,
@@ -20,12 +20,12 @@ use tokio::{
 
 use crate::{Address, Capabilities, Connection, Endpoint, PeerIdentity, ReadOutcome, sys};
 
-/// A stream socket, registered with the reactor of its home runtime for read readiness only; not even that while its
-/// reader spins or blocks on the socket itself.
+/// A stream socket, registered with the reactor of its home runtime for read readiness only. It is deregistered while
+/// its reader spins or blocks on the socket itself.
 ///
-/// Waiting for room to write is rare, and as a standing interest it would cost every call a wake-up; so it is done on
-/// a duplicate of the descriptor, registered when a writer waits and dropped when the wait is over. (One descriptor
-/// can be registered once only.)
+/// Waiting for room to write is rare, and a standing interest in it would cost every call a wake-up. So it is done on a
+/// duplicate of the descriptor, registered when a writer waits and dropped when the wait is over. (One descriptor can
+/// be registered only once.)
 #[derive(Debug)]
 pub(crate) struct StreamConnection {
     socket: Arc<Socket>,
@@ -33,10 +33,10 @@ pub(crate) struct StreamConnection {
     watch: Mutex<Watch>,
     /// Whether the kernel can suppress wake-ups for octets that arrive (`SO_RCVLOWAT`).
     can_be_quiet: bool,
-    /// Whether it is, so that a read that blocks would wait for more than an octet. Only the reader asks and changes
-    /// it.
+    /// Whether wake-ups are suppressed now, so that a blocking read would wait for more than an octet. Only the reader
+    /// reads and changes it.
     blocks_for_more: AtomicBool,
-    /// How long a read that blocks waits at most, in microseconds; 0 for ever.
+    /// Longest wait of a blocking read, in microseconds; 0 for no limit.
     limit: AtomicU64,
     /// The wait for room to write, while there is one.
     room: Mutex<Option<AsyncFd<Socket>>>,
@@ -45,7 +45,7 @@ pub(crate) struct StreamConnection {
     peer: Address,
 }
 
-/// How octets that come are noticed.
+/// The reader's registration with the reactor.
 #[derive(Debug)]
 struct Watch {
     /// The registration with the reactor, unless deregistered.
@@ -56,17 +56,17 @@ struct Watch {
 /// The interest that is registered with the reactor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Heard {
-    /// All that comes.
+    /// All octets that arrive.
     All,
-    /// All that comes from now on: something may be there already.
+    /// Octets that arrive from now on; some may have arrived before.
     FromNowOn,
-    /// Nothing short of [`QUIET`].
+    /// No fewer octets than [`QUIET`].
     Quiet,
 }
 
 /// Octets that arrive without a wake-up while the reader reads the socket itself. The registration stays, so that read
-/// interest is restored without an allocation and by one system call. Few enough for any receive buffer, which
-/// Linux makes larger than twice this.
+/// interest is restored without an allocation and by one system call. The number is small enough for any receive
+/// buffer, which Linux makes larger than twice this.
 const QUIET: i32 = 16 << 10;
 
 impl StreamConnection {
@@ -85,7 +85,7 @@ impl StreamConnection {
                 by: Some(watch),
                 heard: Heard::All,
             }),
-            // Only TCP looks at it before it wakes anybody.
+            // Only TCP checks `SO_RCVLOWAT` before it wakes a poller.
             can_be_quiet: matches!(peer, Address::Inet(_)),
             blocks_for_more: AtomicBool::new(false),
             limit: AtomicU64::new(0),
@@ -96,7 +96,7 @@ impl StreamConnection {
         })
     }
 
-    /// Has the kernel tell the reactor of what comes again, and takes what is there already.
+    /// Restores the reactor's wake-ups for octets that arrive, and reads those that have arrived already.
     #[cold]
     fn hear(&self, watch: &mut Watch, buf: &mut BytesMut) -> Option<io::Result<usize>> {
         if watch.heard == Heard::Quiet {
@@ -110,7 +110,7 @@ impl StreamConnection {
         let received = sys::receive(&self.socket, buf, false);
         match received {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                // Octets that arrive from now on make an event.
+                // Octets that arrive from now on cause an event.
                 watch.heard = Heard::All;
                 None
             }
@@ -122,7 +122,7 @@ impl StreamConnection {
         }
     }
 
-    /// Registers with the reactor anew: what has come meanwhile is an event of the new registration.
+    /// Registers with the reactor anew. Octets that have arrived meanwhile are an event of the new registration.
     #[cold]
     fn listen<'a>(
         &self,
@@ -132,7 +132,8 @@ impl StreamConnection {
         Ok(none.insert(sys::register(Arc::clone(&self.socket), Interest::READABLE)?))
     }
 
-    /// Reads, or has the reactor wake `cx`; if `watches`, also where the read has emptied the socket.
+    /// Reads, or has the reactor wake `cx`. If `watches`, it also has the reactor watch where the read has emptied the
+    /// socket.
     #[inline(always)]
     fn read_or_wait(
         &self,
@@ -155,13 +156,14 @@ impl StreamConnection {
             none => self.listen(none)?,
         };
         loop {
-            // The guard remembers which event it stands for, and clears none that came later: an event between our
-            // receiving and our clearing stays, so no wake-up is lost.
+            // The guard remembers its event, and clears none that came later. An event between receiving and clearing
+            // stays, so no wake-up is lost.
             let mut readable = ready!(watched.poll_read_ready(cx))?;
             let room = buf.spare_capacity_mut().len();
             match sys::receive(&self.socket, buf, false) {
-                // Less than asked for: the socket is empty, so the next octets make a new event. Saves the caller a
-                // system call that would say EAGAIN. At the end of the stream the readiness stays by itself.
+                // Less than asked for: the socket is empty, so the next octets cause a new event. Clearing here saves
+                // the caller a system call that would return EAGAIN. At the end of the stream the readiness stays by
+                // itself.
                 Ok(octets) if octets < room => {
                     readable.clear_ready();
                     return Poll::Ready(Ok(ReadOutcome {
@@ -180,7 +182,7 @@ impl StreamConnection {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Limits the reads that block, in microseconds; 0: they wait for ever. Only the reader does.
+    /// Limits blocking reads, in microseconds; 0: no limit. Only the reader calls it.
     fn set_limit(&self, micros: u64) -> io::Result<()> {
         if self.limit.load(Ordering::Relaxed) != micros {
             let limit = (micros > 0).then(|| Duration::from_micros(micros));
@@ -238,13 +240,13 @@ impl Connection for StreamConnection {
         let whole = limit.as_secs().saturating_mul(1_000_000);
         let most = whole.saturating_add(limit.subsec_micros().into()).max(1);
         // The time limits of successive calls hardly ever agree, and hardly ever expire. So the kernel's timeout stays
-        // while it is about right, and is set a little shorter than was asked for at first.
+        // while it is from half of the limit up to it, and a new one is set a little below the limit.
         let current = self.limit.load(Ordering::Relaxed);
         if current > most || current < most / 2 {
             self.set_limit(most.saturating_sub(most / 16))?;
         }
         match sys::receive_once(&self.socket, buf) {
-            // The kernel would begin to wait anew.
+            // Another system call would wait for the whole timeout again.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 Err(io::ErrorKind::WouldBlock.into())
             }
@@ -267,7 +269,7 @@ impl Connection for StreamConnection {
         if let Some(waiting) = &*room {
             ready!(waiting.poll_write_ready(cx))?.retain_ready();
         }
-        // A new registration reports what is true when it is made, so dropping this one cannot lose a wake-up.
+        // A new registration reports the readiness at that time, so dropping this one cannot lose a wake-up.
         *room = None;
         Poll::Ready(Ok(()))
     }
@@ -316,7 +318,7 @@ impl Connection for StreamConnection {
     }
 }
 
-/// A listening stream socket, parked at the reactor of its home runtime.
+/// A listening stream socket, registered with the reactor of its home runtime.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     socket: AsyncFd<Socket>,
@@ -331,8 +333,8 @@ impl Acceptor {
         })
     }
 
-    /// The next peer, its socket made ready for use by `prepare`. What the listening socket could be given can be
-    /// refused to a new one only because its peer has gone already, so then the peer is skipped.
+    /// Accepts the next peer, whose socket `prepare` sets up. Options that the listening socket has taken can fail on a
+    /// new one only because its peer has gone already, so then the peer is skipped.
     pub(crate) fn poll_accept(
         &self,
         cx: &mut Context<'_>,
@@ -356,7 +358,7 @@ impl Acceptor {
 }
 
 /// Whether accept() failed because of the one peer that it took from its queue. accept(2) advises to treat the
-/// network's errors on the new socket like this. Each such turn shortens the queue, so the loop ends.
+/// network's errors on the new socket so. Each of these errors shortens the queue, so the loop ends.
 fn is_the_peers_fault(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| {
         [
@@ -379,7 +381,7 @@ fn address(address: &SockAddr) -> Address {
     match address.as_socket() {
         Some(inet) => Address::Inet(inet),
         None => match address.as_abstract_namespace() {
-            // As the endpoint is written.
+            // The text is that of the endpoint.
             Some(name) => Address::Other(Endpoint::uiop_abstract(name).to_string().into()),
             None => Address::Unix(address.as_pathname().map(Into::into)),
         },
@@ -389,11 +391,11 @@ fn address(address: &SockAddr) -> Address {
 /// The capabilities of stream sockets.
 pub(crate) const STREAM: Capabilities = Capabilities::stream().with_gather().with_descriptor();
 
-/// For connections within one host, whose peers the operating system knows.
+/// The capabilities of connections within one host, whose peers the operating system knows.
 pub(crate) const LOCAL_STREAM: Capabilities = STREAM.with_peer_identity();
 
-/// How many peers wait to be accepted at most; the kernel cuts it down to its own limit (`somaxconn`, 4,096 on
-/// today's Linux). Deep enough for a thousand clients that all come back at once after a restart.
+/// Most peers that wait to be accepted; the kernel reduces it to its own limit (`somaxconn`, 4,096 on today's Linux). A
+/// thousand clients that reconnect at once after a restart fit.
 pub(crate) const BACKLOG: i32 = 1024;
 
 #[cfg(test)]
@@ -401,7 +403,7 @@ mod tests {
     use super::*;
     use std::{os::unix::net::UnixStream, process::Command, time::Instant};
 
-    /// A connection, and its peer, which says nothing.
+    /// Returns a connection, and its peer, which sends nothing.
     fn connection() -> (tokio::runtime::Runtime, StreamConnection, UnixStream) {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (own, peer) = UnixStream::pair().unwrap();

@@ -1,8 +1,8 @@
-//! The system calls of a stream socket, with what is unsafe about them kept in one place.
+//! The system calls of a stream socket, with all unsafe code of the crate.
 //!
-//! Octets are moved by rustix, which on Linux makes the system call itself. The wrappers of the C library are points
-//! where a thread may be cancelled, which costs each call of a program with threads two atomic operations and some sixty
-//! instructions, and threads of Rust are never cancelled.
+//! rustix moves octets, and on Linux it makes the system call itself. The wrappers of the C library are cancellation
+//! points, which cost each call of a program with threads two atomic operations and some sixty instructions. Threads of
+//! Rust are never cancelled.
 #![expect(
     unsafe_code,
     reason = "promises that only the caller of the operating system can give"
@@ -23,7 +23,7 @@ use rustix::{
 use socket2::Socket;
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// Parks a socket at the current runtime's reactor.
+/// Registers a socket with the current runtime's reactor.
 ///
 /// Panics outside a runtime, and inside one that was built without I/O.
 pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<AsyncFd<S>> {
@@ -41,8 +41,8 @@ pub(crate) trait Owns: AsRawFd {}
 impl Owns for Socket {}
 impl Owns for Arc<Socket> {}
 
-/// Receives into the spare capacity of `buf`; returns how much, 0 being the end of the stream. When nothing is there it
-/// is `WouldBlock` at once, or, if it is to wait, when the socket's timeout has passed.
+/// Receives into the spare capacity of `buf`; returns the number of octets, 0 being the end of the stream. Without any
+/// octets it returns `WouldBlock`: at once, or, if `wait`, when the socket's timeout has passed.
 ///
 /// The octets are not zeroed first: for a buffer of 64 KiB that costs more than a small message does.
 #[inline]
@@ -54,15 +54,15 @@ pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut, wait: bool) -> io::Re
     };
     loop {
         match receive_with(socket, buf, flags) {
-            // A signal handler got in between. Calls that do not wait hardly ever see that.
+            // A signal handler has interrupted the call. Calls that do not wait hardly ever see that.
             Err(Errno::INTR) => {}
             received => return received.map_err(|errno| refused(buf, errno)),
         }
     }
 }
 
-/// Waits and receives as [`receive`] does, but `Interrupted` when a signal comes before anything else does: a timeout of
-/// the socket would begin anew.
+/// Waits and receives as [`receive`] does, but returns `Interrupted` when a signal comes first. A further call would
+/// begin the socket's timeout anew.
 pub(crate) fn receive_once(socket: &Socket, buf: &mut BytesMut) -> io::Result<usize> {
     receive_with(socket, buf, RecvFlags::empty()).map_err(|errno| refused(buf, errno))
 }
@@ -71,7 +71,7 @@ pub(crate) fn receive_once(socket: &Socket, buf: &mut BytesMut) -> io::Result<us
 fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: RecvFlags) -> Result<usize, Errno> {
     let spare = buf.spare_capacity_mut();
     if spare.is_empty() {
-        // recv() would say 0 here, which means the end of the stream.
+        // recv() would return 0 here, which means the end of the stream.
         return Err(Errno::INVAL);
     }
     let (_, received) = net::recv(socket, spare, flags)?;
@@ -85,7 +85,7 @@ fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: RecvFlags) -> Result
     Ok(received)
 }
 
-/// The error of a failed receive for its callers.
+/// Returns the error of a failed receive for its callers.
 #[cold]
 fn refused(buf: &mut BytesMut, errno: Errno) -> io::Error {
     if buf.spare_capacity_mut().is_empty() {
@@ -95,9 +95,9 @@ fn refused(buf: &mut BytesMut, errno: Errno) -> io::Error {
     errno.into()
 }
 
-/// Sends what fits of `chunks`, in order, by one system call, without SIGPIPE and without waiting.
+/// Sends as much of `chunks` as fits, in order, by one system call, without SIGPIPE and without waiting.
 ///
-/// A Rust program ignores SIGPIPE, but a library that a C program loads does not get to say so.
+/// A Rust program ignores SIGPIPE, but a library that a C program loads cannot decide that.
 #[inline]
 pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
     if let [chunk] = chunks {
@@ -110,13 +110,13 @@ pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize>
     })?)
 }
 
-/// How many unread octets make a socket readable (`SO_RCVLOWAT`): a poller is not woken for fewer. The end of the
-/// stream and errors make it readable in any case.
+/// Sets the number of unread octets that make a socket readable (`SO_RCVLOWAT`): a poller is not woken for fewer. The
+/// end of the stream and errors make it readable in any case.
 pub(crate) fn set_low_water(socket: &Socket, octets: libc::c_int) -> io::Result<()> {
     set_int(socket, libc::SO_RCVLOWAT, octets)
 }
 
-/// Has packets go to hosts of directly connected networks only (`SO_DONTROUTE`).
+/// Sends packets to hosts of directly connected networks only (`SO_DONTROUTE`).
 pub(crate) fn set_dont_route(socket: &Socket) -> io::Result<()> {
     set_int(socket, libc::SO_DONTROUTE, 1)
 }
@@ -140,7 +140,7 @@ fn set_int(socket: &Socket, option: libc::c_int, value: libc::c_int) -> io::Resu
     }
 }
 
-/// The congestion control (`TCP_CONGESTION`). Accepted connections inherit that of their listener.
+/// Sets the congestion control (`TCP_CONGESTION`). Accepted connections inherit that of their listener.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 pub(crate) fn set_congestion_control(socket: &Socket, name: &str) -> io::Result<()> {
     Ok(net::sockopt::set_tcp_congestion(socket, name)?)
@@ -151,8 +151,8 @@ pub(crate) fn set_congestion_control(_: &Socket, _: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// How long octets may stay without an acknowledgement (`TCP_USER_TIMEOUT`), in milliseconds. A listener's is that of what
-/// it accepts.
+/// Sets how long octets may stay without an acknowledgement (`TCP_USER_TIMEOUT`), in milliseconds. Accepted connections
+/// inherit that of their listener.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn set_user_timeout(socket: &Socket, limit: Duration) -> io::Result<()> {
     let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
@@ -167,10 +167,10 @@ pub(crate) fn set_user_timeout(_: &Socket, _: Duration) -> io::Result<()> {
 #[expect(clippy::cast_possible_truncation, reason = "an int has few octets")]
 const SIZE_OF_INT: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
 
-/// The socket itself is blocking, for callers that wait in it.
+/// The flags of each send. The socket itself is blocking, for callers that wait in it.
 const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::from_bits_retain(
     libc::MSG_NOSIGNAL.cast_unsigned(),
 ));
 
-/// How many chunks go out at once: UIO_MAXIOV of Linux and IOV_MAX of the BSDs; sendmsg() refuses more.
+/// Most chunks of one send: UIO_MAXIOV of Linux and IOV_MAX of the BSDs; sendmsg() refuses more.
 const MAX_CHUNKS: usize = 1024;

@@ -1,6 +1,6 @@
 //! Properties of this host, from the operating system.
 
-/// This host's name, as the kernel has it and omniORB writes it.
+/// Returns this host's name from the kernel (`uname`), which omniORB writes into references.
 #[must_use]
 pub fn host_name() -> Option<String> {
     let name = rustix::system::uname();

@@ -28,27 +28,27 @@ pub use options::TcpOptions;
 
 /// TCP: endpoints `iiop://host:port`.
 ///
-/// A host name is resolved by the system's resolver (on a thread of its own), and its addresses are
-/// tried in its order, to connect as well as to listen; the error names all of them. To connect, the next address is
-/// tried as soon as one has failed, and beside it when it has been silent for a quarter of a second: whichever
-/// answers first is taken. Of very many addresses the first 16 are tried.
+/// A host name is resolved by the system's resolver (on a thread of its own). Its addresses are tried in the resolver's
+/// order, to connect as well as to listen; the error names all of them. To connect, the next address is tried as soon
+/// as one has failed, or beside it when it has been silent for a quarter of a second. The first address that answers is
+/// taken. At most 16 addresses of a host are tried.
 ///
-/// A name is resolved anew for each connection; one that cannot be resolved is not asked for again within a tenth of a
-/// second, and after further failures within up to 5 s.
+/// A name is resolved anew for each connection. After a failure the resolver is not asked for the name again for a
+/// tenth of a second, and after further failures for up to 5 s.
 ///
-/// `[::]` is every interface for IPv4 too, whatever the system's default (`net.ipv6.bindv6only`).
+/// `[::]` listens on every interface for IPv4 too, whatever the system's default (`net.ipv6.bindv6only`).
 #[derive(Clone, Debug)]
 pub struct Tcp {
     options: TcpOptions,
     /// One permit for every thread that may ask the resolver.
     resolving: Arc<Semaphore>,
     unresolved: Unresolved,
-    /// Connections from a range of ports: each begins to look where the one before has.
+    /// Connections from a range of ports. Each begins its search one port behind that of the one before.
     ports_tried: Arc<AtomicU32>,
 }
 
 impl Tcp {
-    /// TCP with these options for every connection and listener.
+    /// Makes TCP with these options for every connection and listener.
     #[must_use]
     pub fn new(options: TcpOptions) -> Self {
         Self {
@@ -132,7 +132,7 @@ impl Transport for Tcp {
 }
 
 impl Tcp {
-    /// With other options; the resolver's threads are counted together.
+    /// Returns TCP with other options; the limit of resolver threads is shared.
     fn having(&self, options: TcpOptions) -> Self {
         Self {
             options,
@@ -142,14 +142,14 @@ impl Tcp {
         }
     }
 
-    /// Connects to whichever of the addresses answers first, with a head start for the earlier ones.
+    /// Connects to the first of the addresses that answers, with a head start for the earlier ones.
     async fn connect_to_any(&self, addresses: &[SocketAddr]) -> io::Result<StreamConnection> {
-        // As a rule there is one, which needs no tasks and no clock.
+        // Most hosts have one address, which needs no tasks and no clock.
         if let [only] = addresses {
             return self.connect_to(*only).await;
         }
         let mut next = addresses.iter().copied();
-        // Dropping it gives up what is still under way.
+        // Dropping the set cancels the attempts that are still under way.
         let mut attempts = JoinSet::new();
         let mut failed = Vec::new();
         loop {
@@ -162,7 +162,7 @@ impl Tcp {
             } else {
                 match tokio::time::timeout(HEAD_START, attempts.join_next()).await {
                     Ok(tried) => tried,
-                    // Silence: the next one is tried beside it.
+                    // The address is silent, so the next one is tried beside it.
                     Err(_) => continue,
                 }
             };
@@ -185,19 +185,19 @@ impl Tcp {
         let count = last.saturating_sub(first).saturating_add(1);
         let begin = self.ports_tried.fetch_add(1, Ordering::Relaxed);
         for step in 0..count {
-            // A step takes no time, and there are up to 65,535 of them.
+            // A step never waits, and there may be 65,535 of them, so each takes from the task's budget.
             tokio::task::coop::consume_budget().await;
             let offset = begin.wrapping_add(step).checked_rem(count);
             let port = first.saturating_add(offset.unwrap_or_default());
             let port = u16::try_from(port).unwrap_or(u16::MAX);
             let socket = self.socket_towards(address)?;
             match self.options.bind_towards(&socket, address, port) {
-                // A listener has it.
+                // A listener has the port.
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => continue,
                 bound => bound?,
             }
             match self.connect_by(socket, address).await {
-                // A connection to the same address has it.
+                // A connection to the same address has the port.
                 Err(error) if is_taken(&error) => {}
                 connected => return connected,
             }
@@ -206,7 +206,7 @@ impl Tcp {
         Err(io::Error::new(io::ErrorKind::AddrInUse, none))
     }
 
-    /// A socket that is to connect there.
+    /// Makes a socket that is to connect to `address`.
     fn socket_towards(&self, address: SocketAddr) -> io::Result<Socket> {
         let socket = Socket::new(
             Domain::for_address(address),
@@ -231,9 +231,8 @@ impl Tcp {
 
     fn finish(&self, socket: Socket) -> io::Result<StreamConnection> {
         let peer = socket.peer_addr()?;
-        // The kernel joins a socket to itself when a port without a listener happens to be the one that it
-        // picks for our end. On the loopback interface that is no rare event for a client that keeps trying until
-        // its server is back.
+        // The kernel connects a socket to itself when it picks, for our end, the port without a listener to which the
+        // socket connects. On the loopback interface that happens to clients that retry until their server is back.
         if socket.local_addr()?.as_socket() == peer.as_socket() {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
@@ -252,7 +251,7 @@ impl Tcp {
         }
         self.options.before_binding(&socket)?;
         self.options.before_connecting(&socket, address)?;
-        // Each new connection gets these again; here it shows whether the operating system takes them at all.
+        // Each new connection gets these again; here an error shows that the operating system does not accept them.
         self.options.when_connected(&socket)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
@@ -303,8 +302,8 @@ impl Tcp {
         found
     }
 
-    /// Asks the resolver on a detached thread. It cannot be interrupted and may take half a minute
-    /// when no name server answers; tokio's blocking threads would hold up a runtime that is dropped for so long.
+    /// Asks the resolver on a detached thread. The resolver cannot be interrupted, and may take half a minute when no
+    /// name server answers. On tokio's blocking threads it would delay for as long a runtime that is dropped.
     async fn aside<T: Send + 'static>(
         &self,
         ask: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -335,7 +334,7 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), AddrInUse | AddrNotAvailable)
 }
 
-/// The error for a host whose addresses all failed. The kind is that of the last one.
+/// Returns the error of a host whose addresses all failed. The kind is that of the last one.
 fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> io::Error {
     let Some((address, last)) = failed.pop() else {
         return io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
@@ -352,15 +351,14 @@ fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> io::Error {
     io::Error::new(kind, causes.join(", "))
 }
 
-/// How long an address that neither answers nor refuses is waited for before the next is tried beside it. What RFC 8305
-/// recommends.
+/// How long an address may stay silent before the next is tried beside it. RFC 8305 recommends this time.
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// Threads that ask the resolver at a time; further names wait. Each of them is stuck for long only if no name server
-/// answers, and then more would not help.
+/// Most threads that ask the resolver at a time; further names wait. A thread is stuck for long only if no name server
+/// answers, and then more threads would not help.
 const MAX_RESOLVING: usize = 64;
 
-/// Addresses of one host that are tried: a resolver may give any number of them.
+/// Most addresses of one host that are tried. A resolver may return any number of them.
 const MAX_ADDRESSES: usize = 16;
 
 #[cfg(test)]
@@ -379,7 +377,7 @@ mod tests {
             runtime.spawn(async move {
                 tcp.aside(move || {
                     asked.send(()).unwrap();
-                    // Until the end of the test.
+                    // Waits until the end of the test.
                     let _ = hanging.lock().unwrap().recv();
                     Ok(())
                 })
@@ -391,7 +389,7 @@ mod tests {
         }
         let numeric = runtime.block_on(tcp.resolve(&Endpoint::iiop("127.0.0.1", 7)));
         assert_eq!(numeric.unwrap(), ["127.0.0.1:7".parse().unwrap()]);
-        // This would wait for ever for threads of its own.
+        // Dropping the runtime would wait forever for threads of its own.
         drop(runtime);
         drop(answer);
     }
@@ -409,8 +407,8 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     }
 
-    /// An address where connecting is neither answered nor refused: the queue of its listener is full. The sockets
-    /// keep it so.
+    /// Returns an address where connecting is neither answered nor refused: the queue of its listener is full. The
+    /// sockets keep it full.
     fn silent() -> (SocketAddr, [Socket; 2]) {
         let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         listener
@@ -424,7 +422,7 @@ mod tests {
         (address.as_socket().unwrap(), [listener, queued])
     }
 
-    /// An address that has no listener, and gets none while the socket is open.
+    /// Returns an address that has no listener, and gets none while the socket is open.
     fn dead() -> (SocketAddr, Socket) {
         let socket = Socket::new(Domain::IPV6, Type::STREAM, None).unwrap();
         socket
@@ -470,7 +468,7 @@ mod tests {
         let to = |listener: &std::net::TcpListener| {
             Endpoint::iiop("127.0.0.1", listener.local_addr().unwrap().port())
         };
-        // The middle one is a listener's.
+        // A listener has the middle port.
         let _taken = std::net::TcpListener::bind((own, 30_002)).unwrap();
         let options = TcpOptions::default().set("local_ports", "30001-30003");
         let tcp = Tcp::new(options.unwrap().bind(own.into()));
@@ -501,7 +499,7 @@ mod tests {
         let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else {
             return eprintln!("skipped: this machine has no IPv6");
         };
-        // A port that is free now; another program may take it, and then connecting says so.
+        // The port is free now; if another program takes it, connecting fails.
         let free = std::net::TcpListener::bind("[::]:0").unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);

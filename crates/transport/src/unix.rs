@@ -25,28 +25,28 @@ pub use address::{UnixAddress, UnixAddressing};
 
 /// UNIX stream sockets: endpoints `uiop:///path`, and `uiop://@name` in the abstract namespace.
 ///
-/// A listener that finds a socket at its path asks whether anybody listens there: if so it fails with `AddrInUse`,
-/// else it takes the stale socket's place (holding a lock on the directory for that moment, so that two servers that start
-/// together do not remove each other's). Any process that may read a directory may lock it, so a lock that another
-/// one keeps delays a listener by two seconds, and no longer. It never removes what is not a socket. When it is
-/// dropped it removes its own socket, and only its own.
+/// A listener that finds a socket at its path connects to it. If a listener answers, it fails with `AddrInUse`;
+/// otherwise it replaces the stale socket. It holds a lock on the directory for that moment, so that two servers that
+/// start together do not remove each other's socket. Any process that may read a directory may lock it, so a lock that
+/// another one keeps delays a listener by two seconds, and no longer. A listener never removes a file that is no
+/// socket. When it is dropped it removes its own socket, and only its own.
 ///
-/// The permissions of the socket ([`UnixOptions::mode`]) and of the directories above it decide who may connect.
-/// A directory that others may write to is no place for a socket: they may put their own there first.
+/// The permissions of the socket ([`UnixOptions::mode`]) and of the directories above it decide who may connect. A
+/// directory that other users may write to is no place for a socket, since they may put one of their own there first.
 #[derive(Clone, Debug, Default)]
 pub struct Unix {
     options: UnixOptions,
 }
 
 impl Unix {
-    /// UNIX sockets with these options for every connection and listener.
+    /// Makes UNIX sockets with these options for every connection and listener.
     #[must_use]
     pub const fn new(options: UnixOptions) -> Self {
         Self { options }
     }
 }
 
-/// How UNIX sockets are set up. The default is everything as the operating system has it.
+/// Options of UNIX sockets. By default all are as the operating system sets them.
 #[derive(Clone, Debug, Default)]
 pub struct UnixOptions {
     send_buffer: Option<usize>,
@@ -56,8 +56,8 @@ pub struct UnixOptions {
 }
 
 impl UnixOptions {
-    /// The permissions of a listener's socket, such as `0o660`: users that may write to it may connect. Unless set, what the
-    /// umask of the process leaves of `0o777`. They hold before the first client can connect.
+    /// The permissions of a listener's socket, such as `0o660`: users that may write to it may connect. Unless set,
+    /// they are `0o777` less the umask of the process. They hold before the first client can connect.
     #[must_use]
     pub const fn mode(self, mode: u32) -> Self {
         Self {
@@ -66,8 +66,8 @@ impl UnixOptions {
         }
     }
 
-    /// The user that a listener's socket belongs to; that of the process unless set. To give it to another one takes
-    /// a privilege (`CAP_CHOWN`), without which listening fails.
+    /// The user that a listener's socket belongs to; that of the process unless set. Another user needs a privilege
+    /// (`CAP_CHOWN`), without which listening fails.
     #[must_use]
     pub const fn owner(self, user: u32) -> Self {
         Self {
@@ -76,8 +76,8 @@ impl UnixOptions {
         }
     }
 
-    /// The group that a listener's socket belongs to; unless set, that of the process or of the directory, as the
-    /// system has it. Without a privilege it is one that the process is in.
+    /// The group that a listener's socket belongs to. Unless set, it is that of the process or of the directory, by the
+    /// system's rules. Without a privilege it has to be a group of the process.
     #[must_use]
     pub const fn group(self, group: u32) -> Self {
         Self {
@@ -97,8 +97,8 @@ impl UnixOptions {
         }
     }
 
-    /// The kernel's buffer for octets that the peer has not read yet (`SO_SNDBUF`, in octets; Linux doubles it).
-    /// The only buffer: sent octets are queued at the receiver, on the sender's account.
+    /// The kernel's buffer for octets that the peer has not read yet (`SO_SNDBUF`, in octets; Linux doubles it). It is
+    /// the only buffer: sent octets are queued at the receiver, on the sender's account.
     #[must_use]
     pub const fn send_buffer(self, octets: usize) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl UnixOptions {
         }
     }
 
-    /// Returns the options with one property that text names.
+    /// Returns the options with one property, set by its text.
     fn having(self, name: &str, value: &str) -> Option<Self> {
         Some(match name {
             "send_buffer" => self.send_buffer(value.parse().ok()?),
@@ -167,7 +167,7 @@ impl Transport for Unix {
                 let options = self.options.clone();
                 let (socket, file, endpoint) = match address.path() {
                     Some(path) => {
-                        // An absolute path means the same after a change of the current directory.
+                        // An absolute path stays valid after a change of the current directory.
                         let path = std::path::absolute(path)?;
                         let (socket, file) = unblocked(move || bind(&path, &options)).await?;
                         let endpoint = Endpoint::uiop(&file.path);
@@ -248,7 +248,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// The device and inode of what is at `path`: two files are the same if and only if these are.
+/// Returns the device and inode of the file at `path`: two files are the same if and only if these are.
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
     let file = fs::symlink_metadata(path)?;
     Ok((file.dev(), file.ino()))
@@ -256,7 +256,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 
 /// Connects without blocking; when the listener's queue is full, waits for room in it.
 ///
-/// That wait has no readiness to register for, so it is a blocking connect on a thread of the blocking pool, in turns
+/// That wait has no readiness to register for. So it is a blocking connect on a thread of the blocking pool, in turns
 /// short enough that an abandoned one does not keep a thread for long.
 async fn connect(address: &SockAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
@@ -285,7 +285,7 @@ fn is_would_block(result: &io::Result<()>) -> bool {
     })
 }
 
-/// Binds and listens, taking the place of a stale socket.
+/// Binds and listens, and replaces a stale socket.
 ///
 /// Another process could bind between the check for a stale socket and its removal, and between its bind and its listen
 /// its socket looks stale; so a listener does all of it under a lock on the directory.
@@ -310,7 +310,7 @@ fn bind(path: &Path, options: &UnixOptions) -> io::Result<(Socket, SocketFile)> 
     Ok((socket, file))
 }
 
-/// Whether a stream socket without a listener is at `path`. Where that cannot be found out the socket counts as in use.
+/// Whether a stream socket without a listener is at `path`. A socket of which that is unknown counts as in use.
 fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Ok(false);
@@ -325,9 +325,9 @@ fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
 
 /// Locks the directory of `path` against other servers that bind there.
 ///
-/// A directory that cannot be locked is no reason not to listen: one that may not be read, a file system without locks,
-/// and a lock that is not released. Any user who may read the directory could keep a server from starting by such a lock.
-/// Without the lock, of two servers that replace a stale socket at the same moment neither is refused.
+/// A directory that cannot be locked does not prevent listening: one that may not be read, a file system without locks,
+/// and a lock that is not released. Any user who may read the directory could keep a server from starting by such a
+/// lock. Without the lock, neither of two servers that replace a stale socket at the same moment is refused.
 fn lock_directory(path: &Path) -> Option<fs::File> {
     let directory = fs::File::open(path.parent()?).ok()?;
     for _ in 0..LOCK_TRIES {
@@ -340,7 +340,7 @@ fn lock_directory(path: &Path) -> Option<fs::File> {
     None
 }
 
-/// Runs what may block for a short time on tokio's blocking pool.
+/// Runs a function that may block for a short time on tokio's blocking pool.
 async fn unblocked<T: Send + 'static>(
     f: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -356,16 +356,16 @@ fn unix_address(endpoint: &Endpoint) -> io::Result<&UnixAddress> {
 fn socket_address(address: &UnixAddress) -> io::Result<SockAddr> {
     match (address.path(), address.abstract_name()) {
         (Some(path), _) => SockAddr::unix(path),
-        // The system gives a socket without a name one of its own choice.
+        // The system gives a socket without a name one of its own choice, so an empty name is refused.
         (None, None | Some([])) => Err(io::ErrorKind::InvalidInput.into()),
         (None, Some(name)) => {
-            // A NUL before it makes it abstract: unix(7).
+            // A NUL in front makes the name abstract: unix(7).
             SockAddr::unix(OsStr::from_bytes(&[b"\0", name].concat()))
         }
     }
 }
 
-/// Binds an abstract name and listens. The system refuses one that is taken, and frees it when the socket is closed.
+/// Binds an abstract name and listens. The system refuses a name that is taken, and frees it when the socket is closed.
 fn bind_abstract(address: &UnixAddress) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&socket_address(address)?)?;
@@ -373,7 +373,7 @@ fn bind_abstract(address: &UnixAddress) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The properties as text names them.
+/// The names of the properties in text, with their values.
 const PROPERTIES: [Property; 4] = [
     Property {
         name: "send_buffer",
@@ -397,7 +397,7 @@ const PROPERTIES: [Property; 4] = [
     },
 ];
 
-/// How long one blocking connect lasts at most: as long as a dropped attempt may keep a thread.
+/// Longest time of one blocking connect, for which a dropped attempt may keep a thread.
 const QUEUE_TURN: Duration = Duration::from_millis(250);
 
 /// The bits of a file's mode that are permissions.

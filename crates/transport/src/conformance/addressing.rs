@@ -1,8 +1,8 @@
 //! Addresses in CDR: written and read again.
 use crate::{AddressError, AddressReader, AddressWriter, Endpoint, conformance::Fixture};
 
-/// The octets of a written address, for reading it again: CDR in either byte order, in
-/// which a value of n octets begins at a multiple of n.
+/// The octets of a written address, for reading it again: CDR in either byte order, in which a value of n octets begins
+/// at a multiple of n.
 #[derive(Debug, Default)]
 pub struct Octets {
     octets: Vec<u8>,
@@ -11,7 +11,7 @@ pub struct Octets {
 }
 
 impl Octets {
-    /// Octets to read.
+    /// Makes octets to be read.
     #[must_use]
     pub fn new(octets: &[u8], little: bool) -> Self {
         let octets = octets.to_vec();
@@ -22,7 +22,7 @@ impl Octets {
         }
     }
 
-    /// The octets written.
+    /// Returns the octets written.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.octets
@@ -115,7 +115,7 @@ impl AddressReader for Octets {
     }
 }
 
-/// The endpoints of the fixture that are worth a look.
+/// The endpoints of the fixture on which the checks run.
 fn endpoints(fixture: &dyn Fixture) -> Vec<Endpoint> {
     vec![fixture.endpoint(), fixture.unreachable().0]
 }
@@ -138,7 +138,7 @@ pub async fn text_is_read_as_the_endpoint_that_it_was_written_from(fixture: &dyn
     for text in [
         "", "://", "x", "\0", "%", "%zz", "[", "@", "/\0", ":::::", "\u{202e}",
     ] {
-        // Whatever it is, it is read as something that is read again.
+        // An endpoint that is read from any text is written as text that is read again.
         if let Ok(endpoint) = transport.addressing().parse(text) {
             assert_eq!(registry.parse(&endpoint.to_string()), Ok(endpoint));
         }
@@ -169,7 +169,7 @@ pub async fn octets_are_read_as_the_endpoint_that_they_were_written_from(fixture
             for cut in 0..octets.len() {
                 assert!(read(&octets[..cut]).is_err(), "cut at {cut}");
             }
-            // Each bit of it turned: an address, or an error.
+            // With one bit flipped, the octets are an address or an error.
             for at in 0..octets.len() * 8 {
                 let mut bent = octets.clone();
                 bent[at / 8] ^= 1 << (at % 8);
@@ -203,7 +203,7 @@ pub async fn components_are_read_as_what_was_written_and_cut_ones_are_errors(
                 for cut in 0..octets.len() {
                     assert!(read(&octets[..cut]).is_err(), "cut at {cut}");
                 }
-                // A count that nothing stands behind.
+                // A count without elements behind it.
                 let endless = [0xff; 8];
                 assert!(read(&endless).is_err());
             }
@@ -220,7 +220,7 @@ pub async fn another_transport_s_endpoint_is_not_written(fixture: &dyn Fixture) 
         }
     }
     impl crate::EndpointAddress for Foreign {}
-    // Even one that calls itself by the scheme.
+    // An address of another type is refused even under the same scheme.
     let transport = fixture.transport();
     let foreign = Endpoint::new(transport.scheme(), Foreign);
     let written = transport

@@ -1,4 +1,4 @@
-//! How a connection ends.
+//! Checks of the end of a connection.
 use std::{
     future::poll_fn,
     io::{self, IoSlice},

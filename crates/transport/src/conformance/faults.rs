@@ -1,8 +1,8 @@
-//! Failures between the two ends, and the octets that arrive.
+//! Checks of failures between the two ends, and of the octets that arrive.
 //!
-//! Between client and server stands a relay: a server to the one and a client to the other, over the transport itself, which passes
-//! octets on late, in pieces, not at all for a while, or only so many of them. Frames are under the transport, so only
-//! its fixture can lose and double them ([`Fixture::frames`]).
+//! Between client and server is a relay over the transport itself: a server to the one and a client to the other. It
+//! passes octets on late, in pieces, not at all for a while, or only a number of them. Frames are under the transport,
+//! so only its fixture can lose and double them ([`Fixture::frames`]).
 use std::{future::poll_fn, io, sync::Arc};
 
 use bytes::BytesMut;
@@ -16,27 +16,27 @@ use super::{
 };
 use crate::Connection;
 
-/// How frames that carry a transport's octets fail, for transports that have frames of their own under their
-/// connections and so have to make good what happens to them.
+/// Faults of the frames that carry a transport's octets, for transports that have frames of their own under their
+/// connections and have to repair their loss.
 pub trait FrameFaults: Send + Sync {
-    /// From now on one of so many frames is lost; 0: none.
+    /// From now on one of `of` frames is lost; 0: none.
     fn lose(&self, of: u32);
-    /// From now on one of so many frames arrives twice; 0: none.
+    /// From now on one of `of` frames arrives twice; 0: none.
     fn double(&self, of: u32);
 }
 
 /// The fault of a relay on octets from the client to the server.
 #[derive(Default)]
 struct Plan {
-    /// At most so many octets at a time, and a turn of the runtime between them; 0: as they come.
+    /// Most octets at a time, with a turn of the runtime between them; 0: as they come.
     piece: usize,
-    /// Ends both connections when so many octets have been passed on.
+    /// Ends both connections when this many octets have been passed on.
     cut: Option<usize>,
     /// Passes nothing on before this is notified.
     stall: Option<Arc<Notify>>,
 }
 
-/// A client, a relay that does what is planned, and a server.
+/// A client, a relay that follows a [`Plan`], and a server.
 struct Relayed {
     client: Box<dyn Connection>,
     server: Box<dyn Connection>,
@@ -60,7 +60,7 @@ async fn relayed(fixture: &dyn Fixture, plan: Plan) -> Relayed {
         .expect("a connection");
     let server = accept(&*back).await;
     let relay = spawn(async move {
-        // Its ends stay open until it is through.
+        // The ends of the relay stay open until it has finished.
         let _ = pass_on(&*near, &*far, plan).await;
     });
     Relayed {
@@ -81,7 +81,7 @@ async fn pass_on(near: &dyn Connection, far: &dyn Connection, plan: Plan) -> io:
         if read(near, &mut octets).await? == 0 {
             break;
         }
-        // A buffer may have got more room than was asked for.
+        // A buffer may have more room than was asked for.
         octets.truncate(left);
         left -= octets.len();
         write_all(far, &octets).await?;
@@ -92,7 +92,7 @@ async fn pass_on(near: &dyn Connection, far: &dyn Connection, plan: Plan) -> io:
     far.shutdown_write()
 }
 
-/// Octets up to the end, whatever ended them.
+/// Reads octets up to the end of the stream or an error.
 async fn read_until_over(connection: &dyn Connection) -> Vec<u8> {
     let mut octets = BytesMut::new();
     loop {
@@ -139,12 +139,12 @@ pub async fn a_connection_that_is_cut_at_any_octet_gives_what_came_before_it_and
             server,
             relay,
         } = relayed(fixture, plan).await;
-        // Where it has been cut already that is an error.
+        // The write fails where the relay has cut the connection already.
         let _ = write_all(&*client, &sent).await;
         let received = read_until_over(&*server).await;
         assert_eq!(received, sent[..cut], "cut after {cut} octets");
         relay.await.expect("a relay");
-        // The writer learns of it, too.
+        // The writer gets the end of the stream, too.
         assert_eq!(read_until_over(&*client).await, b"");
     }
 }
@@ -162,7 +162,7 @@ pub async fn a_stalled_peer_holds_the_writer_up_and_loses_nothing(fixture: &dyn 
     } = relayed(fixture, plan).await;
     let writer = spawn(async move {
         let mut written = 0;
-        // Until nothing fits any more.
+        // Writes until nothing fits any more.
         loop {
             let block = pattern(written, BLOCK);
             match client.try_write(&[io::IoSlice::new(&block)]) {

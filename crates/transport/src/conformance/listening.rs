@@ -1,4 +1,4 @@
-//! How connections come to be.
+//! Checks of listening and connecting.
 use std::{future::poll_fn, io, sync::mpsc};
 
 use tokio::task::{spawn, spawn_blocking};
@@ -67,7 +67,7 @@ pub async fn a_peer_that_left_before_it_was_accepted_does_no_harm(fixture: &dyn 
         .await
         .expect("a writable connection");
     client.shutdown_write().expect("an open connection");
-    // The first may be seen as a connection that ends at once, or not at all.
+    // The first connection may appear as one that ends at once, or not at all.
     while read_to_end(&*accept(&*listener).await).await != b"still here" {}
 }
 
@@ -119,7 +119,7 @@ pub async fn an_endpoint_in_use_is_refused_to_a_second_listener(fixture: &dyn Fi
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     assert_eq!(error.operation(), Operation::Listen);
     assert_eq!(error.endpoint(), listener.endpoint());
-    // The first one goes on working.
+    // The first listener works on.
     let client = transport
         .connect(listener.endpoint())
         .await

@@ -1,9 +1,9 @@
-//! The contract of transports, as checks that are generic over it: octets, wake-ups, ends, addresses, and faults on
-//! the way.
+//! The contract of transports, as checks that are generic over the transport: octets, wake-ups, ends, addresses, and
+//! faults between the ends.
 //!
 //! An adapter implements [`Fixture`] and writes `zorb_transport::conformance_tests!(its_fixture())` in a test file;
 //! that makes one test of each check, run on both flavours of runtime. The checks wait for events, never for time:
-//! where an obligation is broken by a wake-up that does not come, the check hangs.
+//! where an obligation is broken by a missing wake-up, the check hangs.
 #![expect(
     missing_docs,
     reason = "the names of the checks are sentences that say what is checked"
@@ -44,23 +44,23 @@ pub use streaming::*;
 
 /// A transport under test.
 pub trait Fixture: Send + Sync {
-    /// The transport, as its users would make it.
+    /// Returns the transport, as its users would make it.
     fn transport(&self) -> Arc<dyn Transport>;
 
-    /// An endpoint to listen on, free, and another one each time.
+    /// Returns a free endpoint to listen on, another one each time.
     fn endpoint(&self) -> Endpoint;
 
-    /// An endpoint that has no listener as long as the fixture lives, and the kind of error that connecting to it
-    /// gives.
+    /// Returns an endpoint that has no listener as long as the fixture lives, and the kind of error that connecting to
+    /// it gives.
     fn unreachable(&self) -> (Endpoint, io::ErrorKind);
 
-    /// How frames under the transport are made to fail, if it has any.
+    /// Returns the control over faults of frames under the transport, if it has any frames.
     fn frames(&self) -> Option<&dyn FrameFaults> {
         None
     }
 }
 
-/// One test of each check, over the fixture that the expression makes.
+/// Makes one test of each check, over the fixture that the expression makes.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! conformance_tests {
@@ -203,14 +203,14 @@ async fn write_all(connection: &dyn Connection, mut octets: &[u8]) -> io::Result
     Ok(())
 }
 
-/// Octets that tell when one is missing, doubled or out of place: no period divides a buffer's size.
+/// Returns octets that show when one is missing, doubled or out of place: no period divides a buffer's size.
 fn pattern(seed: usize, length: usize) -> Vec<u8> {
     (seed..seed + length)
         .map(|n| (n % 251) as u8 ^ (n / 251 % 241) as u8)
         .collect()
 }
 
-/// Many times what one read or write moves, and more than a UNIX socket takes at once.
+/// Many times the octets that one read or write moves, and more than a UNIX socket takes at once.
 const LARGE: usize = 2 * 1024 * 1024;
 
 const BLOCK: usize = 64 * 1024;

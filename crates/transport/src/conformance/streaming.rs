@@ -1,4 +1,4 @@
-//! Order and completeness of octets, and wake-ups.
+//! Checks of order and completeness of octets, and of wake-ups.
 use std::{
     future::poll_fn,
     io::{self, IoSlice},
@@ -40,7 +40,7 @@ pub async fn octets_come_back_as_they_were_sent(fixture: &dyn Fixture) {
     });
     let client: Arc<dyn Connection> = client.into();
     for length in [1, 2, 63, 64, 65, 1_000, 10_000] {
-        // By a task of its own, since the echo stops while its output is not read.
+        // A task of its own writes, since the echo stops while its output is not read.
         let writer = Arc::clone(&client);
         let writer = spawn(async move { write_all(&*writer, &pattern(0, length)).await });
         assert_eq!(read_exactly(&*client, length).await, pattern(0, length));
@@ -103,7 +103,7 @@ pub async fn a_full_connection_says_would_block_and_becomes_writable_when_the_pe
     let writer = spawn(async move {
         let mut written = 0;
         let mut stuck = false;
-        // However much the kernel takes, and then some more.
+        // Writes as much as the kernel takes, and then some more.
         let mut end = usize::MAX;
         while written < end {
             let block = pattern(written, BLOCK.min(end - written));
@@ -124,7 +124,7 @@ pub async fn a_full_connection_says_would_block_and_becomes_writable_when_the_pe
         }
         written
     });
-    // Not a single octet is read before the writer is stuck, so it must come to be.
+    // No octet is read before the writer is stuck, so it has to get stuck.
     spawn_blocking(move || is_full.recv())
         .await
         .expect("a thread")
@@ -164,7 +164,7 @@ pub async fn tiny_reads_see_every_octet_once(fixture: &dyn Fixture) {
     let writer = {
         let sent = sent.clone();
         spawn(async move {
-            // Writes of other lengths than the reads, so that both meet at every phase.
+            // The writes have other lengths than the reads, so that both meet at every phase.
             for chunk in sent.chunks(11) {
                 write_all(&*client, chunk)
                     .await
@@ -307,7 +307,7 @@ pub async fn trying_and_waiting_in_turn_loses_no_wake_up(fixture: &dyn Fixture) 
             client.unwatch();
         }
         let mut octets = BytesMut::with_capacity(words.len());
-        // Some answers come while we try, and leave an event behind; some while we wait.
+        // Some answers come while this side tries, and leave an event behind; others come while it waits.
         for _ in 0..turn % 7 * 10 {
             match client.try_read(&mut octets) {
                 Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
@@ -338,7 +338,7 @@ pub async fn a_read_that_blocks_waits_for_octets_for_its_limit_and_for_the_end(
         refused.is_err_and(|error| error.kind() != io::ErrorKind::Unsupported)
     });
     if !can_block.await.expect("a thread") {
-        // Its callers have the reactor read.
+        // The reactor reads for blocking callers of this transport.
         return;
     }
     server.unwatch();
@@ -402,7 +402,7 @@ pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixtur
     writer.await.expect("a writer");
 }
 
-/// How often question and answer go to and fro; fewer where trying lets every other thread run first.
+/// Number of questions and answers; fewer where trying lets every other thread run first.
 const TURNS: usize = 5_000;
 const TRIES: usize = 700;
 

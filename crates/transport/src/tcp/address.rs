@@ -20,7 +20,7 @@ pub struct TcpAddress {
 }
 
 impl TcpAddress {
-    /// Host and port; an IPv6 address goes without brackets.
+    /// Makes an address of host and port; an IPv6 address is given without brackets.
     #[must_use]
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         let host = host.into();
@@ -41,7 +41,7 @@ impl TcpAddress {
 }
 
 impl Endpoint {
-    /// A TCP endpoint; an IPv6 address goes without brackets.
+    /// Makes a TCP endpoint; an IPv6 address is given without brackets.
     #[must_use]
     pub fn iiop(host: impl Into<String>, port: u16) -> Self {
         Self::new(SCHEME, TcpAddress::new(host, port))
@@ -75,12 +75,12 @@ impl EndpointAddress for TcpAddress {
         if self.host.is_empty() {
             return Some("empty host");
         }
-        // In a reference, port 0 says that there is no plain port.
+        // In a reference, port 0 means that there is no plain port.
         (self.port == 0).then_some("port 0")
     }
 }
 
-/// How TCP addresses are written: `iiop://host:port`, in profiles TAG_INTERNET_IOP, of which one holds all endpoints of a
+/// The syntax of TCP addresses: `iiop://host:port`, in profiles TAG_INTERNET_IOP, of which one holds all endpoints of a
 /// server.
 ///
 /// Listening also understands TAO's endpoint options and omniORB's `giop:tcp:host:port`.
@@ -105,7 +105,7 @@ impl Addressing for TcpAddressing {
                 AddressError::expected("a closing bracket after the IPv6 address")
             })?;
             let port = rest.strip_prefix(':').ok_or_else(no_port)?;
-            // Only what Display puts into brackets again.
+            // Brackets are for IPv6 addresses only, as `Display` writes them.
             (
                 host.contains(':').then_some(host).ok_or_else(bad_host)?,
                 port,
@@ -137,7 +137,7 @@ impl Addressing for TcpAddressing {
 
     fn parse_corbaloc(&self, text: &str) -> Result<Endpoint, AddressError> {
         let (host, port) = match text.rsplit_once(':') {
-            // The last colon of an IPv6 address.
+            // The last colon is part of an IPv6 address.
             Some((_, rest)) if rest.contains(']') => (text, DEFAULT_PORT),
             Some((host, "")) => (host, DEFAULT_PORT),
             Some((host, port)) => (host, port_of(port)?),
@@ -161,7 +161,7 @@ impl Addressing for TcpAddressing {
 
     fn read(&self, from: &mut dyn AddressReader) -> Result<Endpoint, AddressError> {
         let octets = from.read_string()?;
-        // As text it may be longer, and is to be written and read again.
+        // As text the host may be longer, and it has to be written and read again.
         let host = (octets.len() <= MAX_HOST_OCTETS).then(|| text_of(octets));
         let found = octets.len();
         let host = host.filter(|host| host.len() <= MAX_HOST_OCTETS);
@@ -227,7 +227,7 @@ impl TcpAddressing {
     }
 }
 
-/// One of TAO's endpoint options, or a property.
+/// Reads one of TAO's endpoint options, or a property.
 fn read_option(listen: &mut ListenAddress, option: &str) -> Result<(), AddressError> {
     let expected = || {
         AddressError::expected(
@@ -264,7 +264,7 @@ fn read_option(listen: &mut ListenAddress, option: &str) -> Result<(), AddressEr
     Ok(())
 }
 
-/// Reads omniORB's `host:port` (what stands behind `giop:tcp:`): both may be missing.
+/// Reads omniORB's `host:port` (the text behind `giop:tcp:`): both may be missing.
 fn omni(text: &str) -> Result<(&str, u16), AddressError> {
     let bad = || AddressError::expected("giop:tcp:host:port, either of which may be left out");
     let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
@@ -288,7 +288,7 @@ fn is_host(host: &str) -> bool {
     !host.is_empty() && !host.contains(forbidden)
 }
 
-/// A host without the brackets of an IPv6 address.
+/// Returns a host without the brackets of an IPv6 address.
 fn unbracketed(host: &str) -> &str {
     let inside = host
         .strip_prefix('[')
@@ -297,7 +297,7 @@ fn unbracketed(host: &str) -> &str {
 }
 
 fn port_of(text: &str) -> Result<u16, AddressError> {
-    // u16::from_str takes a leading plus sign, which no port has.
+    // `u16::from_str` accepts a leading plus sign, which no port has.
     let digits = text.bytes().all(|octet| octet.is_ascii_digit());
     let port = digits.then(|| text.parse().ok()).flatten();
     port.ok_or_else(|| AddressError::expected("a port from 0 to 65535"))
@@ -313,7 +313,7 @@ fn bad_host() -> AddressError {
 
 const SCHEME: &str = "iiop";
 
-/// Every IPv4 interface: what an empty host means to a listener.
+/// Every IPv4 interface, which a listener with an empty host uses.
 const ANY: &str = "0.0.0.0";
 
 /// The port of a `corbaloc` that names none. Source: CORBA 3.3 Part 2, corbaloc:iiop URL.

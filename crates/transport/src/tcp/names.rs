@@ -1,20 +1,20 @@
-//! Host names that could not be resolved lately.
+//! Host names whose resolution has failed recently.
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a name is not asked for again after its first failure. Each further failure doubles it.
+/// Time for which a name is not resolved again after its first failure. Each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// The longest wait: a name server that is back is noticed within it.
+/// The longest wait: after it, a name server that is back is asked again.
 const MAX_WAIT: Duration = Duration::from_secs(5);
-/// How long a failure counts for the wait after the next one.
+/// Time for which a failure lengthens the wait after the next one.
 const REMEMBERED: Duration = Duration::from_secs(60);
-/// Names remembered; references may name any number.
+/// Most names remembered; references may name any number.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Why a name could not be resolved, and when it may be asked for again.
+/// The failure to resolve a name, and the time before the next attempt.
 #[derive(Clone, Debug)]
 struct Failed {
     at: Instant,
@@ -23,8 +23,9 @@ struct Failed {
     cause: String,
 }
 
-/// Spares the resolver names that it could not resolve a moment ago, for ever longer: clients that call a server whose name is gone
-/// fail at once, instead of occupying a thread of the resolver's each. A name that is resolved is asked for anew with each connection.
+/// Names that the resolver could not resolve, each with a time for which it is not asked again. That time grows with
+/// each failure. Clients that call a server whose name is gone fail at once, instead of each occupying a thread of the
+/// resolver's. A name that was resolved is resolved anew for each connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unresolved(Arc<Mutex<HashMap<String, Failed>>>);
 
@@ -33,10 +34,10 @@ impl Unresolved {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a name may be asked for.
+    /// Checks whether the resolver may be asked for a name.
     ///
     /// # Errors
-    /// The last failure, while it is to wait.
+    /// The last failure, until its wait is over.
     pub(super) fn check(&self, host: &str, now: Instant) -> io::Result<()> {
         match self.lock().get(host) {
             Some(failed) if now.saturating_duration_since(failed.at) < failed.wait => {
@@ -48,7 +49,7 @@ impl Unresolved {
         }
     }
 
-    /// Notes what has become of asking for a name.
+    /// Notes the result of resolving a name.
     pub(super) fn note<T>(&self, host: &str, now: Instant, answer: &io::Result<T>) {
         let mut names = self.lock();
         let Err(error) = answer else {

@@ -1,4 +1,4 @@
-//! How TCP sockets are set up.
+//! Options of TCP sockets.
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -11,8 +11,8 @@ use socket2::{Socket, TcpKeepalive};
 
 use crate::{Property, PropertyError, property::flag, sys};
 
-/// How TCP sockets are set up. The default: no delay, keepalive after two minutes, and everything else as the operating
-/// system has it.
+/// Options of TCP sockets. By default small writes are not delayed, keepalive probes begin after two minutes, and all
+/// else is as the operating system sets it.
 #[derive(Clone, Debug)]
 pub struct TcpOptions {
     nodelay: bool,
@@ -30,17 +30,17 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Whether small writes go out at once (`TCP_NODELAY`, the default), rather than wait for the acknowledgement
-    /// of those before: a request would wait for a reply that waits for it.
+    /// Whether small writes are sent at once (`TCP_NODELAY`, the default), rather than after the acknowledgement of
+    /// earlier ones. A delayed request would wait for a reply that waits for it.
     #[must_use]
     pub const fn nodelay(self, nodelay: bool) -> Self {
         Self { nodelay, ..self }
     }
 
-    /// Asks a silent peer for a sign of life after this time (`SO_KEEPALIVE`; whole seconds), and then every 15 seconds, or
-    /// as often if that is more; a connection whose peer does not answer as often as the operating system asks (nine times on Linux) is lost. 120 seconds
-    /// unless set: a peer that has vanished is noticed within five minutes, and gateways that forget idle connections are
-    /// reminded.
+    /// Sends keepalive probes to a peer that has been silent for this time (`SO_KEEPALIVE`; whole seconds). They are
+    /// repeated every 15 seconds, or at this time's interval if that is shorter. A connection is lost when the peer
+    /// answers none of the operating system's number of probes (nine on Linux). The default is 120 seconds: a vanished
+    /// peer is noticed within five minutes, and gateways keep idle connections.
     #[must_use]
     pub const fn keepalive(self, idle: Duration) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl TcpOptions {
         }
     }
 
-    /// Never asks a silent peer for a sign of life: where each packet costs something.
+    /// Sends no keepalive probes, for networks where each packet costs something.
     #[must_use]
     pub const fn without_keepalive(self) -> Self {
         Self {
@@ -58,10 +58,10 @@ impl TcpOptions {
         }
     }
 
-    /// How long octets may stay without an acknowledgement, and a peer that is asked without a sign of life, before the
-    /// connection is lost (`TCP_USER_TIMEOUT`, where the operating system has that; milliseconds). Unless set, the operating
-    /// system sends such octets again for a quarter of an hour or more: so long may a call wait whose server has
-    /// vanished. A peer that is there and has not taken anything for so long is given up, too.
+    /// The time after which the connection is lost if octets stay without an acknowledgement, or keepalive probes
+    /// without an answer (`TCP_USER_TIMEOUT`, where the operating system has that; milliseconds). Unless set, the
+    /// operating system resends octets for a quarter of an hour or more, for which a call to a vanished server may
+    /// wait. The connection to a peer that is alive but reads nothing for this time is lost, too.
     ///
     /// Source: RFC 5482; tcp(7).
     #[must_use]
@@ -96,9 +96,9 @@ impl TcpOptions {
     /// set it is the system's (`net.ipv4.tcp_congestion_control`). An algorithm that the system does not have, or does
     /// not let this program use, is an error of connecting and listening.
     ///
-    /// On Linux `reno` is always there. Where the system's is BBR, which paces what is sent, it makes a difference between
-    /// two programs on one CPU of a machine: twice as many one-way calls with 64 KiB, and less than half as many of those
-    /// that have hardly any octets, which pacing joins.
+    /// On Linux `reno` is always available. Where the system's is BBR, which paces packets, `reno` makes a difference
+    /// between two programs on one CPU of a machine: twice as many one-way calls with 64 KiB, and less than half as
+    /// many of those with hardly any octets, which pacing joins.
     #[must_use]
     pub const fn congestion_control(self, name: &'static str) -> Self {
         Self {
@@ -107,9 +107,9 @@ impl TcpOptions {
         }
     }
 
-    /// The differentiated services code point of the packets that are sent, from 0 to 63 (`IP_TOS`, `IPV6_TCLASS`): by which
-    /// routers give precedence, 46 (expedited forwarding) for instance. That of the operating system unless set, which is 0.
-    /// Bits above the six are left out.
+    /// The differentiated services code point of sent packets, from 0 to 63 (`IP_TOS`, `IPV6_TCLASS`), by which routers
+    /// give precedence: 46 is expedited forwarding. Unless set, it is that of the operating system, which is 0. Bits
+    /// above the six are dropped.
     ///
     /// Source: RFC 2474, section 3.
     #[must_use]
@@ -120,8 +120,8 @@ impl TcpOptions {
         }
     }
 
-    /// The address of this host that connections are made from, for hosts with several. As the operating system
-    /// routes unless set. An address of the other family than the peer's does not count.
+    /// The address of this host from which connections are made, for hosts with several. Unless set, the operating
+    /// system chooses it by its routes. An address of another family than the peer's is ignored.
     #[must_use]
     pub const fn bind(self, address: IpAddr) -> Self {
         Self {
@@ -130,13 +130,14 @@ impl TcpOptions {
         }
     }
 
-    /// The ports of this host that connections are made from, for firewalls that let these out. Any port unless set. Each new
-    /// connection begins to look behind the port of the one before. A port that a connection to the same address has, or a
-    /// listener, is passed over; connections to other addresses share it. Where none is left, connecting fails with
-    /// [`AddrInUse`](io::ErrorKind::AddrInUse). An empty range is like none.
+    /// The ports of this host from which connections are made, for firewalls that permit only these. Any port unless
+    /// set. Each new connection begins its search one port behind that of the one before. A port is skipped if a
+    /// listener or a connection to the same address has it; connections to other addresses share it. Where none is
+    /// left, connecting fails with [`AddrInUse`](io::ErrorKind::AddrInUse). An empty range sets no ports.
     ///
-    /// A port whose last connection was closed from this side is not free for the same address for a minute or so
-    /// (TIME-WAIT, RFC 9293 section 3.6): a range has as many ports as connections are made to one address in that time.
+    /// A port whose last connection was closed from this side is not free for the same address for about a minute
+    /// (TIME-WAIT, RFC 9293 section 3.6). So a range needs as many ports as connections are made to one address in that
+    /// time.
     #[must_use]
     pub fn local_ports(self, ports: RangeInclusive<u16>) -> Self {
         Self {
@@ -145,8 +146,8 @@ impl TcpOptions {
         }
     }
 
-    /// Whether a listener takes a port on which connections of an earlier life still expire (`SO_REUSEADDR`, the default): or
-    /// a restarted server would have to wait a minute.
+    /// Whether a listener takes a port on which connections of an earlier process still expire (`SO_REUSEADDR`, the
+    /// default). Otherwise a restarted server has to wait for a minute.
     #[must_use]
     pub const fn reuse_address(self, reuse: bool) -> Self {
         Self {
@@ -155,8 +156,8 @@ impl TcpOptions {
         }
     }
 
-    /// Whether several listeners share one port (`SO_REUSEPORT`), in one process or in several of one user: the operating
-    /// system deals new connections out to them. Off unless set; then a port in use is refused.
+    /// Whether several listeners share one port (`SO_REUSEPORT`), in one process or in several of one user. The
+    /// operating system distributes new connections among them. Off unless set; then a port in use is refused.
     #[must_use]
     pub const fn reuse_port(self, reuse: bool) -> Self {
         Self {
@@ -165,13 +166,14 @@ impl TcpOptions {
         }
     }
 
-    /// Whether packets go to hosts of directly connected networks only, and by no gateway (`SO_DONTROUTE`). Off unless set.
+    /// Whether packets are sent to hosts of directly connected networks only, and by no gateway (`SO_DONTROUTE`). Off
+    /// unless set.
     #[must_use]
     pub const fn dont_route(self, dont_route: bool) -> Self {
         Self { dont_route, ..self }
     }
 
-    /// Returns the options with one property that text names.
+    /// Returns the options with one property, set by its text.
     pub(super) fn set(self, name: &str, value: &str) -> Result<Self, PropertyError> {
         let Some(property) = PROPERTIES.iter().find(|property| property.name == name) else {
             return Err(PropertyError::unknown(name, value, &PROPERTIES));
@@ -215,7 +217,7 @@ impl TcpOptions {
         Ok(())
     }
 
-    /// The ports that connections are made from, if not from any.
+    /// Returns the ports from which connections are made; `None` for any.
     pub(super) fn ports(&self) -> Option<RangeInclusive<u16>> {
         self.local_ports.clone()
     }
@@ -235,13 +237,13 @@ impl TcpOptions {
             (None, SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
         };
         if port != 0 {
-            // Connections to other addresses have the port, too.
+            // Connections to other addresses may have the port, too.
             socket.set_reuse_address(true)?;
         }
         socket.bind(&SocketAddr::new(own, port).into())
     }
 
-    /// Buffer sizes count from before the connection is made, since they decide on the window's scale; and a connection
+    /// Sets options before the connection is made: buffer sizes decide on the window's scale then, and a connection
     /// that has been paced once remains so.
     pub(super) fn before_connecting(&self, socket: &Socket, address: SocketAddr) -> io::Result<()> {
         if let Some(octets) = self.send_buffer {
@@ -313,13 +315,13 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
 /// The largest code point: six bits.
 const MAX_DSCP: u8 = 63;
 
-/// How long a connection is silent before the peer is asked whether it is there, unless set. Linux's two hours are longer
-/// than many gateways remember an idle connection, and than an operator wants descriptors held by peers that have vanished.
+/// Default time of silence before a peer is probed. Linux's two hours are longer than many gateways remember an idle
+/// connection, and than an operator wants vanished peers to hold descriptors.
 const KEEPALIVE: Duration = Duration::from_secs(120);
-/// How often it is asked again.
+/// Interval of further probes.
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The properties as text names them.
+/// The names of the properties in text, with their values.
 pub(super) const PROPERTIES: [Property; 11] = [
     Property {
         name: "nodelay",
@@ -415,7 +417,7 @@ mod tests {
     #[test]
     fn packets_carry_the_code_point_that_was_asked_for() {
         for (address, domain) in [("127.0.0.1:1", Domain::IPV4), ("[::1]:1", Domain::IPV6)] {
-            // A machine without IPv6, as containers often are.
+            // A machine may lack IPv6, as containers often do.
             let Ok(socket) = Socket::new(domain, Type::STREAM, None) else {
                 continue;
             };

@@ -14,15 +14,15 @@ use crate::{
     system::host_name,
 };
 
-/// The address of a UNIX socket: where in the file system it is, or its name in the abstract namespace.
+/// The address of a UNIX socket: its path in the file system, or its name in the abstract namespace.
 ///
-/// A path is written as it is, but for the octets that text cannot carry (controls, what is not UTF-8) and `%` itself,
-/// which are `%` and two hexadecimal digits. Before an abstract name stands `@`. Abstract sockets are Linux's; they belong
-/// to the network namespace, have no permissions, and are gone when the last process closes them.
+/// A path is written unchanged, except for octets that text cannot have (controls, octets that are not UTF-8) and `%`
+/// itself, which are `%` and two hexadecimal digits. `@` precedes an abstract name. Only Linux has abstract sockets.
+/// They belong to the network namespace, have no permissions, and are gone when the last process closes them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnixAddress {
     name: Name,
-    /// The host, if it is another one.
+    /// The host of the socket, if it is not this one.
     elsewhere: Option<Box<str>>,
 }
 
@@ -33,7 +33,8 @@ enum Name {
 }
 
 impl UnixAddress {
-    /// The socket at a path. Absolute when it comes from text; what is relative is relative to the current directory.
+    /// Makes the address of the socket at a path. A path from text is absolute; a relative one is relative to the
+    /// current directory.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -42,7 +43,7 @@ impl UnixAddress {
         }
     }
 
-    /// The socket with an abstract name, which is any octets but NUL.
+    /// Makes the address of the socket with an abstract name, which is any octets but NUL.
     #[must_use]
     pub fn named(name: impl Into<Vec<u8>>) -> Self {
         Self {
@@ -69,7 +70,7 @@ impl UnixAddress {
         }
     }
 
-    /// The octets of the path, or `@` and the name.
+    /// Returns the octets of the path, or `@` and the name.
     fn octets(&self) -> Vec<u8> {
         match &self.name {
             Name::Path(path) => path.as_os_str().as_bytes().to_vec(),
@@ -77,7 +78,7 @@ impl UnixAddress {
         }
     }
 
-    /// The address that is written as these octets.
+    /// Returns the address that is written as these octets.
     fn of(mut octets: Vec<u8>) -> Self {
         if octets.first() == Some(&b'@') {
             octets.remove(0);
@@ -88,15 +89,15 @@ impl UnixAddress {
 }
 
 impl Endpoint {
-    /// The UNIX socket at a path.
+    /// Makes the endpoint of the UNIX socket at a path.
     #[must_use]
     pub fn uiop(path: impl Into<PathBuf>) -> Self {
         Self::new(SCHEME, UnixAddress::at(path))
     }
 
-    /// The endpoint `uiop://@name`: a socket in Linux's abstract namespace, to which every process of the network namespace may
-    /// connect. The name is not checked here: an empty one leads nowhere, and what the system refuses fails in `connect` or
-    /// `listen`.
+    /// Makes the endpoint `uiop://@name`: a socket in Linux's abstract namespace, to which every process of the network
+    /// namespace may connect. The name is not checked here: an empty one leads nowhere, and one that the system refuses
+    /// fails in `connect` or `listen`.
     #[must_use]
     pub fn uiop_abstract(name: impl Into<Vec<u8>>) -> Self {
         Self::new(SCHEME, UnixAddress::named(name))
@@ -105,7 +106,7 @@ impl Endpoint {
 
 impl fmt::Display for UnixAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Which no text is read as: it is the name of a socket that cannot be had here.
+        // A host in front is in no text that is read: the socket is on another host, and cannot be reached from here.
         let host = self.elsewhere.as_deref().unwrap_or_default();
         write_escaped(f, host, char::is_control)?;
         for chunk in self.octets().utf8_chunks() {
@@ -135,8 +136,8 @@ impl EndpointAddress for UnixAddress {
     }
 }
 
-/// How addresses of UNIX sockets are written: `uiop:///path` or `uiop://@name`, in a profile for each as TAO has it,
-/// and besides in omniORB's component of IIOP profiles.
+/// The syntax of UNIX sockets' addresses: `uiop:///path` or `uiop://@name`. In references each is in a profile of
+/// TAO's, and also in omniORB's component of IIOP profiles.
 ///
 /// Listening also understands omniORB's `giop:unix:/path`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -179,7 +180,7 @@ impl Addressing for UnixAddressing {
     fn parse_corbaloc(&self, text: &str) -> Result<Endpoint, AddressError> {
         match text.is_empty() {
             true => Err(AddressError::expected("a path")),
-            // As TAO writes it: nothing is escaped.
+            // Nothing is escaped, as in TAO's text.
             false => Ok(Endpoint::new(SCHEME, UnixAddress::of(text.into()))),
         }
     }
@@ -259,13 +260,13 @@ fn bounded(octets: &[u8]) -> Result<Vec<u8>, AddressError> {
 
 const SCHEME: &str = "uiop";
 
-/// Octets of a path in a reference. The operating system takes about a hundred; a longer one is refused when it is
-/// connected to, and a path of the file system has at most 4,096 on Linux.
+/// Most octets of a path in a reference. The operating system takes about a hundred, and refuses to connect to a longer
+/// one. A path of the file system has at most 4,096 on Linux.
 const MAX_PATH_OCTETS: usize = 4_096;
 
 /// TAO's profile for UNIX sockets.
 const UIOP: u32 = 0x5441_4f00;
-/// The profile that omniORB's component stands in: TAG_INTERNET_IOP.
+/// The profile with omniORB's component: TAG_INTERNET_IOP.
 const INTERNET_IOP: u32 = 0;
 /// omniORB's UNIX socket: string host, string path.
 const OMNIORB_UNIX: u32 = 0x4154_5402;
