@@ -1,18 +1,18 @@
-//! Why there is no such lane, and no such pool.
+//! Errors of building lanes and pools.
 use std::{error::Error, fmt, io};
 
 use crate::{NativePriority, Priority, Scheduling};
 
-/// How many threads a pool has at most.
+/// Most threads of a pool.
 pub(crate) const MAX_THREADS: usize = 4096;
 
-/// Why there is no such lane.
+/// Why a lane cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaneError {
     /// The caller is not inside any tokio runtime.
     NoRuntime,
-    /// [`Dispatch::BlockInPlace`](crate::Dispatch::BlockInPlace) was asked of a current-thread runtime.
+    /// [`Dispatch::BlockInPlace`](crate::Dispatch::BlockInPlace) was requested on a current-thread runtime.
     DispatchDoesNotFit,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for LaneError {
 
 impl Error for LaneError {}
 
-/// Why there is no such [`WorkerPool`](crate::WorkerPool).
+/// Why a [`WorkerPool`](crate::WorkerPool) cannot be built.
 ///
 /// An error of the operating system is the [`source`](Error::source) and no part of the text. The alternate form (`{:#}`)
 /// shows both.
@@ -42,13 +42,13 @@ pub enum BuildError {
     /// More threads than [`WorkerPool::MAX_THREADS`](crate::WorkerPool::MAX_THREADS).
     #[error("expected at most {} threads in all, found {_0}", MAX_THREADS)]
     TooManyThreads(usize),
-    /// A list of lanes without any.
+    /// The list of lanes is empty.
     #[error("expected at least one lane, found none")]
     NoLanes,
     /// The priority of a lane is negative.
     #[error("expected the priority of a lane to be 0 to 32767, found {_0}")]
     PriorityOutOfRange(Priority),
-    /// Two lanes have one priority, so that no request would know its lane.
+    /// Two lanes have one priority, so that a request of it would belong to either.
     #[error("expected lanes of different priorities, found two of priority {_0}")]
     TwoLanesOfOnePriority(Priority),
     /// The mapping has no native priority for this one (DATA_CONVERSION in Real-time CORBA).
@@ -59,7 +59,7 @@ pub enum BuildError {
     Unmappable {
         /// The CORBA priority.
         priority: Priority,
-        /// The policy whose range it would have to be in.
+        /// The policy with the range of native priorities.
         scheduling: Scheduling,
     },
     /// The scheduling policy has no such native priority.
@@ -94,7 +94,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// None of the CPUs is there, or the process may not use them.
+    /// None of the CPUs exists, or the process may not use them.
     #[error(fmt = cpus_refused)]
     Cpus {
         /// The CPUs, by number.
@@ -140,7 +140,7 @@ fn write_source(source: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 impl From<BuildError> for io::Error {
-    /// `InvalidInput` for what was described wrongly, the kind of the cause where the system refuses.
+    /// `InvalidInput` for an invalid description, and the kind of the cause where the system refuses.
     fn from(error: BuildError) -> Self {
         let kind = match &error {
             BuildError::Scheduling { source, .. }

@@ -1,13 +1,13 @@
-//! What holds a worker, for the thread that looks whether it is held for long.
+//! The code that holds each worker, for the thread that looks whether a worker is held for long.
 //!
-//! Every thread has a place, where it writes what it runs: four stores, and no lock. The place is read by another
-//! thread, and may change meanwhile: [`WorkerSlot::since`] is a sequence lock over the rest.
+//! Every thread has a slot, where it writes the code that it runs: four stores, and no lock. Another thread reads the
+//! slot, which may change meanwhile: [`WorkerSlot::since`] is a sequence lock over the other fields.
 
 use core::fmt;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The code that holds a worker, by two numbers that mean something to the [`Watcher`] alone.
+/// The code that holds a worker, by two numbers that only the [`Watcher`] interprets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldBy {
     /// A number that no other object has, such as its address.
@@ -21,7 +21,7 @@ impl HeldBy {
     pub const UNKNOWN: u32 = u32::MAX;
 }
 
-/// Reports what holds a worker of a lane for long: see [`Lane::watch`](crate::Lane::watch).
+/// Reports code that holds a worker of a lane for long: see [`Lane::watch`](crate::Lane::watch).
 pub trait Watcher: Send + Sync {
     /// Called once for code that has held a worker for [`Held::LONG`](crate::Held::LONG), while it still does, on a thread
     /// that may block. The code may have ended meanwhile.
@@ -34,19 +34,19 @@ impl fmt::Debug for dyn Watcher {
     }
 }
 
-/// The place of a thread.
+/// The slot of a thread.
 #[derive(Debug, Default)]
 struct WorkerSlot {
-    /// When the code began, in looks of its lane, times two and one; 0 if none is there or it is just being written.
+    /// The look of its lane at which the code began, times two and one; 0 if the slot is empty or is being written.
     since: AtomicUsize,
     lane: AtomicUsize,
     object: AtomicUsize,
     operation: AtomicU32,
-    /// The `since` of what was reported last. Only the looking thread of the lane that is there uses it.
+    /// The `since` of the code that was reported last. Only the looking thread of the slot's lane uses it.
     reported: AtomicUsize,
 }
 
-/// The places of all threads that have run such code, and still exist.
+/// The slots of all threads that have run such code, and still exist.
 static ALL: Mutex<Vec<Weak<WorkerSlot>>> = Mutex::new(Vec::new());
 
 thread_local! {
@@ -66,7 +66,7 @@ impl WorkerSlot {
         place
     }
 
-    /// What has been in the place for more than `long` looks, and was not reported yet.
+    /// Returns the code that has been in the slot for more than `long` looks, unless it was reported already.
     fn unreported(&self, lane: usize, looks: usize, long: usize) -> Option<HeldBy> {
         let since = self.since.load(Ordering::Acquire);
         let is_long = stamp(looks).wrapping_sub(since) >> 1 > long;
@@ -77,7 +77,7 @@ impl WorkerSlot {
             object: self.object.load(Ordering::Relaxed),
             operation: self.operation.load(Ordering::Relaxed),
         };
-        // What was read is of one piece if no other has begun: a later one would be younger.
+        // The fields belong together if `since` has not changed: later code would have a later one.
         fence(Ordering::Acquire);
         if self.since.load(Ordering::Relaxed) != since {
             return None;
@@ -86,11 +86,12 @@ impl WorkerSlot {
     }
 }
 
-/// The places of all threads.
+/// The slots of all threads.
 pub(crate) struct WorkerSlots;
 
 impl WorkerSlots {
-    /// Writes into this thread's place what it runs, and whether it did: what it began before, and is within, stays.
+    /// Writes the code that this thread runs into its slot; returns whether it did. Code that began before, and within
+    /// which this runs, stays there.
     #[inline]
     pub(crate) fn take(lane: usize, looks: usize, holder: HeldBy) -> bool {
         let take = |place: &Arc<WorkerSlot>| {
@@ -108,14 +109,14 @@ impl WorkerSlots {
         SLOT.try_with(take).unwrap_or(false)
     }
 
-    /// Empties this thread's place.
+    /// Empties this thread's slot.
     #[inline]
     pub(crate) fn leave() {
-        // When the thread ends, its place does.
+        // A thread that is ending has no slot any more.
         let _ = SLOT.try_with(|place| place.since.store(0, Ordering::Relaxed));
     }
 
-    /// What has held workers of a lane for more than `long` looks, each once.
+    /// Returns the code that has held workers of a lane for more than `long` looks, each once.
     pub(crate) fn long(lane: usize, looks: usize, long: usize) -> Vec<HeldBy> {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         let places = all.iter().filter_map(Weak::upgrade);

@@ -21,7 +21,7 @@ mod imp {
             Self(Mutex::new(value))
         }
 
-        /// No code panics under these locks, so that poison would mean nothing.
+        /// No code panics under these locks, so poisoning has no meaning.
         pub(crate) fn lock(&self) -> Guard<'_, T> {
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
         }

@@ -21,8 +21,8 @@ use priority_inheriting_lock::{PriorityInheritingLock, PriorityInheritingLockGua
 #[derive(Default)]
 pub struct RtMutex<T> {
     lock: PriorityInheritingLock<T>,
-    /// The [`here`] of the thread that holds it, 0 for none. The kernel refuses a second lock by the same thread with an
-    /// error that the library panics for, even where it does not wait.
+    /// The [`here`] of the thread that holds it, 0 for none. The kernel refuses a second lock by the same thread, even
+    /// by a call that does not wait, and the library panics on that error.
     holder: AtomicUsize,
 }
 
@@ -36,7 +36,7 @@ fn here() -> usize {
 }
 
 impl<T> RtMutex<T> {
-    /// An open lock around this value.
+    /// Makes an open lock around this value.
     pub const fn new(value: T) -> Self {
         Self {
             lock: PriorityInheritingLock::new(value),

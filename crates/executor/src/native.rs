@@ -17,8 +17,8 @@ use crate::{NativePriority, error::BuildError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scheduling {
-    /// SCHED_OTHER or what the creating thread has: native priorities are left alone, and [`Priority`](crate::Priority)
-    /// orders queues only.
+    /// The policy of the creating thread, such as SCHED_OTHER: native priorities are not changed, and
+    /// [`Priority`](crate::Priority) orders queues only.
     #[default]
     Inherited,
     /// SCHED_FIFO: a thread runs until it waits, or until one of a higher priority is ready.
@@ -28,7 +28,7 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// The native priorities of the policy; `None` where they are left alone.
+    /// Returns the native priorities of the policy; `None` where they are not changed.
     #[must_use]
     pub fn native_range(self) -> Option<RangeInclusive<i32>> {
         let policy = ThreadSchedulePolicy::Realtime(self.realtime()?);
@@ -84,7 +84,8 @@ impl Scheduling {
     }
 }
 
-/// The scheduling policy and priority that the kernel has for the calling thread: for tests, traces and diagnostics.
+/// Returns the scheduling policy and priority that the kernel has for the calling thread, for tests, traces and
+/// diagnostics.
 ///
 /// Costs a system call. A policy that [`Scheduling`] does not name is [`Scheduling::Inherited`], with priority 0.
 ///

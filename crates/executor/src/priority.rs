@@ -1,12 +1,14 @@
-//! Priorities as CORBA counts them, and how they become those of the operating system.
+//! Priorities of CORBA, and their mapping to those of the operating system.
 use core::fmt;
 use std::{ops::RangeInclusive, sync::Arc};
 
 /// The urgency of a request: the request with the *higher* number goes first. The default is 0.
 ///
-/// Real-time CORBA calls this `RTCORBA::Priority`, and allows 0 to 32,767 ([`MIN`](Self::MIN), [`MAX`](Self::MAX)): lanes
-/// and mappings to native priorities take only these. A pool without lanes and without real-time scheduling orders its
-/// queue by any number.
+/// Real-time CORBA calls this `RTCORBA::Priority`, and allows 0 to 32,767 ([`MIN`](Self::MIN), [`MAX`](Self::MAX)):
+/// lanes and mappings to native priorities take only these. A pool without lanes and without real-time scheduling
+/// orders its queue by any number.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub i16);
 
@@ -16,7 +18,7 @@ impl Priority {
     /// `RTCORBA::maxPriority`.
     pub const MAX: Self = Self(i16::MAX);
 
-    /// Whether Real-time CORBA knows this priority: whether it is not negative.
+    /// Whether the priority is valid in Real-time CORBA, where none is negative.
     #[must_use]
     pub const fn is_valid(self) -> bool {
         self.0 >= Self::MIN.0
@@ -29,7 +31,7 @@ impl fmt::Display for Priority {
     }
 }
 
-/// A priority as the operating system counts it: 1 to 99 for SCHED_FIFO and SCHED_RR on Linux.
+/// A priority of the operating system: 1 to 99 for SCHED_FIFO and SCHED_RR on Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NativePriority(pub i32);
 
@@ -44,11 +46,12 @@ impl fmt::Display for NativePriority {
 /// Both directions are monotone: a higher priority never maps to a lower one. `native` is the range of the scheduling
 /// policy in use. A method may be called at any time from any thread, so it neither blocks nor takes long.
 pub trait PriorityMapping: fmt::Debug + Send + Sync {
-    /// The native priority, or `None` if there is none for this one. What lies outside of `native` counts as `None`.
+    /// Returns the native priority, or `None` if there is none for this one. A result outside of `native` counts as
+    /// `None`.
     fn to_native(&self, priority: Priority, native: &RangeInclusive<i32>)
     -> Option<NativePriority>;
 
-    /// The CORBA priority, or `None` if there is none for this one.
+    /// Returns the CORBA priority, or `None` if there is none for this one.
     fn to_corba(&self, native: NativePriority, range: &RangeInclusive<i32>) -> Option<Priority>;
 }
 
@@ -116,10 +119,10 @@ impl PriorityMapping for ContinuousMapping {
 pub struct LinearMapping;
 
 impl LinearMapping {
-    /// How many CORBA priorities there are.
+    /// Number of CORBA priorities.
     const COUNT: i64 = Priority::MAX.0 as i64 + 1;
 
-    /// How many native ones; at least 1, or `None` for an empty range.
+    /// Returns the number of native priorities, at least 1; `None` for an empty range.
     fn levels(native: &RangeInclusive<i32>) -> Option<i64> {
         let levels = i64::from(*native.end()) - i64::from(*native.start()) + 1;
         (levels > 0).then_some(levels)
@@ -141,7 +144,7 @@ impl PriorityMapping for LinearMapping {
         Some(NativePriority(number))
     }
 
-    /// The lowest of the priorities that map to this native one.
+    /// Returns the lowest of the priorities that map to this native one.
     fn to_corba(&self, native: NativePriority, range: &RangeInclusive<i32>) -> Option<Priority> {
         if !range.contains(&native.0) {
             return None;
@@ -149,7 +152,7 @@ impl PriorityMapping for LinearMapping {
         let levels = Self::levels(range)?;
         let level = i64::from(native.0) - i64::from(*range.start());
         let lowest = (level * Self::COUNT + levels - 1) / levels;
-        // With more native priorities than CORBA has, some have none of their own.
+        // With more native priorities than CORBA has, some have no counterpart.
         let priority = Priority(i16::try_from(lowest).ok()?);
         (self.to_native(priority, range) == Some(native)).then_some(priority)
     }

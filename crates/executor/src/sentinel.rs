@@ -1,12 +1,11 @@
 //! Keeps a multi-thread runtime's reactor served while one of its workers is held.
 //!
-//! A worker that wakes from the reactor with a single task to run does not call another worker to
-//! the reactor before it runs it. If that task blocks, no worker polls the reactor until something else wakes one,
-//! although others are idle: every connection stands still. So while code
-//! that may block runs on a worker, a thread looks from time to time whether it is still at it,
-//! and then gives the runtime an empty task: an idle worker takes it, and goes to the reactor
-//! when it finds nothing more to do. Code that has ended by the next look delays no connection: a series of short
-//! pieces costs the runtime nothing.
+//! A worker that leaves the reactor with a single task to run wakes no other worker for the reactor before it runs the
+//! task. If that task blocks, no worker polls the reactor until another event wakes one, although others are idle:
+//! every connection stalls. So while code that may block runs on a worker, a thread looks at intervals whether it still
+//! runs. If so, it spawns an empty task on the runtime: an idle worker takes it, and polls the reactor when it finds
+//! nothing more to do. Code that has ended by the next look delays no connection, so a series of short pieces costs the
+//! runtime nothing.
 
 use crate::held_by::{HeldBy, Watcher, WorkerSlots};
 use core::marker::PhantomData;
@@ -18,14 +17,14 @@ use tokio::runtime::Handle;
 
 /// The sampling period for held workers: a blocking task delays the other tasks by at most twice this, once.
 const TICK: Duration = Duration::from_millis(5);
-/// Looks during which a worker that is held is held for long: 100 ms, which clients notice.
+/// Looks after which a worker counts as held for long: 100 ms, which clients notice.
 const LONG_LOOKS: u32 = 20;
 /// Ticks without a held worker after which the thread sleeps until it is woken. Waking it is a
 /// system call, so this keeps that to one a second.
 const TICKS_BEFORE_SLEEP: u32 = 200;
 
-/// Pieces of code that hold a worker are counted by when they began, in turn in the two halves of a word, so that each is
-/// counted by one step of a processor.
+/// Bits of each half of the word in which the pieces of code that hold a worker are counted. Pieces are counted in the
+/// two halves in turn, by the time at which they began, so that one atomic operation counts each.
 const HALF: u32 = usize::BITS / 2;
 
 /// The increment of one running piece of code in the half of its `age`, 0 or 1.
@@ -33,7 +32,7 @@ const fn one(age: usize) -> usize {
     1 << (HALF * (age as u32 & 1))
 }
 
-/// How many pieces of an age there are.
+/// Returns the number of pieces of an age.
 const fn of_age(held: usize, age: usize) -> usize {
     match age & 1 {
         0 => held << HALF >> HALF,
@@ -50,21 +49,22 @@ pub(crate) struct Sentinel {
     age: AtomicUsize,
     /// Looks of the thread so far.
     looks: AtomicUsize,
-    /// Whether the thread looks.
+    /// Whether the thread is awake and looks.
     awake: AtomicBool,
     thread: OnceLock<Option<Thread>>,
     watchers: Mutex<Vec<Weak<dyn Watcher>>>,
 }
 
-/// Code that may block is running, until this is dropped. See [`Lane::hold`](crate::Lane::hold).
+/// A guard of code that may block, which counts as running until this is dropped. See
+/// [`Lane::hold`](crate::Lane::hold).
 #[derive(Debug)]
 #[must_use = "the worker counts as held until this is dropped"]
 pub struct Held<'a> {
-    /// The lane's, the count of this code in it, and the looks before it.
+    /// The sentinel of the lane, the increment of this code in its count, and the looks before it.
     counted: Option<(&'a Sentinel, usize, usize)>,
-    /// Whether the place of this thread names the code.
+    /// Whether the slot of this thread names the code.
     is_named: bool,
-    /// The place is the thread's.
+    /// The slot belongs to the thread, so the guard stays on it.
     _on_one_thread: PhantomData<*const ()>,
 }
 
@@ -79,14 +79,14 @@ impl Held<'_> {
     /// The time after which a worker has been held for long.
     pub const LONG: Duration = TICK.saturating_mul(LONG_LOOKS);
 
-    /// Whether the worker has been held for [`LONG`](Self::LONG), as far as it is known: not on current-thread runtimes.
-    /// Costs one relaxed load.
+    /// Whether the worker has been held for [`LONG`](Self::LONG), as far as it is known: `false` on current-thread
+    /// runtimes. Costs one relaxed load.
     #[inline]
     #[must_use]
     pub fn is_long(&self) -> bool {
         self.counted.is_some_and(|(sentinel, _, since)| {
             let looks = sentinel.looks.load(Ordering::Relaxed).wrapping_sub(since);
-            // The first one may have come at once.
+            // The first look may have come at once.
             looks > LONG_LOOKS as usize
         })
     }
@@ -105,20 +105,20 @@ impl Sentinel {
         })
     }
 
-    /// A number that no other lane has.
+    /// Returns a number that no other lane has.
     fn address(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
 
-    /// Adds a watcher, until it is gone.
+    /// Adds a watcher, which stays until it is dropped.
     pub(crate) fn watch_with(&self, watcher: Weak<dyn Watcher>) {
         let mut watchers = (self.watchers.lock()).unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|watcher| watcher.strong_count() > 0);
         watchers.push(watcher);
     }
 
-    /// Names what has held a worker for long, once, to the watchers. They run on threads of the runtime that may block, since
-    /// all of its workers may be held.
+    /// Reports code that has held a worker for long, once, to the watchers. They run on threads of the runtime that may
+    /// block, since all of its workers may be held.
     fn report(&self, looks: usize) {
         for holder in WorkerSlots::long(self.address(), looks, LONG_LOOKS as usize) {
             let watchers = (self.watchers.lock()).unwrap_or_else(PoisonError::into_inner);
@@ -141,10 +141,11 @@ impl Sentinel {
     }
 
     pub(crate) fn hold(self: &Arc<Self>) -> Held<'_> {
-        // An upcall that has become old by the next line is taken for older than it is, which spawns one empty task too many.
+        // An upcall that has become old by the next line counts as older than it is, which spawns one empty task too
+        // many.
         let one = one(self.age.load(Ordering::Relaxed));
-        // Either we see that the thread has gone to sleep, or it sees us: both orders are
-        // sequentially consistent, here and in `sleep`.
+        // Either this sees that the thread sleeps, or the thread sees this count: both orders are sequentially
+        // consistent, here and in `sleep`.
         self.held.fetch_add(one, Ordering::SeqCst);
         if !self.awake.load(Ordering::SeqCst) {
             self.wake();
@@ -165,7 +166,7 @@ impl Sentinel {
                 .name("zorb-sentinel".to_owned())
                 .spawn(move || watch(&sentinel))
                 .map(|thread| thread.thread().clone())
-                // Without a thread to spare the runtime is as it would be without us.
+                // Where no thread can be started, the runtime works as without a sentinel.
                 .ok()
         });
         if let Some(thread) = thread {
@@ -183,13 +184,13 @@ impl Sentinel {
         false
     }
 
-    /// Whether a worker is held by what held it at the look before, whatever else has come and gone since. Only the thread
-    /// looks.
+    /// Whether a worker is held by code that held it at the look before, regardless of code that has begun and ended
+    /// since. Only the thread looks.
     fn is_stuck(&self) -> bool {
         let age = self.age.load(Ordering::Relaxed);
         let is_stuck = of_age(self.held.load(Ordering::Relaxed), age ^ 1) > 0;
         if !is_stuck {
-            // Marks that stand now are old from here on.
+            // Pieces that are counted now are old from here on.
             self.age.store(age ^ 1, Ordering::Relaxed);
         }
         is_stuck
@@ -216,7 +217,7 @@ fn watch(sentinel: &Weak<Sentinel>) {
             if idle >= TICKS_BEFORE_SLEEP && sentinel.sleep() {
                 idle = 0;
                 drop(sentinel);
-                // Also when the last owner goes, and for no reason: then it looks once more.
+                // The thread also wakes when the last owner is dropped, and spuriously; it looks once more then.
                 thread::park();
                 continue;
             }
@@ -250,7 +251,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_worker_is_stuck_with_one_piece_of_code_and_not_with_one_after_the_other() {
-        // Looked at by this test alone.
+        // Only this test looks.
         let sentinel = Arc::new(Sentinel {
             handle: Handle::current(),
             held: AtomicUsize::new(0),
@@ -269,7 +270,7 @@ mod tests {
         let long = sentinel.hold();
         assert!(!sentinel.is_stuck());
         for _ in 0..3 {
-            // Other code that runs beside it, perhaps on another thread, or within it.
+            // Other code runs beside it, perhaps on another thread, or within it.
             let short = sentinel.hold();
             assert!(sentinel.is_stuck());
             drop(short);

@@ -2,7 +2,7 @@ use core::time::Duration;
 
 /// The behaviour of a thread that waits for octets which may be microseconds away.
 ///
-/// To park and to be woken takes the kernel ten microseconds and more, as much as a whole call on one machine. To spin
+/// Parking and being woken takes the kernel ten microseconds and more, as much as a whole call on one machine. Spinning
 /// takes CPU time: the thread reads again and again, and lets other threads run in between (`sched_yield`).
 ///
 /// | policy | a wait costs, besides the call itself | CPU time beyond that |
@@ -19,8 +19,8 @@ use core::time::Duration;
 pub enum WaitPolicy {
     /// Parks at once.
     Park,
-    /// Spins while that pays, by two rules. It spins for [`SHARED`](Self::SHARED) in a runtime that has other tasks, for
-    /// [`DEDICATED`](Self::DEDICATED) on a dedicated lane.
+    /// Spins while that saves time, by two rules. It spins for [`SHARED`](Self::SHARED) in a runtime that has other
+    /// tasks, for [`DEDICATED`](Self::DEDICATED) on a dedicated lane.
     ///
     /// - **Budget.** Spins that find nothing, or find it after more than [`DEDICATED`](Self::DEDICATED), are paid from a
     ///   budget, which grows by a 64th of the time that passes, up to 2 ms. After a prompt wait, one that took no
@@ -43,12 +43,12 @@ pub enum WaitPolicy {
 }
 
 impl WaitPolicy {
-    /// How long an adaptive wait spins in a runtime that has other tasks, which wait meanwhile: two round trips on one
-    /// machine.
+    /// Time for which an adaptive wait spins in a runtime that has other tasks, which wait meanwhile: two round trips
+    /// on one machine.
     pub const SHARED: Duration = Duration::from_micros(20);
-    /// How long an adaptive wait spins on a lane that has nothing else to do: about what parking and waking take. Also
-    /// the longest spin that costs no budget when it succeeds.
+    /// Time for which an adaptive wait spins on a lane that has nothing else to do: about as long as parking and
+    /// waking. Also the longest spin that costs no budget when it succeeds.
     pub const DEDICATED: Duration = Duration::from_micros(50);
-    /// How long any wait spins at most: other work of its thread waits meanwhile.
+    /// Longest spin of any wait: other work of its thread waits meanwhile.
     pub const LONGEST: Duration = Duration::from_millis(1);
 }

@@ -21,8 +21,8 @@ use crate::{
 /// Describes a [`Lane`] of the leader/followers kind: the thread that reads a request runs its upcall, without a queue and
 /// without a hand-over.
 ///
-/// Without further calls that is one thread called `lane`, with the scheduling, the CPUs and the stack size that threads of
-/// the program have.
+/// By default that is one thread called `lane`, with the scheduling, the CPUs and the stack size of the program's
+/// threads.
 ///
 /// With one thread, the lane is a current-thread runtime. With several, it is a multi-thread runtime: the worker that is
 /// parked at the reactor is the leader, and one of the idle others follows when it leaves with a request. An upcall that
@@ -64,13 +64,12 @@ impl LaneBuilder {
         }
     }
 
-    /// How many threads read and run upcalls; at least 1.
+    /// Number of threads that read and run upcalls; at least 1.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// How many threads the lane has beyond these at most, for blocking sections; 512 unless set. They end after ten idle
-    /// seconds.
+    /// Most threads of the lane beyond these, for blocking sections; 512 unless set. They end after ten idle seconds.
     pub fn blocking_threads(self, blocking_threads: usize) -> Self {
         Self {
             blocking_threads,
@@ -86,7 +85,7 @@ impl LaneBuilder {
         }
     }
 
-    /// Octets of stack of each thread; 2 MiB, or what RUST_MIN_STACK says, unless set.
+    /// Octets of stack of each thread; 2 MiB, or the value of RUST_MIN_STACK, unless set.
     pub fn stack_size(self, octets: usize) -> Self {
         Self {
             stack_size: Some(octets),
@@ -107,8 +106,8 @@ impl LaneBuilder {
     /// Starts the threads.
     ///
     /// # Errors
-    /// A [`BuildError`] for each description that no lane fits, and where the operating system refuses a thread, a
-    /// descriptor for the reactor, a scheduling policy or a CPU.
+    /// A [`BuildError`] for an invalid description, and where the operating system refuses a thread, a descriptor for
+    /// the reactor, a scheduling policy or a CPU.
     ///
     /// # Blocking
     /// Waits until the lane's first thread has its scheduling policy, its priority and its CPUs, and the others are
@@ -124,7 +123,7 @@ impl LaneBuilder {
         let (started, start) = mpsc::sync_channel(1);
         let (stop, stopped) = oneshot::channel::<()>();
         let run = move || {
-            // The runtime is made and dropped on its own thread, since async code may drop none.
+            // The runtime is made and dropped on its own thread, since async code must not drop one.
             let runtime = match self.prepare().and_then(|()| self.runtime()) {
                 Ok(runtime) => runtime,
                 Err(error) => return drop(started.send(Err(error))),
@@ -201,8 +200,8 @@ impl LaneBuilder {
         builder
             .thread_name(self.name.as_str())
             .max_blocking_threads(self.blocking_threads.max(1))
-            // The lane's first thread has had all of this granted; what is refused later, when the process has lost its
-            // privilege, leaves a thread at the priority that it inherits from the one that starts it.
+            // The lane's first thread was granted all of this. If the process has lost its privilege since, a later
+            // thread keeps the priority that it inherits from the one that starts it.
             .on_thread_start(move || drop(this.prepare()))
             .enable_all()
             .build()

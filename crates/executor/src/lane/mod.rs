@@ -22,26 +22,26 @@ mod builder;
 
 pub use builder::LaneBuilder;
 
-/// A place where connections live and requests are read: a tokio runtime, and how upcalls are run there.
+/// A place where connections live and requests are read: a tokio runtime, and the way in which upcalls run there.
 ///
 /// Cloning is cheap, and a clone is the same lane. The *last* clone of a [dedicated](Self::dedicated) lane ends its
 /// thread; a lane made by [`current`](Self::current) owns nothing.
 ///
 /// A lane on a current-thread runtime reads and dispatches on one thread, so an upcall that blocks there stops
-/// everything in the lane; see [`Dispatch`] for the ways out.
+/// everything in the lane; see [`Dispatch`] for alternatives.
 #[derive(Clone, Debug)]
 pub struct Lane {
     handle: Handle,
     // Dropped before the thread: queued upcalls may need the lane's reactor to come to their end.
     dispatch: Dispatch,
     wait: WaitPolicy,
-    /// For runtimes with other workers to call.
+    /// Has another worker serve the reactor; `None` on current-thread runtimes, which have no other.
     sentinel: Option<Arc<Sentinel>>,
     thread: Option<Arc<LaneThread>>,
 }
 
 impl Lane {
-    /// The runtime that this is called in, with upcalls [in place](Dispatch::InPlace).
+    /// Returns the lane of the runtime in which this is called, with upcalls [in place](Dispatch::InPlace).
     ///
     /// # Errors
     /// [`LaneError::NoRuntime`] outside any tokio runtime.
@@ -58,13 +58,13 @@ impl Lane {
         })
     }
 
-    /// Starts to describe a lane of its own threads: how many, their scheduling, CPUs and stack.
+    /// Returns a builder of a lane with threads of its own, for their number, scheduling, CPUs and stack.
     pub fn builder() -> LaneBuilder {
         LaneBuilder::default()
     }
 
-    /// A new thread called `name` with its own current-thread runtime, I/O and timers included. Upcalls run
-    /// [in place](Dispatch::InPlace).
+    /// Starts a thread called `name` with its own current-thread runtime, I/O and timers included. Upcalls run [in
+    /// place](Dispatch::InPlace).
     ///
     /// Dropping the last clone stops the thread: it finishes the poll that it is in, drops all tasks
     /// of the lane, and ends. The dropping thread waits for that unless it must not: it is the lane's own, or it is
@@ -72,7 +72,7 @@ impl Lane {
     /// (`spawn_blocking`) that have begun are not waited for.
     ///
     /// # Errors
-    /// When the operating system gives no thread, or no descriptors for its reactor. `InvalidInput` for a name that
+    /// When the operating system provides no thread, or no descriptors for its reactor. `InvalidInput` for a name that
     /// contains NUL.
     ///
     /// # Blocking
@@ -87,7 +87,7 @@ impl Lane {
         }
         let (started, start) = mpsc::sync_channel(1);
         let (stop, stopped) = oneshot::channel::<()>();
-        // The runtime is made and dropped on its own thread, since async code may drop none.
+        // The runtime is made and dropped on its own thread, since async code must not drop one.
         let thread = thread::Builder::new().name(name).spawn(move || {
             let runtime = match runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
@@ -113,13 +113,13 @@ impl Lane {
         })
     }
 
-    /// A [dedicated](Self::dedicated) lane whose thread has this scheduling policy and this native priority. Its
-    /// connections are [parked](WaitPolicy::Park) for: a thread of a real-time priority that spins stops all others of its
-    /// CPU.
+    /// Starts a [dedicated](Self::dedicated) lane whose thread has this scheduling policy and this native priority. Its
+    /// connections [park](WaitPolicy::Park) while they wait: a thread of a real-time priority that spins stops all
+    /// others of its CPU.
     ///
     /// # Errors
-    /// As [`dedicated`](Self::dedicated); `PermissionDenied` where the process may not have the priority, `InvalidInput`
-    /// where the policy has none such. No lane falls back to another policy.
+    /// The errors of [`dedicated`](Self::dedicated); `PermissionDenied` where the process may not have the priority,
+    /// `InvalidInput` where the policy has no such priority. No lane falls back to another policy.
     ///
     /// # Blocking
     /// Waits until the thread has its priority.
@@ -138,7 +138,7 @@ impl Lane {
         Ok(lane.with_wait(WaitPolicy::Park))
     }
 
-    /// Returns the lane with another way to run upcalls.
+    /// Returns the lane with another way of running upcalls.
     ///
     /// # Errors
     /// [`LaneError::DispatchDoesNotFit`] for [`Dispatch::BlockInPlace`] on a current-thread runtime, which cannot.
@@ -150,13 +150,13 @@ impl Lane {
         }
     }
 
-    /// Returns the lane with another wait policy for its connections; [adaptively](WaitPolicy::Adaptive) unless set.
+    /// Returns the lane with another wait policy for its connections; [`Adaptive`](WaitPolicy::Adaptive) unless set.
     #[must_use]
     pub fn with_wait(self, wait: WaitPolicy) -> Self {
         Self { wait, ..self }
     }
 
-    /// How its connections are waited for.
+    /// Returns the wait policy of its connections.
     #[must_use]
     pub const fn wait(&self) -> WaitPolicy {
         self.wait
@@ -168,14 +168,14 @@ impl Lane {
         self.thread.is_some() && self.flavor() == RuntimeFlavor::CurrentThread
     }
 
-    /// How upcalls are run.
+    /// Returns the way in which upcalls run.
     #[must_use]
     pub const fn dispatch(&self) -> &Dispatch {
         &self.dispatch
     }
 
-    /// Which lane this is. Lanes made by [`current`](Self::current) in the same runtime have the same id, also on the
-    /// thread of a dedicated one.
+    /// Returns the id of the lane. Lanes made by [`current`](Self::current) in the same runtime have the same id, also
+    /// on the thread of a dedicated one.
     #[must_use]
     pub fn id(&self) -> LaneId {
         LaneId(self.handle.id())
@@ -193,9 +193,9 @@ impl Lane {
         self.handle.runtime_flavor()
     }
 
-    /// Says that code which may block is about to run on a worker of this lane, until the guard is dropped. For as
-    /// long as it does, a thread of the lane's sees to it that another worker, if one is free, serves the reactor:
-    /// tokio itself calls none when a worker goes from the reactor to its only task.
+    /// Marks that code which may block runs on a worker of this lane, until the guard is dropped. Meanwhile a thread of
+    /// the lane's has another worker serve the reactor, if one is free. tokio itself wakes none when a worker goes from
+    /// the reactor to its only task.
     ///
     /// Costs two atomic operations, and a system call after a second without any. Does nothing on current-thread
     /// runtimes, which have no other worker.
@@ -203,8 +203,8 @@ impl Lane {
         self.sentinel.as_ref().map_or(Held::NOT, Sentinel::hold)
     }
 
-    /// As [`hold`](Self::hold), and says what the code is, so that [watchers](Self::watch) are called if it runs for
-    /// [`Held::LONG`]. What runs within other such code of this thread is not named: the outer one holds the worker.
+    /// Marks as [`hold`](Self::hold) does, and names the code, so that [watchers](Self::watch) are called if it runs
+    /// for [`Held::LONG`]. Code within other such code of this thread is not named: the outer code holds the worker.
     ///
     /// Costs four stores more.
     #[inline]
@@ -215,15 +215,15 @@ impl Lane {
         }
     }
 
-    /// Has `watcher` called for code that [holds](Self::hold_as) a worker for long, while it does. Never called on
-    /// current-thread runtimes.
+    /// Adds a watcher, which is called for code that [holds](Self::hold_as) a worker for long, while it does. It is
+    /// never called on current-thread runtimes.
     pub fn watch(&self, watcher: Weak<dyn Watcher>) {
         if let Some(sentinel) = &self.sentinel {
             sentinel.watch_with(watcher);
         }
     }
 
-    /// Starts a task in the lane; it goes on if the result is dropped. One allocation.
+    /// Starts a task in the lane, which goes on if the handle is dropped. Costs one allocation.
     pub fn spawn<F>(&self, future: F) -> task::JoinHandle<F::Output>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -233,13 +233,13 @@ impl Lane {
 }
 
 impl pool::Builder {
-    /// The lane whose runtime the threads enter: its reactor and its clock serve what requests await.
+    /// The lane whose runtime the threads enter: its reactor and its clock drive the futures that requests await.
     pub fn lane(self, lane: &Lane) -> Self {
         self.runtime(lane.handle().clone())
     }
 }
 
-/// Which lane something belongs to; for comparing, hashing and printing.
+/// The identity of a lane, for comparing, hashing and printing.
 ///
 /// No two lanes that exist at the same time have the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -261,7 +261,7 @@ struct LaneThread {
 impl Drop for LaneThread {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // The lane's own thread is inside its runtime when it drops us, as it does not leave before we are dropped.
+        // The lane's own thread is inside its runtime when it drops this, and leaves the runtime only afterwards.
         if let Some(thread) = self.thread.take()
             && Handle::try_current().is_err()
         {

@@ -13,7 +13,8 @@ use crate::{
     error::{BuildError, LaneError, MAX_THREADS},
 };
 
-/// The threads of one lane of a [`WorkerPool`] (`RTCORBA::ThreadpoolLane`).
+/// The threads of one lane of a [`WorkerPool`] (`RTCORBA::ThreadpoolLane`, Real-time CORBA 1.2, section 5.8, "Thread
+/// Pools").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaneThreads {
     /// The priority of the requests that the lane runs, and of its threads; 0 to 32,767.
@@ -26,7 +27,7 @@ pub struct LaneThreads {
 }
 
 impl LaneThreads {
-    /// A lane of this priority with this many static threads, and no dynamic ones.
+    /// Makes a lane of this priority with this many static threads, and no dynamic ones.
     #[must_use]
     pub const fn new(priority: Priority, static_threads: usize) -> Self {
         Self {
@@ -48,8 +49,8 @@ impl LaneThreads {
 
 /// Describes a [`WorkerPool`].
 ///
-/// Without further calls that is a pool without lanes, of four threads called `worker-0` and so on, with a queue of 1,024
-/// requests of any size, in the runtime that [`build`](Self::build) is called in, with the scheduling of the thread that
+/// By default that is a pool without lanes, of four threads called `worker-0` and so on. It has a queue of 1,024
+/// requests of any size, the runtime in which [`build`](Self::build) is called, and the scheduling of the thread that
 /// builds it.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -71,12 +72,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many static threads a pool without lanes has, and so how many requests run at once; at least 1.
+    /// Number of static threads of a pool without lanes, and so of requests that run at once; at least 1.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// How many threads a pool without lanes starts beyond the static ones when all are busy.
+    /// Most threads that a pool without lanes starts beyond the static ones when all are busy.
     pub fn dynamic_threads(self, dynamic_threads: usize) -> Self {
         Self {
             dynamic_threads,
@@ -102,16 +103,16 @@ impl Builder {
         }
     }
 
-    /// Whether a lane whose threads are all busy takes an idle thread of a lower lane, which has the higher priority for
-    /// that one request, and whether a thread that becomes idle looks at the queues of higher lanes first. False unless
-    /// set.
+    /// Whether a lane whose threads are all busy borrows an idle thread of a lower lane, which gets the higher priority
+    /// for that one request. A thread that becomes idle then serves the queues of higher lanes first. False unless set.
     pub fn borrowing(self, borrowing: bool) -> Self {
         Self { borrowing, ..self }
     }
 
-    /// How many requests wait at most in all lanes together, those that are running not counted; 0 for a pool that refuses
-    /// whatever no thread is free for. Each lane leaves an equal share of the room to every lane above it, so that a lane
-    /// which is always full has no urgent request refused. Room for all is allocated at the start, in each lane.
+    /// Most requests that wait in all lanes together, without those that are running; 0 for a pool that refuses
+    /// requests for which no thread is free. Each lane leaves an equal share of the room to every lane above it, so
+    /// that a lane which is always full causes no refusal of urgent requests. Room for all is allocated at the start,
+    /// in each lane.
     pub fn queue_capacity(self, requests: usize) -> Self {
         let room = Room {
             requests,
@@ -120,8 +121,9 @@ impl Builder {
         Self { room, ..self }
     }
 
-    /// How many octets wait at most in all lanes together; as many as there may be unless set. They are shared as the
-    /// [requests](Self::queue_capacity) are. A request counts as many as its [`Submission`](super::Submission) says.
+    /// Most octets that wait in all lanes together; unlimited unless set. They are shared as the
+    /// [requests](Self::queue_capacity) are. A request counts the octets that its [`Submission`](super::Submission)
+    /// states.
     pub fn queue_octets(self, octets: usize) -> Self {
         let room = Room {
             octets,
@@ -146,8 +148,8 @@ impl Builder {
         }
     }
 
-    /// Runtimes of single lanes, in place of that of the pool: what requests of a lane's priority await is driven by the
-    /// lane's own reactor and clock.
+    /// Runtimes of single lanes, in place of that of the pool: the lane's own reactor and clock drive the futures that
+    /// its requests await.
     pub fn lane_runtimes(self, runtimes: impl IntoIterator<Item = (Priority, Handle)>) -> Self {
         Self {
             lane_runtimes: runtimes.into_iter().collect(),
@@ -160,7 +162,7 @@ impl Builder {
         Self { scheduling, ..self }
     }
 
-    /// How CORBA priorities become native ones under a real-time policy; [`LinearMapping`] unless set.
+    /// The mapping of CORBA priorities to native ones under a real-time policy; [`LinearMapping`] unless set.
     pub fn mapping(self, mapping: impl PriorityMapping + 'static) -> Self {
         Self {
             mapping: Arc::new(mapping),
@@ -176,7 +178,7 @@ impl Builder {
         }
     }
 
-    /// Octets of stack of each thread; 2 MiB, or what RUST_MIN_STACK says, unless set.
+    /// Octets of stack of each thread; 2 MiB, or the value of RUST_MIN_STACK, unless set.
     pub fn stack_size(self, octets: usize) -> Self {
         Self {
             stack_size: Some(octets),
@@ -184,7 +186,7 @@ impl Builder {
         }
     }
 
-    /// How long a dynamic thread is idle before it ends; 10 s unless set.
+    /// Time for which a dynamic thread is idle before it ends; 10 s unless set.
     pub fn idle_timeout(self, idle_timeout: Duration) -> Self {
         Self {
             idle_timeout,
@@ -192,15 +194,16 @@ impl Builder {
         }
     }
 
-    /// Looks for what [`build`](Self::build) refuses whatever the operating system says, and starts nothing.
+    /// Checks the description for errors that [`build`](Self::build) finds without the operating system, and starts
+    /// nothing.
     ///
     /// # Errors
-    /// A [`BuildError`] for each description that no pool fits.
+    /// A [`BuildError`] for an invalid description.
     pub fn check(&self) -> Result<(), BuildError> {
         self.checked().map(drop)
     }
 
-    /// The lanes of a description that a pool may fit, and how their priorities become native ones.
+    /// Returns the lanes of a valid description, and the mapping of their priorities to native ones.
     fn checked(&self) -> Result<(Vec<Shape>, Native), BuildError> {
         let shapes = self.shapes()?;
         if self.name.contains('\0') {
@@ -221,8 +224,8 @@ impl Builder {
     /// Starts the static threads.
     ///
     /// # Errors
-    /// A [`BuildError`] for each description that no pool fits, and where the operating system refuses a thread, a
-    /// scheduling policy or a CPU; threads that were started already end again.
+    /// A [`BuildError`] for an invalid description, and where the operating system refuses a thread, a scheduling
+    /// policy or a CPU; threads that were started already end again.
     ///
     /// # Blocking
     /// Waits until each static thread has its scheduling policy, its priority and its CPUs.
@@ -250,7 +253,7 @@ impl Builder {
         WorkerPool::start(shared)
     }
 
-    /// The lanes in ascending order of priority, each of them possible.
+    /// Returns the lanes in ascending order of priority, each of them valid.
     fn shapes(&self) -> Result<Vec<Shape>, BuildError> {
         let Some(lanes) = &self.lanes else {
             let shape = Shape {

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// A larger box is freed with its job: so large a future is rare, and not short.
+/// Largest box that is kept, in octets. So large a future is rare, and does not run for a moment only.
 const MAX_KEPT_OCTETS: usize = 16 << 10;
 
 /// A piece of work: a boxed future that one thread of a [`WorkerPool`](super::WorkerPool) drives to its end.
@@ -21,7 +21,8 @@ trait Place: Send {
     /// Polls the future, and drops it when it has ended; ready at once without one.
     fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// Takes the future out of `future`, which is an `Option` of one, if that is of the type of this place.
+    /// Moves the future out of `future`, an `Option` of one, if that is of the type of this place; returns whether it
+    /// did.
     fn refill(self: Pin<&mut Self>, future: &mut dyn Any) -> bool;
 }
 
@@ -29,7 +30,7 @@ impl<F: Future<Output = ()> + Send + 'static> Place for Option<F> {
     fn run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(future) = self.as_mut().as_pin_mut() {
             ready!(future.poll(cx));
-            // The place may be kept for long.
+            // The future is dropped now, since its place may be kept for long.
             self.set(None);
         }
         Poll::Ready(())

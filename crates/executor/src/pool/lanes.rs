@@ -1,7 +1,7 @@
 //! The decisions of a worker pool, without its threads: which worker takes which request, and which request waits.
 //!
-//! A value of [`Lanes`] is a state machine whose inputs are requests, workers that want work, and points in time; it
-//! starts no thread, wakes none and reads no clock. The pool calls it under its lock and does what it says.
+//! A value of [`Lanes`] is a state machine whose inputs are requests, workers that want work, and points in time. It
+//! starts no thread, wakes none and reads no clock. The pool calls it under its lock and acts on the results.
 //!
 //! Two invariants hold between calls:
 //! - a lane with an idle worker has an empty queue;
@@ -174,7 +174,7 @@ struct Worker<T> {
 }
 
 impl<T> Lanes<T> {
-    /// The lanes' static workers exist from the start and are idle; [`workers`](Self::workers) names them.
+    /// Makes the lanes, whose static workers exist from the start and are idle; [`workers`](Self::workers) names them.
     ///
     /// `exact` is false for a pool without lanes, which has one shape. The shapes are in ascending order of priority.
     ///
@@ -224,7 +224,7 @@ impl<T> Lanes<T> {
         })
     }
 
-    /// The workers that there are.
+    /// Iterates over the workers.
     pub(super) fn workers(&self) -> impl Iterator<Item = WorkerId> {
         (0..self.workers.len())
             .filter(|index| self.workers[*index].is_some())
@@ -246,7 +246,7 @@ impl<T> Lanes<T> {
             .is_some_and(|worker| worker.dynamic)
     }
 
-    /// Takes a request, or says why not.
+    /// Takes a request, or returns it with the reason of its refusal.
     pub(super) fn submit(&mut self, request: Request<T>) -> Result<Placed, Refused<T>> {
         if !self.open {
             return Err(Refused {
@@ -270,7 +270,7 @@ impl<T> Lanes<T> {
             };
             return Ok(Placed::Start(self.add_dynamic(lane, assigned)));
         }
-        // The highest of the lower lanes: the one whose own requests are hurt least by the raised priority.
+        // The highest of the lower lanes, whose own requests suffer least from the raised priority.
         if self.borrowing
             && let Some(worker) = self.lanes[..lane]
                 .iter_mut()
@@ -282,7 +282,7 @@ impl<T> Lanes<T> {
         self.queue(lane, request)
     }
 
-    /// The worker that was to start could not be: its request is queued after all, or refused.
+    /// Places the request of a worker that could not be started as without dynamic threads.
     pub(super) fn start_failed(&mut self, worker: WorkerId) -> Result<Placed, Refused<T>> {
         let Some(ended) = self.workers[worker.0].take() else {
             return Ok(Placed::Queued);
@@ -337,7 +337,7 @@ impl<T> Lanes<T> {
         })
     }
 
-    /// The next request of a worker. Without one, the worker is idle until it is [handed](Placed::Handed) one.
+    /// Returns the next request of a worker. Without one, the worker is idle until it is [handed](Placed::Handed) one.
     pub(super) fn next(&mut self, worker: WorkerId, now: Instant) -> Option<Assigned<T>> {
         if self.is_surplus(worker) {
             return None;
@@ -416,8 +416,8 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// The room for more requests of a lane. It leaves the lanes above it as much of their shares as they do not use: a lane
-    /// that is always full must not have urgent requests refused.
+    /// Returns the room for more requests of a lane. It leaves the lanes above it the unused part of their shares: a
+    /// lane that is always full must not have urgent requests refused.
     fn room_left(&self, lane: usize) -> Room {
         let share = self.share();
         let mut left = Room {
@@ -433,14 +433,14 @@ impl<T> Lanes<T> {
         left
     }
 
-    /// The place of a request among others, if it came now.
+    /// Returns the rank of a request that comes now.
     pub(super) const fn key_of(&mut self, request: &Request<T>) -> Key {
         let turn = self.next_turn;
         self.next_turn = self.next_turn.wrapping_add(1);
         key(request, Reverse(turn))
     }
 
-    /// Whether a request of this priority and so many octets may ever wait.
+    /// Whether a request of this priority and `octets` octets may ever wait.
     pub(super) fn fits(&self, priority: Priority, octets: usize) -> bool {
         let Some(lane) = self.lane_for(priority) else {
             return false;
@@ -488,7 +488,7 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// A dynamic worker that is to be started with a request.
+    /// Adds a dynamic worker, which is to be started with a request.
     fn add_dynamic(&mut self, lane: usize, assigned: Assigned<T>) -> WorkerId {
         self.lanes[lane].dynamic_left -= 1;
         self.add(Worker {
@@ -517,7 +517,7 @@ impl<T> Lanes<T> {
         self.queued.requests += 1;
         self.queued.octets += request.octets;
         let turn = Reverse(self.next_turn);
-        // At a request a nanosecond it would take five centuries to come round.
+        // At one request a nanosecond the counter would wrap after five centuries.
         self.next_turn = self.next_turn.wrapping_add(1);
         let lane = &mut self.lanes[lane];
         lane.counters.waited += 1;
@@ -526,7 +526,7 @@ impl<T> Lanes<T> {
         Ok(Placed::Queued)
     }
 
-    /// The next task of a worker of this lane: the most urgent request that it may take.
+    /// Returns the most urgent request that a worker of this lane may take.
     fn dequeue(&mut self, own: usize) -> Option<Assigned<T>> {
         let highest = if self.borrowing {
             self.lanes.len()
@@ -568,7 +568,7 @@ impl<T> Queued<T> {
 /// The order of requests; the greatest goes first.
 pub(super) type Key = (Priority, bool, Reverse<Option<Instant>>, Reverse<u64>);
 
-/// `Reverse(None)` would be greater than any deadline, so "none" is said by a flag in front.
+/// `Reverse(None)` would be greater than any deadline, so a flag in front states whether there is one.
 const fn key<T>(request: &Request<T>, turn: Reverse<u64>) -> Key {
     let Request {
         priority, deadline, ..

@@ -35,16 +35,16 @@ pub use worker::{blocking, current_priority};
 /// Threads that run requests, and bounded queues of the requests that no thread is free for (Real-time CORBA 1.2, section
 /// 5.8, "Thread Pools").
 ///
-/// Each thread enters the runtime of its lane and drives one job at a time to its end, so that a job may
-/// block or compute for as long as it likes: it takes up one thread, and delays nothing else. What a job awaits is
-/// driven elsewhere: sockets and timers by the runtime's own reactor, **which has to be running**. A
-/// current-thread runtime's is driven by its own thread alone, so while that thread is blocked (or after it has ended)
-/// no job's socket or timer makes progress. The pool does not keep its runtime alive.
+/// Each thread enters the runtime of its lane and drives one job at a time to its end. So a job may block or compute
+/// for any time: it occupies one thread, and delays nothing else. The futures that a job awaits are driven elsewhere:
+/// sockets and timers by the runtime's own reactor, **which has to be running**. A current-thread runtime's is driven
+/// by its own thread alone, so while that thread is blocked (or after it has ended) no job's socket or timer makes
+/// progress. The pool does not keep its runtime alive.
 ///
 /// A job that panics ends; its thread goes on. The panic is reported by the panic hook, as for any thread.
 ///
 /// # Order
-/// A queue gives its requests away by [`Priority`], then by deadline (the earliest first, and all of them before requests
+/// A queue orders its requests by [`Priority`], then by deadline (the earliest first, and all of them before requests
 /// without one), then by arrival. First come, first served keeps a pool with more clients than threads fair.
 ///
 /// # Lanes
@@ -90,17 +90,17 @@ pub struct WorkerPool {
 }
 
 impl WorkerPool {
-    /// How many threads a pool has at most, static and dynamic ones of all lanes together.
+    /// Most threads of a pool, static and dynamic ones of all lanes together.
     pub const MAX_THREADS: usize = MAX_THREADS;
 
-    /// Starts to describe a pool.
+    /// Returns a builder of a pool.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Starts the static threads, and waits until each of them has what it needs.
+    /// Starts the static threads, and waits until each of them is ready.
     fn start(shared: Shared) -> Result<Self, BuildError> {
-        // From here on an early return drops the owner, which ends the threads that there are.
+        // From here on an early return drops the owner, which ends the threads that were started.
         let owner = Owner {
             shared: Arc::new(shared),
         };
@@ -119,8 +119,8 @@ impl WorkerPool {
         })
     }
 
-    /// A job for this pool, in the box of one that has ended here, if that had a future of the same type; else in a new
-    /// box. Takes the pool's lock for a moment.
+    /// Makes a job for this pool, in the box of one that has ended here, if that had a future of the same type; else in
+    /// a new box. Takes the pool's lock for a moment.
     pub fn job(&self, future: impl Future<Output = ()> + Send + 'static) -> Job {
         Job::renew(self.owner.shared.queue.take_used(), future)
     }
@@ -133,21 +133,21 @@ impl WorkerPool {
         self.submit(Submission::new(priority, job))
     }
 
-    /// Gives a request to a thread, or queues it where there is room.
+    /// Assigns a request to a thread, or queues it where there is room.
     ///
     /// Takes the pool's lock for a moment and wakes one thread at most; starts a thread where a dynamic one is due. Allocates
     /// nothing else. Safe to call from anywhere, the pool's own threads included.
     ///
     /// # Errors
-    /// [`Rejected`] gives the job back when no thread is free and the queue is full, when no lane has its priority, when its
-    /// priority has no native one, or when the pool was shut down.
+    /// [`Rejected`] returns the job when no thread is free and the queue is full, when no lane has its priority, when
+    /// its priority has no native one, or when the pool was shut down.
     pub fn submit(&self, submission: Submission) -> Result<(), Rejected> {
         let request = self.request(submission)?;
         self.owner.shared.submit(request).map_err(Rejected::from)
     }
 
-    /// Gives a request to a thread or to the queue, and waits until there is room for it: for submitters that hold back their
-    /// own input meanwhile. Of several that wait, the most urgent request goes first.
+    /// Assigns a request to a thread or to the queue, and waits until there is room for it. It is for submitters that
+    /// read no further input meanwhile. Of several that wait, the most urgent request goes first.
     ///
     /// # Errors
     /// As for [`submit`](Self::submit), but [`RejectReason::Full`] for a request only that takes more octets than the queue
@@ -178,7 +178,7 @@ impl WorkerPool {
     /// unless the pool has a [box](Self::job) for it.
     ///
     /// # Errors
-    /// Why the pool does not take it, as for [`submit`](Self::submit).
+    /// The reason why the pool does not take it, as for [`submit`](Self::submit).
     pub fn spawn<F>(
         &self,
         priority: Priority,
@@ -224,17 +224,17 @@ impl WorkerPool {
 
     /// Takes no more jobs, and completes when all those queued have run and the threads have ended.
     ///
-    /// Called by one of the pool's own jobs it does not wait, since that would be for itself.
+    /// Within one of the pool's own jobs it does not wait, since the job would wait for itself.
     ///
     /// # Cancel safety
-    /// The pool is closed as soon as the future was polled once, and winds up whether or not the future is polled again.
+    /// The pool is closed as soon as the future was polled once, and ends whether or not the future is polled again.
     pub async fn shutdown(&self) {
         self.owner.shared.queue.close();
         if self.owner.shared.queue.runs_on_this_thread() {
             return;
         }
         let mut alive = self.owner.shared.alive.subscribe();
-        // The sender lives as long as we do.
+        // The sender lives as long as this pool.
         let _ = alive.wait_for(|alive| *alive == 0).await;
         // The threads have done their last work, and end without a wait.
         self.owner.join();
@@ -253,19 +253,19 @@ impl fmt::Debug for WorkerPool {
 
 /// A request to a [`WorkerPool`].
 pub struct Submission {
-    /// Which lane it goes to, and how urgent it is.
+    /// The priority, which selects its lane and its place in the queue.
     pub priority: Priority,
-    /// The point in time from which its result is of no use: it decides the order within a priority. The job still runs
-    /// when it is past, and looks at the clock itself if it has a shorter answer then.
+    /// The point in time from which its result is of no use. It decides the order within a priority. The job still runs
+    /// after it, and reads the clock itself if it has a shorter answer then.
     pub deadline: Option<Instant>,
-    /// How much of [`Builder::queue_octets`] it takes while it waits.
+    /// Octets of [`Builder::queue_octets`] that it takes while it waits.
     pub octets: usize,
     /// The job.
     pub job: Job,
 }
 
 impl Submission {
-    /// A request without a deadline that takes no room in octets.
+    /// Makes a request without a deadline that takes no room in octets.
     #[must_use]
     pub const fn new(priority: Priority, job: Job) -> Self {
         Self {
@@ -294,13 +294,13 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// Why.
+    /// Returns why the job was not taken.
     #[must_use]
     pub const fn reason(&self) -> RejectReason {
         self.reason
     }
 
-    /// The job, untouched.
+    /// Returns the job, unchanged.
     pub fn into_job(self) -> Job {
         self.job
     }

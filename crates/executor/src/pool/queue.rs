@@ -2,7 +2,7 @@
 //!
 //! A thread that finds no request parks, outside of the lock; the submitter that assigns it one unparks it afterwards.
 //! A thread that is unparked before it parks does not park (`std::thread::park` keeps one token), so that no request is
-//! left lying.
+//! missed.
 use std::{
     cmp::Ordering,
     collections::BinaryHeap,
@@ -16,7 +16,7 @@ use super::lanes::{
 };
 use crate::sync::{Guard, Lock, Thread, thread};
 
-/// Requests that have been done and whose memory is kept for the next ones, at most: as many as run at a time in most pools.
+/// Most ended requests whose memory is kept for the next ones: as many as run at a time in most pools.
 const MAX_USED: usize = 64;
 
 /// The requests of a pool, and its threads as far as they have to be woken.
@@ -30,7 +30,7 @@ pub(super) struct State<T> {
     running: Vec<Option<Thread>>,
     /// Submitters that wait for room, the most urgent request first.
     waiters: BinaryHeap<Waiter>,
-    /// Works that have been done, whose memory the next ones may use.
+    /// Ended work, whose memory the next requests may use.
     used: Vec<T>,
 }
 
@@ -57,8 +57,8 @@ impl<T> Queue<T> {
         Ok(Self::placed(state, placed))
     }
 
-    /// As [`submit`](Self::submit), for a submitter that waits where the queue is full: it may try again when its ticket
-    /// is called. `key`: its place among those that wait, from its first try on.
+    /// Places a request as [`submit`](Self::submit) does, for a submitter that waits where the queue is full: it may
+    /// try again when its ticket is called. `key` is its rank among those that wait, from its first try on.
     pub(super) fn submit_or_wait(
         &self,
         request: Request<T>,
@@ -85,7 +85,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// The thread of a worker could not be started: its request is placed as without dynamic threads.
+    /// Places the request of a worker whose thread could not be started, as without dynamic threads.
     pub(super) fn start_failed(&self, worker: WorkerId) -> Result<(), Refused<T>> {
         let mut state = self.lock();
         state.set_thread(worker, None);
@@ -99,7 +99,7 @@ impl<T> Queue<T> {
             Placed::Queued => None,
             Placed::Handed(worker) => {
                 let thread = state.thread(worker);
-                // The thread that wakes must not find the lock taken.
+                // The woken thread must not find the lock taken.
                 drop(state);
                 // A thread that has not begun yet looks for its request before it parks for the first time.
                 if let Some(thread) = thread {
@@ -111,7 +111,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// A work that has been done, for the memory that it has: the one that was done last.
+    /// Takes the work that ended last, for its memory.
     pub(super) fn take_used(&self) -> Option<T> {
         self.lock().used.pop()
     }
@@ -140,21 +140,21 @@ impl<T> Queue<T> {
             .any(|thread| thread.id() == this)
     }
 
-    /// The calling thread is the worker's.
+    /// Notes that the calling thread is the worker's.
     pub(super) fn begin(&self, worker: WorkerId) {
         let thread = thread::current();
         self.lock().set_thread(worker, Some(thread));
     }
 
-    /// The next request of a worker, waited for; `None` when its thread is to end. `used`: the work that it has done, if
-    /// its memory is of use. `idle_timeout`: how long a dynamic worker is idle before it ends.
+    /// Waits for the next request of a worker; `None` when its thread is to end. `used` is the work that it has ended,
+    /// if its memory is of use. `idle_timeout` is the time for which a dynamic worker is idle before it ends.
     pub(super) fn next(
         &self,
         worker: WorkerId,
         mut used: Option<T>,
         idle_timeout: Duration,
     ) -> Option<Assigned<T>> {
-        // Set when the thread became idle; `None` for the first look, which finds what waits already.
+        // Set when the thread became idle; `None` for the first look, which finds requests that wait already.
         let mut idle_until = None;
         loop {
             let now = Instant::now();
@@ -178,7 +178,7 @@ impl<T> Queue<T> {
                 return None;
             }
             let until = until.filter(|_| state.lanes.is_dynamic(worker));
-            // The thread is idle, so that a request of its lane needs no room: which one, the submitters find out.
+            // The thread is idle, so that a request of its lane needs no room. The submitters find out which one.
             let waiters = std::mem::take(&mut state.waiters);
             drop(state);
             call_all(waiters);
@@ -189,12 +189,12 @@ impl<T> Queue<T> {
         }
     }
 
-    /// A worker's request is about to block; see [`Lanes::begin_blocking`].
+    /// Notes that a worker's request is about to block; see [`Lanes::begin_blocking`].
     pub(super) fn begin_blocking(&self, worker: WorkerId) -> Blocking {
         self.lock().lanes.begin_blocking(worker)
     }
 
-    /// See [`Lanes::end_blocking`].
+    /// Notes that a worker's request blocks no longer; see [`Lanes::end_blocking`].
     pub(super) fn end_blocking(&self, worker: WorkerId, replaced: bool) {
         self.lock().lanes.end_blocking(worker, replaced);
     }
@@ -216,7 +216,7 @@ impl<T> Queue<T> {
                 return;
             };
             drop(state);
-            // A caller that has gone leaves its turn to the next.
+            // A submitter that has gone leaves its turn to the next.
             if waiter.call.send(()).is_ok() {
                 return;
             }
@@ -233,7 +233,7 @@ fn call_all(waiters: BinaryHeap<Waiter>) {
 
 /// The state of a request whose submitter waits for room.
 pub(super) enum Submitted<'a, T> {
-    /// As by [`Queue::submit`].
+    /// Taken, with the result of [`Queue::submit`].
     Taken(Option<WorkerId>),
     /// Not taken, now or later.
     Refused(Refused<T>),
@@ -278,14 +278,14 @@ pub(super) struct Ticket<'a, T> {
 impl<T> Ticket<'_, T> {
     /// Completes when there may be room, or the pool is closed.
     pub(super) async fn called(mut self) {
-        // The sender is called before it is dropped.
+        // The sender sends before it is dropped.
         let _ = (&mut self.called).await;
         self.used = true;
     }
 }
 
 impl<T> Drop for Ticket<'_, T> {
-    /// A submitter that is called and goes without trying leaves the room to another one.
+    /// A submitter that is called, and is dropped without another try, leaves the room to the next.
     fn drop(&mut self) {
         if !self.used && self.called.try_recv().is_ok() {
             self.queue.call_next();

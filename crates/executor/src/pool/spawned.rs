@@ -1,4 +1,4 @@
-//! Futures whose results come back from a pool.
+//! Futures that a pool runs and whose results it returns.
 use std::{
     error::Error,
     fmt,
@@ -26,14 +26,14 @@ impl fmt::Display for SpawnError {
 
 impl Error for SpawnError {}
 
-/// A future that runs this one, and what its result arrives at.
+/// Returns a future that runs this one, and the receiver of its result.
 pub(super) fn job<F>(future: F) -> (impl Future<Output = ()> + Send + use<F>, Spawned<F::Output>)
 where
     F: Future<Output: Send> + Send + 'static,
 {
     let (done, result) = oneshot::channel();
     let job = async move {
-        // A failure is a caller that is not interested any more.
+        // A failure means that the caller has dropped the receiver.
         let _ = done.send(future.await);
     };
     (job, Spawned(result))

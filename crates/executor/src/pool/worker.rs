@@ -20,11 +20,11 @@ use super::{
 };
 use crate::{NativePriority, Priority, PriorityMapping, Scheduling, error::BuildError, native};
 
-/// How priorities become native ones.
+/// The mapping of priorities to native ones.
 #[derive(Debug)]
 pub(super) struct Native {
     pub(super) scheduling: Scheduling,
-    /// `None` where native priorities are left alone.
+    /// `None` where native priorities are not changed.
     pub(super) range: Option<RangeInclusive<i32>>,
     pub(super) mapping: Arc<dyn PriorityMapping>,
     /// Whether requests run at the priority of their lane, which was checked when the pool was built.
@@ -48,7 +48,7 @@ impl Native {
         self.exact || self.range.is_none() || self.of(priority).is_some()
     }
 
-    /// The native priority; `None` where native priorities are left alone, or the mapping has none.
+    /// Returns the native priority; `None` where native priorities are not changed, or the mapping has none.
     fn of(&self, priority: Priority) -> Option<NativePriority> {
         let range = self.range.as_ref()?;
         self.mapping
@@ -71,7 +71,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// The runtime that requests of a priority enter.
+    /// Returns the runtime that requests of a priority enter.
     fn runtime_for(&self, priority: Priority) -> &Handle {
         let mut own = self.lane_runtimes.iter();
         let found = own.find(|(of, _)| *of == priority);
@@ -83,7 +83,7 @@ impl Threads {
 pub(super) struct Shared {
     pub(super) queue: Queue<Job>,
     pub(super) threads: Threads,
-    /// How many threads there are; 0 again at the end.
+    /// Number of threads; 0 again at the end.
     pub(super) alive: watch::Sender<usize>,
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -139,7 +139,7 @@ pub(super) fn start(
     }
     let handle = builder.spawn(move || body.run(started))?;
     let mut handles = shared.handles();
-    // Dynamic threads come and go.
+    // Dynamic threads end, so their handles are removed.
     handles.retain(|handle| !handle.is_finished());
     handles.push(handle);
     Ok(())
@@ -151,9 +151,10 @@ thread_local! {
     static WORKER: RefCell<Option<(Arc<Shared>, WorkerId)>> = const { RefCell::new(None) };
 }
 
-/// The priority of the request that runs on this thread; `None` on threads of no [`WorkerPool`](super::WorkerPool).
+/// Returns the priority of the request that runs on this thread; `None` on threads of no
+/// [`WorkerPool`](super::WorkerPool).
 ///
-/// Real-time CORBA's `RTCORBA::Current` has it as `the_priority`.
+/// It is the attribute `the_priority` of Real-time CORBA's `RTCORBA::Current`.
 #[must_use]
 pub fn current_priority() -> Option<Priority> {
     CURRENT.get()
@@ -161,17 +162,17 @@ pub fn current_priority() -> Option<Priority> {
 
 /// Runs a section that blocks its thread: waits for a lock, for a device, for another program.
 ///
-/// On a thread of a [`WorkerPool`](super::WorkerPool) the lane may have one dynamic thread more meanwhile, which runs the
-/// requests that would wait for this one; as many as the lane has threads, static and dynamic, may be replaced at a time.
-/// When the section ends, the lane gives up a dynamic thread, once that has done its request. On a worker of tokio's
-/// multi-thread runtime this is [`tokio::task::block_in_place`]. On any other thread it just runs the section.
+/// On a thread of a [`WorkerPool`](super::WorkerPool) the lane may have one dynamic thread more meanwhile, which runs
+/// the requests that would wait for this one; as many as the lane has threads, static and dynamic, may be replaced at a
+/// time. When the section ends, the lane ends a dynamic thread, once that has finished its request. On a worker of
+/// tokio's multi-thread runtime this is [`tokio::task::block_in_place`]. On any other thread it just runs the section.
 ///
 /// Costs two locks of the pool; and the start of a thread where a request waits and no replacement is idle.
 ///
 /// # Panics
 /// If the section panics.
 pub fn blocking<T>(section: impl FnOnce() -> T) -> T {
-    // Not held while the section runs, which may have sections of its own.
+    // The borrow ends before the section runs, which may have sections of its own.
     let worker = WORKER.with(|worker| worker.borrow().clone());
     match worker {
         Some((shared, worker)) => {
@@ -208,7 +209,7 @@ impl Drop for EndOfBlocking<'_> {
     }
 }
 
-/// One thread's part. Counts as alive from before its thread is started until it is dropped.
+/// The state of one thread, which counts as alive from before it is started until this is dropped.
 struct Worker {
     shared: Arc<Shared>,
     id: WorkerId,
@@ -269,13 +270,13 @@ impl Worker {
         Ok(())
     }
 
-    /// A dynamic thread that was refused its scheduling runs nothing at a priority that it does not have.
+    /// Gives up a dynamic thread that was refused its scheduling, since it must run nothing at another priority.
     fn give_up(self) {
-        // A request that the queue has no room for any more is dropped, and with it what waits for its result.
+        // A request for which the queue has no room any more is dropped, and with it the sender of its result.
         let _ = self.shared.queue.start_failed(self.id);
     }
 
-    /// The next request, waited for; `None` when the thread is to end.
+    /// Waits for the next request; `None` when the thread is to end.
     fn next(&self, used: Option<Job>) -> Option<Assigned<Job>> {
         let Shared { queue, threads, .. } = &*self.shared;
         queue.next(self.id, used, threads.idle_timeout)
@@ -298,8 +299,8 @@ impl Worker {
         (ended.is_ok() && job.is_worth_keeping()).then_some(job)
     }
 
-    /// Costs system calls only where the priority is another one than before. A privilege that was taken away meanwhile
-    /// leaves the thread as it is.
+    /// Sets the native priority, by system calls only where it changes. A thread whose privilege was withdrawn
+    /// meanwhile keeps its priority.
     fn set_native(&mut self, native: Option<NativePriority>) {
         if let Some(wanted) = native
             && self.native != native

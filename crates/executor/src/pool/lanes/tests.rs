@@ -343,7 +343,7 @@ fn octets_too_are_left_to_the_lanes_above() {
     pool.submit_with("c", 10, None, 51);
     pool.submit_with("d", 30, None, 100);
     pool.expect(&["c Full", "d waits"]);
-    // As a request that waits for room would do so for ever.
+    // A request that can never fit would wait for room forever.
     assert!(!pool.lanes.fits(Priority(10), 51) && pool.lanes.fits(Priority(10), 50));
     assert!(pool.lanes.fits(Priority(30), 100) && !pool.lanes.fits(Priority(30), 101));
     assert!(!pool.lanes.has_room(Priority(20)));
@@ -416,8 +416,8 @@ fn a_worker_that_blocks_is_replaced_for_a_request_that_comes_later() {
     pool.expect(&["a→0", "0:a", "b→new 1", "1:b", "c waits", "0:c"]);
 }
 
-/// As many clients as are asked for, each with one request at a time, whose upcalls take a unit of time; on a clock that the
-/// test moves.
+/// Runs `clients` clients, each with one request at a time, whose upcalls take a unit of time, on a clock that the test
+/// moves. Returns the number of calls of each.
 fn calls_of_clients(clients: usize, threads: usize, units: usize) -> Vec<u32> {
     let shape = [lane(0, threads, 0)];
     let room = Room {
