@@ -3,7 +3,8 @@ use std::{fmt, str::FromStr};
 
 use crate::session::frame::{MAX_SDU, MIN_SDU};
 
-/// A permanent virtual circuit as one of its ends names it: interface, virtual path, virtual channel, as in `0.0.100`.
+/// A permanent virtual circuit as one of its ends names it: interface, virtual path and virtual channel, as in
+/// `0.0.100`.
 ///
 /// The numbers are those of the host; the other end of the circuit has numbers of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,7 +15,8 @@ pub struct CircuitId {
 }
 
 impl CircuitId {
-    /// The circuit with these numbers. `None` if there can be none: path and channel both 0, an interface above 32,767.
+    /// Returns the circuit with these numbers. `None` if they are invalid: path and channel both 0, or an interface
+    /// above 32,767.
     #[must_use]
     pub const fn new(interface: u16, vpi: u8, vci: u16) -> Option<Self> {
         if interface > i16::MAX.cast_unsigned() || vpi == 0 && vci == 0 {
@@ -39,7 +41,7 @@ impl CircuitId {
         self.vpi
     }
 
-    /// The virtual channel. Those below 32 are reserved, and Linux gives them to privileged processes only.
+    /// The virtual channel. Channels below 32 are reserved, and Linux permits them to privileged processes only.
     #[must_use]
     pub const fn vci(self) -> u16 {
         self.vci
@@ -70,8 +72,8 @@ impl FromStr for CircuitId {
     }
 }
 
-/// The traffic contract requested when a circuit is opened, in both directions. Unspecified bit rate and frames of
-/// [`Config::MAX_SDU`](crate::session::Config::MAX_SDU) octets unless said otherwise.
+/// The traffic contract that is requested when a circuit is opened, in both directions. The default is unspecified bit
+/// rate and frames of [`Config::MAX_SDU`](crate::session::Config::MAX_SDU) octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quality {
     class: Class,
@@ -106,7 +108,7 @@ impl Quality {
         }
     }
 
-    /// Returns the quality with frames of at most so many octets, 256 to 65,535; `None` beyond that range.
+    /// Returns the quality with frames of at most `octets` octets, 256 to 65,535; `None` beyond that range.
     #[must_use]
     pub fn with_sdu(self, octets: u32) -> Option<Self> {
         let sdu = u16::try_from(octets).ok();
@@ -123,28 +125,30 @@ impl Quality {
         self.class
     }
 
-    /// The peak cell rate in cells a second; `None`: as much as there is.
+    /// The peak cell rate in cells a second; `None` for as much as the link has.
     #[must_use]
     pub const fn peak_cell_rate(&self) -> Option<u32> {
         self.peak_cell_rate
     }
 
-    /// The largest frame in octets, if it is said.
+    /// The largest frame in octets, if it is set.
     #[must_use]
     pub const fn sdu(&self) -> Option<u16> {
         self.sdu
     }
 }
 
-/// Where a peer listens: the circuit as the listening end names it, and how it is opened.
+/// The address on which a peer listens: the circuit as the listening end names it, and the quality with which it is
+/// opened.
 ///
-/// It is written as `interface.vpi.vci`, and behind a question mark what is not as usual, joined by `&`:
+/// It is written as `interface.vpi.vci`. Behind a question mark are the parameters that differ from their defaults,
+/// joined by `&`:
 ///
-/// | parameter | meaning | unless said |
+/// | parameter | meaning | default |
 /// |---|---|---|
 /// | `peer=interface.vpi.vci` | the circuit as the connecting end names it | the same numbers |
 /// | `qos=ubr`, `qos=cbr` | the traffic class | `ubr` |
-/// | `pcr=`*n* | the peak cell rate in cells a second; CBR needs it | as much as there is |
+/// | `pcr=`*n* | the peak cell rate in cells a second; CBR needs it | as much as the link has |
 /// | `sdu=`*n* | the largest frame in octets, 256 to 65,535 | 32,384 |
 ///
 /// ```
@@ -163,7 +167,7 @@ pub struct AtmAddress {
 }
 
 impl AtmAddress {
-    /// A circuit that has the same numbers at both ends, with the usual quality.
+    /// Makes the address of a circuit that has the same numbers at both ends, with the default quality.
     #[must_use]
     pub fn new(circuit: CircuitId) -> Self {
         Self {
@@ -173,13 +177,13 @@ impl AtmAddress {
         }
     }
 
-    /// Returns the address with the circuit's name at the connecting end.
+    /// Returns the address with the circuit's numbers at the connecting end.
     #[must_use]
     pub const fn with_peer(self, peer: CircuitId) -> Self {
         Self { peer, ..self }
     }
 
-    /// Returns the address with this quality; `None` if constant bit rate is asked for without a rate.
+    /// Returns the address with this quality; `None` for constant bit rate without a rate.
     #[must_use]
     pub fn with_quality(self, quality: Quality) -> Option<Self> {
         let is_possible = quality.class == Class::Ubr || quality.peak_cell_rate.is_some();
@@ -198,7 +202,7 @@ impl AtmAddress {
         self.peer
     }
 
-    /// How it is opened.
+    /// The quality of service with which it is opened.
     #[must_use]
     pub const fn quality(&self) -> &Quality {
         &self.quality
@@ -272,10 +276,10 @@ impl FromStr for AtmAddress {
     }
 }
 
-/// The largest peak cell rate that the kernel has a number for.
+/// The largest peak cell rate that the kernel's type can hold.
 pub(crate) const MAX_PCR: u32 = i32::MAX.cast_unsigned();
 
-/// Text that is no address; it says what was expected.
+/// The error of text that is no address. It has the expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable(pub(crate) &'static str);
 
@@ -287,7 +291,7 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// A decimal number without a sign.
+/// Parses a decimal number without a sign and without leading zeros.
 fn number<N: FromStr>(text: &str) -> Option<N> {
     let is_decimal = text.bytes().all(|octet| octet.is_ascii_digit());
     let is_canonical = text == "0" || !text.starts_with('0');

@@ -49,25 +49,25 @@ struct State {
     handles: usize,
     /// A frame for which the socket had no room.
     stalled: Option<Bytes>,
-    /// Its head, or that of the frame that was sent last.
+    /// The head of that frame, or of the frame that was sent last.
     head: Vec<u8>,
-    /// The frame that is received.
+    /// The frame that is being received.
     frame: Vec<u8>,
     /// Small frames that were received, copied together.
     small: BytesMut,
     max_sdu: usize,
-    /// Until when the task sleeps.
+    /// The time until which the task sleeps.
     sleeps: Option<Instant>,
     /// Whether the task waits for room in the socket.
     waits_for_room: bool,
-    /// The circuit has failed, or the task has ended.
+    /// Whether the circuit has failed, or the task has ended.
     gone: bool,
     /// Wakers to call when the lock is released.
     first: Option<Waker>,
     further: Vec<Waker>,
 }
 
-/// Frames received before others have their turn.
+/// Frames that are received before other tasks have their turn.
 const FRAMES_PER_TURN: usize = 64;
 /// Frames above this keep the memory that they were received in.
 const LARGE: usize = 4096;
@@ -147,7 +147,7 @@ impl Circuit {
             });
             match turn {
                 Turn::Empty => {
-                    // Frames since then made another event.
+                    // Frames that have come since cause another event.
                     if let Some(ready) = &mut readable {
                         AsyncFdReadyGuard::clear_ready(ready);
                     }
@@ -179,15 +179,15 @@ impl Circuit {
         }
     }
 
-    /// Waits for room in the socket, by a duplicate, as one descriptor can be registered once only, and a standing wish would
-    /// cost a wake-up for each frame.
+    /// Waits for room in the socket, by a duplicate of its descriptor. One descriptor can be registered only once, and
+    /// a standing interest would cost a wake-up for each frame.
     async fn room(&self) -> io::Result<()> {
         let duplicate = sys::register(self.socket.try_clone()?, Interest::WRITABLE)?;
         duplicate.writable().await?.retain_ready();
         Ok(())
     }
 
-    /// Whether there is nothing left to do; then there never will be.
+    /// Whether nothing is left to do. If so, the circuit ends for good.
     fn is_over(&self) -> bool {
         let mut state = self.lock();
         let is_idle = state.handles == 0 && state.machine.is_idle() && state.stalled.is_none();
@@ -195,7 +195,7 @@ impl Circuit {
         state.gone
     }
 
-    /// Adds a listener or connection, unless the circuit has come to its end.
+    /// Adds a listener or connection, unless the circuit has ended. Returns whether it did.
     pub(crate) fn join(&self) -> bool {
         let mut state = self.lock();
         if !state.gone {
@@ -213,7 +213,7 @@ impl Circuit {
     pub(crate) fn end(&self) {
         self.with(|state, now| {
             state.machine.abort();
-            // The peer hears of it if there is room for that.
+            // The peer gets a RESET if the socket has room for it.
             state.flush(&self.socket, now);
             state.gone = true;
             state.machine.fail();
@@ -238,7 +238,7 @@ impl Circuit {
         })
     }
 
-    /// Ends that, and leaves.
+    /// Stops granting sessions, and leaves.
     pub(crate) fn unlisten(&self) {
         self.with(|state, _| {
             state.has_listener = false;
@@ -284,7 +284,7 @@ impl Circuit {
         })
     }
 
-    /// Reads what has come. If nothing has, `cx` is registered.
+    /// Reads the octets that have come. If there are none, registers `cx`.
     pub(crate) fn read(
         &self,
         id: u64,
@@ -342,7 +342,7 @@ impl Circuit {
         self.with(|state, now| state.machine.close(now, id));
     }
 
-    /// Lets go of a session, and leaves.
+    /// Releases a session, and leaves.
     pub(crate) fn release(&self, id: u64) {
         self.with(|state, now| {
             state.machine.release(now, id);
@@ -353,7 +353,7 @@ impl Circuit {
     }
 }
 
-/// Frames to be received.
+/// The state of the socket after some frames were received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Empty,
@@ -362,7 +362,7 @@ enum Turn {
 }
 
 impl State {
-    /// Takes frames from the socket.
+    /// Takes at most `most` frames from the socket.
     fn receive(&mut self, socket: &Socket, now: Instant, most: usize) -> Turn {
         for _ in 0..most {
             if self.gone {
@@ -390,7 +390,7 @@ impl State {
         Turn::More
     }
 
-    /// Sends what there is to send.
+    /// Sends the frames that are due.
     fn flush(&mut self, socket: &Socket, now: Instant) {
         while !self.gone {
             let payload = match self.stalled.take() {
@@ -413,7 +413,7 @@ impl State {
         self.dispatch();
     }
 
-    /// Finds the waiters of events.
+    /// Collects the wakers of events.
     fn dispatch(&mut self) {
         while let Some(event) = self.machine.poll_event() {
             let waker = match event {
@@ -442,14 +442,14 @@ impl State {
             (None, Some(_)) => false,
         };
         if is_earlier {
-            // It is woken once for that.
+            // The task is woken once for this timer.
             self.sleeps = due;
         }
         is_earlier || self.gone || self.stalled.is_some() && !self.waits_for_room
     }
 }
 
-/// The task's end, whether the circuit has become idle or the runtime is gone.
+/// Runs `ended` when the task ends, since the circuit has become idle or the runtime is gone.
 struct Running<F: FnOnce(&Circuit)> {
     circuit: Arc<Circuit>,
     ended: Option<F>,

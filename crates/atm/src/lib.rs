@@ -1,22 +1,22 @@
 //! ATM permanent virtual circuits as a transport: streams of octets over AAL5 frames of AF_ATMPVC sockets.
 //!
-//! A circuit of the kernel joins exactly two ends; it has no accept and no end of file, and loses frames without a word. The
-//! [session layer](session) makes connections of it. [`Atm`] is the transport; it is registered with an ORB
-//! (`Orb::builder().transport(Arc::new(Atm::default()))`) and has the scheme `atm`.
+//! A circuit of the kernel joins exactly two ends. It has no accept and no end of file, and loses frames without
+//! notice. The [session layer](session) provides connections over it. [`Atm`] is the transport; it is registered with
+//! an ORB (`Orb::builder().transport(Arc::new(Atm::default()))`) and has the scheme `atm`.
 //!
 //! # Addresses
-//! An endpoint names the circuit as the listening end does, `atm://interface.vpi.vci`, and in parameters what else the
-//! connecting end needs ([`AtmAddress`]): its own numbers of that circuit, and the quality of service. A server listens on
-//! as many circuits as it is to serve hosts; a circuit carries up to 128 sessions of one process at either end. References have a
-//! profile for each.
+//! An endpoint names the circuit as the listening end does, `atm://interface.vpi.vci`. Its parameters are for the
+//! connecting end ([`AtmAddress`]): that end's numbers of the circuit, and the quality of service. A server listens on
+//! one circuit for each host that it serves; a circuit carries up to 128 sessions of one process at either end.
+//! References have a profile for each.
 //!
 //! # What it needs
-//! Linux with ATM (the module `atm`, and a device's driver); elsewhere opening fails with `Unsupported` and says so. No
-//! privileges are needed for channels from 32 on. With CAP_NET_ADMIN the receive buffer may be larger than `net.core.rmem_max`.
+//! Linux with ATM (the module `atm`, and a device's driver); elsewhere opening fails with `Unsupported`. No privileges
+//! are needed for channels from 32 on. With CAP_NET_ADMIN the receive buffer may be larger than `net.core.rmem_max`.
 //!
 //! # Cost
-//! A small message each way costs a frame each way: acknowledgements go with data. A session keeps what it has written until it is
-//! acknowledged, and writing copies the octets once.
+//! A small message each way costs a frame each way, since data frames carry acknowledgements. A session keeps the
+//! octets that it has written until they are acknowledged, and writing copies them once.
 #![cfg_attr(
     not(test),
     deny(

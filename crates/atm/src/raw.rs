@@ -14,10 +14,10 @@ use crate::{
     sys,
 };
 
-/// An open circuit whose frames are sent and received as they are: a frame may be lost without notice. For protocols that
-/// tolerate losses, and as the baseline for the cost of the [session layer](crate::session).
+/// An open circuit whose frames are sent and received without sessions: a frame may be lost without notice. It is for
+/// protocols that tolerate losses, and is the baseline for the cost of the [session layer](crate::session).
 ///
-/// One process at each end opens a circuit, in one way.
+/// One process at each end opens a circuit, either so or with sessions.
 ///
 /// # Cost
 /// A system call for each frame.
@@ -30,8 +30,8 @@ pub struct FrameSocket {
 
 impl FrameSocket {
     /// Opens a circuit. `receive_buffer` is the kernel's buffer for frames that were not read yet, as at
-    /// [`AtmOptions::receive_buffer`](crate::AtmOptions::receive_buffer). Frames have at most the octets that `quality` says, or
-    /// [`Config::MAX_SDU`].
+    /// [`AtmOptions::receive_buffer`](crate::AtmOptions::receive_buffer). Frames have at most the octets that `quality`
+    /// states, or [`Config::MAX_SDU`].
     ///
     /// # Errors
     /// `Unsupported` where the kernel has no ATM, `NotFound` without such an interface, `AddrInUse` where the circuit is open.
@@ -64,24 +64,25 @@ impl FrameSocket {
         Ok(())
     }
 
-    /// How long [`receive`](Self::receive) blocks at most; without a limit, which is the beginning, for ever.
+    /// Sets how long [`receive`](Self::receive) blocks at most; without a limit, the default, it blocks until a frame
+    /// comes.
     ///
     /// # Errors
-    /// The operating system's, for a limit of nothing.
+    /// The operating system's error, for a limit of zero.
     pub fn set_receive_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
         self.socket.set_read_timeout(limit)
     }
 
-    /// Receives a frame in place of what is in `frame`, and blocks the thread until one has come, within the limit. Returns
-    /// whether one has come.
+    /// Receives a frame, which replaces the contents of `frame`, and blocks the thread until one has come, within the
+    /// limit. Returns whether one has come.
     ///
     /// # Errors
-    /// `BrokenPipe` where the interface is gone; what else the operating system reports.
+    /// `BrokenPipe` where the interface is gone; other errors of the operating system.
     pub fn receive(&self, frame: &mut Vec<u8>) -> io::Result<bool> {
         self.receive_by(frame, sys::receive_blocking)
     }
 
-    /// Receives a frame that has come already, in place of what is in `frame`. Returns whether there is one.
+    /// Receives a frame that has come already, which replaces the contents of `frame`. Returns whether there is one.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).

@@ -1,6 +1,6 @@
-//! The system calls of AF_ATMPVC sockets, with what is unsafe about them kept in one place.
+//! The system calls of AF_ATMPVC sockets, with all unsafe code of the crate.
 //!
-//! The layouts are those of `linux/atm.h` and `linux/atmpvc.h`; Linux has not changed them since it has had ATM.
+//! The layouts are those of `linux/atm.h` and `linux/atmpvc.h`, which have never changed since Linux has ATM.
 #![expect(
     unsafe_code,
     reason = "promises that only the caller of the operating system can give"
@@ -68,7 +68,7 @@ struct Qos {
 }
 const _: () = assert!(size_of::<Qos>() == 84 && align_of::<Qos>() == 4);
 
-/// Opens a circuit: one AAL5 frame a read or write, nothing blocks.
+/// Opens a circuit. Each read or write is one AAL5 frame, and none blocks.
 pub(crate) fn open(circuit: CircuitId, quality: &Quality, max_sdu: usize) -> io::Result<Socket> {
     let family = Domain::from(AF_ATMPVC);
     let protocol = Protocol::from(i32::from(ATM_AAL5));
@@ -103,7 +103,7 @@ pub(crate) fn open(circuit: CircuitId, quality: &Quality, max_sdu: usize) -> io:
         ..Qos::default()
     };
     set_qos(&socket, &qos)?;
-    // The kernel says that there is room when a whole frame fits, and counts twice what is asked for.
+    // The kernel reports room when a whole frame fits, and counts twice the size that is asked for.
     socket.set_send_buffer_size(max_sdu.saturating_mul(2))?;
     bind(&socket, circuit).map_err(|error| {
         let error = explained(error, libc::ENODEV, io::ErrorKind::NotFound, || {
@@ -173,8 +173,8 @@ fn bind(socket: &Socket, circuit: CircuitId) -> io::Result<()> {
     }
 }
 
-/// Asks for a receive buffer of so many octets, beyond the system's limit if the process may. Returns what the kernel counts
-/// frames against.
+/// Asks for a receive buffer of `octets` octets, beyond the system's limit if the process may. Returns the size against
+/// which the kernel counts frames.
 pub(crate) fn set_receive_buffer(socket: &Socket, octets: usize) -> io::Result<u64> {
     if sockopt::set_socket_recv_buffer_size_force(socket, octets).is_err() {
         socket.set_recv_buffer_size(octets)?;
@@ -183,7 +183,7 @@ pub(crate) fn set_receive_buffer(socket: &Socket, octets: usize) -> io::Result<u
     Ok(u64::try_from(size).unwrap_or(0))
 }
 
-/// Parks a socket at the current runtime's reactor.
+/// Registers a socket with the current runtime's reactor.
 ///
 /// Panics outside a runtime, and inside one that was built without I/O.
 pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<AsyncFd<S>> {
@@ -201,7 +201,8 @@ pub(crate) trait Owns: AsRawFd {}
 impl Owns for Socket {}
 impl Owns for Arc<Socket> {}
 
-/// Receives a frame behind what is in `frame`, within its capacity. 0: the interface is gone.
+/// Receives a frame behind the contents of `frame`, within its capacity. Returns its octets; 0 if the interface is
+/// gone.
 pub(crate) fn receive(socket: &Socket, frame: &mut Vec<u8>) -> Result<usize, Errno> {
     let flags = RecvFlags::DONTWAIT;
     retry_on_intr(|| net::recv(socket, spare_capacity(frame), flags)).map(|(received, _)| received)
@@ -215,7 +216,7 @@ pub(crate) fn receive_blocking(socket: &Socket, frame: &mut Vec<u8>) -> Result<u
 /// Sends a frame of two parts, without waiting.
 ///
 /// Where the interface is gone the kernel raises SIGPIPE in spite of the flag. A Rust program ignores it, and so must a
-/// program in another language that loads this.
+/// program in another language that loads this library.
 pub(crate) fn send(socket: &Socket, head: &[u8], payload: &[u8]) -> Result<usize, Errno> {
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
     if payload.is_empty() {

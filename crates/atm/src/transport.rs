@@ -39,7 +39,7 @@ pub struct Atm {
 }
 
 impl Atm {
-    /// The transport with these options.
+    /// Makes the transport with these options.
     #[must_use]
     pub fn new(options: AtmOptions) -> Self {
         Self {
@@ -100,12 +100,12 @@ impl Atm {
     }
 }
 
-/// How long a circuit that was closed may take to be free, and how often is looked: a process that ends closes its circuits
-/// in a moment.
+/// Time in which a closed circuit becomes free, and the interval of tries: a process that ends closes its circuits in a
+/// moment.
 const FREED_WITHIN: Duration = Duration::from_millis(500);
 const FREED_TURN: Duration = Duration::from_millis(20);
 
-/// How circuits are opened, besides their quality of service, which is part of their address.
+/// Options of opening circuits, besides their quality of service, which is part of their address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtmOptions {
     receive_buffer: usize,
@@ -113,12 +113,12 @@ pub struct AtmOptions {
 }
 
 impl AtmOptions {
-    /// Octets that are asked for as the [receive buffer](Self::receive_buffer) unless said otherwise.
+    /// Default of the [receive buffer](Self::receive_buffer), in octets.
     pub const DEFAULT_RECEIVE_BUFFER: usize = 4 << 20;
 
-    /// The kernel's buffer for frames that were not read yet, in octets of its memory (`SO_RCVBUF`); 4 MiB unless said. The
-    /// peer never has more on its way, so it bounds the rate: it should hold what a round trip carries. Linux cuts it
-    /// down to `net.core.rmem_max` for processes without CAP_NET_ADMIN, and doubles it.
+    /// The kernel's buffer for frames that were not read yet, in octets of its memory (`SO_RCVBUF`); 4 MiB by default.
+    /// The peer never has more in flight, so it bounds the rate: it should hold the frames of a round trip. Linux
+    /// reduces it to `net.core.rmem_max` for processes without CAP_NET_ADMIN, and doubles it.
     #[must_use]
     pub fn receive_buffer(self, octets: usize) -> Self {
         Self {
@@ -127,8 +127,8 @@ impl AtmOptions {
         }
     }
 
-    /// How the session layer behaves: its times and bounds. Its largest frame holds for circuits whose address has none, and
-    /// its receive buffer is the kernel's whatever stands there.
+    /// The configuration of the session layer: its times and bounds. Its largest frame applies to circuits whose
+    /// address has none. Its receive buffer is ignored, since the kernel's size applies.
     #[must_use]
     pub fn session(self, config: Config) -> Self {
         Self { config, ..self }
@@ -144,7 +144,7 @@ impl Default for AtmOptions {
     }
 }
 
-/// The circuits that this process has open. One socket has a circuit, so its users share it.
+/// The circuits that this process has open. A circuit has one socket, so its users share it.
 #[derive(Clone, Copy)]
 struct Network {
     open: fn(CircuitId, &Quality, usize) -> io::Result<Socket>,
@@ -209,7 +209,7 @@ impl Transport for Atm {
                 let left = Joined(Some(&circuit));
                 let session = circuit.open()?;
                 left.stay();
-                // Dropped if this future is, or fails.
+                // The connection is dropped with this future, or when opening fails.
                 let connection = AtmConnection {
                     circuit: Arc::clone(&circuit),
                     session,
@@ -250,7 +250,7 @@ impl Transport for Atm {
     }
 }
 
-/// A circuit that was joined, and is left unless something stays.
+/// A circuit that was joined. Dropping this leaves it, unless [`stay`](Joined::stay) was called.
 struct Joined<'a>(Option<&'a Circuit>);
 
 impl Joined<'_> {
@@ -356,7 +356,7 @@ impl Connection for AtmConnection {
     }
 }
 
-/// Wakes a thread that reads and blocks.
+/// Wakes a thread in a blocking read.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -404,8 +404,8 @@ impl Drop for AtmListener {
 
 impl EndpointAddress for AtmAddress {}
 
-/// How ATM addresses are written: `atm://interface.vpi.vci?parameters` ([`AtmAddress`]), and in a profile of
-/// [`PROFILE_ATM`] the numbers of both ends, then the traffic class (1 UBR, 2 CBR), the peak cell rate and the largest frame, of which
+/// The syntax of ATM addresses: `atm://interface.vpi.vci?parameters` ([`AtmAddress`]). A profile of [`PROFILE_ATM`] has
+/// the numbers of both ends, then the traffic class (1 UBR, 2 CBR), the peak cell rate and the largest frame, of which
 /// 0 means unspecified.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing to it")]

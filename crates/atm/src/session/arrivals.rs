@@ -11,7 +11,7 @@ use super::{
 };
 
 impl SessionMachine {
-    /// Takes a frame that has come.
+    /// Handles a received frame.
     pub fn handle_frame(&mut self, now: Instant, octets: Bytes) {
         self.statistics.received = self.statistics.received.saturating_add(1);
         let Ok(frame) = Frame::read(octets) else {
@@ -77,7 +77,7 @@ impl SessionMachine {
         }
     }
 
-    /// OPEN has come.
+    /// Handles OPEN.
     fn asked(&mut self, now: Instant, id: u64, terms: Terms) {
         self.met(terms.incarnation);
         let accept = Frame::Accept {
@@ -92,7 +92,7 @@ impl SessionMachine {
                 self.control(accept);
                 return;
             }
-            // The other end has chosen the same number, or does not know yet that it has ended.
+            // The other end has chosen the same number, or does not know yet that the session has ended.
             Some(_) => Reason::Unknown,
             None if self.ended.contains(&id) => Reason::Unknown,
             None if !self.listening => Reason::NotListening,
@@ -112,7 +112,7 @@ impl SessionMachine {
         });
     }
 
-    /// ACCEPT has come.
+    /// Handles ACCEPT.
     fn granted(&mut self, now: Instant, id: u64, terms: Terms) {
         self.met(terms.incarnation);
         match self.sessions.get_mut(&id) {
@@ -125,7 +125,7 @@ impl SessionMachine {
         }
     }
 
-    /// RESET has come.
+    /// Handles RESET.
     fn reset(&mut self, id: u64, reason: Reason) {
         let Some(session) = self.sessions.get(&id) else {
             return;
@@ -137,7 +137,7 @@ impl SessionMachine {
         self.end(id, end);
     }
 
-    /// The other end is this incarnation. If it was another one, the sessions with that have ended.
+    /// Notes the incarnation of the other end. If it has changed, the sessions with the former one have ended.
     fn met(&mut self, incarnation: u64) {
         if self.peer.replace(incarnation) == Some(incarnation) {
             return;
@@ -156,8 +156,8 @@ impl SessionMachine {
         }
     }
 
-    /// Takes the acknowledgement of a frame. Returns whether its session is there and open; if not, a frame that asks for an
-    /// `answer` gets a RESET.
+    /// Handles the acknowledgement of a frame. Returns whether its session is there and open; if not, a frame that asks
+    /// for an `answer` gets a RESET.
     fn acknowledged(
         &mut self,
         now: Instant,
@@ -168,7 +168,7 @@ impl SessionMachine {
     ) -> bool {
         let session = match self.sessions.get_mut(&id) {
             Some(session) if session.is_open() => session,
-            // Its ACCEPT was lost, and will come again.
+            // The ACCEPT was lost, and will come again.
             Some(session) if matches!(session.state, State::Opening { .. }) => return false,
             _ => {
                 if answer {
@@ -183,7 +183,7 @@ impl SessionMachine {
             // A session that makes progress may go on.
             session.closed = Some(now);
         }
-        // Half the room at once, so that a writer is not woken for each frame.
+        // A writer is woken when half of the room is free, so that it is not woken for each frame.
         if any && session.wants_room && session.sender.held() <= self.config.send_octets >> 1 {
             session.wants_room = false;
             self.events.push_back(Event::Writable(id));

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-/// How an end of a circuit behaves. The two ends need not agree.
+/// The configuration of one end of a circuit. The two ends need not agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// The largest frame that is sent and received, in octets, head included: 256 to 65,535. What is sent is also no larger
-    /// than what the peer receives.
+    /// The largest frame that is sent and received, in octets, head included: 256 to 65,535. Sent frames are also no
+    /// larger than the peer receives.
     pub max_sdu: usize,
     /// The size of the receive buffer in the unit of [`cost`](super::frame::cost): the kernel's own number. The peer has no
     /// more on its way than that, less [`RESERVE`](Self::RESERVE).
@@ -18,31 +18,33 @@ pub struct Config {
     pub max_sessions: usize,
     /// Sessions that were not accepted yet.
     pub backlog: usize,
-    /// How long an acknowledgement waits for data to go with.
+    /// How long an acknowledgement waits for data that can carry it.
     pub acknowledgement_delay: Duration,
-    /// How long the first acknowledgement is waited for, before there is an estimate.
+    /// The wait for the first acknowledgement, before there is an estimate.
     pub first_patience: Duration,
-    /// The least time that an acknowledgement is waited for before something is sent again.
+    /// The least wait for an acknowledgement before a piece is sent again.
     pub least_patience: Duration,
-    /// The most; each time without an answer doubles it.
+    /// The longest wait for an acknowledgement; each wait without an answer doubles it.
     pub most_patience: Duration,
     /// The time for a session to be accepted.
     pub open_timeout: Duration,
-    /// After how long without a frame the peer is asked for one.
+    /// The time without a frame after which the peer is asked for one.
     pub keep_alive: Duration,
-    /// After how long without a frame it counts as dead, if it was asked at least three times.
+    /// The time without a frame after which the peer counts as dead, if it was asked at least three times.
     pub dead_after: Duration,
-    /// How long a session that was closed may take to get rid of what was written before.
+    /// The time for which a closed session still delivers the octets written before.
     pub linger: Duration,
 }
 
 impl Config {
     /// The part of a receive buffer for uncounted frames: acknowledgements, and frames that open and end sessions.
     pub const RESERVE: u64 = 32 * 768;
-    /// The largest frame that fits into 32 KiB of the kernel's memory with what it keeps beside; one octet more takes 64 KiB.
+    /// The largest frame that fits into 32 KiB of the kernel's memory with the kernel's own data; one octet more takes
+    /// 64 KiB.
     pub const MAX_SDU: usize = (32 << 10) - 384;
 
-    /// The credit of the peer: octets that may be in flight.
+    /// Returns the credit of the peer: the cost of frames that may be in flight, in the unit of
+    /// [`cost`](super::frame::cost).
     pub(super) fn buffer(&self) -> u64 {
         self.receive_buffer.saturating_sub(Self::RESERVE)
     }

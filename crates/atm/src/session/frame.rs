@@ -1,4 +1,4 @@
-//! The frames that the two ends of a circuit exchange: one is the payload of one AAL5 frame.
+//! The frames that the two ends of a circuit exchange: each is the payload of one AAL5 frame.
 //!
 //! All numbers are big-endian. A head of 16 octets is common to all kinds:
 //!
@@ -17,30 +17,30 @@
 //! | 5 ACK | acknowledgement 24, up to [`MAX_SELECTIVE`] octets of selective acknowledgement |
 //!
 //! An acknowledgement is the number of the next frame in sequence, the highest transmission that was received, and the
-//! octet of the stream up to which may be sent. In a selective acknowledgement the bit 2ⁱ of octet n says that the frame
-//! behind the next one by 8n + i + 1 was received; its last octet is not 0.
+//! octet of the stream up to which the peer may send. In a selective acknowledgement the bit 2ⁱ of octet n states that
+//! the frame behind the next one by 8n + i + 1 was received; its last octet is not 0.
 
 use bytes::{Buf, BufMut, Bytes};
 
-/// Octets before what is particular to a kind.
+/// Octets of the head that is common to all kinds.
 pub const HEAD: usize = 16;
 /// Octets of a DATA frame before the octets of the stream.
 pub const DATA_HEAD: usize = HEAD + 16 + 24;
-/// Octets of a selective acknowledgement at most; eight times as many frames may be ahead of a missing one.
+/// Most octets of a selective acknowledgement; eight times as many frames may be ahead of a missing one.
 pub const MAX_SELECTIVE: usize = 128;
-/// The smallest largest frame that an end may ask for.
+/// The least octets to which an end may limit frames.
 pub const MIN_SDU: u32 = 256;
-/// The largest AAL5 frame.
+/// The largest AAL5 frame, in octets.
 pub const MAX_SDU: u32 = 65_535;
 
 const MAGIC: u16 = 0x5a41;
 const VERSION: u8 = 1;
 
-/// A flag of DATA: nothing of the stream comes behind this frame.
+/// A flag of DATA: the stream ends with this frame.
 const FIN: u16 = 1;
-/// A flag of DATA: whatever the other end still sends will not be read.
+/// A flag of DATA: this end reads no more of the other end's stream.
 const CLOSED: u16 = 2;
-/// A flag of ACK: an acknowledgement is asked for.
+/// A flag of ACK: this end asks for an acknowledgement.
 const POLL: u16 = 4;
 
 /// One frame.
@@ -54,18 +54,18 @@ pub enum Frame {
         /// The parameters of this end.
         terms: Terms,
     },
-    /// The answer that grants it.
+    /// Grants a session.
     Accept {
         /// The session.
         session: u64,
         /// The parameters of this end.
         terms: Terms,
     },
-    /// The session does not exist, or no longer.
+    /// Reports that the session does not exist, or no longer.
     Reset {
         /// The session.
         session: u64,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
     /// A piece of the stream.
@@ -85,7 +85,7 @@ pub enum Frame {
         /// Octets of the stream.
         payload: Bytes,
     },
-    /// The acknowledgement.
+    /// An acknowledgement without data.
     Ack {
         /// The session.
         session: u64,
@@ -102,11 +102,11 @@ pub enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "version 1 has these fields")]
 pub struct Terms {
-    /// A number that is another one when the end has begun anew.
+    /// A number that changes when the end begins anew.
     pub incarnation: u64,
-    /// How much its receive buffer takes, in the unit of [`cost`].
+    /// The size of its receive buffer, in the unit of [`cost`].
     pub buffer: u64,
-    /// The octets of the stream that it takes before it says more.
+    /// The octets of the stream that it takes before it advertises more.
     pub window: u64,
     /// The largest frame that it receives, in octets.
     pub max_sdu: u32,
@@ -120,11 +120,11 @@ pub struct Ack {
     pub next: u64,
     /// The highest transmission that has been received, plus one.
     pub seen: u64,
-    /// The octet of the stream up to which may be sent.
+    /// The octet of the stream up to which the receiver of this may send.
     pub window: u64,
 }
 
-/// Why there is no session.
+/// The reason of a RESET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
@@ -134,7 +134,7 @@ pub enum Reason {
     Full,
     /// The end knows no such session: it has begun anew, or the session has ended.
     Unknown,
-    /// The end has given the session up.
+    /// The end has aborted the session.
     Aborted,
     /// A number that this version has no name for.
     Other(u32),
@@ -162,7 +162,7 @@ impl Reason {
     }
 }
 
-/// Octets that are no frame of this version. They are dropped like a frame that was lost.
+/// The error of octets that are no frame of this version. They are dropped like a frame that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAFrame;
@@ -218,7 +218,7 @@ impl Frame {
                 let transmission = octets.try_get_u64()?;
                 let ack = Ack::read(&mut octets)?;
                 let (fin, closed) = (flags & FIN != 0, flags & CLOSED != 0);
-                // An empty piece says something else, or nothing.
+                // A piece that does not end the stream has octets, and does not close.
                 if !fin && (octets.is_empty() || closed) {
                     return Err(NotAFrame);
                 }
@@ -249,7 +249,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Writes all but the octets of the stream, which stand behind it, into `head`, in place of what is there.
+    /// Writes the head, which is all but the octets of the stream, and replaces the contents of `head`.
     pub fn write_head(&self, head: &mut Vec<u8>) {
         head.clear();
         head.put_u16(MAGIC);
@@ -301,7 +301,7 @@ impl Frame {
         }
     }
 
-    /// The octets of the stream that stand behind the head; none but in DATA.
+    /// Returns the octets of the stream that are behind the head; none but in DATA.
     #[must_use]
     pub fn into_payload(self) -> Bytes {
         match self {
@@ -342,8 +342,8 @@ impl From<bytes::TryGetError> for NotAFrame {
     }
 }
 
-/// How much of a receive buffer a frame of so many octets takes at most: the memory that Linux counts for it, which is
-/// that of the frame and of what it keeps beside it, rounded up to a power of two, and that of the buffer's description.
+/// Returns how much of a receive buffer a frame of `octets` octets takes at most: the memory that Linux counts for it.
+/// That is the frame and the kernel's data beside it, rounded up to a power of two, and the buffer's description.
 ///
 /// Measured on Linux 6.1 with its default buffer of 212,992: 277 frames of 48 octets, 92 of 1,500, 13 of 9,180, 2 of 65,535.
 #[must_use]

@@ -1,33 +1,38 @@
-//! The session layer of a circuit: streams of octets over frames that may be lost, as a machine without sockets, clocks
-//! and tasks.
+//! The session layer of a circuit: streams of octets over frames that may be lost, as a state machine without sockets,
+//! clocks and tasks.
 //!
-//! A permanent virtual circuit joins exactly two ends. It carries AAL5 frames in order; it drops frames silently, above
-//! all those for which the receiver's buffer has no room, and it does not report the other end's state: not that it has
-//! opened the circuit, closed it, or died. Between them two [`SessionMachine`]s make of this sessions like TCP's connections:
+//! A permanent virtual circuit joins exactly two ends. It carries AAL5 frames in order, and drops frames silently,
+//! above all those for which the receiver's buffer has no room. It does not report that the other end has opened the
+//! circuit, closed it, or died. Two [`SessionMachine`]s, one at each end, provide sessions like TCP's connections over
+//! it:
 //!
-//! - **Opening.** An end asks for a session by OPEN with an id of its choice until ACCEPT or RESET comes. Either end may.
-//!   Each says how large its receive buffer is, how large a frame may be, and which *incarnation* of its end it is: when that
-//!   changes, the other end has begun anew, and the sessions with the former one have ended.
-//! - **Sequence.** The stream is cut into numbered pieces, one a frame. The receiver acknowledges the first one that it lacks and
-//!   those that it has beyond; data carry acknowledgements with them.
-//! - **Loss.** Each frame has a *transmission* number too, which is new when a piece is sent again. An acknowledgement names the
-//!   highest one received. As no frame overtakes another, whatever was sent before and was not received never will be,
-//!   and is sent again at once. Only at the end of the stream is a timer needed: the first piece is sent again when its
-//!   acknowledgement is overdue (the estimate of RFC 6298), and its acknowledgement names the other missing pieces.
-//! - **Credit.** All frames on their way together take no more of the receiver's buffer than it has, counted in the memory that
-//!   the kernel counts ([`frame::cost`]). Each session also has a window in octets, which opens as the application reads.
-//! - **End.** The last piece says that it is; one that says that nothing more will be read makes the other end's writes fail. What was
-//!   written before is delivered for as long as [`Config::linger`]. A frame of a session that is not there is answered by RESET.
-//! - **Dead peers.** An end that hears nothing asks, and returns a peer up that does not answer.
+//! - **Opening.** Either end asks for a session by OPEN with an id of its choice until ACCEPT or RESET comes. Each
+//!   states the size of its receive buffer, its largest frame, and the *incarnation* of its end. When that changes, the
+//!   other end has begun anew, and the sessions with the former one have ended.
+//! - **Sequence.** The stream is cut into numbered pieces, one a frame. The receiver acknowledges the first one that it
+//!   lacks and those that it has beyond; data carry acknowledgements with them.
+//! - **Loss.** Each frame has a *transmission* number too, which is new when a piece is sent again. An acknowledgement
+//!   names the highest one received. As no frame overtakes another, a frame that was sent before and was not received
+//!   never will be, and its piece is sent again at once. Only at the end of the stream is a timer needed: the first
+//!   piece is sent again when its acknowledgement is overdue (the estimate of RFC 6298), and its acknowledgement names
+//!   the other missing pieces.
+//! - **Credit.** All frames in flight together take no more of the receiver's buffer than it has, counted in the memory
+//!   that the kernel counts ([`frame::cost`]). Each session also has a window in octets, which opens as the application
+//!   reads.
+//! - **End.** The last piece is marked as such. A piece that states that its sender reads no more makes the other end's
+//!   writes fail. Octets that were written before are delivered for as long as [`Config::linger`]. A RESET answers a
+//!   frame of a session that does not exist.
+//! - **Dead peers.** An end that receives no frames asks for one, and ends its sessions with a peer that does not
+//!   answer.
 //!
 //! # Driving it
 //! Time is a parameter; it must not go backwards. After each call of a method that takes `now`:
-//! 1. send what [`poll_transmit`](SessionMachine::poll_transmit) gives, until it gives nothing,
-//! 2. handle what [`poll_event`](SessionMachine::poll_event) gives,
+//! 1. send the frames that [`poll_transmit`](SessionMachine::poll_transmit) returns, until it returns none,
+//! 2. handle the events that [`poll_event`](SessionMachine::poll_event) returns,
 //! 3. call [`handle_timeout`](SessionMachine::handle_timeout) when [`poll_timeout`](SessionMachine::poll_timeout) has come; frames that were received
 //!    before go to [`handle_frame`](SessionMachine::handle_frame) first, or a peer may count as dead whose answer waits.
 //!
-//! No octets that a peer sends can make it panic, and what it keeps is bounded by [`Config`].
+//! No octets of a peer can make it panic, and [`Config`] bounds its memory.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -86,11 +91,11 @@ pub enum Event {
     Incoming,
 }
 
-/// Why octets were not taken or given.
+/// Why octets cannot be written or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// Not now; an event will tell when.
+    /// Not now; an [`Event`] follows when it is possible.
     NotNow,
     /// This end has finished the stream, or the other one reads no more.
     Finished,
@@ -110,17 +115,18 @@ pub struct Statistics {
     pub received: u64,
     /// Pieces that came again.
     pub received_again: u64,
-    /// Octets that were no frame, and frames that were more than was allowed.
+    /// Octets that were no frame, and frames beyond the limits.
     pub refused: u64,
 }
 
-/// How many ids of ended sessions are remembered: their OPEN may come again.
+/// Number of ids of ended sessions that are remembered: their OPEN may come again.
 const MAX_ENDED: usize = 128;
-/// How many frames that belong to no session wait to be sent; further ones are dropped as though they were lost.
+/// Most frames that belong to no session and wait to be sent; further ones are dropped as though they were lost.
 const MAX_CONTROL: usize = 256;
 
 impl SessionMachine {
-    /// An end that has just been opened. `incarnation` is a number that neither end has had before, by chance for instance.
+    /// Makes an end that has just been opened. `incarnation` is a number that neither end has had before, such as a
+    /// random one.
     #[must_use]
     pub fn new(config: Config, incarnation: u64) -> Self {
         Self {
@@ -138,7 +144,7 @@ impl SessionMachine {
         }
     }
 
-    /// Whether sessions that the peer asks for are granted. Switching it off resets the sessions in the backlog.
+    /// Sets whether sessions that the peer asks for are granted. Switching it off resets the sessions in the backlog.
     pub fn listen(&mut self, on: bool) {
         self.listening = on;
         if !on {
@@ -149,7 +155,7 @@ impl SessionMachine {
         }
     }
 
-    /// Asks for a session with this id, a number by chance. [`is_open`](Self::is_open) reports the outcome.
+    /// Asks for a session with this id, a random number. [`is_open`](Self::is_open) reports the outcome.
     ///
     /// # Errors
     /// The id is in use, or the limit of sessions is reached.
@@ -181,12 +187,12 @@ impl SessionMachine {
         }
     }
 
-    /// A session that the peer has asked for.
+    /// Returns a session that the peer has asked for.
     pub fn accept(&mut self) -> Option<u64> {
         self.backlog.pop_front()
     }
 
-    /// Takes as many octets of the chunks as there is room for; returns how many, at least 1 if there are any.
+    /// Takes as many octets of the chunks as there is room for; returns their number, at least 1 if there are any.
     ///
     /// # Errors
     /// The send buffer is full, or the session takes no more.
@@ -215,7 +221,8 @@ impl SessionMachine {
         }
     }
 
-    /// Whether [`write`](Self::write) would say something else than that there is no room now. If not, an event will tell.
+    /// Whether [`write`](Self::write) would not return [`Obstacle::NotNow`]. If it would, an [`Event::Writable`]
+    /// follows later.
     pub fn is_writable(&mut self, id: u64) -> bool {
         let room = self.config.send_octets;
         let Some(session) = self.sessions.get_mut(&id) else {
@@ -228,8 +235,8 @@ impl SessionMachine {
         is_writable
     }
 
-    /// Reads into the spare capacity of `buf`; returns how much, 0 being the end of the stream. Data that arrived
-    /// before the session ended is read before its end is reported.
+    /// Reads into the spare capacity of `buf`; returns the number of octets, 0 being the end of the stream. Data that
+    /// arrived before the session ended is read before its end is reported.
     ///
     /// # Errors
     /// No octets are there now, or no more will come although the peer has not finished its stream.
@@ -246,7 +253,7 @@ impl SessionMachine {
         }
     }
 
-    /// Whether [`read`](Self::read) would say something else than that nothing is there now.
+    /// Whether [`read`](Self::read) would not return [`Obstacle::NotNow`].
     #[must_use]
     pub fn is_readable(&self, id: u64) -> bool {
         self.sessions.get(&id).is_none_or(|session| {
@@ -257,14 +264,15 @@ impl SessionMachine {
         })
     }
 
-    /// The stream ends after the octets that were written.
+    /// Ends the stream after the octets that were written.
     pub fn shutdown_write(&mut self, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.sender.finish();
         }
     }
 
-    /// Ends both directions: nothing is read or written any more, and what was written before is still delivered.
+    /// Ends both directions: nothing is read or written any more, and octets that were written before are still
+    /// delivered.
     pub fn close(&mut self, now: Instant, id: u64) {
         let Some(session) = self.sessions.get_mut(&id) else {
             return;
@@ -294,7 +302,7 @@ impl SessionMachine {
         self.settle(id);
     }
 
-    /// Ends all sessions at once: the circuit is gone.
+    /// Ends all sessions at once, since the circuit is gone.
     pub fn fail(&mut self) {
         for id in self.sessions.keys().copied().collect::<Vec<_>>() {
             self.end(id, End::Gone);
@@ -305,7 +313,7 @@ impl SessionMachine {
         self.events.push_back(Event::Incoming);
     }
 
-    /// Resets all sessions: this end goes away in order.
+    /// Resets all sessions, since this end closes in order.
     pub fn abort(&mut self) {
         for id in self.sessions.keys().copied().collect::<Vec<_>>() {
             if self
@@ -366,7 +374,7 @@ impl SessionMachine {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has to be called, if any.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let deadlines = self.sessions.values();
@@ -375,7 +383,8 @@ impl SessionMachine {
             .min()
     }
 
-    /// The next frame to send: what is written into `head`, in place of what was there, and the octets behind it.
+    /// Returns the next frame to send: writes its head into `head`, whose contents it replaces, and returns the octets
+    /// behind it.
     pub fn poll_transmit(&mut self, now: Instant, head: &mut Vec<u8>) -> Option<Bytes> {
         let frame = match self.control.pop_front() {
             Some(frame) => frame,
@@ -386,12 +395,12 @@ impl SessionMachine {
         Some(frame.into_payload())
     }
 
-    /// Events.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The sessions take turns, frame by frame.
+    /// Returns the next frame of a session. The sessions take turns, frame by frame.
     fn next_of_sessions(&mut self, now: Instant) -> Option<Frame> {
         let in_flight = self.in_flight();
         let behind = (Bound::Excluded(self.turn), Bound::Unbounded);
@@ -474,7 +483,7 @@ impl SessionMachine {
     }
 }
 
-/// That much later; if the clock does not go that far, in a day.
+/// Returns the time `duration` later; a day later if the clock does not reach that far.
 fn after(now: Instant, duration: Duration) -> Instant {
     const DAY: Duration = Duration::from_secs(86_400);
     let later = now.checked_add(duration);

@@ -1,4 +1,4 @@
-//! The state machine of one session: opening, open, ended; what it sends, and when it gives up.
+//! The state machine of one session: opening, open and ended, with its frames and timers.
 use std::time::{Duration, Instant};
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 pub enum End {
     /// The peer has not granted it.
     Refused(Reason),
-    /// The peer does not know it any more: it has given up, or begun anew.
+    /// The peer does not know the session any more: it has aborted it, or begun anew.
     Reset,
     /// The peer does not answer.
     TimedOut,
@@ -25,7 +25,7 @@ pub enum End {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Asked for; when it is asked for again, and when no more.
+    /// Asked for, with the times at which it is asked for again and given up.
     Opening {
         again: Instant,
         until: Instant,
@@ -40,20 +40,20 @@ pub(super) struct Session {
     pub(super) state: State,
     /// Whether this end has asked for it.
     pub(super) is_ours: bool,
-    /// Of the peer.
+    /// The parameters of the peer.
     pub(super) terms: Option<Terms>,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     patience: Patience,
     heard: Instant,
-    /// Questions since then, and when the last one was.
+    /// Questions since the peer was heard last, and the time of the last question.
     asked: u32,
     asked_at: Instant,
-    /// When they became [`MIN_ASKED`].
+    /// The time at which the questions became [`MIN_ASKED`].
     asked_enough: Option<Instant>,
     /// Whether a question is to be sent.
     asks: bool,
-    /// When the application has closed it.
+    /// The time at which the application has closed it.
     pub(super) closed: Option<Instant>,
     /// Whether the application has dropped it.
     pub(super) released: bool,
@@ -63,7 +63,7 @@ pub(super) struct Session {
 
 /// Questions without an answer after which a peer may count as dead.
 const MIN_ASKED: u32 = 3;
-/// After the first one without an answer, how much sooner than at [`Config::keep_alive`] the next one follows.
+/// The divisor of [`Config::keep_alive`] that gives the interval of further questions, after one without an answer.
 const ASKED_AGAIN: u32 = 5;
 
 impl Session {
@@ -93,7 +93,7 @@ impl Session {
     pub(super) fn opened(&mut self, now: Instant, terms: Terms) {
         self.state = State::Open;
         self.terms = Some(terms);
-        // Octets written meanwhile stay.
+        // Octets that were written meanwhile stay.
         let ack = Ack {
             window: terms.window,
             ..Ack::default()
@@ -109,8 +109,8 @@ impl Session {
         }
     }
 
-    /// Whether nothing of it is needed any more: the application has closed it, and the peer has all that was written, or
-    /// wants none of it.
+    /// Whether the session is not needed any more: the application has closed it, and the peer has all octets that were
+    /// written, or wants none of them.
     pub(super) fn is_over(&self) -> bool {
         self.closed.is_some() && (self.sender.is_done() || matches!(self.state, State::Ended(_)))
     }
@@ -121,7 +121,7 @@ impl Session {
         self.asked_enough = None;
     }
 
-    /// Whether something new was acknowledged.
+    /// Handles an acknowledgement. Returns whether it has anything new.
     pub(super) fn acknowledged(&mut self, now: Instant, ack: Ack, selective: &[u8]) -> bool {
         let news = self.sender.acknowledge(now, ack, selective);
         if news.any {
@@ -133,8 +133,8 @@ impl Session {
         news.any
     }
 
-    /// The next pieces to send: those for which there is room in the peer's buffer, of which other frames take `in_flight`
-    /// already; then acknowledgements. The flag says whether it was sent before.
+    /// Returns the next frame to send: a piece for which there is room in the peer's buffer, of which other frames take
+    /// `in_flight` already; then an acknowledgement. The flag states whether it was sent before.
     pub(super) fn next_frame(
         &mut self,
         now: Instant,
@@ -149,7 +149,7 @@ impl Session {
         let largest = terms.max_sdu.max(MIN_SDU);
         let max_sdu =
             usize::try_from(largest).map_or(config.max_sdu, |max| max.min(config.max_sdu));
-        // However small the buffer is, one frame is tried.
+        // One frame is tried, however small the buffer is.
         let fits = |cost: u64| in_flight == 0 || in_flight.saturating_add(cost) <= terms.buffer;
         if let Some(cut) = self.sender.next(now, max_sdu, fits) {
             let frame = Frame::Data {
@@ -211,13 +211,13 @@ impl Session {
         }
         match self.asked {
             0 => self.heard.checked_add(config.keep_alive),
-            // Questions are lost, too.
+            // Questions may be lost, too.
             _ => self.asked_at.checked_add(again(config)),
         }
     }
 
     fn death(&self, config: &Config) -> Option<Instant> {
-        // The last of these questions has its time, too: this end may have been asleep itself.
+        // The last of these questions has its time, too: this process may have been stopped itself.
         let answered = self.asked_enough?.checked_add(again(config))?;
         Some(self.heard.checked_add(config.dead_after)?.max(answered))
     }
@@ -241,7 +241,7 @@ impl Session {
                 until,
                 tries,
             } if again <= now => {
-                // Twice as long at most: an end that begins anew is waited for by asking.
+                // The pause doubles once at most: only a question finds an end that begins anew.
                 let pause = config.first_patience.saturating_mul(1 << tries.min(1));
                 self.state = State::Opening {
                     again: after(now, pause),
@@ -286,7 +286,7 @@ impl Session {
     }
 }
 
-/// How long an answer is waited for before it is asked for again.
+/// Returns the wait for an answer before the next question.
 fn again(config: &Config) -> Duration {
     config
         .keep_alive

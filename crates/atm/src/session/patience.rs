@@ -7,7 +7,7 @@ use super::Config;
 pub(super) struct Patience {
     /// Mean and mean deviation of the round trips, once there was one.
     measured: Option<(Duration, Duration)>,
-    /// How often it has passed without news.
+    /// How often the wait has passed without news.
     passed: u32,
 }
 
@@ -22,7 +22,7 @@ impl Patience {
     pub(super) fn now(&self, config: &Config) -> Duration {
         let once = match self.measured {
             None => config.first_patience,
-            // The other end may keep its acknowledgement back for a while.
+            // The other end may delay its acknowledgement.
             Some((mean, deviation)) => mean
                 .saturating_add(deviation.saturating_mul(4))
                 .saturating_add(config.acknowledgement_delay)

@@ -26,15 +26,15 @@ pub(super) struct Receiver {
     unread: usize,
     /// Octets that were read, in all.
     read: u64,
-    /// Octets beyond these that are taken.
+    /// Octets that are taken beyond these.
     room: usize,
     /// The end of the window last advertised to the peer, as an octet of the stream.
     advertised: u64,
-    /// The stream has ended, and no more octets come.
+    /// Whether the stream has ended, and no more octets come.
     finished: bool,
-    /// The peer reads nothing any more.
+    /// Whether the peer reads no more.
     peer_closed: bool,
-    /// The reader is not interested in octets.
+    /// Whether received octets are dropped, since the reader has gone.
     discards: bool,
     due: Due,
     /// The cost of unacknowledged frames in the buffer.
@@ -48,7 +48,7 @@ struct Piece {
     closed: bool,
 }
 
-/// When an acknowledgement is to be sent, unless it goes with data before.
+/// The time at which an acknowledgement is sent, unless it goes with data before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     Never,
@@ -61,7 +61,7 @@ pub(super) enum Due {
 pub(super) enum Arrival {
     /// More octets, or the end of the stream, can be read.
     Readable,
-    /// Something before it is missing.
+    /// A piece before it is missing.
     Ahead,
     /// The piece had come before.
     Again,
@@ -69,7 +69,7 @@ pub(super) enum Arrival {
     Refused,
 }
 
-/// From how many octets on a piece keeps the memory of its frame.
+/// Least octets of a piece that keeps the memory of its frame.
 const LARGE: usize = 4096;
 
 impl Receiver {
@@ -113,8 +113,8 @@ impl Receiver {
         self.due = Due::Now;
     }
 
-    /// Takes a piece. An acknowledgement is due at once when something is missing or comes again, or when frames of
-    /// `most` have come since the last one; else `at` that time.
+    /// Takes a piece. An acknowledgement is due at once when a piece is missing or comes again, or when frames of a
+    /// cost of `most` have come since the last one; else `at` that time.
     pub(super) fn take(
         &mut self,
         sequence: u64,
@@ -191,7 +191,7 @@ impl Receiver {
         self.peer_closed |= closed;
     }
 
-    /// Reads into the spare capacity of `buf`; returns how much.
+    /// Reads into the spare capacity of `buf`; returns the number of octets.
     pub(super) fn read(&mut self, buf: &mut BytesMut) -> usize {
         let room = buf.capacity().saturating_sub(buf.len());
         let mut left = room;
@@ -219,7 +219,7 @@ impl Receiver {
         count
     }
 
-    /// The peer hears of more room when there is half of all.
+    /// Has an acknowledgement sent that advertises more room, once that is half of all.
     fn reconsider(&mut self) {
         let more = self.window().saturating_sub(self.advertised);
         if more >= octets(self.room >> 1) && !self.finished {
@@ -241,8 +241,8 @@ impl Receiver {
         self.reconsider();
     }
 
-    /// The acknowledgement that goes with data. It reports no pieces beyond a missing one, and so not which frame came
-    /// last either.
+    /// Returns the acknowledgement that is sent with data. It cannot report pieces beyond a missing one, and so does
+    /// not report the last frame either where there are any.
     pub(super) fn ack_with_data(&mut self) -> Ack {
         let mut ack = self.ack();
         if self.ahead.is_empty() {
@@ -253,7 +253,7 @@ impl Receiver {
         ack
     }
 
-    /// The whole acknowledgement.
+    /// Returns the whole acknowledgement, with the pieces beyond a missing one.
     pub(super) fn ack_alone(&mut self) -> (Ack, Bytes) {
         self.acknowledged();
         let mut selective = Vec::new();

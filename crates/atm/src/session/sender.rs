@@ -9,27 +9,27 @@ use bytes::{Bytes, BytesMut};
 
 use super::frame::{Ack, DATA_HEAD, MAX_SELECTIVE, cost};
 
-/// How many pieces may be sent beyond the first one that was not acknowledged: as many as a selective acknowledgement can
-/// tell of.
+/// Most pieces that are sent beyond the first one that was not acknowledged: as many as a selective acknowledgement can
+/// report.
 pub(super) const MAX_AHEAD: usize = MAX_SELECTIVE * 8;
 
 #[derive(Debug)]
 pub(super) struct Sender {
-    /// Taken from the application, in no piece yet.
+    /// Octets of the application that are in no piece yet.
     pending: BytesMut,
     /// Pieces from the first that was not acknowledged.
     pieces: VecDeque<Piece>,
-    /// The number of the first of these.
+    /// The number of the first of these pieces.
     base: u64,
     /// The number of the next frame.
     transmission: u64,
-    /// The peer's acknowledgement of them.
+    /// The transmissions that the peer has acknowledged: the highest one, plus one.
     seen: u64,
     /// Octets of the pieces that were not acknowledged.
     unacknowledged: usize,
     /// Octets of the stream that are or were in pieces.
     cut: u64,
-    /// Up to where the peer takes them.
+    /// The octet of the stream up to which the peer takes octets.
     window: u64,
     /// The cost of frames in flight in the peer's buffer.
     in_flight: u64,
@@ -37,11 +37,11 @@ pub(super) struct Sender {
     lost: usize,
     fin: Notice,
     closed: Notice,
-    /// When something was sent last, or acknowledged.
+    /// The time at which a piece was sent last, or acknowledged.
     active: Option<Instant>,
 }
 
-/// Something that the peer is to know.
+/// The state of a flag (end of the stream, closed) that the peer has to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notice {
     No,
@@ -81,9 +81,9 @@ pub(super) struct Cut {
 /// The effect of an acknowledgement.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    /// Something that was not known.
+    /// Whether it acknowledges anything new.
     pub(super) any: bool,
-    /// How long the last frame took there and its acknowledgement back.
+    /// The time from sending the last frame to its acknowledgement.
     pub(super) round_trip: Option<Duration>,
 }
 
@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// Octets that are kept here: waiting, or not acknowledged.
+    /// Returns the octets that are kept: waiting, or not acknowledged.
     pub(super) fn held(&self) -> usize {
         self.pending.len().saturating_add(self.unacknowledged)
     }
@@ -115,7 +115,7 @@ impl Sender {
         self.in_flight
     }
 
-    /// Takes what there is room for; returns how much.
+    /// Takes as many octets as there is room for; returns their number.
     pub(super) fn take(&mut self, chunks: &[IoSlice<'_>], room: usize) -> usize {
         let mut left = room.saturating_sub(self.held());
         let before = self.pending.len();
@@ -130,7 +130,7 @@ impl Sender {
         self.pending.len().saturating_sub(before)
     }
 
-    /// The stream ends after the octets that were taken.
+    /// Ends the stream after the octets that were taken.
     pub(super) fn finish(&mut self) {
         if self.fin == Notice::No {
             self.fin = Notice::Wanted;
@@ -160,7 +160,7 @@ impl Sender {
         self.closed = Notice::Cut;
     }
 
-    /// Whether all that was taken was acknowledged, and every notice too.
+    /// Whether all octets that were taken are acknowledged, and the flags too.
     pub(super) fn is_done(&self) -> bool {
         self.held() == 0
             && self.pieces.is_empty()
@@ -168,8 +168,8 @@ impl Sender {
             && self.closed != Notice::Wanted
     }
 
-    /// The next piece to be sent: one that was lost, or a new one of at most `max_sdu` octets with its head. `fits`
-    /// returns whether the peer's buffer has room for a frame of that cost.
+    /// Returns the next piece to be sent: one that was lost, or a new one of at most `max_sdu` octets with its head.
+    /// `fits` returns whether the peer's buffer has room for a frame of that cost.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -206,7 +206,7 @@ impl Sender {
         })
     }
 
-    /// Cuts the next piece off what waits; returns where it is.
+    /// Cuts the next piece off the waiting octets; returns its index.
     fn cut(&mut self, now: Instant, max_sdu: usize, fits: impl Fn(u64) -> bool) -> Option<usize> {
         if self.pieces.len() >= MAX_AHEAD {
             return None;
@@ -245,10 +245,10 @@ impl Sender {
         self.pieces.len().checked_sub(1)
     }
 
-    /// Takes an acknowledgement. One of unsent pieces is ignored.
+    /// Handles an acknowledgement. One of unsent pieces is ignored.
     ///
-    /// Frames of a circuit overtake none, so whatever was sent before a frame that has arrived, and has not arrived itself,
-    /// never will.
+    /// Frames of a circuit never overtake each other. So a frame that was sent before one that has arrived, and has not
+    /// arrived itself, never will.
     pub(super) fn acknowledge(&mut self, now: Instant, ack: Ack, selective: &[u8]) -> News {
         let mut news = News::default();
         let end = u64::try_from(self.pieces.len()).map(|count| self.base.saturating_add(count));
@@ -267,7 +267,7 @@ impl Sender {
             news.any = true;
             self.received(now, &mut piece, latest, &mut news);
         }
-        // The first bit is of the piece behind the one that is missing.
+        // The first bit stands for the piece behind the missing one.
         let mut pieces = std::mem::take(&mut self.pieces);
         for (index, piece) in pieces.iter_mut().skip(1).enumerate() {
             let octet = selective.get(index >> 3).copied().unwrap_or(0);
@@ -311,19 +311,20 @@ impl Sender {
         self.lost = self.lost.saturating_add(1);
     }
 
-    /// When an acknowledgement is overdue, if one is expected or the peer's window is: `patience` after the last news.
+    /// Returns the time at which an acknowledgement is overdue, if one is expected or the peer's window is: `patience`
+    /// after the last news.
     pub(super) fn overdue(&self, patience: Duration) -> Option<Instant> {
         let waits = self.in_flight > 0 || self.is_blocked();
         self.active.filter(|_| waits)?.checked_add(patience)
     }
 
-    /// Whether octets wait for nothing but the peer's window.
+    /// Whether octets wait for the peer's window only.
     fn is_blocked(&self) -> bool {
         !self.pending.is_empty() && self.pieces.is_empty() && self.window <= self.cut
     }
 
-    /// No acknowledgement has come in time: the first piece is sent again, and its acknowledgement will tell of the others.
-    /// Returns whether there is one; else the peer has to be asked.
+    /// Handles an overdue acknowledgement: the first piece is sent again, and its acknowledgement will report the
+    /// others. Returns whether there is such a piece; otherwise the peer has to be asked.
     pub(super) fn suspect(&mut self, now: Instant) -> bool {
         self.active = Some(now);
         let mut pieces = std::mem::take(&mut self.pieces);

@@ -9,12 +9,12 @@ use proptest::prelude::*;
 
 use super::{Config, End, Event, Obstacle, Reason, SessionMachine, frame::cost};
 
-/// A link whose frames take a while, and may be lost; the receivers' buffers hold no more than they hold.
+/// A link whose frames take a while, and may be lost; the receivers' buffers have a bound.
 struct Wire {
     delay: Duration,
     /// Frames towards either end, when they arrive.
     frames: [VecDeque<(Instant, Bytes)>; 2],
-    /// What has arrived and was not taken.
+    /// Frames that have arrived and were not taken.
     buffers: [VecDeque<Bytes>; 2],
     capacity: u64,
     overflows: usize,
@@ -22,8 +22,8 @@ struct Wire {
     cut: bool,
 }
 
-/// Which frames are lost: so many of a hundred, by a generator whose sequence is always the same (xorshift64*). A short
-/// pattern would meet each try of the same thing again.
+/// The percentage of frames that are lost, drawn from a generator whose sequence is always the same (xorshift64*). A
+/// short pattern would hit every retry of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Losses {
     percent: u64,
@@ -97,7 +97,7 @@ impl Pair {
         }
     }
 
-    /// Goes on to the next thing that happens. False when nothing will.
+    /// Advances to the next event. Returns false if there will be none.
     fn step(&mut self) -> bool {
         self.transmit();
         let arrivals = self
@@ -161,7 +161,7 @@ impl Pair {
         self.now = end;
     }
 
-    /// A session, open at both ends.
+    /// Opens a session at both ends.
     fn opened(&mut self, id: u64) {
         self.ends[0].open(self.now, id).unwrap();
         self.run(|pair| pair.ends[0].is_open(id).unwrap());
@@ -200,7 +200,7 @@ impl Pair {
         panic!("{} of {} came", received.len(), octets.len());
     }
 
-    /// The other end dies, and begins anew.
+    /// Has an end die, and begin anew.
     fn restart(&mut self, end: usize) {
         self.incarnations += 1;
         self.ends[end] = SessionMachine::new(self.config.clone(), self.incarnations);
@@ -474,7 +474,8 @@ fn lost_frames_are_sent_again_without_waiting_where_others_come_behind() {
 }
 
 fn losses() -> impl Strategy<Value = Losses> {
-    // With more, all answers to the questions of fifteen seconds are lost now and then, and a peer counts as dead.
+    // With more losses, all answers to the questions of fifteen seconds are lost now and then, and a peer counts as
+    // dead.
     (0u64..12, 1u64..).prop_map(|(percent, random)| Losses { percent, random })
 }
 
@@ -567,7 +568,7 @@ proptest! {
             prop_assert!(pair.step());
         }
         pair.restart(dies);
-        // The survivor hears of it by its own frames, by those of the new session, or by silence.
+        // The survivor notices it by its own frames, by those of the new session, or by silence.
         pair.ends[0].open(pair.now, 2).unwrap();
         pair.run(|pair| pair.ends[0].is_open(2).unwrap());
         prop_assert_eq!(pair.ends[1].accept(), Some(2));

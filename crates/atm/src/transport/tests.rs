@@ -10,7 +10,7 @@ use zorb_transport::{conformance::Fixture, conformance_tests};
 
 type Wires = Mutex<BTreeMap<(u8, u16), (UnixDatagram, UnixDatagram)>>;
 
-/// Interfaces 0 and 1 are joined.
+/// Opens one end of a stand-in circuit. Interfaces 0 and 1 are joined.
 fn open(id: CircuitId, _: &Quality, _: usize) -> io::Result<Socket> {
     static WIRES: Wires = Mutex::new(BTreeMap::new());
     let mut wires = WIRES.lock().unwrap();
@@ -45,7 +45,7 @@ fn atm() -> Atm {
 
 struct StandIn;
 
-/// A circuit that nothing else has.
+/// Returns the endpoint of a circuit that no other test has.
 fn endpoint() -> Endpoint {
     static NEXT: AtomicU16 = AtomicU16::new(32);
     let vci = NEXT.fetch_add(1, Ordering::Relaxed);
