@@ -73,8 +73,8 @@ const FRAMES_PER_TURN: usize = 64;
 const LARGE: usize = 4096;
 
 impl Circuit {
-    /// Takes over an open socket, for an owner that has joined. The current runtime's reactor watches it, and drives the circuit
-    /// until it is idle; `ended` is called then.
+    /// Takes over an open socket, for an owner that has joined. The current runtime's reactor watches it, and drives
+    /// the circuit until it is idle; `ended` is called then.
     pub(crate) fn start(
         socket: Socket,
         config: Config,

@@ -57,8 +57,8 @@ impl FrameSocket {
     /// Sends a frame.
     ///
     /// # Errors
-    /// `WouldBlock` where the device is slower than the writer; `InvalidInput` or the operating system's for a frame that is too
-    /// long; `BrokenPipe` where the interface is gone.
+    /// `WouldBlock` where the device is slower than the writer; `InvalidInput` or the operating system's error for a
+    /// frame that is too long; `BrokenPipe` where the interface is gone.
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         sys::send(&self.socket, frame, &[])?;
         Ok(())

@@ -134,9 +134,9 @@ fn explained(
 fn set_qos(socket: &Socket, qos: &Qos) -> io::Result<()> {
     const SIZE: libc::socklen_t = 84;
     const { assert!(size_of::<Qos>() == SIZE as usize) };
-    // SAFETY: the descriptor is open, as `Socket` owns it. The value pointed to is a live `Qos`, which is laid out as the
-    // `struct atm_qos` that SO_ATMQOS wants, without uninitialised octets since its padding is fields of it, and of the size
-    // that is said; setsockopt(2) reads it before it returns, and keeps no pointer.
+    // SAFETY: the descriptor is open, as `Socket` owns it. The value pointed to is a live `Qos`, which is laid out as
+    // the `struct atm_qos` that SO_ATMQOS reads, without uninitialised octets since its padding is fields of it, and of
+    // the size that is passed; setsockopt(2) reads it before it returns, and keeps no pointer.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -163,9 +163,9 @@ fn bind(socket: &Socket, circuit: CircuitId) -> io::Result<()> {
         vpi: i16::from(circuit.vpi()),
         vci: i32::from(circuit.vci()),
     };
-    // SAFETY: the descriptor is open, as `Socket` owns it. The name pointed to is a live `Name`, which is laid out as the
-    // `struct sockaddr_atmpvc` that a socket of AF_ATMPVC wants, without uninitialised octets since its padding is a field of
-    // it, and of the size that is said; bind(2) reads it before it returns, and keeps no pointer.
+    // SAFETY: the descriptor is open, as `Socket` owns it. The name pointed to is a live `Name`, which is laid out as
+    // the `struct sockaddr_atmpvc` that a socket of AF_ATMPVC reads, without uninitialised octets since its padding is
+    // a field of it, and of the size that is passed; bind(2) reads it before it returns, and keeps no pointer.
     let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const name).cast(), SIZE) };
     match result {
         0 => Ok(()),

@@ -13,7 +13,7 @@ mod value;
 use value::ValueReader;
 pub use value::{CycleCollector, ValueHead, ValueStart};
 
-/// Reads CDR of byte order `O` from a [`Frame`], borrowing from it what can be borrowed.
+/// Reads CDR of byte order `O` from a [`Frame`], and borrows from it where the types permit.
 ///
 /// A decoder knows its *position*, on which padding depends: index 0 is the first octet of the GIOP header, or the byte
 /// order octet of an encapsulation. Octets behind the last value that is read are ignored.
@@ -246,7 +246,7 @@ impl<'de, O> Decoder<'de, O> {
     /// is read inside this, or a message of a few kilobytes overflows the stack.
     ///
     /// # Errors
-    /// [`TooDeep`](DecodeErrorKind::TooDeep) beyond [`Limits::max_depth`], and what `f` returns.
+    /// [`TooDeep`](DecodeErrorKind::TooDeep) beyond [`Limits::max_depth`], and the errors of `f`.
     #[inline]
     pub fn nested<R>(
         &mut self,

@@ -148,7 +148,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Notes that what was written from `start` on may be cut at a multiple of 4.
+    /// Notes that the octets written from `start` on may be cut at a multiple of 4.
     #[inline]
     pub(crate) fn end_run(&mut self, start: usize) {
         if self.remembers_runs && self.position().wrapping_sub(start) >= LONG_RUN {

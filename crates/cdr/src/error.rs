@@ -61,7 +61,7 @@ pub enum DecodeErrorKind {
         /// Octets that are there.
         left: usize,
     },
-    /// A sequence claims more elements than there can be in what is left of the message.
+    /// A sequence claims more elements than the rest of the message can have.
     #[error("expected a count that fits in {left} octets, found {count}")]
     CountTooLarge {
         /// The count on the wire.
@@ -155,7 +155,7 @@ pub enum DecodeErrorKind {
         /// The limit, see [`Limits::VALUE_STACK`](crate::Limits::VALUE_STACK).
         limit: usize,
     },
-    /// A value that is being read stands in a cycle where one has to be complete.
+    /// A value that is being read is part of a cycle where a complete value is needed.
     #[error("expected a value that is complete, found one of a cycle that is still being read")]
     IncompleteValue,
     /// A primitive lies across two GIOP 1.1 fragments or two chunks of a value, which senders must not do.
@@ -191,14 +191,13 @@ pub enum DecodeErrorKind {
     TooMuchMemory {
         /// Octets of memory that the value needs.
         needed: usize,
-        /// Octets that are left of what the message may be decoded to, see
-        /// [`Limits::MEMORY`](crate::Limits::MEMORY).
+        /// Octets that are left of the memory of the message, see [`Limits::MEMORY`](crate::Limits::MEMORY).
         left: u64,
     },
     /// A type whose values never leave their process, such as a local interface.
     #[error("expected a type that travels, found a local one")]
     Local,
-    /// The allocator has no memory for so many elements.
+    /// The allocator has no memory for the elements.
     #[error("no memory for {count} elements")]
     NoMemory {
         /// Number of elements.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 /// Alignment counts from index 0, so a message is kept with its GIOP header, and an encapsulation with its
 /// byte order octet. Cloning costs a reference count.
 ///
-/// A GIOP 1.1 message put together from fragments also knows where each fragment's data begins, since alignment
+/// A GIOP 1.1 message assembled from fragments also has the index at which each fragment's data begins, since alignment
 /// restarts there:
 ///
 /// ```text

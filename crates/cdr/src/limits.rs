@@ -1,6 +1,6 @@
 //! Limits of decoding.
 
-/// Limits on what decoding may cost.
+/// Limits on the cost of decoding.
 ///
 /// Memory is bounded twice. A count is refused unless its elements fit in the octets that are left of the message and
 /// not owed to the enclosing sequences. So all sequences of a message together never get more elements than there are
@@ -53,11 +53,11 @@ impl Limits {
     /// Elements that are large in memory and small in a message use this up: a union with a large member takes its
     /// memory whether the member is there or not. The element of the least octets for its size, a
     /// [`Fixed`](crate::Fixed) of one digit, takes 16 times as much. Strings, octets and numbers are not counted, as
-    /// they take about what they take in the message.
+    /// they take about as much memory as octets of the message.
     pub const MEMORY: usize = 16;
 
-    /// Default of [`least_memory`](Self::least_memory): as many as 8,000 unions with an absent
-    /// string. It is little against what a request costs a server anyway while it is handled.
+    /// Default of [`least_memory`](Self::least_memory): as many as 8,000 unions with an absent string. It is little
+    /// beside the memory that a request costs a server while it is handled.
     pub const LEAST_MEMORY: usize = 256 << 10;
 
     /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.

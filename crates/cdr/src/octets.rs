@@ -9,8 +9,8 @@ use core::{fmt, ops::Deref};
 /// reference count and the cache misses of a shared one.
 pub const KEEP_SHARES_FROM: usize = 1024;
 
-/// [`OctetsRef::keep`] shares a frame only if that pins at most this many times the octets that are kept, so that a
-/// service which keeps small parts of large messages needs memory in proportion to what it keeps.
+/// [`OctetsRef::keep`] shares a frame only if that pins at most this many times the octets that are kept. So a service
+/// which keeps small parts of large messages needs memory in proportion to these parts.
 pub const KEEP_PINS_AT_MOST: usize = 8;
 
 /// Octets of a message, borrowed from its frame.

@@ -26,7 +26,7 @@ impl Endian {
     /// The order of this machine, which is the one to write.
     pub const NATIVE: Self = Self::from_flag(cfg!(target_endian = "little"));
 
-    /// The order that a byte order flag stands for.
+    /// Returns the order of a byte order flag.
     #[must_use]
     pub const fn from_flag(little: bool) -> Self {
         if little { Self::Little } else { Self::Big }

@@ -120,7 +120,7 @@ pub trait Encode {
 
     /// Stores the value into a window of its layout. Only called where [`ENCODED`](Self::ENCODED) is fixed.
     ///
-    /// A character that has no form on the wire is noted as a fault, and stored all the same.
+    /// A character that has no form on the wire is noted as a fault, but stored.
     #[doc(hidden)]
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, _window: &mut WindowMut<'_>) -> Result<(), EncodeError> {

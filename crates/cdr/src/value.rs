@@ -30,8 +30,8 @@ pub(crate) const ID_LIST: u32 = 6;
 pub(crate) const CHUNKED: u32 = 8;
 /// The flags of a tag.
 pub(crate) const KNOWN_FLAGS: u32 = CODEBASE | TYPE_INFO | CHUNKED;
-/// The number that stands in place of a value, a repository id or a list of those that was written before; its offset
-/// follows.
+/// The number in place of a value, a repository id or a list of those that marks an indirection to an earlier one; its
+/// offset follows.
 pub(crate) const INDIRECTION: u32 = 0xffff_ffff;
 
 /// A decoder of either byte order, for functions that are called through a pointer and cannot be generic over the

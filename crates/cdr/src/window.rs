@@ -1,8 +1,8 @@
 //! Loads and stores at known offsets in one value of fixed layout.
 //!
-//! A window is exactly as long as the layout of its type says, and begins at a phase that is a constant after
-//! inlining. The offsets of all members are then constants too, so the compiler drops the checks written here and
-//! leaves plain loads and stores. Nothing relies on that for safety: a wrong layout is an error, not a wild access.
+//! A window is exactly as long as the layout of its type, and begins at a phase that is a constant after inlining. The
+//! offsets of all members are then constants too, so the compiler drops the checks written here and leaves plain loads
+//! and stores. Nothing relies on that for safety: a wrong layout is an error, not a wild access.
 
 use crate::{ByteOrder, CharSet, EncodeError, EncodeErrorKind, WireFormat, layout::padding};
 use core::fmt;

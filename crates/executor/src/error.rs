@@ -74,7 +74,7 @@ pub enum BuildError {
         /// The native priority.
         native: NativePriority,
     },
-    /// The allocator has no memory for a queue of so many requests.
+    /// The allocator has no memory for a queue of this many requests.
     #[error("no memory for a queue of {_0} requests")]
     QueueTooLarge(usize),
     /// A name with NUL in it.

@@ -1,7 +1,7 @@
 //! Recycled buffers, a few for each thread.
 //!
-//! A thread that sends and receives in a steady state takes every buffer from here and gives it
-//! back, so nothing is allocated; a buffer that travels to another thread is kept there.
+//! A thread that sends and receives in a steady state takes every buffer from here and returns it here, so nothing is
+//! allocated. A buffer that is passed to another thread is kept there.
 
 use bytes::BytesMut;
 use core::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use core::cell::{Cell, RefCell};
 /// Buffers kept per thread; beyond it they are freed. A lane's thread uses one to receive and a
 /// few for messages not yet written.
 const MAX_KEPT: usize = 16;
-/// A buffer grown beyond this is freed: one large message must not hold its memory for ever.
+/// A buffer grown beyond this is freed: one large message must not hold its memory forever.
 const MAX_KEPT_CAPACITY: usize = 256 << 10;
 /// Octets that a new message buffer holds without growing.
 const INITIAL_CAPACITY: usize = 1 << 10;

@@ -65,8 +65,8 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Sources of an error that a [`Chain`] shows. Errors of this project have three at most; a source that leads back to its error
-/// must not print for ever.
+/// Most sources of an error that a [`Chain`] shows. Errors of this project have three at most; the bound ends a source
+/// that leads back to its error.
 const MAX_SOURCES: usize = 16;
 
 /// The text of an error and those of its sources in one line, joined by `: `, and ` …` in place of the sources beyond the

@@ -156,8 +156,8 @@ pub struct ServerText<'a> {
     pub stated: Option<&'a CodeSetInfo>,
     /// TAG_ORB_TYPE: the ORB that made the reference.
     pub orb_type: Option<u32>,
-    /// Whether it states that it knows RMI's stream formats (TAG_RMI_CUSTOM_MAX_STREAM_FORMAT), as ORBs of GlassFish's
-    /// family do, which do not name themselves.
+    /// Whether its reference has RMI's stream formats (TAG_RMI_CUSTOM_MAX_STREAM_FORMAT), as those of GlassFish's
+    /// family do, which state no ORB type.
     pub knows_rmi: bool,
     /// The GIOP version of the connection.
     pub version: Version,

@@ -1,4 +1,4 @@
-//! Service contexts: out-of-band data that travels with requests and replies.
+//! Service contexts: data of requests and replies beside their arguments and results.
 
 use crate::header::Message;
 use crate::ior::in_encapsulation;
@@ -34,7 +34,7 @@ impl ServiceContextId {
     pub const RT_CORBA_PRIORITY: Self = Self(10);
     /// The range of priorities that a connection is bound to.
     pub const RT_CORBA_PRIORITY_RANGE: Self = Self(11);
-    /// The highest stream format of RMI that the sender knows. Only ORBs derived from Sun's send it.
+    /// The highest stream format of RMI that the sender can read. Only ORBs derived from Sun's send it.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(17);
     /// The time that is left for a request until its reply is of no use: a context of zorb's own.
     ///

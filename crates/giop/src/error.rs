@@ -9,8 +9,8 @@ use zorb_cdr::DecodeError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The message does not begin with `GIOP`. The octets are in the trace only: the text must not repeat the greeting of another
-    /// service.
+    /// The message does not begin with `GIOP`. The octets are in the trace only: the text must not repeat the greeting
+    /// of another service.
     #[error("expected the magic \"GIOP\", found something else")]
     BadMagic {
         /// The four octets in its place.

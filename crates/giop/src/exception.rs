@@ -59,8 +59,8 @@ kinds! {
     NoMemory = "NO_MEMORY",
     /// A limit of the ORB is exceeded.
     ImpLimit = "IMP_LIMIT",
-    /// Communication lost after sending began and before the reply was complete. The completion status says whether the
-    /// operation was carried out; retry only what may be done twice.
+    /// Communication was lost after sending began and before the reply was complete. The completion status shows
+    /// whether the operation was carried out; retry only operations that may run twice.
     CommFailure = "COMM_FAILURE",
     /// The reference is malformed or nil. Retrying is pointless.
     InvObjref = "INV_OBJREF",
@@ -260,7 +260,7 @@ pub mod minor {
     pub const ENUM_OUT_OF_RANGE: u32 = OMG | 25;
     /// BAD_PARAM: a nil reference cannot be registered as an initial reference.
     pub const NIL_INITIAL_REFERENCE: u32 = OMG | 27;
-    /// MARSHAL: a local object, or something else that never leaves its process.
+    /// MARSHAL: a local object, or another value that never leaves its process.
     pub const LOCAL_OBJECT: u32 = OMG | 4;
     /// MARSHAL: wide data over GIOP 1.0, sent by the client.
     pub const WIDE_OVER_1_0: u32 = OMG | 5;

@@ -7,8 +7,8 @@
 //!  └────────┴─────┴─────┴──────┴─────┴──────────────┴──
 //! ```
 //!
-//! The size counts what follows the header, in the byte order that bit 0 of the flags names.
-//! Source: CORBA 3.3 Part 2, GIOP Message Header.
+//! The size counts the octets behind the header, in the byte order of bit 0 of the flags. Source: CORBA 3.3 Part 2,
+//! GIOP Message Header.
 
 use crate::error::ProtocolError;
 use bytes::Bytes;
@@ -123,7 +123,7 @@ impl fmt::Display for MessageKind {
 pub struct MessageHeader {
     /// The version the message is written in.
     pub version: Version,
-    /// The byte order of everything in it.
+    /// The byte order of the message.
     pub endian: Endian,
     /// Whether fragments follow.
     pub more_fragments: bool,

@@ -50,7 +50,7 @@ impl ComponentTag {
     pub const POLICIES: Self = Self(2);
     /// Another host and port of the same object.
     pub const ALTERNATE_IIOP_ADDRESS: Self = Self(3);
-    /// The highest stream format of RMI that the server knows; see the service context of that name.
+    /// The highest stream format of RMI that the server can read; see the service context of that name.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(38);
     /// omniORB's UNIX socket: host name and path.
     pub const OMNIORB_UNIX: Self = Self(0x4154_5402);
@@ -136,7 +136,7 @@ impl Ior {
         Ok(text)
     }
 
-    /// Reads what follows `IOR:`, in either case of digit.
+    /// Reads the digits behind `IOR:`, in upper or lower case.
     ///
     /// # Errors
     /// When it is not pairs of hexadecimal digits, or they are no reference.
@@ -425,7 +425,7 @@ pub(crate) fn in_encapsulation<'de, V: EncapsulationVisitor<'de>>(
     zorb_cdr::decode_encapsulation(data, WireFormat::default(), visitor)
 }
 
-/// Makes an encapsulation in the native byte order: the order octet, then what `write` writes.
+/// Makes an encapsulation in the native byte order: the order octet, then the octets that `write` writes.
 ///
 /// # Errors
 /// The error of `write`.

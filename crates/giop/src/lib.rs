@@ -1,9 +1,8 @@
 //! GIOP without I/O: values to messages and back.
 //!
-//! This crate knows the General Inter-ORB Protocol 1.0, 1.1 and 1.2, interoperable object
-//! references, object URLs and the CORBA system exceptions. It knows no socket, no clock and no
-//! task: octets and commands go in, octets and messages come out, so every part of it can be
-//! fuzzed and tested on a simulated link.
+//! This crate implements the General Inter-ORB Protocol 1.0, 1.1 and 1.2, interoperable object references, object URLs
+//! and the CORBA system exceptions. It knows no socket, no clock and no task: octets and commands go in, octets and
+//! messages come out, so every part of it can be fuzzed and tested on a simulated link.
 //!
 //! A connection is composed of three independent parts, so that no task needs one `&mut` for everything:
 //!

@@ -119,7 +119,7 @@ pub enum LocateReply {
     ObjectForwardPerm(Ior),
     /// The server failed to find out (GIOP 1.2).
     SystemException(SystemException),
-    /// The addressing the server wants (GIOP 1.2).
+    /// The addressing for which the server asks (GIOP 1.2).
     NeedsAddressingMode(i16),
 }
 

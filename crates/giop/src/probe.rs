@@ -29,9 +29,9 @@ pub enum Point {
     Writing,
     /// Both: the transport has written.
     Written,
-    /// Both: the transport has read something. The wait for it is before this.
+    /// Both: the transport has read octets. The wait for them is before this.
     Read,
-    /// Both: a message is cut out of what was read.
+    /// Both: a message is cut out of the octets that were read.
     Framed,
     /// Client: the reply is matched to its call, and passed to the caller.
     Matched,

@@ -20,9 +20,9 @@ const DIOP: ProfileTag = ProfileTag(0x5441_4f04);
     reason = "the specification has these five"
 )]
 pub struct TcpProtocolProperties {
-    /// Octets of the kernel's buffer for what is sent; 0 leaves it to the system.
+    /// Octets of the kernel's send buffer; 0 leaves it to the system.
     pub send_buffer_size: i32,
-    /// Octets of the kernel's buffer for what is received; 0 leaves it to the system.
+    /// Octets of the kernel's receive buffer; 0 leaves it to the system.
     pub recv_buffer_size: i32,
     /// Whether the kernel sends keepalive probes to a silent peer.
     pub keep_alive: bool,
@@ -49,9 +49,9 @@ impl Default for TcpProtocolProperties {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "TAO has these two")]
 pub struct UnixDomainProtocolProperties {
-    /// Octets of the kernel's buffer for what is sent; 0 leaves it to the system.
+    /// Octets of the kernel's send buffer; 0 leaves it to the system.
     pub send_buffer_size: i32,
-    /// Octets of the kernel's buffer for what is received; 0 leaves it to the system.
+    /// Octets of the kernel's receive buffer; 0 leaves it to the system.
     pub recv_buffer_size: i32,
 }
 

@@ -15,8 +15,8 @@ pub use received::Received;
 
 /// Cuts one direction of a connection into messages.
 ///
-/// The adapter appends what it receives to [`buffer`](Self::buffer) and calls
-/// [`next`](Self::next) until that gives `None`:
+/// The adapter appends the octets that it receives to [`buffer`](Self::buffer) and calls [`next`](Self::next) until
+/// that returns `None`:
 ///
 /// ```text
 /// loop { reader.reserve(); recv into reader.buffer(); while let Some(m) = reader.next()? { … } }
@@ -301,7 +301,7 @@ impl Reader {
     /// Checks the octets of an incomplete header.
     #[cold]
     fn peek_short<T>(&self) -> Result<Option<T>, ProtocolError> {
-        // A stream that is not GIOP is rejected at its first octets: its sender may wait for us.
+        // A stream that is not GIOP is rejected at its first octets: its sender may wait for this side.
         let begun = self.buffer.get(..self.buffer.len().min(4)).unwrap_or(&[]);
         if b"GIOP".starts_with(begun) {
             return Ok(None);

@@ -40,7 +40,7 @@ pub enum ReplyStatus {
     LocationForward = 3,
     /// LOCATION_FORWARD_PERM: the object has moved for good (GIOP 1.2).
     LocationForwardPerm = 4,
-    /// The addressing the server wants (GIOP 1.2).
+    /// The addressing for which the server asks (GIOP 1.2).
     NeedsAddressingMode = 5,
 }
 

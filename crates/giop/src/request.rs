@@ -14,7 +14,7 @@ pub use template::RequestTemplate;
 
 /// Alignment of a request or reply body in GIOP 1.2.
 pub(crate) const BODY_ALIGNMENT: usize = 8;
-/// Where the size stands in the message header.
+/// The offset of the size in the message header.
 const SIZE_POSITION: usize = 8;
 
 /// Whether a request gets a reply, and when.
@@ -445,7 +445,7 @@ pub(crate) fn finish_in<O: ByteOrder>(
     body: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
     if version >= Version::V1_2 {
-        // An empty body is not padded: peers compare the size with what they expect.
+        // An empty body is not padded: peers compare the size with the one they expect.
         let end_of_header = e.position();
         e.align(BODY_ALIGNMENT);
         let start_of_body = e.position();

@@ -16,8 +16,8 @@ use crate::AddressError;
 /// The address is a value of the transport's own type ([`address`](Self::address)), such as
 /// [`TcpAddress`](crate::TcpAddress). Two endpoints are equal if they are written the same. A clone shares the address.
 ///
-/// [`FromStr`](std::str::FromStr) knows the transports of this crate; text with other schemes is read by a
-/// [`Registry`](crate::Registry::parse) that has them. [`Display`](fmt::Display) is its inverse.
+/// [`FromStr`](std::str::FromStr) reads the schemes of this crate's transports; a [`Registry`](crate::Registry::parse)
+/// reads those of the transports that it has. [`Display`](fmt::Display) is the inverse.
 ///
 /// ```
 /// use zorb_transport::{Endpoint, TcpAddress};

@@ -60,8 +60,8 @@ impl TransportError {
         &self.cause
     }
 
-    /// The kind of the cause: `ConnectionRefused` where there is no listener, `NotFound` for a UNIX socket that is not
-    /// there, `Unsupported` where no transport knows the endpoint's scheme, and so on.
+    /// The kind of the cause: `ConnectionRefused` where there is no listener, `NotFound` for a UNIX socket that does
+    /// not exist, `Unsupported` where no transport has the endpoint's scheme, and so on.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.cause.kind()

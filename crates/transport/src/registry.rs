@@ -83,7 +83,7 @@ impl Registry {
         read.unwrap_or_else(|| self.parse(text).map(ListenAddress::from))
     }
 
-    /// Returns the transports with these properties, each with those that are meant for it.
+    /// Returns the transports with these properties, each with those of its types.
     #[must_use]
     pub fn with_properties(&self, properties: &Properties) -> Self {
         let mut changed = self.clone();
@@ -110,7 +110,7 @@ impl Registry {
     /// Those of the transport, and one of kind `Unsupported` when there is none for the scheme.
     ///
     /// # Cancel safety
-    /// Dropping the future closes what was half open.
+    /// Dropping the future closes the sockets that it has opened.
     pub fn connect<'a>(
         &'a self,
         endpoint: &'a Endpoint,
@@ -127,7 +127,7 @@ impl Registry {
     /// Those of the transport, and one of kind `Unsupported` when there is none for the scheme.
     ///
     /// # Cancel safety
-    /// Dropping the future closes what was half open.
+    /// Dropping the future closes the sockets that it has opened.
     pub fn listen<'a>(
         &'a self,
         endpoint: &'a Endpoint,

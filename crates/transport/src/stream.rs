@@ -391,7 +391,7 @@ fn address(address: &SockAddr) -> Address {
 /// The capabilities of stream sockets.
 pub(crate) const STREAM: Capabilities = Capabilities::stream().with_gather().with_descriptor();
 
-/// The capabilities of connections within one host, whose peers the operating system knows.
+/// The capabilities of connections within one host, where the operating system identifies peers.
 pub(crate) const LOCAL_STREAM: Capabilities = STREAM.with_peer_identity();
 
 /// Most peers that wait to be accepted; the kernel reduces it to its own limit (`somaxconn`, 4,096 on today's Linux). A

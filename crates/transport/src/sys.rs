@@ -124,7 +124,7 @@ pub(crate) fn set_dont_route(socket: &Socket) -> io::Result<()> {
 /// Sets an option of the socket level whose value is an int.
 fn set_int(socket: &Socket, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     // SAFETY: the descriptor is open, as `Socket` owns it. The value that is pointed to is a local of the size that is
-    // said, an int; setsockopt(2) reads it before it returns, and keeps no pointer.
+    // passed, an int; setsockopt(2) reads it before it returns, and keeps no pointer.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

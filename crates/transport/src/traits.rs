@@ -67,8 +67,8 @@ pub struct ReadOutcome {
 pub trait Connection: Send + Sync + Debug + 'static {
     /// Reads the octets that have arrived into the spare capacity of `buf`, by one system call.
     ///
-    /// Returns the number of octets appended; 0 is the end of the stream. The caller has reserved as much room as it
-    /// wants to read at most; this allocates nothing.
+    /// Returns the number of octets appended; 0 is the end of the stream. The caller reserves the most room that one
+    /// read may fill; this allocates nothing.
     ///
     /// # Errors
     /// The error of the operating system, `ConnectionReset` for instance: the connection has ended. `InvalidInput` if
@@ -200,8 +200,8 @@ pub trait Listener: Send + Sync + Debug + 'static {
 /// Opens connections and listeners for the endpoints of one scheme, whose addresses only this transport understands.
 ///
 /// A transport is a value that is registered when an ORB is built (`Builder::transport` of `zorb`, or
-/// [`Registry::insert`](crate::Registry::insert)). Nothing else has to know it: TCP and UNIX sockets are registered the same way, and
-/// use nothing that a transport in another crate could not.
+/// [`Registry::insert`](crate::Registry::insert)). No other part has to know it: TCP and UNIX sockets are registered
+/// the same way, and use nothing that a transport in another crate could not.
 ///
 /// The futures are polled inside a tokio runtime with I/O and time enabled; tokio panics elsewhere.
 ///
@@ -229,7 +229,7 @@ pub trait Transport: Send + Sync + Debug + 'static {
     /// A [`TransportError`] that names the endpoint and keeps the cause and its kind.
     ///
     /// # Cancel safety
-    /// Dropping the future closes what was half open.
+    /// Dropping the future closes the sockets that it has opened.
     fn connect<'a>(
         &'a self,
         endpoint: &'a Endpoint,
@@ -242,7 +242,7 @@ pub trait Transport: Send + Sync + Debug + 'static {
     /// A [`TransportError`] that names the endpoint and keeps the cause and its kind, `AddrInUse` for instance.
     ///
     /// # Cancel safety
-    /// Dropping the future closes what was half open.
+    /// Dropping the future closes the sockets that it has opened.
     fn listen<'a>(
         &'a self,
         endpoint: &'a Endpoint,
@@ -263,8 +263,8 @@ pub trait Transport: Send + Sync + Debug + 'static {
         Err(PropertyError::unknown(name, value, self.properties()))
     }
 
-    /// Returns the transport with the typed properties that are meant for it; `None` if there are none. Open
-    /// connections do not change.
+    /// Returns the transport with the typed properties of its own types; `None` if there are none. Open connections do
+    /// not change.
     fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
         let _ = properties;
         None

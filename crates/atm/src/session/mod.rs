@@ -29,8 +29,9 @@
 //! Time is a parameter; it must not go backwards. After each call of a method that takes `now`:
 //! 1. send the frames that [`poll_transmit`](SessionMachine::poll_transmit) returns, until it returns none,
 //! 2. handle the events that [`poll_event`](SessionMachine::poll_event) returns,
-//! 3. call [`handle_timeout`](SessionMachine::handle_timeout) when [`poll_timeout`](SessionMachine::poll_timeout) has come; frames that were received
-//!    before go to [`handle_frame`](SessionMachine::handle_frame) first, or a peer may count as dead whose answer waits.
+//! 3. call [`handle_timeout`](SessionMachine::handle_timeout) at the time of
+//!    [`poll_timeout`](SessionMachine::poll_timeout). Frames that have come go to
+//!    [`handle_frame`](SessionMachine::handle_frame) first, or a peer may count as dead whose answer waits.
 //!
 //! No octets of a peer can make it panic, and [`Config`] bounds its memory.
 
@@ -79,7 +80,7 @@ pub struct SessionMachine {
     statistics: Statistics,
 }
 
-/// Something that the application may wait for.
+/// An event for which the application may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Event {

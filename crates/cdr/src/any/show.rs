@@ -228,7 +228,7 @@ fn value_type(
                 Chosen::Stated => state(ty, d, f)?,
                 Chosen::Known(known) if known.custom.is_some() => {
                     scoped_name(TypeRef::Static(known.ty), f)?;
-                    // Only the application knows the contents. They are in chunks, so they can be skipped.
+                    // Only the application can read the contents. They are in chunks, so they can be skipped.
                     f.write_str(" { custom }")?;
                 }
                 Chosen::Known(known) => state(TypeRef::Static(known.ty), d, f)?,

@@ -8,7 +8,7 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use bytes::Bytes;
 
-/// A Rust type that stands for an IDL type, so that an [`Any`] can be made of its values.
+/// A Rust type that represents an IDL type, so that an [`Any`] can be made of its values.
 ///
 /// Generated types implement it, and so do the Rust types of built-in IDL types: `()`, numbers, `bool`, [`Char`],
 /// [`WChar`], `String` and `str` (as `string`), [`Bytes`], [`Vec`], arrays, [`Any`], [`TypeCode`], references and
@@ -22,7 +22,7 @@ pub trait IdlType {
     #[doc(hidden)]
     const TYPE: &'static StaticType;
 
-    /// Writes a value as it stands in an any.
+    /// Writes a value in the form that it has in an any.
     #[doc(hidden)]
     fn put_idl<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
 }
@@ -50,7 +50,7 @@ pub trait IdlReference: Sized {
 
 impl TypeCode {
     /// Returns the TypeCode of a Rust type. An IDL type without a Rust type of its own, such as a `typedef` or a
-    /// bounded string, has that of the Rust type that stands for it.
+    /// bounded string, has that of the Rust type that represents it.
     ///
     /// ```
     /// # extern crate zorb_cdr as zorb;

@@ -128,7 +128,7 @@ impl Walk {
             }
             ValueStart::Again(shared) => match e.write_value_again(&shared) {
                 Ok(true) => return Ok(None),
-                // The value stands outside of this any, which needs a copy of its own.
+                // The value is outside of this any, which needs a copy of its own.
                 Ok(false) => d.read_value_again()?,
                 Err(error) => return self.wrote(Err(error), d).map(|()| None),
             },

@@ -115,7 +115,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
 /// The most digits of a `fixed` in IDL.
 pub(crate) const MAX_DIGITS: u8 = 31;
 
-/// 10 to the `n`, saturated beyond what fits (which no fixed reaches).
+/// 10 to the `n`, saturated at the largest `i128` (which no fixed reaches).
 pub(crate) const fn power_of_ten(n: u8) -> i128 {
     10_i128.saturating_pow(n as u32)
 }

@@ -124,7 +124,7 @@ impl<const D: u8, const S: u8> TryFrom<f64> for Fixed<D, S> {
         if !number.is_finite() {
             return Err(FixedError::NotANumber);
         }
-        // Rust rounds the exact value, so the text is the nearest number with so many digits.
+        // Rust rounds the exact value, so the text is the nearest number with `S` digits behind the point.
         alloc::format!("{number:.scale$}", scale = usize::from(S)).parse()
     }
 }

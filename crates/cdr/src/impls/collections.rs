@@ -67,7 +67,7 @@ impl<T: Encode> Encode for Vec<T> {
     }
 }
 
-/// A sequence. The count is checked against what is left of the message before anything is allocated.
+/// A sequence. The count is checked against the rest of the message before anything is allocated.
 impl<'de, T: Decode<'de>> Decode<'de> for Vec<T> {
     const MIN_SIZE: usize = 4;
 

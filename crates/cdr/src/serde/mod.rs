@@ -4,9 +4,10 @@
 //! which are faster and check bounds. This module is for types that are not in IDL, in messages between programs which
 //! agree on them, and for storing values as CDR.
 //!
-//! CDR does not describe itself, so both ends must have the same type: `deserialize_any` (and what needs it: untagged
-//! and internally tagged enums, `#[serde(flatten)]`, `serde_json::Value`) is refused. So is
-//! `#[serde(skip_serializing_if)]`, in effect: a reader does not notice an omitted field, and reads the next one.
+//! CDR does not describe itself, so both ends must have the same type. `deserialize_any` is refused, and so are its
+//! users: untagged and internally tagged enums, `#[serde(flatten)]`, `serde_json::Value`.
+//! `#[serde(skip_serializing_if)]` does not work either: a reader does not notice an omitted field, and reads the next
+//! one.
 //!
 //! | serde | CDR | remarks |
 //! |---|---|---|

@@ -92,7 +92,7 @@ pub(super) fn default_label<O: ByteOrder>(
     d.read_u8().map(i128::from)
 }
 
-/// A name that stands in front of a type.
+/// A name in front of a type.
 struct Named {
     /// Octets of the name, its terminator included.
     length: u32,
@@ -100,7 +100,7 @@ struct Named {
     is_identifier: bool,
 }
 
-/// Returns the name that follows, if the kind of a type stands behind it.
+/// Returns the name that follows, if the kind of a type is behind it.
 fn named_type<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Option<Named> {
     let length = d.peek(Decoder::read_u32).ok()?;
     let name = d.read_raw_string().ok()?;

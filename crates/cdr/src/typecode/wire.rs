@@ -12,7 +12,7 @@ use crate::{
 };
 use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
-/// The number that stands in place of a kind, and marks an indirection to a type that was begun before.
+/// The number in place of a kind that marks an indirection to a type that was begun before.
 pub(super) const INDIRECTION: u32 = u32::MAX;
 
 /// Most aliases of aliases, which bounds the levels of resolving a type. IDL in use has two or three.

@@ -68,7 +68,7 @@ pub enum RejectReason {
     Unmappable,
 }
 
-/// A request, as the pool knows it.
+/// A request of a pool.
 #[derive(Debug)]
 pub(super) struct Request<T> {
     pub(super) priority: Priority,

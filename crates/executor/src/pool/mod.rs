@@ -80,9 +80,9 @@ pub use worker::{blocking, current_priority};
 /// | 6, 7 | a [`blocking`](crate::blocking) section begins, and ends | the request |
 ///
 /// # End
-/// Cloning is cheap, and a clone is the same pool. When the last clone is dropped the pool takes no more jobs, runs
-/// those that are queued, and ends its threads. The dropping thread waits for that unless it is inside a runtime
-/// (jobs may need just that thread to make progress) or one of the pool's; async code that wants to wait calls
+/// A clone is the same pool, and costs a reference count. When the last clone is dropped the pool takes no more jobs,
+/// runs those that are queued, and ends its threads. The dropping thread waits for that unless it is inside a runtime
+/// (jobs may need just that thread to make progress) or one of the pool's; async code waits by
 /// [`shutdown`](Self::shutdown).
 #[derive(Clone)]
 pub struct WorkerPool {

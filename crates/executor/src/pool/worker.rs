@@ -1,4 +1,4 @@
-//! The threads of a pool, and what they share.
+//! The threads of a pool, and their shared state.
 use std::{
     cell::{Cell, RefCell},
     ops::RangeInclusive,

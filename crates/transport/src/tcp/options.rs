@@ -316,7 +316,7 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
 const MAX_DSCP: u8 = 63;
 
 /// Default time of silence before a peer is probed. Linux's two hours are longer than many gateways remember an idle
-/// connection, and than an operator wants vanished peers to hold descriptors.
+/// connection, and vanished peers would hold descriptors for as long.
 const KEEPALIVE: Duration = Duration::from_secs(120);
 /// Interval of further probes.
 const PROBE_INTERVAL: Duration = Duration::from_secs(15);

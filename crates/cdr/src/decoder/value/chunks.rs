@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl<'de, O> Decoder<'de, O> {
-    /// Returns what `f` reads, without advancing.
+    /// Returns the result of `f`, without advancing.
     pub(crate) fn peek<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let here = (self.pos, self.piece, self.bias, self.later);
         let chunk_end = self.chunk_end();
@@ -29,7 +29,7 @@ impl<'de, O> Decoder<'de, O> {
         self.values.as_ref().map_or(NO_CHUNK, |v| v.chunk_end)
     }
 
-    /// Opens the next chunk; false, and nothing changed, if something else follows.
+    /// Opens the next chunk. Returns false, and changes nothing, if no chunk follows.
     #[cold]
     pub(in crate::decoder) fn next_chunk(&mut self) -> bool {
         let chunk_end = self.chunk_end();
@@ -57,7 +57,7 @@ impl<'de, O> Decoder<'de, O> {
         false
     }
 
-    /// Reads the tag of a value, and returns whether it stands between two chunks, rather than in one or in no chunk at
+    /// Reads the tag of a value, and returns whether it is between two chunks, rather than in one or in no chunk at
     /// all.
     pub(super) fn value_tag(&mut self) -> Result<(u32, bool), DecodeError> {
         let Some(values) = &self.values else {
@@ -91,7 +91,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// Skips what is left of a value in chunks, its end tag included.
+    /// Skips the rest of a value in chunks, its end tag included.
     pub(super) fn end_of_chunks(&mut self) -> Result<(), DecodeError> {
         let own = self.chunk_depth();
         let chunk_end = self.chunk_end();

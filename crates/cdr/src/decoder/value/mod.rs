@@ -234,7 +234,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         self.values.as_mut()?.shared.take()
     }
 
-    /// Ends a value whose state has been read: skips what is left of one in chunks.
+    /// Ends a value whose state has been read: skips the rest of one in chunks.
     ///
     /// # Errors
     /// [`BadEndTag`](DecodeErrorKind::BadEndTag), [`TooDeep`](DecodeErrorKind::TooDeep),

@@ -379,7 +379,7 @@ fn a_worker_that_blocks_is_replaced_until_it_goes_on() {
     pool.submit("a", 0);
     pool.next(0);
     pool.submit("b", 0);
-    // A replacement is started for what waits already.
+    // A replacement is started for the request that waits already.
     let blocking = pool.lanes.begin_blocking(WorkerId(0));
     assert_eq!(blocking.start, Some(WorkerId(1)));
     pool.next(1);
