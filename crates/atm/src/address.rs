@@ -29,19 +29,20 @@ impl CircuitId {
         })
     }
 
-    /// The number of the interface, as in `/proc/net/atm/devices`.
+    /// Returns the number of the interface, as in `/proc/net/atm/devices`.
     #[must_use]
     pub const fn interface(self) -> u16 {
         self.interface
     }
 
-    /// The virtual path.
+    /// Returns the virtual path.
     #[must_use]
     pub const fn vpi(self) -> u8 {
         self.vpi
     }
 
-    /// The virtual channel. Channels below 32 are reserved, and Linux permits them to privileged processes only.
+    /// Returns the virtual channel. Channels below 32 are reserved, and Linux permits them to privileged processes
+    /// only.
     #[must_use]
     pub const fn vci(self) -> u16 {
         self.vci
@@ -119,19 +120,19 @@ impl Quality {
         })
     }
 
-    /// The traffic class.
+    /// Returns the traffic class.
     #[must_use]
     pub const fn class(&self) -> Class {
         self.class
     }
 
-    /// The peak cell rate in cells a second; `None` for as much as the link has.
+    /// Returns the peak cell rate in cells a second; `None` for as much as the link has.
     #[must_use]
     pub const fn peak_cell_rate(&self) -> Option<u32> {
         self.peak_cell_rate
     }
 
-    /// The largest frame in octets, if it is set.
+    /// Returns the largest frame in octets, if it is set.
     #[must_use]
     pub const fn sdu(&self) -> Option<u16> {
         self.sdu
@@ -190,19 +191,19 @@ impl AtmAddress {
         is_possible.then_some(Self { quality, ..self })
     }
 
-    /// The circuit at the listening end.
+    /// Returns the circuit at the listening end.
     #[must_use]
     pub const fn circuit(&self) -> CircuitId {
         self.circuit
     }
 
-    /// The circuit at the connecting end.
+    /// Returns the circuit at the connecting end.
     #[must_use]
     pub const fn at_the_peer(&self) -> CircuitId {
         self.peer
     }
 
-    /// The quality of service with which it is opened.
+    /// Returns the quality of service with which it is opened.
     #[must_use]
     pub const fn quality(&self) -> &Quality {
         &self.quality

@@ -47,8 +47,8 @@ impl FrameSocket {
         })
     }
 
-    /// The size of the receive buffer, in the unit of [`session::frame::cost`](crate::session::frame::cost). A frame that
-    /// does not fit is lost.
+    /// Returns the size of the receive buffer, in the unit of [`session::frame::cost`](crate::session::frame::cost). A
+    /// frame that does not fit is lost.
     #[must_use]
     pub const fn receive_buffer(&self) -> u64 {
         self.buffer

@@ -48,7 +48,7 @@ impl Atm {
         }
     }
 
-    /// The frame statistics of a circuit that this process has open; `None` if it has not.
+    /// Returns the frame statistics of a circuit that this process has open; `None` if it has not.
     #[must_use]
     pub fn statistics(&self, circuit: CircuitId) -> Option<Statistics> {
         let open = self.network.circuits().get(&circuit)?.circuit.upgrade()?;
@@ -116,9 +116,9 @@ impl AtmOptions {
     /// Default of the [receive buffer](Self::receive_buffer), in octets.
     pub const DEFAULT_RECEIVE_BUFFER: usize = 4 << 20;
 
-    /// The kernel's buffer for frames that were not read yet, in octets of its memory (`SO_RCVBUF`); 4 MiB by default.
-    /// The peer never has more in flight, so it bounds the rate: it should hold the frames of a round trip. Linux
-    /// reduces it to `net.core.rmem_max` for processes without CAP_NET_ADMIN, and doubles it.
+    /// Sets the size of the kernel's buffer for frames that were not read yet, in octets of its memory (`SO_RCVBUF`); 4 MiB by
+    /// default. The peer never has more in flight, so it bounds the rate: it should hold the frames of a round trip.
+    /// Linux reduces it to `net.core.rmem_max` for processes without CAP_NET_ADMIN, and doubles it.
     #[must_use]
     pub fn receive_buffer(self, octets: usize) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl AtmOptions {
         }
     }
 
-    /// The configuration of the session layer: its times and bounds. Its largest frame applies to circuits whose
+    /// Sets the configuration of the session layer: its times and bounds. Its largest frame applies to circuits whose
     /// address has none. Its receive buffer is ignored, since the kernel's size applies.
     #[must_use]
     pub fn session(self, config: Config) -> Self {

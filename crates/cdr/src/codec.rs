@@ -58,7 +58,7 @@ pub trait Codec {
     /// As [`Decode::decode`], and [`BoundExceeded`](DecodeErrorKind::BoundExceeded).
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError>;
 
-    /// As [`Encode::encode_slice`].
+    /// Writes values as [`Encode::encode_slice`] does.
     #[doc(hidden)]
     #[inline]
     fn encode_slice<O: ByteOrder>(
@@ -82,7 +82,7 @@ pub trait Codec {
         )
     }
 
-    /// As [`Encode::encode_fixed`].
+    /// Stores a value as [`Encode::encode_fixed`] does.
     #[doc(hidden)]
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(
@@ -92,7 +92,7 @@ pub trait Codec {
         Err(EncodeErrorKind::Expected("a type of fixed layout").into())
     }
 
-    /// As [`Decode::decode_into`].
+    /// Reads values as [`Decode::decode_into`] does.
     #[doc(hidden)]
     #[inline]
     fn decode_into<O: ByteOrder>(
@@ -114,7 +114,7 @@ pub trait Codec {
         )
     }
 
-    /// As [`Decode::decode_array`].
+    /// Reads an array as [`Decode::decode_array`] does.
     #[doc(hidden)]
     #[inline]
     fn decode_array<O: ByteOrder, const N: usize>(
@@ -128,14 +128,14 @@ pub trait Codec {
         )
     }
 
-    /// As [`Decode::decode_fixed`].
+    /// Loads a value as [`Decode::decode_fixed`] does.
     #[doc(hidden)]
     #[inline(always)]
     fn decode_fixed<O: ByteOrder>(_window: &mut Window<'_>) -> Self::Value {
         not_fixed()
     }
 
-    /// As [`Decode::decode_fixed_array`].
+    /// Loads an array as [`Decode::decode_fixed_array`] does.
     #[doc(hidden)]
     #[inline(always)]
     fn decode_fixed_array<O: ByteOrder, const N: usize>(

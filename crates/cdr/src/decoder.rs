@@ -169,34 +169,36 @@ impl<'de, O> Decoder<'de, O> {
         self.memory = memory.saturating_add(limits.least_memory as u64);
     }
 
-    /// Index of the next octet, from the start of the frame (GIOP 1.1 fragments included) or of the encapsulation.
+    /// Returns the index of the next octet, from the start of the frame (GIOP 1.1 fragments included) or of the
+    /// encapsulation.
     #[inline]
     #[must_use]
     pub const fn position(&self) -> usize {
         self.pos
     }
 
-    /// Index of the next octet in the outermost frame, also inside an encapsulation. TypeCode indirections count in it.
+    /// Returns the index of the next octet in the outermost frame, also inside an encapsulation. TypeCode indirections
+    /// count in it.
     #[must_use]
     pub const fn absolute_position(&self) -> usize {
         self.base.wrapping_add(self.pos)
     }
 
-    /// Octets that are left.
+    /// Returns the number of octets that are left.
     #[inline]
     #[must_use]
     pub const fn remaining(&self) -> usize {
         self.total.saturating_sub(self.pos)
     }
 
-    /// The negotiated code sets.
+    /// Returns the negotiated code sets.
     #[inline]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
         self.format
     }
 
-    /// The frame that is being read, if there is one.
+    /// Returns the frame that is being read, if there is one.
     #[must_use]
     pub const fn frame(&self) -> Option<&'de Frame> {
         self.frame
@@ -331,7 +333,7 @@ impl<'de, O> Decoder<'de, O> {
         self.pos = self.pos.saturating_sub(len);
     }
 
-    /// The index that alignment counts from.
+    /// Returns the index that alignment counts from.
     #[inline(always)]
     pub(crate) const fn index(&self) -> usize {
         self.pos.wrapping_add(self.bias)
@@ -349,7 +351,7 @@ impl<'de, O> Decoder<'de, O> {
         self.owed = self.owed.saturating_sub(len);
     }
 
-    /// Octets that are left and not owed, apart from `own` that are owed to the caller.
+    /// Returns the number of octets that are left and not owed, apart from `own` that are owed to the caller.
     #[inline(always)]
     pub(crate) const fn unowed(&self, own: usize) -> usize {
         self.remaining()
@@ -383,7 +385,7 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// The end of the current piece.
+    /// Returns the end of the current piece.
     fn piece_end(&self) -> usize {
         match self.later.first() {
             Some(next) => (*next).max(self.pos).min(self.total),
@@ -534,34 +536,34 @@ macro_rules! read {
 }
 
 impl<'de, O: ByteOrder> Decoder<'de, O> {
-    /// The byte order `O`.
+    /// Returns the byte order `O`.
     #[must_use]
     pub const fn endian(&self) -> Endian {
         O::ENDIAN
     }
 
     read! {
-        /// An octet.
+        /// Reads an octet.
         read_u8 -> u8 = |[octet]: [u8; 1]| octet;
-        /// An int8 of IDL 4.
+        /// Reads an int8 of IDL 4.
         read_i8 -> i8 = i8::from_ne_bytes;
-        /// A boolean. 0 is false and 1 is true; anything else is read as true, as some ORBs write it.
+        /// Reads a boolean. 0 is false and 1 is true; anything else is read as true, as some ORBs write it.
         read_bool -> bool = |[octet]: [u8; 1]| octet != 0;
-        /// An unsigned short.
+        /// Reads an unsigned short.
         read_u16 -> u16 = O::load_u16;
-        /// A short.
+        /// Reads a short.
         read_i16 -> i16 = |octets| O::load_u16(octets).cast_signed();
-        /// An unsigned long.
+        /// Reads an unsigned long.
         read_u32 -> u32 = O::load_u32;
-        /// A long.
+        /// Reads a long.
         read_i32 -> i32 = |octets| O::load_u32(octets).cast_signed();
-        /// An unsigned long long.
+        /// Reads an unsigned long long.
         read_u64 -> u64 = O::load_u64;
-        /// A long long.
+        /// Reads a long long.
         read_i64 -> i64 = |octets| O::load_u64(octets).cast_signed();
-        /// A float.
+        /// Reads a float.
         read_f32 -> f32 = |octets| f32::from_bits(O::load_u32(octets));
-        /// A double.
+        /// Reads a double.
         read_f64 -> f64 = |octets| f64::from_bits(O::load_u64(octets));
     }
 

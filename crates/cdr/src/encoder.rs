@@ -62,13 +62,13 @@ pub struct Encoder<O> {
 }
 
 impl<O: ByteOrder> Encoder<O> {
-    /// An encoder at position 0, with a new buffer.
+    /// Makes an encoder at position 0, with a new buffer.
     #[must_use]
     pub fn new(format: WireFormat) -> Self {
         Self::with_buffer(BytesMut::with_capacity(FIRST_CAPACITY), format)
     }
 
-    /// An encoder at position 0, with a buffer that was used before and is cleared.
+    /// Makes an encoder at position 0, with a buffer that was used before and is cleared.
     #[inline]
     #[must_use]
     pub fn with_buffer(mut buffer: BytesMut, format: WireFormat) -> Self {
@@ -85,9 +85,9 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// From here on, remembers where it writes long runs ([`LONG_RUN`] octets and more) of octets, characters and
-    /// numbers of at most four octets: a message may be cut inside one at a multiple of 4 without splitting a
-    /// primitive. [`Gather::runs`] returns them.
+    /// Remembers the places of long runs ([`LONG_RUN`] octets and more) of octets, characters and numbers of at most
+    /// four octets from here on. A message may be cut inside one at a multiple of 4 without splitting a primitive.
+    /// [`Gather::runs`] returns them.
     pub const fn remember_runs(&mut self) {
         self.remembers_runs = true;
     }
@@ -156,13 +156,13 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// The byte order `O`.
+    /// Returns the byte order `O`.
     #[must_use]
     pub const fn endian(&self) -> Endian {
         O::ENDIAN
     }
 
-    /// The negotiated code sets.
+    /// Returns the negotiated code sets.
     #[inline]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -174,7 +174,7 @@ impl<O: ByteOrder> Encoder<O> {
         self.format.char_set = char_set;
     }
 
-    /// Octets written so far, shared ones included, counted from the start of the message also inside an
+    /// Returns the number of octets written so far, shared ones included, counted from the start of the message also inside an
     /// encapsulation.
     #[inline]
     #[must_use]
@@ -423,27 +423,27 @@ macro_rules! write {
 
 impl<O: ByteOrder> Encoder<O> {
     write! {
-        /// An octet.
+        /// Writes an octet.
         write_u8(u8) = |value| [value];
-        /// An int8 of IDL 4.
+        /// Writes an int8 of IDL 4.
         write_i8(i8) = i8::to_ne_bytes;
-        /// A boolean, as 0 or 1.
+        /// Writes a boolean, as 0 or 1.
         write_bool(bool) = |value| [u8::from(value)];
-        /// An unsigned short.
+        /// Writes an unsigned short.
         write_u16(u16) = O::store_u16;
-        /// A short.
+        /// Writes a short.
         write_i16(i16) = |value: i16| O::store_u16(value.cast_unsigned());
-        /// An unsigned long.
+        /// Writes an unsigned long.
         write_u32(u32) = O::store_u32;
-        /// A long.
+        /// Writes a long.
         write_i32(i32) = |value: i32| O::store_u32(value.cast_unsigned());
-        /// An unsigned long long.
+        /// Writes an unsigned long long.
         write_u64(u64) = O::store_u64;
-        /// A long long.
+        /// Writes a long long.
         write_i64(i64) = |value: i64| O::store_u64(value.cast_unsigned());
-        /// A float.
+        /// Writes a float.
         write_f32(f32) = |value: f32| O::store_u32(value.to_bits());
-        /// A double.
+        /// Writes a double.
         write_f64(f64) = |value: f64| O::store_u64(value.to_bits());
     }
 }

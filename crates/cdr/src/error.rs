@@ -25,7 +25,7 @@ impl DecodeError {
         Self { kind, offset }
     }
 
-    /// The error.
+    /// Returns the kind of the error.
     #[must_use]
     pub const fn kind(&self) -> DecodeErrorKind {
         self.kind
@@ -228,7 +228,7 @@ impl EncodeError {
         Self { kind }
     }
 
-    /// The error.
+    /// Returns the kind of the error.
     #[must_use]
     pub const fn kind(&self) -> EncodeErrorKind {
         self.kind

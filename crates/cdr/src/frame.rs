@@ -23,7 +23,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame of a message in one piece (or of GIOP 1.2 fragments, whose alignment goes on).
+    /// Makes a frame of a message in one piece (or of GIOP 1.2 fragments, whose alignment goes on).
     #[must_use]
     pub const fn new(octets: Bytes) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Frame {
         }
     }
 
-    /// A frame of GIOP 1.1 fragments, without the headers of all but the first.
+    /// Makes a frame of GIOP 1.1 fragments, without the headers of all but the first.
     ///
     /// `starts` are the indexes in `octets` where the data of the later fragments begins, ascending; each counts as
     /// index 12 for alignment. With indexes out of range or order, decoding fails or returns wrong values.
@@ -44,19 +44,19 @@ impl Frame {
         }
     }
 
-    /// All octets.
+    /// Returns all octets.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.octets
     }
 
-    /// All octets, to be shared.
+    /// Returns all octets, to be shared.
     #[must_use]
     pub const fn bytes(&self) -> &Bytes {
         &self.octets
     }
 
-    /// Number of octets.
+    /// Returns the number of octets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.octets.len()
@@ -68,7 +68,7 @@ impl Frame {
         self.octets.is_empty()
     }
 
-    /// The offsets of the data of later GIOP 1.1 fragments; usually empty.
+    /// Returns the offsets of the data of later GIOP 1.1 fragments; usually empty.
     #[must_use]
     pub fn fragment_starts(&self) -> &[usize] {
         self.starts.as_deref().unwrap_or_default()

@@ -69,7 +69,7 @@ impl<'a> Lending<'a> {
         Self { message, lent }
     }
 
-    /// Number of octets in all.
+    /// Returns the number of octets in all.
     #[must_use]
     pub fn len(&self) -> usize {
         self.message.len()
@@ -81,19 +81,19 @@ impl<'a> Lending<'a> {
         self.message.is_empty()
     }
 
-    /// All octets in pieces, in order, those that were left out from where they are; none of them empty.
+    /// Returns all octets in pieces, in order, those that were left out from where they are; none of them empty.
     pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
         self.message.chunks_or(self.lent)
     }
 
-    /// The whole message, with a copy of the octets that were left out.
+    /// Returns the whole message, with a copy of the octets that were left out.
     #[must_use]
     pub fn into_whole(mut self) -> Gather {
         self.message.fill(self.lent);
         self.message
     }
 
-    /// The buffer of the octets that the encoder has written, to be used again.
+    /// Returns the buffer of the octets that the encoder has written, to be used again.
     #[must_use]
     pub fn into_buffer(self) -> BytesMut {
         self.message.into_buffer()
@@ -119,7 +119,7 @@ impl Gather {
         }
     }
 
-    /// Number of octets in all.
+    /// Returns the number of octets in all.
     #[inline(always)]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -152,7 +152,7 @@ impl Gather {
         self.len() == 0
     }
 
-    /// The octets in pieces, in order; none of them empty.
+    /// Returns the octets in pieces, in order; none of them empty.
     pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
         debug_assert!(self.is_whole(), "octets that were left out are not sent");
         self.chunks_or(&[])
@@ -217,7 +217,7 @@ impl Gather {
         self.rest.as_ref().is_some_and(|rest| !rest.more.is_empty())
     }
 
-    /// A copy of all octets.
+    /// Returns a copy of all octets.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(self.len());
@@ -227,7 +227,7 @@ impl Gather {
         octets
     }
 
-    /// All octets in one piece; copies them unless they are in one already.
+    /// Returns all octets in one piece; copies them unless they are in one already.
     #[must_use]
     pub fn into_bytes(mut self) -> Bytes {
         debug_assert!(self.is_whole(), "octets that were left out are not here");
@@ -243,7 +243,8 @@ impl Gather {
         self.to_vec().into()
     }
 
-    /// All octets in the pieces in which they lie in memory, none of them empty, to be cut further without copying.
+    /// Returns all octets in the pieces in which they lie in memory, none of them empty, to be cut further without
+    /// copying.
     #[must_use]
     pub fn into_pieces(mut self) -> Vec<Bytes> {
         debug_assert!(self.is_whole(), "octets that were left out are not here");
@@ -282,7 +283,7 @@ impl Gather {
         self.rest.get_or_insert_default().runs.push(run);
     }
 
-    /// The buffer of the octets that were not shared, to be used again
+    /// Returns the buffer of the octets that were not shared, to be used again
     /// ([`Encoder::with_buffer`](crate::Encoder::with_buffer)).
     #[inline]
     #[must_use]
@@ -297,7 +298,7 @@ impl Gather {
         core::mem::take(&mut self.own)
     }
 
-    /// Octets outside of the buffer, and the index of the own octet before which they go.
+    /// Returns the octets outside of the buffer, and the index of the own octet before which they go.
     fn pieces(&self) -> impl Iterator<Item = &(usize, Piece)> {
         let more = self.rest.iter().flat_map(|rest| &rest.more);
         self.first.iter().chain(more)

@@ -40,7 +40,8 @@ impl Layout {
         sizes: [0; 8],
     };
 
-    /// A primitive of 1, 2, 4 or 8 octets, aligned to its size; any other size is [`VARIABLE`](Self::VARIABLE).
+    /// Returns the layout of a primitive of 1, 2, 4 or 8 octets, aligned to its size; any other size is
+    /// [`VARIABLE`](Self::VARIABLE).
     #[must_use]
     pub const fn primitive(size: u8) -> Self {
         if !matches!(size, 1 | 2 | 4 | 8) {
@@ -91,7 +92,7 @@ impl Layout {
         )
     }
 
-    /// `count` elements one behind the other.
+    /// Returns the layout of `count` elements one behind the other.
     #[must_use]
     pub const fn of_array(element: Self, count: usize) -> Self {
         if count == 0 {
@@ -119,7 +120,8 @@ impl Layout {
         )
     }
 
-    /// A discriminator and one of several members: fixed only if all members have one fixed layout.
+    /// Returns the layout of a discriminator and one of several members: fixed only if all members have one fixed
+    /// layout.
     #[must_use]
     pub const fn of_union(discriminator: Self, members: &[Self]) -> Self {
         let Some((first, mut rest)) = members.split_first() else {
@@ -176,14 +178,15 @@ impl Layout {
         self.align != 0
     }
 
-    /// The strictest alignment of a member: 1, 2, 4 or 8; 0 where the size varies.
+    /// Returns the strictest alignment of a member: 1, 2, 4 or 8; 0 where the size varies.
     #[inline(always)]
     #[must_use]
     pub const fn align(&self) -> usize {
         self.align as usize
     }
 
-    /// Octets of a value that starts at `phase` (only its lowest three bits count), leading padding included.
+    /// Returns the size in octets of a value that starts at `phase` (only its lowest three bits count), leading padding
+    /// included.
     #[inline(always)]
     #[must_use]
     pub const fn size_at(&self, phase: usize) -> Option<usize> {
@@ -209,7 +212,8 @@ impl Layout {
         }) as usize
     }
 
-    /// The end of an element, and so the start of the next, modulo [`align`](Self::align); 0 where the size varies.
+    /// Returns the end of an element, and so the start of the next, modulo [`align`](Self::align); 0 where the size
+    /// varies.
     #[inline(always)]
     #[must_use]
     pub const fn settled(&self) -> usize {
@@ -220,7 +224,8 @@ impl Layout {
         }
     }
 
-    /// Octets of an element that begins where another one ended, leading padding included; 0 where the size varies.
+    /// Returns the size in octets of an element that begins where another one ended, leading padding included; 0 where the size
+    /// varies.
     #[inline(always)]
     #[must_use]
     pub const fn stride(&self) -> usize {
@@ -239,12 +244,12 @@ impl Layout {
     }
 }
 
-/// Octets from `phase` to the end of a primitive of size `n`.
+/// Returns the number of octets from `phase` to the end of a primitive of size `n`.
 const fn end_of(phase: usize, n: usize) -> u64 {
     padding(phase, n).saturating_add(n) as u64
 }
 
-/// Octets of padding from `index` to a multiple of `align`, a power of two.
+/// Returns the number of octets of padding from `index` to a multiple of `align`, a power of two.
 #[inline(always)]
 pub(crate) const fn padding(index: usize, align: usize) -> usize {
     index.wrapping_neg() & align.wrapping_sub(1)

@@ -63,7 +63,7 @@ impl Limits {
     /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.
     pub const VALUE_IDS: u32 = 64;
 
-    /// Octets of memory that a message of `octets` octets may be decoded to.
+    /// Returns the number of octets of memory that a message of `octets` octets may be decoded to.
     ///
     /// A decoder is made for each message, so this does not check for overflow: no message is so long that it would
     /// wrap.

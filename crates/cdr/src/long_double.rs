@@ -60,7 +60,7 @@ impl LongDouble {
         bits: ((SPECIAL as u128) << FRACTION) | (1 << (FRACTION - 1)),
     };
 
-    /// From its bits: the sign, 15 bits of exponent, 112 of fraction.
+    /// Makes a number of its bits: the sign, 15 bits of exponent, 112 of fraction.
     #[inline]
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
@@ -208,7 +208,7 @@ impl FromStr for LongDouble {
     }
 }
 
-/// The halves, the one with the sign first.
+/// Returns the halves, the one with the sign first.
 #[expect(clippy::cast_possible_truncation, reason = "halves of 128 bits are 64")]
 const fn halves(bits: u128) -> (u64, u64) {
     ((bits >> 64) as u64, bits as u64)

@@ -256,7 +256,7 @@ macro_rules! cdr_union {
             );
 
             impl $name {
-                /// The value that selects the member.
+                /// Returns the value that selects the member.
                 #[inline]
                 pub fn discriminator(&self) -> $discriminator {
                     match self {
@@ -460,7 +460,8 @@ macro_rules! __decode_settled {
     };
 }
 
-/// The octets of a value of fixed layout that begins where another ended; 1 for other types, which do not use it.
+/// Returns the size in octets of a value of fixed layout that begins where another ended; 1 for other types, which do
+/// not use it.
 #[doc(hidden)]
 #[must_use]
 pub const fn __stride<T: crate::Decode<'static>>() -> usize {
@@ -470,14 +471,14 @@ pub const fn __stride<T: crate::Decode<'static>>() -> usize {
     }
 }
 
-/// Number of values that are stored or loaded between two checks of the space that is left.
+/// Returns the number of values that are stored or loaded between two checks of the space that is left.
 #[doc(hidden)]
 #[must_use]
 pub const fn __group<T: crate::Decode<'static>>() -> usize {
     crate::traits::group(T::LAYOUT.stride())
 }
 
-/// The least of some sizes, or 0 if there are none.
+/// Returns the least of some sizes, or 0 if there are none.
 #[doc(hidden)]
 #[must_use]
 pub const fn __least(sizes: &[usize]) -> usize {

@@ -55,8 +55,9 @@ impl<K: Codec<Value: Ord>, V: Codec> Codec for Map<K, V> {
     }
 }
 
-/// Octets of memory that a `BTreeMap` of `entries` entries takes at most. Each of its nodes has room for 11 entries.
-/// Where there are several nodes, each has 5 entries at least, and room for 12 pointers if others are below it.
+/// Returns the number of octets of memory that a `BTreeMap` of `entries` entries takes at most. Each of its nodes has
+/// room for 11 entries. Where there are several nodes, each has 5 entries at least, and room for 12 pointers if others
+/// are below it.
 const fn tree_octets<K, V>(entries: usize) -> usize {
     let entry = size_of::<K>().saturating_add(size_of::<V>());
     let node = entry

@@ -24,7 +24,7 @@ pub struct OctetsRef<'de> {
 }
 
 impl<'de> OctetsRef<'de> {
-    /// Octets that belong to no frame: keeping them copies them.
+    /// Makes a reference to octets of no frame: keeping them copies them.
     #[must_use]
     pub const fn new(octets: &'de [u8]) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl<'de> OctetsRef<'de> {
         }
     }
 
-    /// All octets of a frame, which keeping them may share.
+    /// Makes a reference to all octets of a frame, which keeping them may share.
     #[doc(hidden)]
     #[must_use]
     pub fn whole(frame: &'de Frame) -> Self {
@@ -44,7 +44,7 @@ impl<'de> OctetsRef<'de> {
         Self { octets, frame }
     }
 
-    /// The octets, for as long as the frame lives.
+    /// Returns the octets, for as long as the frame lives.
     #[must_use]
     pub const fn as_slice(&self) -> &'de [u8] {
         self.octets

@@ -32,7 +32,7 @@ impl Endian {
         if little { Self::Little } else { Self::Big }
     }
 
-    /// The flag as it is written in headers and encapsulations.
+    /// Returns the flag as it is written in headers and encapsulations.
     #[must_use]
     pub const fn is_little(self) -> bool {
         matches!(self, Self::Little)

@@ -58,7 +58,7 @@ impl Pieces {
     }
 }
 
-/// Octets of stack that this thread has left.
+/// Returns the number of octets of stack that this thread has left.
 #[cfg(feature = "deep-values")]
 #[inline]
 fn left() -> Option<usize> {

@@ -16,13 +16,13 @@ pub(crate) fn has_nul(octets: &[u8]) -> bool {
     memchr::memchr(0, octets).is_some()
 }
 
-/// Characters of the text, counted a vector at a time.
+/// Returns the number of characters of the text, counted a vector at a time.
 fn count_chars(text: &str) -> usize {
     sum(text, |octet| u8::from(!is_continuation(octet)))
 }
 
-/// UTF-16 units of the text, counted a vector at a time: one for each character, and another one for those of four
-/// octets.
+/// Returns the number of UTF-16 units of the text, counted a vector at a time: one for each character, and another one
+/// for those of four octets.
 pub(crate) fn count_units(text: &str) -> usize {
     sum(text, |octet| {
         u8::from(!is_continuation(octet)).wrapping_add(u8::from(octet >= 0xf0))
@@ -133,7 +133,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         }
     }
 
-    /// The error of text that is not UTF-8, of which all but the terminator has been read.
+    /// Returns the error of text that is not UTF-8, of which all but the terminator has been read.
     #[cold]
     fn invalid_utf8(&self, octets: &[u8]) -> DecodeError {
         // The vectorized check does not return the position.

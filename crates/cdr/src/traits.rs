@@ -323,7 +323,7 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
     Ok(())
 }
 
-/// [`Decode::decode_settled`] for any type.
+/// Implements [`Decode::decode_settled`] for any type.
 #[inline(always)]
 pub(crate) fn load_all<T>(
     octets: &[u8],
@@ -342,8 +342,8 @@ pub(crate) fn load_all<T>(
     true
 }
 
-/// [`Decode::decode_settled`] for a type whose stride and phase are constants of the macros. The loop has no early
-/// exit, so space is checked once and not for each value.
+/// Implements [`Decode::decode_settled`] for a type whose stride and phase are constants of the macros. The loop has no
+/// early exit, so space is checked once and not for each value.
 #[doc(hidden)]
 #[inline(always)]
 pub fn __load_all<
@@ -431,7 +431,7 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
     rest.iter().try_for_each(|value| one(value, encoder))
 }
 
-/// [`Encode::encode_settled`] for any type.
+/// Implements [`Encode::encode_settled`] for any type.
 #[inline(always)]
 pub(crate) fn store_all<T>(
     values: &[T],
@@ -453,7 +453,8 @@ pub(crate) fn store_all<T>(
     Ok(!faults.are_in(format))
 }
 
-/// [`Encode::encode_settled`] for a type whose stride and phase are constants of the macros, as [`__load_all`] does.
+/// Implements [`Encode::encode_settled`] for a type whose stride and phase are constants of the macros, as
+/// [`__load_all`] does for decoding.
 #[doc(hidden)]
 #[inline(always)]
 pub fn __store_all<
@@ -485,8 +486,8 @@ pub fn __store_all<
     Ok(!faults.are_in(format))
 }
 
-/// Number of values of a stride that are stored or loaded between two checks of the space that is left. A check costs a
-/// fifth of a small struct; code for many large structs would fill the instruction cache.
+/// Returns the number of values of a stride that are stored or loaded between two checks of the space that is left. A
+/// check costs a fifth of a small struct; code for many large structs would fill the instruction cache.
 pub(crate) const fn group(stride: usize) -> usize {
     let most = match GROUP.checked_div(stride) {
         Some(most) => most,
@@ -504,7 +505,7 @@ pub(crate) const fn group(stride: usize) -> usize {
 /// Octets of values that are in one group at most.
 const GROUP: usize = 256;
 
-/// Number of values that are stored between two times that space for them is zeroed: whole groups.
+/// Returns the number of values that are stored between two times that space for them is zeroed: whole groups.
 const fn block(stride: usize) -> usize {
     match BLOCK.checked_div(stride) {
         None | Some(0) => 1,

@@ -61,7 +61,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The negotiated code sets.
+    /// Returns the negotiated code sets.
     #[inline(always)]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -86,7 +86,7 @@ impl<'a> Window<'a> {
         self.faults.are_in(self.format)
     }
 
-    /// The faults that were noted.
+    /// Returns the faults that were noted.
     #[inline(always)]
     pub(crate) const fn faults(&self) -> Faults {
         self.faults
@@ -199,13 +199,13 @@ impl<'a> WindowMut<'a> {
         }
     }
 
-    /// The faults that were noted.
+    /// Returns the faults that were noted.
     #[inline(always)]
     pub(crate) const fn faults(&self) -> Faults {
         self.faults
     }
 
-    /// The negotiated code sets.
+    /// Returns the negotiated code sets.
     #[inline(always)]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -422,7 +422,7 @@ const fn mismatch() -> EncodeError {
 
 /// Loads that depend on the byte order, for the implementations of this crate and of the macros.
 impl Window<'_> {
-    /// An unsigned long.
+    /// Loads an unsigned long.
     #[inline(always)]
     pub fn load_u32<O: ByteOrder>(&mut self) -> u32 {
         O::load_u32(self.load())

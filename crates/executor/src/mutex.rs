@@ -30,7 +30,7 @@ thread_local! {
     static HERE: u8 = const { 0 };
 }
 
-/// A number that no other thread which is alive has, and that is not 0.
+/// Returns a number that no other thread which is alive has, and that is not 0.
 fn here() -> usize {
     HERE.with(|here| core::ptr::from_ref(here).addr())
 }

@@ -46,7 +46,7 @@ impl Scheduling {
         }
     }
 
-    /// The policy's name in `sched(7)`.
+    /// Returns the policy's name in `sched(7)`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Inherited => "the inherited scheduling policy",

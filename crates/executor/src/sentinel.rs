@@ -27,7 +27,7 @@ const TICKS_BEFORE_SLEEP: u32 = 200;
 /// two halves in turn, by the time at which they began, so that one atomic operation counts each.
 const HALF: u32 = usize::BITS / 2;
 
-/// The increment of one running piece of code in the half of its `age`, 0 or 1.
+/// Returns the increment of one running piece of code in the half of its `age`, 0 or 1.
 const fn one(age: usize) -> usize {
     1 << (HALF * (age as u32 & 1))
 }

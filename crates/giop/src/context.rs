@@ -167,7 +167,7 @@ impl<'a> ServiceContexts<'a> {
         }
     }
 
-    /// The number of contexts.
+    /// Returns the number of contexts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count

@@ -29,19 +29,19 @@ macro_rules! kinds {
             /// All kinds, in the order of the specification.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name in the specification, such as `COMM_FAILURE`.
+            /// Returns the name in the specification, such as `COMM_FAILURE`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The repository id, such as `IDL:omg.org/CORBA/COMM_FAILURE:1.0`.
+            /// Returns the repository id, such as `IDL:omg.org/CORBA/COMM_FAILURE:1.0`.
             #[must_use]
             pub const fn repository_id(self) -> &'static str {
                 match self { $(Self::$variant => concat!("IDL:omg.org/CORBA/", $name, ":1.0"),)* }
             }
 
-            /// The kind with this name; `None` for names that are not the OMG's.
+            /// Returns the kind with this name; `None` for names that are not the OMG's.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Some(match name { $($name => Self::$variant,)* _ => return None })
@@ -135,7 +135,7 @@ kinds! {
 }
 
 impl SystemExceptionKind {
-    /// The kind with this repository id; `None` for ids that are not the OMG's system exceptions.
+    /// Returns the kind with this repository id; `None` for ids that are not the OMG's system exceptions.
     #[must_use]
     pub fn from_repository_id(id: &str) -> Option<Self> {
         Self::from_name(id.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?)
@@ -557,7 +557,7 @@ impl Encode for SystemException {
 impl<'de> Decode<'de> for SystemException {
     const MIN_SIZE: usize = 12;
 
-    /// An id that this ORB does not know is read as UNKNOWN minor 2.
+    /// Reads an id that this ORB does not know as UNKNOWN minor 2.
     fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
         let id = d.read_raw_string()?;
         let kind = core::str::from_utf8(id)

@@ -181,7 +181,7 @@ impl Fragments {
 impl Iterator for Fragments {
     type Item = Gather;
 
-    /// The next piece, ready to be written.
+    /// Returns the next piece, ready to be written.
     fn next(&mut self) -> Option<Gather> {
         if self.is_done() {
             return None;
@@ -214,7 +214,7 @@ impl Iterator for Fragments {
     }
 }
 
-/// The header of a message that may have fragments, and its request id if it is of GIOP 1.2.
+/// Returns the header of a message that may have fragments, and its request id if it is of GIOP 1.2.
 fn begin(message: &Gather) -> Option<(MessageHeader, [u8; ID_LEN])> {
     let octets = message.chunks().next()?;
     let (header, rest) = octets.split_first_chunk::<HEADER_LEN>()?;
@@ -225,13 +225,13 @@ fn begin(message: &Gather) -> Option<(MessageHeader, [u8; ID_LEN])> {
     Some((header, *rest.first_chunk()?))
 }
 
-/// The last place for a cut in GIOP 1.1 that is not behind `at`.
+/// Returns the last place for a cut in GIOP 1.1 that is not behind `at`.
 fn round_down(at: usize) -> usize {
     let behind = at.wrapping_sub(CUT_REMAINDER_1_1) % ALIGNMENT;
     at.saturating_sub(behind)
 }
 
-/// The first place for a cut in GIOP 1.1 that is not before `at`.
+/// Returns the first place for a cut in GIOP 1.1 that is not before `at`.
 fn round_up(at: usize) -> usize {
     round_down(at.saturating_add(ALIGNMENT.saturating_sub(1)))
 }

@@ -236,7 +236,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// The format of text in the header of this message, whose names and ids are read as octets.
+    /// Returns the format of text in the header of this message, whose names and ids are read as octets.
     pub(crate) fn header_format(&self) -> WireFormat {
         WireFormat {
             minor: self.header.version.minor,
@@ -245,7 +245,7 @@ impl Message {
         }
     }
 
-    /// A decoder behind the message header.
+    /// Returns a decoder behind the message header.
     pub(crate) fn decoder<O: zorb_cdr::ByteOrder>(&self) -> Result<Decoder<'_, O>, DecodeError> {
         Decoder::at(&self.frame, HEADER_LEN, self.header_format())
     }
@@ -264,7 +264,7 @@ impl Message {
         self.octets() > self.frame.len()
     }
 
-    /// Octets of the whole message, header included.
+    /// Returns the number of octets of the whole message, header included.
     #[must_use]
     pub fn octets(&self) -> usize {
         usize::try_from(self.header.size)

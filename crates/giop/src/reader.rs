@@ -458,7 +458,7 @@ pub enum Begun {
     Fragments,
 }
 
-/// Octets of the whole message, header included.
+/// Returns the number of octets of the whole message, header included.
 #[inline]
 fn total(header: MessageHeader) -> usize {
     usize::try_from(header.size)

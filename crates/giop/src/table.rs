@@ -95,7 +95,7 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// Requests in flight.
+    /// Returns the number of requests in flight.
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiting
@@ -187,7 +187,7 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// [`complete`](Self::complete) for callers that do not need the waiter, which is dropped in place. Returns whether
+    /// Ends a request as [`complete`](Self::complete) does, but drops the waiter in place. Returns whether
     /// there was one.
     #[inline]
     pub fn finish(&mut self, id: RequestId) -> bool {

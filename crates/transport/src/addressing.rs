@@ -18,10 +18,10 @@ use crate::{Endpoint, ParseEndpointError};
 ///
 /// The crate's conformance suite checks the first two over any transport.
 pub trait Addressing: Send + Sync + fmt::Debug {
-    /// The scheme of its endpoints, such as `iiop` and `uiop`, in lower case. Text may have it in any case.
+    /// Returns the scheme of its endpoints, such as `iiop` and `uiop`, in lower case. Text may have it in any case.
     fn scheme(&self) -> &'static str;
 
-    /// The forms of text that it reads, for messages: `iiop://host:port`.
+    /// Returns the forms of text that it reads, for messages: `iiop://host:port`.
     fn forms(&self) -> &'static [&'static str];
 
     /// Reads the text behind `scheme://`.
@@ -55,7 +55,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         endpoint.text().to_owned()
     }
 
-    /// The tag of its profiles in object references. `None` if references cannot name its endpoints.
+    /// Returns the tag of its profiles in object references. `None` if references cannot name its endpoints.
     ///
     /// Tags are assigned by the OMG. Source: CORBA 3.3 Part 2, Standard Profiles.
     fn profile(&self) -> Option<u32> {
@@ -183,20 +183,20 @@ impl From<Endpoint> for ListenAddress {
 
 /// Writes the parts of an address into a reference, in CDR and in the byte order of the reference.
 pub trait AddressWriter {
-    /// An octet.
+    /// Writes an octet.
     fn write_u8(&mut self, value: u8);
-    /// An unsigned short.
+    /// Writes an unsigned short.
     fn write_u16(&mut self, value: u16);
-    /// An unsigned long.
+    /// Writes an unsigned long.
     fn write_u32(&mut self, value: u32);
-    /// An unsigned long long.
+    /// Writes an unsigned long long.
     fn write_u64(&mut self, value: u64);
-    /// A string, without the NUL behind it.
+    /// Writes a string, without the NUL behind it.
     ///
     /// # Errors
     /// When there is a NUL in it.
     fn write_string(&mut self, octets: &[u8]) -> Result<(), AddressError>;
-    /// A sequence of octets.
+    /// Writes a sequence of octets.
     ///
     /// # Errors
     /// When there are more than 2³² − 1.
@@ -207,32 +207,32 @@ pub trait AddressWriter {
 ///
 /// All methods fail when the octets are cut short.
 pub trait AddressReader {
-    /// An octet.
+    /// Reads an octet.
     ///
     /// # Errors
     /// When it is not there.
     fn read_u8(&mut self) -> Result<u8, AddressError>;
-    /// An unsigned short.
+    /// Reads an unsigned short.
     ///
     /// # Errors
     /// When it is not there.
     fn read_u16(&mut self) -> Result<u16, AddressError>;
-    /// An unsigned long.
+    /// Reads an unsigned long.
     ///
     /// # Errors
     /// When it is not there.
     fn read_u32(&mut self) -> Result<u32, AddressError>;
-    /// An unsigned long long.
+    /// Reads an unsigned long long.
     ///
     /// # Errors
     /// When it is not there.
     fn read_u64(&mut self) -> Result<u64, AddressError>;
-    /// A string, without the NUL behind it.
+    /// Reads a string, without the NUL behind it.
     ///
     /// # Errors
     /// When it is not there or not ended.
     fn read_string(&mut self) -> Result<&[u8], AddressError>;
-    /// A sequence of octets.
+    /// Reads a sequence of octets.
     ///
     /// # Errors
     /// When it is not there.
@@ -255,7 +255,7 @@ impl AddressError {
         ParseEndpointError::new(self.0, text)
     }
 
-    /// The expectation.
+    /// Returns the expectation.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.0

@@ -106,13 +106,13 @@ impl Capabilities {
         }
     }
 
-    /// Stream or datagram.
+    /// Returns whether octets arrive as a stream or as datagrams.
     #[must_use]
     pub const fn delivery(self) -> Delivery {
         self.delivery
     }
 
-    /// The largest frame in octets; `None` where there is no such limit.
+    /// Returns the largest frame in octets; `None` where there is no such limit.
     #[must_use]
     pub const fn max_frame(self) -> Option<usize> {
         self.max_frame

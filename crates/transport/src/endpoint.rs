@@ -48,7 +48,7 @@ pub trait EndpointAddress: Any + fmt::Debug + fmt::Display + Send + Sync {
         None
     }
 
-    /// The port, where the address is host and port.
+    /// Returns the port, where the address is host and port.
     fn port(&self) -> Option<u16> {
         None
     }
@@ -81,38 +81,39 @@ impl Endpoint {
         }
     }
 
-    /// The text before `://`, by which a [`Registry`](crate::Registry) finds the transport.
+    /// Returns the text before `://`, by which a [`Registry`](crate::Registry) finds the transport.
     #[must_use]
     pub const fn scheme(&self) -> &'static str {
         self.scheme
     }
 
-    /// The address, if it is of this type.
+    /// Returns the address, if it is of this type.
     #[must_use]
     pub fn address<A: EndpointAddress>(&self) -> Option<&A> {
         let address: &dyn Any = &*self.address;
         address.downcast_ref()
     }
 
-    /// The address as text: the part behind `scheme://`.
+    /// Returns the address as text: the part behind `scheme://`.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The host, where the address is that of a host: see [`EndpointAddress::host`].
+    /// Returns the host, where the address is that of a host: see [`EndpointAddress::host`].
     #[must_use]
     pub fn host(&self) -> Option<&str> {
         self.address.host()
     }
 
-    /// The port, where the address is host and port.
+    /// Returns the port, where the address is host and port.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         self.address.port()
     }
 
-    /// The endpoint of another host and port of the same transport; `None` where addresses are not host and port.
+    /// Returns the endpoint of another host and port of the same transport; `None` where addresses are not host and
+    /// port.
     #[must_use]
     pub fn with_host(&self, host: &str, port: u16) -> Option<Self> {
         self.address.with_host(host, port)

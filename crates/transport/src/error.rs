@@ -36,7 +36,7 @@ impl TransportError {
         }
     }
 
-    /// The endpoint as it was asked for.
+    /// Returns the endpoint as it was asked for.
     #[must_use]
     pub const fn endpoint(&self) -> &Endpoint {
         &self.endpoint
@@ -48,20 +48,20 @@ impl TransportError {
         Self { endpoint, ..self }
     }
 
-    /// The operation that failed.
+    /// Returns the operation that failed.
     #[must_use]
     pub const fn operation(&self) -> Operation {
         self.operation
     }
 
-    /// The operating system's reason, unchanged; where a host name has several addresses, that of each.
+    /// Returns the operating system's reason, unchanged; where a host name has several addresses, that of each.
     #[must_use]
     pub const fn cause(&self) -> &io::Error {
         &self.cause
     }
 
-    /// The kind of the cause: `ConnectionRefused` where there is no listener, `NotFound` for a UNIX socket that does
-    /// not exist, `Unsupported` where no transport has the endpoint's scheme, and so on.
+    /// Returns the kind of the cause: `ConnectionRefused` where there is no listener, `NotFound` for a UNIX socket that
+    /// does not exist, `Unsupported` where no transport has the endpoint's scheme, and so on.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.cause.kind()

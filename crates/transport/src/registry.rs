@@ -14,7 +14,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry without any transport.
+    /// Makes a registry without any transport.
     #[must_use]
     pub const fn empty() -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Registry {
         self.transports.keys().copied()
     }
 
-    /// The transports, in the order of their schemes.
+    /// Returns the transports, in the order of their schemes.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Transport>> + '_ {
         self.transports.values()
     }

@@ -160,13 +160,13 @@ pub trait Connection: Send + Sync + Debug + 'static {
         false
     }
 
-    /// The address of the other end.
+    /// Returns the address of the other end.
     fn peer(&self) -> &Address;
 
-    /// The address of this end.
+    /// Returns the address of this end.
     fn local(&self) -> &Address;
 
-    /// The capabilities of this connection.
+    /// Returns the capabilities of this connection.
     fn capabilities(&self) -> Capabilities;
 
     /// Returns the process of the peer, by the operating system's word. `None` where that does not report it: see
@@ -214,12 +214,12 @@ pub trait Transport: Send + Sync + Debug + 'static {
     /// Returns the syntax of its addresses, in text and in object references.
     fn addressing(&self) -> &dyn Addressing;
 
-    /// The scheme of its endpoints: `iiop`, `uiop`.
+    /// Returns the scheme of its endpoints: `iiop`, `uiop`.
     fn scheme(&self) -> &'static str {
         self.addressing().scheme()
     }
 
-    /// The capabilities of its connections.
+    /// Returns the capabilities of its connections.
     fn capabilities(&self) -> Capabilities;
 
     /// Opens a connection to the peer at `endpoint`. There is no timeout but the operating system's; wrap the future

@@ -56,8 +56,8 @@ pub struct UnixOptions {
 }
 
 impl UnixOptions {
-    /// The permissions of a listener's socket, such as `0o660`: users that may write to it may connect. Unless set,
-    /// they are `0o777` less the umask of the process. They hold before the first client can connect.
+    /// Sets the permissions of a listener's socket, such as `0o660`: users that may write to it may connect. Unless
+    /// set, they are `0o777` less the umask of the process. They hold before the first client can connect.
     #[must_use]
     pub const fn mode(self, mode: u32) -> Self {
         Self {
@@ -66,8 +66,8 @@ impl UnixOptions {
         }
     }
 
-    /// The user that a listener's socket belongs to; that of the process unless set. Another user needs a privilege
-    /// (`CAP_CHOWN`), without which listening fails.
+    /// Sets the user that a listener's socket belongs to; that of the process unless set. Another user needs a
+    /// privilege (`CAP_CHOWN`), without which listening fails.
     #[must_use]
     pub const fn owner(self, user: u32) -> Self {
         Self {
@@ -76,8 +76,8 @@ impl UnixOptions {
         }
     }
 
-    /// The group that a listener's socket belongs to. Unless set, it is that of the process or of the directory, by the
-    /// system's rules. Without a privilege it has to be a group of the process.
+    /// Sets the group that a listener's socket belongs to. Unless set, it is that of the process or of the directory,
+    /// by the system's rules. Without a privilege it has to be a group of the process.
     #[must_use]
     pub const fn group(self, group: u32) -> Self {
         Self {
@@ -97,8 +97,8 @@ impl UnixOptions {
         }
     }
 
-    /// The kernel's buffer for octets that the peer has not read yet (`SO_SNDBUF`, in octets; Linux doubles it). It is
-    /// the only buffer: sent octets are queued at the receiver, on the sender's account.
+    /// Sets the size of the kernel's buffer for octets that the peer has not read yet (`SO_SNDBUF`, in octets; Linux
+    /// doubles it). It is the only buffer: sent octets are queued at the receiver, on the sender's account.
     #[must_use]
     pub const fn send_buffer(self, octets: usize) -> Self {
         Self {

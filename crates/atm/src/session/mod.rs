@@ -335,13 +335,13 @@ impl SessionMachine {
         self.sessions.is_empty() && !self.listening
     }
 
-    /// The statistics of frames so far.
+    /// Returns the statistics of frames so far.
     #[must_use]
     pub const fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// The cost of frames in flight in the peer's buffer, in the unit of [`frame::cost`].
+    /// Returns the cost of frames in flight in the peer's buffer, in the unit of [`frame::cost`].
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         let costs = self

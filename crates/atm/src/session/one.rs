@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// The time of the next timer.
+    /// Returns the time of the next timer.
     pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
         let open = match self.state {
             State::Ended(_) => return None,

@@ -170,7 +170,7 @@ impl Any {
         Ok(Self::written(ty.clone(), &mut e))
     }
 
-    /// The type of the value.
+    /// Returns the type of the value.
     #[must_use]
     pub const fn type_code(&self) -> &TypeCode {
         &self.ty

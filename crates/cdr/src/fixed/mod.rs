@@ -83,7 +83,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         Self(units)
     }
 
-    /// The number in units of 10⁻ˢ: 1999 for 19.99.
+    /// Returns the number in units of 10⁻ˢ: 1999 for 19.99.
     #[inline]
     #[must_use]
     pub const fn unscaled(self) -> i128 {
@@ -99,7 +99,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         }
     }
 
-    /// The number without its sign.
+    /// Returns the number without its sign.
     #[must_use]
     pub const fn abs(self) -> Self {
         Self(self.0.saturating_abs())
@@ -115,7 +115,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
 /// The most digits of a `fixed` in IDL.
 pub(crate) const MAX_DIGITS: u8 = 31;
 
-/// 10 to the `n`, saturated at the largest `i128` (which no fixed reaches).
+/// Returns 10 to the `n`, saturated at the largest `i128` (which no fixed reaches).
 pub(crate) const fn power_of_ten(n: u8) -> i128 {
     10_i128.saturating_pow(n as u32)
 }

@@ -9,7 +9,7 @@ use crate::{
 const POSITIVE: u8 = 0xc;
 const NEGATIVE: u8 = 0xd;
 
-/// Octets of a `fixed` of `digits` digits.
+/// Returns the number of octets of a `fixed` of `digits` digits.
 const fn octets(digits: u8) -> usize {
     (digits as usize).saturating_add(2) >> 1
 }

@@ -225,7 +225,7 @@ impl fmt::Debug for WChar {
 }
 
 impl fmt::Display for WChar {
-    /// The character, or the replacement character for half of a pair.
+    /// Writes the character, or the replacement character for half of a pair.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(
             &char::try_from(*self).unwrap_or(char::REPLACEMENT_CHARACTER),

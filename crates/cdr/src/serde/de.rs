@@ -12,7 +12,7 @@ pub struct Deserializer<'d, 'de, O: ByteOrder> {
 }
 
 impl<'d, 'de, O: ByteOrder> Deserializer<'d, 'de, O> {
-    /// A deserializer that goes on where `decoder` is.
+    /// Makes a deserializer that goes on where `decoder` is.
     #[must_use]
     pub const fn new(decoder: &'d mut Decoder<'de, O>) -> Self {
         Self { decoder }
@@ -202,7 +202,7 @@ impl<'de, O: ByteOrder> de::Deserializer<'de> for Deserializer<'_, 'de, O> {
     }
 }
 
-/// [`Decoder::nested`] for errors of serde.
+/// Calls [`Decoder::nested`] with a function whose errors are serde's.
 fn nested<'de, O: ByteOrder, R>(
     decoder: &mut Decoder<'de, O>,
     f: impl FnOnce(&mut Decoder<'de, O>) -> Result<R, SerdeError>,
@@ -257,7 +257,8 @@ impl<'de, O: ByteOrder> de::SeqAccess<'de> for Elements<'_, 'de, O> {
         self.0.next(seed)
     }
 
-    /// The limit of allocation in advance: for all sequences within each other together no more elements than octets.
+    /// Returns the limit of allocation in advance: for all sequences within each other together no more elements than
+    /// octets.
     fn size_hint(&self) -> Option<usize> {
         Some(self.0.left.min(self.0.decoder.unowed(self.0.left)))
     }

@@ -11,7 +11,7 @@ pub struct Serializer<'e, O: ByteOrder> {
 }
 
 impl<'e, O: ByteOrder> Serializer<'e, O> {
-    /// A serializer that goes on where `encoder` is.
+    /// Makes a serializer that goes on where `encoder` is.
     #[must_use]
     pub const fn new(encoder: &'e mut Encoder<O>) -> Self {
         Self { encoder }

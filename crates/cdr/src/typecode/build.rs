@@ -110,14 +110,14 @@ impl TypeCode {
         kind.simple_type().map(Self::from_static)
     }
 
-    /// `string`, or `string<bound>` if `bound` is not 0.
+    /// Makes the type `string`, or `string<bound>` if `bound` is not 0.
     #[must_use]
     #[doc(alias = "create_string_tc")]
     pub fn string(bound: u32) -> Self {
         Self::text(TcKind::String, &StaticType::String(0), bound)
     }
 
-    /// `wstring`, or `wstring<bound>` if `bound` is not 0.
+    /// Makes the type `wstring`, or `wstring<bound>` if `bound` is not 0.
     #[must_use]
     #[doc(alias = "create_wstring_tc")]
     pub fn wstring(bound: u32) -> Self {
@@ -133,7 +133,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// `fixed<digits, scale>`. A type of other than 1 to 31 digits is invalid, and cannot be sent.
+    /// Makes the type `fixed<digits, scale>`. A type of other than 1 to 31 digits is invalid, and cannot be sent.
     #[must_use]
     #[doc(alias = "create_fixed_tc")]
     pub fn fixed(digits: u16, scale: i16) -> Self {
@@ -143,14 +143,14 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// `sequence<element>`, or `sequence<element, bound>` if `bound` is not 0.
+    /// Makes the type `sequence<element>`, or `sequence<element, bound>` if `bound` is not 0.
     #[must_use]
     #[doc(alias = "create_sequence_tc")]
     pub fn sequence(element: &Self, bound: u32) -> Self {
         Self::collection(TcKind::Sequence, element, bound)
     }
 
-    /// An array of `length` elements; arrays of several dimensions are arrays of arrays.
+    /// Makes an array of `length` elements; arrays of several dimensions are arrays of arrays.
     #[must_use]
     #[doc(alias = "create_array_tc")]
     pub fn array(element: &Self, length: u32) -> Self {
@@ -164,14 +164,14 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// `typedef original name`.
+    /// Makes the type `typedef original name`.
     #[must_use]
     #[doc(alias = "create_alias_tc")]
     pub fn alias(id: &str, name: &str, original: &Self) -> Self {
         Self::wrapper(TcKind::Alias, id, name, original)
     }
 
-    /// `valuetype name boxed`.
+    /// Makes the type `valuetype name boxed`.
     #[must_use]
     #[doc(alias = "create_value_box_tc")]
     pub fn value_box(id: &str, name: &str, boxed: &Self) -> Self {
@@ -184,7 +184,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// `interface name`.
+    /// Makes the type `interface name`.
     #[must_use]
     #[doc(alias = "create_interface_tc")]
     pub fn interface(id: &str, name: &str) -> Self {
@@ -192,7 +192,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// An enum and its enumerators.
+    /// Makes an enum of its enumerators.
     #[must_use]
     #[doc(alias = "create_enum_tc")]
     pub fn enumeration(id: &str, name: &str, enumerators: &[&str]) -> Self {
@@ -206,7 +206,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// A struct and its members, each a name and a type.
+    /// Makes a struct of its members, each a name and a type.
     ///
     /// ```
     /// # extern crate zorb_cdr as zorb;
@@ -222,7 +222,7 @@ impl TypeCode {
         Self::record(TcKind::Struct, id, name, members)
     }
 
-    /// An exception and its members.
+    /// Makes an exception of its members.
     #[must_use]
     #[doc(alias = "create_exception_tc")]
     pub fn exception(id: &str, name: &str, members: &[(&str, Self)]) -> Self {
@@ -240,8 +240,8 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// A union: the type of its discriminator, and its members, one for each label. The label of the default member is
-    /// `None`.
+    /// Makes a union of the type of its discriminator and its members, one for each label. The label of the default
+    /// member is `None`.
     ///
     /// Returns `None` if `discriminator` is no type for a discriminator, or there are two defaults. Labels of
     /// enumerators are their ordinals, those of characters their codes.

@@ -207,12 +207,12 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Repository id; empty if there is none.
+    /// Returns the repository id; empty if there is none.
     pub(crate) fn id(self) -> &'a str {
         self.id_and_name().0
     }
 
-    /// Name; empty if there is none.
+    /// Returns the name; empty if there is none.
     pub(crate) fn name(self) -> &'a str {
         self.id_and_name().1
     }
@@ -281,7 +281,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Bound or length.
+    /// Returns the bound or length.
     pub(crate) fn bound(self) -> u32 {
         u32::try_from(self.number()).unwrap_or(0)
     }

@@ -96,13 +96,13 @@ const KINDS: [TcKind; 37] = {
 };
 
 impl TcKind {
-    /// The kind with that number on the wire.
+    /// Returns the kind with this number on the wire.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         KINDS.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     #[must_use]
     pub const fn number(self) -> u32 {
         self as u32
@@ -144,7 +144,7 @@ impl TcKind {
         !self.is_named() && !matches!(self, String | WString | Fixed | Sequence | Array)
     }
 
-    /// The IDL keyword.
+    /// Returns the IDL keyword.
     pub(crate) const fn keyword(self) -> &'static str {
         use TcKind::*;
         match self {

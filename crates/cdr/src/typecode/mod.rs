@@ -41,7 +41,7 @@ enum Repr {
 }
 
 impl TypeCode {
-    /// A type that the IDL compiler knew.
+    /// Makes a type from static data of the IDL compiler.
     #[doc(hidden)]
     #[must_use]
     pub const fn from_static(ty: &'static StaticType) -> Self {
@@ -59,7 +59,7 @@ impl TypeCode {
         }
     }
 
-    /// The type that `view` shows.
+    /// Returns the type that `view` shows.
     pub(crate) fn of_view(view: TypeRef<'_>) -> Self {
         match view {
             TypeRef::Static(ty) => Self::from_static(ty),
@@ -67,7 +67,7 @@ impl TypeCode {
         }
     }
 
-    /// The kind of the type.
+    /// Returns the kind of the type.
     #[must_use]
     pub fn kind(&self) -> TcKind {
         self.view().kind()
@@ -87,19 +87,20 @@ impl TypeCode {
         ty.kind().is_named().then(|| ty.name())
     }
 
-    /// Number of members of a struct, exception, union (one for each label), enum or value; 0 for other kinds.
+    /// Returns the number of members of a struct, exception, union (one for each label), enum or value; 0 for other
+    /// kinds.
     #[must_use]
     pub fn member_count(&self) -> usize {
         self.view().member_count()
     }
 
-    /// The name of a member or enumerator.
+    /// Returns the name of a member or enumerator.
     #[must_use]
     pub fn member_name(&self, index: usize) -> Option<&str> {
         Some(self.view().member(index)?.name)
     }
 
-    /// The type of a member; `None` also for enumerators.
+    /// Returns the type of a member; `None` also for enumerators.
     #[must_use]
     pub fn member_type(&self, index: usize) -> Option<Self> {
         let ty = self.view();
@@ -125,7 +126,7 @@ impl TypeCode {
         Some(ty.member(index)?.label != 0)
     }
 
-    /// The type of a union's discriminator.
+    /// Returns the type of a union's discriminator.
     #[must_use]
     pub fn discriminator_type(&self) -> Option<Self> {
         let ty = self.view();
@@ -139,7 +140,7 @@ impl TypeCode {
         (ty.kind() == TcKind::Union).then(|| usize::try_from(ty.number()).ok())?
     }
 
-    /// The bound of a string or sequence, 0 if it has none; the length of an array. `None` for other kinds.
+    /// Returns the bound of a string or sequence, 0 if it has none; the length of an array. `None` for other kinds.
     #[must_use]
     pub fn length(&self) -> Option<u32> {
         use TcKind::{Array, Sequence, String, WString};

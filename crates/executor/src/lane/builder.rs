@@ -56,7 +56,7 @@ impl Default for LaneBuilder {
 }
 
 impl LaneBuilder {
-    /// The name of the threads. (Linux shows 15 octets of it.)
+    /// Sets the name of the threads. (Linux shows 15 octets of it.)
     pub fn name(self, name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -64,12 +64,13 @@ impl LaneBuilder {
         }
     }
 
-    /// Number of threads that read and run upcalls; at least 1.
+    /// Sets the number of threads that read and run upcalls; at least 1.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Most threads of the lane beyond these, for blocking sections; 512 unless set. They end after ten idle seconds.
+    /// Sets the largest number of threads beyond these, for blocking sections; 512 unless set. They end after ten idle
+    /// seconds.
     pub fn blocking_threads(self, blocking_threads: usize) -> Self {
         Self {
             blocking_threads,
@@ -77,7 +78,7 @@ impl LaneBuilder {
         }
     }
 
-    /// The CPUs that the threads run on, by number; those of the thread that builds the lane unless set.
+    /// Sets the CPUs that the threads run on, by number; those of the thread that builds the lane unless set.
     pub fn cpus(self, cpus: impl IntoIterator<Item = usize>) -> Self {
         Self {
             cpus: cpus.into_iter().collect(),
@@ -85,7 +86,7 @@ impl LaneBuilder {
         }
     }
 
-    /// Octets of stack of each thread; 2 MiB, or the value of RUST_MIN_STACK, unless set.
+    /// Sets the size of each thread's stack in octets; 2 MiB, or the value of RUST_MIN_STACK, unless set.
     pub fn stack_size(self, octets: usize) -> Self {
         Self {
             stack_size: Some(octets),
@@ -93,7 +94,7 @@ impl LaneBuilder {
         }
     }
 
-    /// The scheduling policy and native priority of the threads. Under a real-time policy the lane
+    /// Sets the scheduling policy and native priority of the threads. Under a real-time policy the lane
     /// [parks](WaitPolicy::Park) while it waits, since a thread that spins lets no thread of lower priority run.
     pub fn scheduling(self, scheduling: Scheduling, native: NativePriority) -> Self {
         Self {

@@ -181,7 +181,7 @@ impl Lane {
         LaneId(self.handle.id())
     }
 
-    /// The lane's runtime.
+    /// Returns the lane's runtime.
     #[must_use]
     pub const fn handle(&self) -> &Handle {
         &self.handle
@@ -233,7 +233,7 @@ impl Lane {
 }
 
 impl pool::Builder {
-    /// The lane whose runtime the threads enter: its reactor and its clock drive the futures that requests await.
+    /// Sets the lane whose runtime the threads enter: its reactor and its clock drive the futures that requests await.
     pub fn lane(self, lane: &Lane) -> Self {
         self.runtime(lane.handle().clone())
     }

@@ -72,12 +72,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Number of static threads of a pool without lanes, and so of requests that run at once; at least 1.
+    /// Sets the number of static threads of a pool without lanes, and so of requests that run at once; at least 1.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Most threads that a pool without lanes starts beyond the static ones when all are busy.
+    /// Sets the largest number of threads that a pool without lanes starts beyond the static ones when all are busy.
     pub fn dynamic_threads(self, dynamic_threads: usize) -> Self {
         Self {
             dynamic_threads,
@@ -85,8 +85,8 @@ impl Builder {
         }
     }
 
-    /// The priority at which threads of a pool without lanes start. With real-time scheduling, a thread takes the priority
-    /// of each request that it runs.
+    /// Sets the priority at which threads of a pool without lanes start. With real-time scheduling, a thread takes the
+    /// priority of each request that it runs.
     pub fn default_priority(self, default_priority: Priority) -> Self {
         Self {
             default_priority,
@@ -94,8 +94,8 @@ impl Builder {
         }
     }
 
-    /// Lanes, in place of the threads of a pool without lanes: a request goes to the lane that has exactly its priority,
-    /// and threads keep the priority of their lane.
+    /// Sets lanes, in place of the threads of a pool without lanes: a request goes to the lane that has exactly its
+    /// priority, and threads keep the priority of their lane.
     pub fn lanes(self, lanes: impl IntoIterator<Item = LaneThreads>) -> Self {
         Self {
             lanes: Some(lanes.into_iter().collect()),
@@ -103,16 +103,16 @@ impl Builder {
         }
     }
 
-    /// Whether a lane whose threads are all busy borrows an idle thread of a lower lane, which gets the higher priority
+    /// Sets whether a lane whose threads are all busy borrows an idle thread of a lower lane, which gets the higher priority
     /// for that one request. A thread that becomes idle then serves the queues of higher lanes first. False unless set.
     pub fn borrowing(self, borrowing: bool) -> Self {
         Self { borrowing, ..self }
     }
 
-    /// Most requests that wait in all lanes together, without those that are running; 0 for a pool that refuses
-    /// requests for which no thread is free. Each lane leaves an equal share of the room to every lane above it, so
-    /// that a lane which is always full causes no refusal of urgent requests. Room for all is allocated at the start,
-    /// in each lane.
+    /// Sets the largest number of requests that wait in all lanes together, without those that are running; 0 for a pool that
+    /// refuses requests for which no thread is free. Each lane leaves an equal share of the room to every lane above
+    /// it, so that a lane which is always full causes no refusal of urgent requests. Room for all is allocated at the
+    /// start, in each lane.
     pub fn queue_capacity(self, requests: usize) -> Self {
         let room = Room {
             requests,
@@ -121,7 +121,7 @@ impl Builder {
         Self { room, ..self }
     }
 
-    /// Most octets that wait in all lanes together; unlimited unless set. They are shared as the
+    /// Sets the largest number of octets that wait in all lanes together; unlimited unless set. They are shared as the
     /// [requests](Self::queue_capacity) are. A request counts the octets that its [`Submission`](super::Submission)
     /// states.
     pub fn queue_octets(self, octets: usize) -> Self {
@@ -132,7 +132,7 @@ impl Builder {
         Self { room, ..self }
     }
 
-    /// The name of the threads, each with its number appended. (Linux shows 15 octets of it.)
+    /// Sets the name of the threads, each with its number appended. (Linux shows 15 octets of it.)
     pub fn name(self, name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -140,7 +140,7 @@ impl Builder {
         }
     }
 
-    /// The runtime that the threads enter.
+    /// Sets the runtime that the threads enter.
     pub(crate) fn runtime(self, runtime: Handle) -> Self {
         Self {
             runtime: Some(runtime),
@@ -157,12 +157,12 @@ impl Builder {
         }
     }
 
-    /// The scheduling policy of the threads.
+    /// Sets the scheduling policy of the threads.
     pub fn scheduling(self, scheduling: Scheduling) -> Self {
         Self { scheduling, ..self }
     }
 
-    /// The mapping of CORBA priorities to native ones under a real-time policy; [`LinearMapping`] unless set.
+    /// Sets the mapping of CORBA priorities to native ones under a real-time policy; [`LinearMapping`] unless set.
     pub fn mapping(self, mapping: impl PriorityMapping + 'static) -> Self {
         Self {
             mapping: Arc::new(mapping),
@@ -170,7 +170,7 @@ impl Builder {
         }
     }
 
-    /// The CPUs that the threads run on, by number; those of the thread that builds the pool unless set.
+    /// Sets the CPUs that the threads run on, by number; those of the thread that builds the pool unless set.
     pub fn cpus(self, cpus: impl IntoIterator<Item = usize>) -> Self {
         Self {
             cpus: cpus.into_iter().collect(),
@@ -178,7 +178,7 @@ impl Builder {
         }
     }
 
-    /// Octets of stack of each thread; 2 MiB, or the value of RUST_MIN_STACK, unless set.
+    /// Sets the size of each thread's stack in octets; 2 MiB, or the value of RUST_MIN_STACK, unless set.
     pub fn stack_size(self, octets: usize) -> Self {
         Self {
             stack_size: Some(octets),
@@ -186,7 +186,7 @@ impl Builder {
         }
     }
 
-    /// Time for which a dynamic thread is idle before it ends; 10 s unless set.
+    /// Sets the time for which a dynamic thread is idle before it ends; 10 s unless set.
     pub fn idle_timeout(self, idle_timeout: Duration) -> Self {
         Self {
             idle_timeout,

@@ -231,7 +231,7 @@ impl<T> Lanes<T> {
             .map(WorkerId)
     }
 
-    /// The priority of a worker's lane.
+    /// Returns the priority of a worker's lane.
     pub(super) fn priority_of(&self, worker: WorkerId) -> Priority {
         self.workers[worker.0]
             .as_ref()
@@ -407,7 +407,7 @@ impl<T> Lanes<T> {
         lane.is_some_and(|lane| self.room_left(lane).requests > 0)
     }
 
-    /// The share of each lane in the room.
+    /// Returns the share of each lane in the room.
     fn share(&self) -> Room {
         let lanes = self.lanes.len().max(1);
         Room {
@@ -449,7 +449,7 @@ impl<T> Lanes<T> {
         octets <= self.room.octets - self.share().octets * above
     }
 
-    /// How many requests wait.
+    /// Returns the number of requests that wait.
     pub(super) const fn queued(&self) -> usize {
         self.queued.requests
     }
@@ -546,7 +546,7 @@ impl<T> Lanes<T> {
         })
     }
 
-    /// The counters of the lane that the request belongs to.
+    /// Returns the counters of the lane that the request belongs to.
     fn counters_for(&mut self, own: usize, assigned: &Assigned<T>) -> &mut LaneCounters {
         let lane = self.lane_for(assigned.request.priority).unwrap_or(own);
         &mut self.lanes[lane].counters

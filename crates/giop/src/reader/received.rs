@@ -48,14 +48,14 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// The message header.
+    /// Returns the message header.
     #[inline]
     #[must_use]
     pub const fn header(&self) -> &MessageHeader {
         &self.header
     }
 
-    /// All octets of the message, header included.
+    /// Returns all octets of the message, header included.
     #[inline]
     #[must_use]
     pub fn octets(&self) -> &[u8] {

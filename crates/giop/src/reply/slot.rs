@@ -26,7 +26,7 @@ impl ReplySlot {
     /// Longest message that is copied, in octets: copying it costs less than sharing it.
     pub const MAX_INLINE_OCTETS: usize = 128;
 
-    /// An empty slot.
+    /// Makes an empty slot.
     #[inline]
     #[must_use]
     pub const fn new() -> Self {
@@ -81,21 +81,21 @@ impl ReplySlot {
         Ok(())
     }
 
-    /// The byte order of the reply.
+    /// Returns the byte order of the reply.
     #[inline]
     #[must_use]
     pub const fn endian(&self) -> Endian {
         self.endian
     }
 
-    /// The contents of the body.
+    /// Returns the contents of the body.
     #[inline]
     #[must_use]
     pub const fn status(&self) -> ReplyStatus {
         self.status
     }
 
-    /// The message, unless it was copied.
+    /// Returns the message, unless it was copied.
     #[must_use]
     pub const fn message(&self) -> Option<&Message> {
         self.message.as_ref()
@@ -184,7 +184,7 @@ mod tests {
         written.unwrap().to_vec()
     }
 
-    /// The body in the slot, and whether the message was copied.
+    /// Returns the body in the slot, and whether the message was copied.
     fn received<O: ByteOrder>(octets: &[u8]) -> (Vec<u8>, bool) {
         let mut reader = Reader::new(Limits::default());
         reader.buffer().extend_from_slice(octets);

@@ -44,7 +44,7 @@ impl HeaderOffsets {
         }
     }
 
-    /// The request id.
+    /// Returns the request id.
     #[must_use]
     #[inline]
     pub const fn request_id(&self) -> u32 {
@@ -58,7 +58,7 @@ impl HeaderOffsets {
         self.response
     }
 
-    /// The offset of the arguments in the message.
+    /// Returns the offset of the arguments in the message.
     #[must_use]
     #[inline]
     pub const fn body(&self) -> usize {

@@ -120,7 +120,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
         })
     }
 
-    /// The version that is written.
+    /// Returns the version that is written.
     #[must_use]
     pub const fn version(&self) -> Version {
         self.version

@@ -115,7 +115,7 @@ impl AddressReader for Octets {
     }
 }
 
-/// The endpoints of the fixture on which the checks run.
+/// Returns the endpoints of the fixture on which the checks run.
 fn endpoints(fixture: &dyn Fixture) -> Vec<Endpoint> {
     vec![fixture.endpoint(), fixture.unreachable().0]
 }

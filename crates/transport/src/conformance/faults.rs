@@ -19,9 +19,9 @@ use crate::Connection;
 /// Faults of the frames that carry a transport's octets, for transports that have frames of their own under their
 /// connections and have to repair their loss.
 pub trait FrameFaults: Send + Sync {
-    /// From now on one of `of` frames is lost; 0: none.
+    /// Loses one of `of` frames from now on; 0: none.
     fn lose(&self, of: u32);
-    /// From now on one of `of` frames arrives twice; 0: none.
+    /// Delivers one of `of` frames twice from now on; 0: none.
     fn double(&self, of: u32);
 }
 

@@ -417,7 +417,7 @@ impl Wake for Tally {
     }
 }
 
-/// Question and answer in turn, each of another length, up to several reads long.
+/// Writes and reads questions and answers in turn, each of another length, up to several reads long.
 async fn converse(connection: &dyn Connection, begins: bool, turns: usize) {
     for turn in 0..turns {
         let length = 1 + turn * 37 % 300;

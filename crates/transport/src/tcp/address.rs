@@ -27,13 +27,13 @@ impl TcpAddress {
         Self { host, port }
     }
 
-    /// A host name, an IPv4 address, or an IPv6 address without brackets.
+    /// Returns the host: a name, an IPv4 address, or an IPv6 address without brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port; 0 asks a listener to take any that is free.
+    /// Returns the port; 0 asks a listener to take any that is free.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
@@ -277,7 +277,7 @@ fn omni(text: &str) -> Result<(&str, u16), AddressError> {
     }
 }
 
-/// The TCP address of an endpoint.
+/// Returns the TCP address of an endpoint.
 pub(super) fn address(endpoint: &Endpoint) -> Result<&TcpAddress, AddressError> {
     let other = || AddressError::expected("an endpoint of the TCP transport");
     endpoint.address().ok_or_else(other)

@@ -30,7 +30,7 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Whether small writes are sent at once (`TCP_NODELAY`, the default), rather than after the acknowledgement of
+    /// Sets whether small writes are sent at once (`TCP_NODELAY`, the default), rather than after the acknowledgement of
     /// earlier ones. A delayed request would wait for a reply that waits for it.
     #[must_use]
     pub const fn nodelay(self, nodelay: bool) -> Self {
@@ -58,7 +58,7 @@ impl TcpOptions {
         }
     }
 
-    /// The time after which the connection is lost if octets stay without an acknowledgement, or keepalive probes
+    /// Sets the time after which the connection is lost if octets stay without an acknowledgement, or keepalive probes
     /// without an answer (`TCP_USER_TIMEOUT`, where the operating system has that; milliseconds). Unless set, the
     /// operating system resends octets for a quarter of an hour or more, for which a call to a vanished server may
     /// wait. The connection to a peer that is alive but reads nothing for this time is lost, too.
@@ -72,8 +72,8 @@ impl TcpOptions {
         }
     }
 
-    /// The kernel's buffer for octets that are not acknowledged yet (`SO_SNDBUF`, in octets; Linux doubles it).
-    /// Setting it turns automatic tuning off.
+    /// Sets the size of the kernel's buffer for octets that are not acknowledged yet (`SO_SNDBUF`, in octets; Linux
+    /// doubles it). Setting it turns automatic tuning off.
     #[must_use]
     pub const fn send_buffer(self, octets: usize) -> Self {
         Self {
@@ -82,8 +82,8 @@ impl TcpOptions {
         }
     }
 
-    /// The kernel's buffer for octets that are not read yet (`SO_RCVBUF`, in octets; Linux doubles it). Setting it
-    /// turns automatic tuning off.
+    /// Sets the size of the kernel's buffer for octets that are not read yet (`SO_RCVBUF`, in octets; Linux doubles
+    /// it). Setting it turns automatic tuning off.
     #[must_use]
     pub const fn receive_buffer(self, octets: usize) -> Self {
         Self {
@@ -92,9 +92,9 @@ impl TcpOptions {
         }
     }
 
-    /// The congestion control algorithm, by its name (`TCP_CONGESTION`, where the operating system has that). Unless
-    /// set it is the system's (`net.ipv4.tcp_congestion_control`). An algorithm that the system does not have, or does
-    /// not let this program use, is an error of connecting and listening.
+    /// Sets the congestion control algorithm, by its name (`TCP_CONGESTION`, where the operating system has that).
+    /// Unless set it is the system's (`net.ipv4.tcp_congestion_control`). An algorithm that the system does not have,
+    /// or does not let this program use, is an error of connecting and listening.
     ///
     /// On Linux `reno` is always available. Where the system's is BBR, which paces packets, `reno` makes a difference
     /// between two programs on one CPU of a machine: twice as many one-way calls with 64 KiB, and less than half as
@@ -107,9 +107,9 @@ impl TcpOptions {
         }
     }
 
-    /// The differentiated services code point of sent packets, from 0 to 63 (`IP_TOS`, `IPV6_TCLASS`), by which routers
-    /// give precedence: 46 is expedited forwarding. Unless set, it is that of the operating system, which is 0. Bits
-    /// above the six are dropped.
+    /// Sets the differentiated services code point of sent packets, from 0 to 63 (`IP_TOS`, `IPV6_TCLASS`), by which
+    /// routers give precedence: 46 is expedited forwarding. Unless set, it is that of the operating system, which is 0.
+    /// Bits above the six are dropped.
     ///
     /// Source: RFC 2474, section 3.
     #[must_use]
@@ -120,7 +120,7 @@ impl TcpOptions {
         }
     }
 
-    /// The address of this host from which connections are made, for hosts with several. Unless set, the operating
+    /// Sets the address of this host from which connections are made, for hosts with several. Unless set, the operating
     /// system chooses it by its routes. An address of another family than the peer's is ignored.
     #[must_use]
     pub const fn bind(self, address: IpAddr) -> Self {
@@ -130,8 +130,8 @@ impl TcpOptions {
         }
     }
 
-    /// The ports of this host from which connections are made, for firewalls that permit only these. Any port unless
-    /// set. Each new connection begins its search one port behind that of the one before. A port is skipped if a
+    /// Sets the ports of this host from which connections are made, for firewalls that permit only these. Any port
+    /// unless set. Each new connection begins its search one port behind that of the one before. A port is skipped if a
     /// listener or a connection to the same address has it; connections to other addresses share it. Where none is
     /// left, connecting fails with [`AddrInUse`](io::ErrorKind::AddrInUse). An empty range sets no ports.
     ///
@@ -146,7 +146,7 @@ impl TcpOptions {
         }
     }
 
-    /// Whether a listener takes a port on which connections of an earlier process still expire (`SO_REUSEADDR`, the
+    /// Sets whether a listener takes a port on which connections of an earlier process still expire (`SO_REUSEADDR`, the
     /// default). Otherwise a restarted server has to wait for a minute.
     #[must_use]
     pub const fn reuse_address(self, reuse: bool) -> Self {
@@ -156,7 +156,7 @@ impl TcpOptions {
         }
     }
 
-    /// Whether several listeners share one port (`SO_REUSEPORT`), in one process or in several of one user. The
+    /// Sets whether several listeners share one port (`SO_REUSEPORT`), in one process or in several of one user. The
     /// operating system distributes new connections among them. Off unless set; then a port in use is refused.
     #[must_use]
     pub const fn reuse_port(self, reuse: bool) -> Self {
@@ -166,7 +166,7 @@ impl TcpOptions {
         }
     }
 
-    /// Whether packets are sent to hosts of directly connected networks only, and by no gateway (`SO_DONTROUTE`). Off
+    /// Sets whether packets are sent to hosts of directly connected networks only, and by no gateway (`SO_DONTROUTE`). Off
     /// unless set.
     #[must_use]
     pub const fn dont_route(self, dont_route: bool) -> Self {

@@ -52,7 +52,7 @@ impl UnixAddress {
         }
     }
 
-    /// The path; `None` of an abstract name.
+    /// Returns the path; `None` of an abstract name.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.name {
@@ -61,7 +61,7 @@ impl UnixAddress {
         }
     }
 
-    /// The abstract name; `None` of a path.
+    /// Returns the abstract name; `None` of a path.
     #[must_use]
     pub fn abstract_name(&self) -> Option<&[u8]> {
         match &self.name {
@@ -242,7 +242,7 @@ impl Addressing for UnixAddressing {
     }
 }
 
-/// The address of a UNIX socket's endpoint.
+/// Returns the address of a UNIX socket's endpoint.
 pub(super) fn address(endpoint: &Endpoint) -> Result<&UnixAddress, AddressError> {
     let other = || AddressError::expected("an endpoint of the UNIX transport");
     endpoint.address().ok_or_else(other)

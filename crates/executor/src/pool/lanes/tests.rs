@@ -91,7 +91,7 @@ impl Pool {
         self.next_at(worker, 0);
     }
 
-    /// The invariants of the module's head.
+    /// Checks the invariants of the module's documentation.
     fn check(&self) {
         let mut idle_below = false;
         for lane in &self.lanes.lanes {
