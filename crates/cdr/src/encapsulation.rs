@@ -41,6 +41,8 @@ impl<'de, T: Decode<'de>> EncapsulationVisitor<'de> for One<T> {
 
 /// Reads an encapsulation from octets that begin with its byte order octet, without a length in front.
 ///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
+///
 /// # Errors
 /// The error of `visitor`, and [`Truncated`](crate::DecodeErrorKind::Truncated) if there is no octet at all.
 pub fn decode_encapsulation<'de, V: EncapsulationVisitor<'de>>(
@@ -54,6 +56,8 @@ pub fn decode_encapsulation<'de, V: EncapsulationVisitor<'de>>(
 }
 
 /// Writes an encapsulation as octets, without a length in front, in byte order `O`.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 ///
 /// # Errors
 /// The error of `f`.

@@ -39,6 +39,8 @@ impl Default for WireFormat {
 }
 
 /// Transmission code set of `char` and `string`.
+///
+/// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum CharSet {
@@ -54,6 +56,8 @@ pub enum CharSet {
 }
 
 /// Transmission code set of `wchar` and `wstring`.
+///
+/// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum WCharSet {

@@ -77,12 +77,16 @@ pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync 
     fn any_encoder(encoder: &mut Encoder<Self>) -> AnyEncoder<'_>;
 }
 
-/// Most significant octet first.
+/// The byte order with the most significant octet first.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Clone, Copy, Default, Debug)]
 #[non_exhaustive]
 pub struct BigEndian;
 
-/// Least significant octet first.
+/// The byte order with the least significant octet first.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Clone, Copy, Default, Debug)]
 #[non_exhaustive]
 pub struct LittleEndian;

@@ -124,6 +124,8 @@ impl Encode for ServiceContext {
 ///
 /// Their structure was checked when the header was read, so that iterating over them cannot fail. Each look-up walks
 /// the list.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (service contexts).
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceContexts<'a> {
     frame: &'a Frame,

@@ -16,6 +16,8 @@ use core::fmt;
 use zorb_cdr::{CharSet, DecodeError, Decoder, Endian, Frame, WCharSet, WireFormat};
 
 /// Octets of a message header.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (message header).
 pub const HEADER_LEN: usize = 12;
 pub(crate) const MAGIC: [u8; 4] = *b"GIOP";
 const FLAG_LITTLE_ENDIAN: u8 = 0x01;
@@ -211,6 +213,8 @@ impl MessageHeader {
 }
 
 /// Makes a message that is a header only: CloseConnection or MessageError. Allocates 12 octets.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CloseConnection and MessageError messages).
 #[must_use]
 pub fn empty_message(kind: MessageKind, version: Version) -> Bytes {
     let header = MessageHeader {

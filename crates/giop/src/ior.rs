@@ -278,8 +278,10 @@ pub struct UiopAddress {
 }
 
 /// An IIOP profile body.
+///
+/// Source: CORBA 3.3 Part 2, Interoperability Architecture and IIOP.
 pub type IiopProfile = ProfileBody<IiopAddress>;
-/// A UIOP profile body.
+/// A UIOP profile body, in TAO's format.
 pub type UiopProfile = ProfileBody<UiopAddress>;
 
 /// An address that a profile body can hold.

@@ -103,6 +103,8 @@ impl<'de> Decode<'de> for PriorityBand {
 
 /// Makes the context RTCorbaPriority of a request that is made at this priority, and of the reply to it.
 ///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
+///
 /// # Errors
 /// None that can happen: the value has a fixed size.
 pub fn priority_context(priority: i16) -> Result<ServiceContext, EncodeError> {
@@ -116,6 +118,8 @@ pub fn priority_context(priority: i16) -> Result<ServiceContext, EncodeError> {
 }
 
 /// Reads the priority that a client has sent with a request; `None` if it has sent none.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
 ///
 /// # Errors
 /// [`RealTimeFault::MalformedContext`] if it cannot be read or is there twice, [`RealTimeFault::Unmappable`] if it is negative.

@@ -191,6 +191,8 @@ fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, 
 }
 
 /// The header of a Reply to be encoded.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Reply message).
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyBuilder<'a> {
     /// The version of the request.
@@ -291,6 +293,8 @@ impl ReplyBuilder<'_> {
 }
 
 /// Reads the body of a SYSTEM_EXCEPTION reply.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Reply message).
 ///
 /// # Errors
 /// When the body is cut short or the completion status does not exist.

@@ -314,6 +314,8 @@ pub(crate) fn aligned_body<O: ByteOrder>(d: &mut Decoder<'_, O>) -> usize {
 }
 
 /// The header of a Request to be encoded.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, Copy)]
 pub struct RequestBuilder<'a> {
     /// The version to write; at most the one in the profile used.

@@ -11,11 +11,15 @@ use core::str::FromStr;
 use std::borrow::Cow;
 
 /// The port of an address that names none.
+///
+/// Source: CORBA 3.3 Part 2, corbaloc:iiop URL.
 pub const DEFAULT_PORT: u16 = 2809;
-/// The key that `rir:` and `corbaname:` mean when they name none.
+/// The key of `rir:` and `corbaname:` when they name none.
 pub const DEFAULT_KEY: &str = "NameService";
 
 /// A parsed object URL.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (object URLs).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ObjectUrl {
@@ -36,6 +40,8 @@ pub enum ObjectUrl {
 }
 
 /// The scheme of an object URL.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (object URLs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UrlScheme {
@@ -408,6 +414,8 @@ fn unescape(text: &str) -> Result<Vec<u8>, UrlError> {
 }
 
 /// Writes octets as the key of an object URL, escaped where they must be.
+///
+/// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (object URLs).
 #[must_use]
 pub fn escape(octets: &[u8]) -> String {
     let mut text = String::with_capacity(octets.len());

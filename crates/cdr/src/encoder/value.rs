@@ -43,6 +43,8 @@ type Ids = BTreeMap<Box<str>, usize>;
 pub(crate) struct OuterIds(Ids);
 
 /// A value that is being written.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 #[must_use = "a value that has begun has to be ended"]
 pub struct ValueMark {
