@@ -14,9 +14,9 @@
 /// assert_eq!(Layout::of_struct(&[OCTET, Layout::VARIABLE]).size_at(0), None);
 /// ```
 ///
-/// One behind the other, values of a fixed type *settle* at once: a type whose strictest member is aligned to `a` ends
-/// at the same index modulo `a` wherever it started, so from the second element on all have the same size, the
-/// [`stride`](Self::stride), and the same inner offsets.
+/// Values of a fixed type that are one behind the other *settle* at once. A type whose strictest member is aligned to
+/// `a` ends at the same index modulo `a`, regardless of its start. So from the second element on all have the same
+/// size, the [`stride`](Self::stride), and the same inner offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// The strictest alignment of a member, or 0 where the size varies.

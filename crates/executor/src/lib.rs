@@ -2,9 +2,9 @@
 //! work.
 //!
 //! A [`Lane`] is a tokio runtime as a place where connections live and requests are read: that of the caller, or a
-//! thread of its own. A [`WorkerPool`] is the other half of the half-sync/half-async pattern: bounded queues, ordered
-//! by [`Priority`] and deadline, and plain threads that run jobs, even those that block or compute for long, while the
-//! lane goes on reading. [`Dispatch`] selects which of the two runs the upcalls of a lane.
+//! thread of its own. A [`WorkerPool`] is the other half of the half-sync/half-async pattern. It has bounded queues,
+//! ordered by [`Priority`] and deadline, and plain threads that run jobs, even those that block or compute for long,
+//! while the lane goes on reading. [`Dispatch`] selects which of the two runs the upcalls of a lane.
 //!
 //! For real-time work a pool has lanes of threads at native priorities: [`LaneThreads`], [`Scheduling`], a
 //! [`PriorityMapping`] from CORBA's priorities to those of the system, and a lock with priority inheritance,

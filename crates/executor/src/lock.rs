@@ -1,5 +1,5 @@
-//! The lock of a pool. On Linux its holder inherits the priority of the most urgent thread that waits for it, so that a
-//! thread of low priority, once preempted inside, delays no urgent one for longer than its own few instructions take.
+//! The lock of a pool. On Linux its holder inherits the priority of the most urgent thread that waits for it. So a
+//! thread of low priority that is preempted inside delays no urgent one for longer than its own few instructions take.
 
 #[cfg(target_os = "linux")]
 mod imp {

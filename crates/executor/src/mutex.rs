@@ -8,8 +8,8 @@ use core::{
 
 use priority_inheriting_lock::{PriorityInheritingLock, PriorityInheritingLockGuard};
 
-/// A lock with priority inheritance (`RTCORBA::Mutex`, Real-time CORBA 1.2, section 5.10): while a thread waits for it,
-/// the thread that holds it has at least the waiting one's priority, so that no thread of a priority between the two keeps
+/// A lock with priority inheritance (`RTCORBA::Mutex`, Real-time CORBA 1.2, section 5.10). While a thread waits for it,
+/// the thread that holds it has at least the waiting one's priority. So no thread of a priority between the two keeps
 /// the urgent one waiting. The kernel does that (`FUTEX_LOCK_PI`), which is why this lock is there on Linux only.
 ///
 /// It blocks its thread, so it is for upcalls on threads of a [`WorkerPool`](crate::WorkerPool), not across awaits; the

@@ -209,7 +209,7 @@ impl CodeSets {
     /// states; see [`for_server`](Self::for_server) for servers that do not.
     ///
     /// The `wanted` set (the client's native one, where its operator has named one) comes first, if the server has it.
-    /// Next is the server's native set, as in the specification for clients that convert both: a server that is
+    /// Next is the server's native set, as in the specification for clients that convert both. A server that is
     /// natively ISO 8859-1 can store nothing else (omniORB, TAO), and no other set has a `char` beyond ASCII. Next are
     /// UTF-8, then ISO 8859-1, if the server converts it. A server that has neither gets UTF-8, the specification's
     /// fall-back.

@@ -292,12 +292,13 @@ pub enum Origin {
 
 /// A CORBA system exception.
 ///
-/// `Display` shows kind, minor code (with its meaning, if it is one of the specification, omniORB's, TAO's or zorb's),
-/// completion status and a description: the endpoint where the exception was raised in this process, and otherwise the
-/// text that the server sent, if any (JacORB and GlassFish do). Control characters are escaped. The error behind it,
-/// such as an [`std::io::Error`], is its [`source`](core::error::Error::source); the alternate form (`{:#}`) and
-/// `Debug` add that error's text, and those of its sources. Equality compares the parts that are sent: kind, minor code
-/// and completion status. A clone increments at most one reference count.
+/// `Display` shows kind, minor code, completion status and a description. The minor code has its meaning with it, if it
+/// is one of the specification, omniORB's, TAO's or zorb's. The description is the endpoint where the exception was
+/// raised in this process, and otherwise the text that the server sent, if any (JacORB and GlassFish do). Control
+/// characters are escaped. The error behind it, such as an [`std::io::Error`], is its
+/// [`source`](core::error::Error::source); the alternate form (`{:#}`) and `Debug` add that error's text, and those of
+/// its sources. Equality compares the parts that are sent: kind, minor code and completion status. A clone increments
+/// at most one reference count.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Clone)]
@@ -405,7 +406,7 @@ impl SystemException {
     /// Returns the exception that the client gets when the servant ends with this one.
     ///
     /// An exception that was raised in this process is sent unchanged. One that the servant received from a call of its
-    /// own must not report that the servant itself is gone, or that a retry is safe: it is sent with COMPLETED_MAYBE,
+    /// own must not report that the servant itself is gone, or that a retry is safe. It is sent with COMPLETED_MAYBE,
     /// and OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN. A client that passes references to addresses of its choice could
     /// learn from the difference between TRANSIENT, COMM_FAILURE and TIMEOUT whether a port is open, so these are
     /// UNKNOWN, too. Detail and source, which name endpoints and repeat the text of a service, are left out.

@@ -23,8 +23,8 @@ const ID_LEN: usize = 4;
 /// The strictest alignment: data that begins at a multiple of it, from the start of a message, is aligned for every
 /// type.
 const ALIGNMENT: usize = 8;
-/// GIOP 1.1: data of a Fragment begins at this index of it, so a cut at the same remainder leaves all alignment as
-/// it was, and makes every size a multiple of 8, which omniORB's receiver insists on.
+/// GIOP 1.1: data of a Fragment begins at this index of it. So a cut at the same remainder keeps all alignment, and
+/// makes every size a multiple of 8, as omniORB's receiver demands.
 const CUT_REMAINDER_1_1: usize = HEADER_LEN % ALIGNMENT;
 
 /// A message that is cut into fragments, one piece at a time.

@@ -10,8 +10,8 @@ use zorb_cdr::{ByteOrder, Endian};
 /// A request header without its request id. A request that matches it is for the same operation of the same object,
 /// and its header needs no parsing.
 ///
-/// Only requests of GIOP 1.2 in one piece have one, addressed by an object key, with no service context but CodeSets,
-/// and with a header of at most 1 KiB, since the peer chooses how much is kept.
+/// Only requests of GIOP 1.2 in one piece have one, addressed by an object key, with no service context but CodeSets.
+/// Their header has at most 1 KiB, since the peer chooses how much is kept.
 #[derive(Debug)]
 pub struct RequestHeaderPrefix {
     endian: Endian,

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-/// Text with its control characters escaped as in Rust, such as `\r` and `\u{1b}`: a host name in a reference may hold
+/// Text with its control characters escaped as in Rust, such as `\r` and `\u{1b}`. A host name in a reference may hold
 /// line ends or the control sequences of a terminal, and would forge lines of a log.
 pub(crate) struct Printable<'a>(pub(crate) &'a str);
 

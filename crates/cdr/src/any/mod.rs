@@ -82,8 +82,8 @@ pub struct Any {
 const _: () = assert!(size_of::<Any>() == 32);
 
 /// Largest value, in octets, that is copied to a buffer of its exact size. It is the capacity of the encoder's first
-/// buffer: a small value that kept that buffer would hold some hundred octets of memory for each of its own, and the
-/// sender of a sequence of anys would choose the memory that this process needs.
+/// buffer. A small value that kept that buffer would hold some hundred octets of memory for each of its own. The sender
+/// of a sequence of anys would then choose the memory that this process needs.
 const COPIED: usize = crate::encoder::FIRST_CAPACITY;
 
 /// Why a value does not come out of an any.

@@ -97,8 +97,8 @@ impl TcpOptions {
     /// or does not let this program use, is an error of connecting and listening.
     ///
     /// On Linux `reno` is always available. Where the system's is BBR, which paces packets, `reno` makes a difference
-    /// between two programs on one CPU of a machine: twice as many one-way calls with 64 KiB, and less than half as
-    /// many of those with hardly any octets, which pacing joins.
+    /// between two programs on one CPU of a machine. With 64 KiB each there are twice as many one-way calls; with
+    /// hardly any octets, which pacing joins, there are less than half as many.
     #[must_use]
     pub const fn congestion_control(self, name: &'static str) -> Self {
         Self {
