@@ -224,7 +224,7 @@ impl Circuit {
         self.lock().machine.statistics()
     }
 
-    // ------------------------------------------------------------------ the listener's
+    // Methods of the listener.
 
     /// Begins to grant sessions. For an owner that has joined.
     pub(crate) fn listen(&self) -> io::Result<()> {
@@ -262,7 +262,7 @@ impl Circuit {
         })
     }
 
-    // ------------------------------------------------------------------ the connections'
+    // Methods of the connections.
 
     /// Asks for a session. For an owner that has joined.
     pub(crate) fn open(&self) -> io::Result<u64> {

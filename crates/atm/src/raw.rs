@@ -85,7 +85,7 @@ impl FrameSocket {
     /// Receives a frame that has come already, which replaces the contents of `frame`. Returns whether there is one.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Those of [`receive`](Self::receive).
     pub fn try_receive(&self, frame: &mut Vec<u8>) -> io::Result<bool> {
         self.receive_by(frame, sys::receive)
     }

@@ -46,7 +46,7 @@ pub trait Codec {
     /// Writes a value.
     ///
     /// # Errors
-    /// As [`Encode::encode`], and [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
+    /// Those of [`Encode::encode`], and [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
     fn encode<O: ByteOrder>(
         value: &Self::Borrowed,
         encoder: &mut Encoder<O>,
@@ -55,7 +55,7 @@ pub trait Codec {
     /// Reads a value.
     ///
     /// # Errors
-    /// As [`Decode::decode`], and [`BoundExceeded`](DecodeErrorKind::BoundExceeded).
+    /// Those of [`Decode::decode`], and [`BoundExceeded`](DecodeErrorKind::BoundExceeded).
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError>;
 
     /// Writes values as [`Encode::encode_slice`] does.

@@ -236,7 +236,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a `sequence<octet>`: the count and a copy of the octets.
     ///
     /// # Errors
-    /// As [`write_count`](Self::write_count).
+    /// Those of [`write_count`](Self::write_count).
     pub fn write_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
         let start = self.position();
@@ -261,7 +261,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a `sequence<octet>` whose octets are sent from where they are if they are at least [`SHARE_FROM`].
     ///
     /// # Errors
-    /// As [`write_count`](Self::write_count).
+    /// Those of [`write_count`](Self::write_count).
     pub fn write_shared(&mut self, octets: &Bytes) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
         let start = self.position();

@@ -88,7 +88,7 @@ pub trait Encode {
     /// they are ([`Encoder::take_lending`]). Nothing is left out if `lent` is taken already.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     #[doc(hidden)]
     #[inline(always)]
     fn encode_lent<'a, O: ByteOrder>(
@@ -103,7 +103,7 @@ pub trait Encode {
     /// Encodes values one behind the other, as [`encode_lent`](Self::encode_lent) does.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     #[doc(hidden)]
     #[inline(always)]
     fn encode_slice_lent<'a, O: ByteOrder>(

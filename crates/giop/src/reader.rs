@@ -56,7 +56,8 @@ impl Reader {
     /// front again. The number is small, so that they stay in the cache of one CPU.
     const NEAR_FRONT: usize = 4 << 10;
 
-    /// Octets that a large message gets at once, if it announces as many. It gets more only when half of that has come.
+    /// Octets that a large message gets at once, if it announces as many. Later it gets at most twice the octets that
+    /// have come.
     const FIRST_STEP: usize = 1 << 20;
 
     /// Most octets of room for a message that is expected because the last one was as long. It is read in place from

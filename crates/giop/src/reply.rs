@@ -95,7 +95,7 @@ impl<'a> ReplyHeader<'a> {
     /// Reads the parts that most clients need: request id, status, and the position of the body.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     #[inline]
     pub fn head(message: &'a Message) -> Result<(u32, ReplyStatus, usize), ProtocolError> {
         let usual = match message.frame.fragment_starts() {
@@ -225,7 +225,7 @@ impl ReplyBuilder<'_> {
     /// After an error the encoder holds a part of a message.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     #[inline]
     pub fn write<O: ByteOrder>(
         &self,

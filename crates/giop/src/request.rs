@@ -350,7 +350,7 @@ impl RequestBuilder<'_> {
     /// (NEEDS_ADDRESSING_MODE). Before GIOP 1.2 there is no other, and [`key`](Self::key) is sent.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode), and a profile or reference that cannot be encoded.
+    /// Those of [`encode`](Self::encode), and that of a profile or reference that cannot be encoded.
     pub fn encode_for<O: ByteOrder>(
         &self,
         target: &TargetAddress<'_>,

@@ -80,7 +80,7 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// that cannot do so, leaves that to the next `poll_read`.
     ///
     /// # Errors
-    /// As [`poll_read`](Self::poll_read).
+    /// Those of [`poll_read`](Self::poll_read).
     fn poll_read_watching(
         &self,
         cx: &mut Context<'_>,

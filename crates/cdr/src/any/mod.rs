@@ -112,7 +112,7 @@ impl Any {
     /// Puts a value into an any. Allocates.
     ///
     /// # Errors
-    /// As [`Encode::encode`]: a bound exceeded, text with a NUL.
+    /// Those of [`Encode::encode`], such as an exceeded bound or text with a NUL.
     pub fn new<T: IdlType + ?Sized>(value: &T) -> Result<Self, EncodeError> {
         let mut e = Encoder::holding(STORED);
         value.put_idl(&mut e)?;

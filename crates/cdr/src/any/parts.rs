@@ -138,7 +138,8 @@ impl Any {
     /// Makes a sequence or array of its elements.
     ///
     /// # Errors
-    /// As [`of_members`](Self::of_members).
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no sequence or array, or an element or the length of an array is
+    /// another; [`BoundExceeded`](EncodeErrorKind::BoundExceeded) for more elements than a sequence may have.
     pub fn of_elements(ty: &TypeCode, elements: &[Self]) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
         let mut made = Made::default();
@@ -162,7 +163,9 @@ impl Any {
     /// Makes a union of its discriminator and the member that this selects, if it selects any.
     ///
     /// # Errors
-    /// As [`of_members`](Self::of_members).
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no union, the discriminator is no value of its type, or `member`
+    /// is not the member that it selects; [`BoundExceeded`](EncodeErrorKind::BoundExceeded) if a part of the member is
+    /// longer than its type allows.
     pub fn of_union(
         ty: &TypeCode,
         discriminator: i128,

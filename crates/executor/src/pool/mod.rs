@@ -128,7 +128,7 @@ impl WorkerPool {
     /// Submits a job without a deadline that takes no room in octets.
     ///
     /// # Errors
-    /// As for [`submit`](Self::submit).
+    /// Those of [`submit`](Self::submit).
     pub fn try_submit(&self, priority: Priority, job: Job) -> Result<(), Rejected> {
         self.submit(Submission::new(priority, job))
     }
@@ -150,8 +150,8 @@ impl WorkerPool {
     /// read no further input meanwhile. Of several that wait, the most urgent request goes first.
     ///
     /// # Errors
-    /// As for [`submit`](Self::submit), but [`RejectReason::Full`] for a request only that takes more octets than the queue
-    /// ever has for its lane.
+    /// Those of [`submit`](Self::submit), but [`RejectReason::Full`] only for a request that takes more octets than the
+    /// queue ever has for its lane.
     ///
     /// # Cancel safety
     /// A request that has no room yet is dropped.

@@ -147,7 +147,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
     /// Encodes a request in place: on success `e` has the message.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     #[inline(always)]
     pub fn encode_in(
         &self,
