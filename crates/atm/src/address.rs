@@ -280,7 +280,7 @@ impl FromStr for AtmAddress {
 /// The largest peak cell rate that the kernel's type can hold.
 pub(crate) const MAX_PCR: u32 = i32::MAX.cast_unsigned();
 
-/// The error of text that is no address. It has the expectation.
+/// The error of text that is not an address. It has the expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable(pub(crate) &'static str);
 

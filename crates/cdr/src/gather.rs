@@ -16,7 +16,7 @@ use core::{fmt, ops::Range};
 /// piece are behind a pointer.
 #[derive(Default)]
 pub struct Gather {
-    /// All octets that are not shared, one behind the other.
+    /// All octets that are not shared, one after the other.
     own: BytesMut,
     /// The first piece outside of the buffer, and the index in `own` before which it goes. It is stored inline, since a
     /// message rarely has more pieces and then needs no allocation.

@@ -14,9 +14,9 @@
 /// assert_eq!(Layout::of_struct(&[OCTET, Layout::VARIABLE]).size_at(0), None);
 /// ```
 ///
-/// Values of a fixed type that are one behind the other *settle* at once. A type whose strictest member is aligned to
-/// `a` ends at the same index modulo `a`, regardless of its start. So from the second element on all have the same
-/// size, the [`stride`](Self::stride), and the same inner offsets.
+/// Consecutive values of a fixed type *settle* at once. A type whose strictest member is aligned to `a` ends at the
+/// same index modulo `a`, regardless of its start. So from the second element on all have the same size, the
+/// [`stride`](Self::stride), and the same inner offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// The strictest alignment of a member, or 0 where the size varies.
@@ -63,7 +63,7 @@ impl Layout {
         )
     }
 
-    /// Members one behind the other.
+    /// Returns the layout of a struct: its members one after the other.
     #[must_use]
     pub const fn of_struct(members: &[Self]) -> Self {
         let mut align = 1;
@@ -92,7 +92,7 @@ impl Layout {
         )
     }
 
-    /// Returns the layout of `count` elements one behind the other.
+    /// Returns the layout of `count` elements one after the other.
     #[must_use]
     pub const fn of_array(element: Self, count: usize) -> Self {
         if count == 0 {

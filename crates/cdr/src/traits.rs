@@ -47,7 +47,7 @@ pub trait Encode {
     /// An error if the value has no form on the wire: see [`EncodeErrorKind`].
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
 
-    /// Writes values one behind the other, without a count.
+    /// Writes values one after the other, without a count.
     #[doc(hidden)]
     fn encode_slice<O: ByteOrder>(
         values: &[Self],
@@ -65,7 +65,7 @@ pub trait Encode {
         )
     }
 
-    /// Stores values into windows one behind the other, the first of which begins where another value ended. Returns
+    /// Stores values into windows one after the other, the first of which begins where another value ended. Returns
     /// `false` if one of them has no form on the wire.
     #[doc(hidden)]
     #[inline]
@@ -100,7 +100,7 @@ pub trait Encode {
         self.encode(encoder)
     }
 
-    /// Encodes values one behind the other, as [`encode_lent`](Self::encode_lent) does.
+    /// Encodes values one after the other, as [`encode_lent`](Self::encode_lent) does.
     ///
     /// # Errors
     /// Those of [`encode`](Self::encode).
@@ -218,8 +218,8 @@ pub trait Decode<'de>: Sized {
         not_fixed()
     }
 
-    /// Loads values from windows one behind the other, the first of which begins where another value ended. Appends
-    /// them to `values`, which has room for them. Returns `false` if one of them is no value of the type.
+    /// Loads values from windows one after the other, the first of which begins where another value ended. Appends
+    /// them to `values`, which has room for them. Returns `false` if one of them is not a value of the type.
     #[doc(hidden)]
     #[inline(always)]
     fn decode_settled<O: ByteOrder>(

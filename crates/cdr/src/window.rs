@@ -25,7 +25,7 @@ pub struct Window<'a> {
 pub(crate) struct Faults {
     /// Not 0 once there was a fault.
     bits: u8,
-    /// All characters, combined by OR. Octets beyond 0x7f are no characters in UTF-8, which is checked once for all.
+    /// All characters, combined by OR. Octets beyond 0x7f are not characters in UTF-8, which is checked once for all.
     characters: u64,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Window<'a> {
         self.format
     }
 
-    /// Notes whether the loaded octets are no value of their type.
+    /// Notes whether the loaded octets are not a value of their type.
     #[inline(always)]
     pub const fn note(&mut self, is_fault: bool) {
         self.faults.bits |= is_fault as u8;
@@ -158,7 +158,7 @@ pub struct WindowMut<'a> {
     format: WireFormat,
     faults: Faults,
     word: Word,
-    /// Whether each value is stored without a word: inside of a loop, where offsets are no constants.
+    /// Whether each value is stored without a word: inside of a loop, where offsets are not constants.
     is_plain: bool,
 }
 

@@ -70,7 +70,7 @@ impl Receive {
     }
 
     /// Returns whether no message holds a part of the memory any more. The buffer, which has to be empty, then begins
-    /// at the front of its memory again, where data lies aligned.
+    /// at the front of its memory again, where data is aligned.
     pub(crate) fn reclaim(&mut self) -> bool {
         self.whole > 0 && self.octets.try_reclaim(self.whole)
     }

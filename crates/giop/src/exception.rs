@@ -70,7 +70,7 @@ kinds! {
     NoPermission = "NO_PERMISSION",
     /// An error inside the ORB.
     Internal = "INTERNAL",
-    /// Octets of a message that are no value of the type that the IDL states.
+    /// Octets of a message that are not a value of the type that the IDL states.
     Marshal = "MARSHAL",
     /// The ORB could not start.
     Initialize = "INITIALIZE",

@@ -16,7 +16,7 @@ use zorb_cdr::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The body is no value of the types that the interface states.
+    /// The body is not a value of the types that the interface states.
     #[error("{0}")]
     Decode(DecodeError),
     /// A value cannot be encoded.

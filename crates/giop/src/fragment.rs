@@ -100,7 +100,7 @@ impl Fragments {
         Ok(this)
     }
 
-    /// Whether all pieces have to be sent one behind the other, without another message in between that could have
+    /// Whether all pieces have to be sent one after the other, without another message in between that could have
     /// fragments: a Fragment of GIOP 1.1 has no request id.
     #[must_use]
     pub fn is_contiguous(&self) -> bool {

@@ -139,7 +139,7 @@ impl Ior {
     /// Reads the digits behind `IOR:`, in upper or lower case.
     ///
     /// # Errors
-    /// When it is not pairs of hexadecimal digits, or they are no reference.
+    /// When it is not pairs of hexadecimal digits, or they are not a reference.
     pub fn from_hex(digits: &str) -> Result<Self, IorError> {
         let digits = digits.as_bytes();
         if !digits.len().is_multiple_of(2) {
@@ -171,7 +171,7 @@ pub enum IorError {
     /// An odd number of digits.
     #[error("expected pairs of hexadecimal digits, found {0} digits")]
     OddDigits(usize),
-    /// A character that is no hexadecimal digit.
+    /// A character that is not a hexadecimal digit.
     #[error("expected a hexadecimal digit, found {digit:?} at {at}")]
     NotHex {
         /// The value found.
@@ -179,7 +179,7 @@ pub enum IorError {
         /// Its index, counted from behind the colon.
         at: usize,
     },
-    /// The octets are no reference.
+    /// The octets are not a reference.
     #[error("malformed reference: {0}")]
     Malformed(DecodeError),
 }
@@ -407,7 +407,7 @@ impl TaggedProfile {
 /// Decodes one value from an encapsulation.
 ///
 /// # Errors
-/// When the octets are no such value.
+/// When the octets are not such a value.
 pub fn decode_encapsulation<T: for<'de> Decode<'de>>(data: &[u8]) -> Result<T, DecodeError> {
     struct Get<T>(core::marker::PhantomData<T>);
     impl<'de, T: Decode<'de>> EncapsulationVisitor<'de> for Get<T> {

@@ -52,7 +52,7 @@ impl Reader {
     /// Most octets of a begun message that are moved out of a receive buffer when a reader waits.
     const MAX_MOVED: usize = 4 << 10;
 
-    /// Octets at the front of a buffer that small messages use one behind the other before the buffer begins at its
+    /// Octets at the front of a buffer that small messages use one after the other before the buffer begins at its
     /// front again. The number is small, so that they stay in the cache of one CPU.
     const NEAR_FRONT: usize = 4 << 10;
 
@@ -201,7 +201,7 @@ impl Reader {
         room >= Self::READ_OCTETS / 2 && self.whole.saturating_sub(room) <= Self::NEAR_FRONT
     }
 
-    /// Skips up to 7 octets of an empty buffer, which has to have room for them, so that received data lies aligned.
+    /// Skips up to 7 octets of an empty buffer, which has to have room for them, so that received data is aligned.
     #[inline]
     fn align(&mut self) {
         let pad = self.buffer.as_ptr().addr().wrapping_neg() & 7;

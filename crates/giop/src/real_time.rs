@@ -77,7 +77,7 @@ impl PriorityBand {
     /// Reads the band from the context RTCorbaPriorityRange of a request.
     ///
     /// # Errors
-    /// [`RealTimeFault::MalformedContext`] if there is none, or more than one, or it is no band.
+    /// [`RealTimeFault::MalformedContext`] if there is none, or more than one, or it is not a band.
     pub fn of_request(contexts: &ServiceContexts<'_>) -> Result<Self, RealTimeFault> {
         let id = ServiceContextId::RT_CORBA_PRIORITY_RANGE;
         let (low, high): (i16, i16) = single(contexts, id)?

@@ -76,7 +76,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// Reads the octets that [`write`](Self::write) writes. Octets behind them are ignored.
     ///
     /// # Errors
-    /// When the octets are cut short or are no address.
+    /// When the octets are cut short or are not an address.
     fn read(&self, from: &mut dyn AddressReader) -> Result<Endpoint, AddressError> {
         let _ = from;
         Err(AddressError::expected(

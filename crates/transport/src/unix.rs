@@ -32,7 +32,7 @@ pub use address::{UnixAddress, UnixAddressing};
 /// socket. When it is dropped it removes its own socket, and only its own.
 ///
 /// The permissions of the socket ([`UnixOptions::mode`]) and of the directories above it decide who may connect. A
-/// directory that other users may write to is no place for a socket, since they may put one of their own there first.
+/// directory that other users may write to is unsafe for a socket, since they may put one of their own there first.
 #[derive(Clone, Debug, Default)]
 pub struct Unix {
     options: UnixOptions,

@@ -162,7 +162,7 @@ impl Reason {
     }
 }
 
-/// The error of octets that are no frame of this version. They are dropped like a frame that was lost.
+/// The error of octets that are not a frame of this version. They are dropped like a frame that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAFrame;
@@ -171,7 +171,7 @@ impl Frame {
     /// Reads a frame. Its octets of the stream share the memory of `octets`.
     ///
     /// # Errors
-    /// The octets are no frame of this version: too short or too long, another magic number, version or kind, a flag that
+    /// The octets are not a frame of this version: too short or too long, another magic number, version or kind, a flag that
     /// its kind does not have, numbers out of their range.
     pub fn read(mut octets: Bytes) -> Result<Self, NotAFrame> {
         if octets.try_get_u16()? != MAGIC || octets.try_get_u8()? != VERSION {

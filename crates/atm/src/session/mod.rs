@@ -116,7 +116,7 @@ pub struct Statistics {
     pub received: u64,
     /// Pieces that came again.
     pub received_again: u64,
-    /// Octets that were no frame, and frames beyond the limits.
+    /// Octets that were not a frame, and frames beyond the limits.
     pub refused: u64,
 }
 

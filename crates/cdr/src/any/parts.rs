@@ -116,7 +116,7 @@ impl Any {
     /// Makes a struct or exception of its members, in their order.
     ///
     /// # Errors
-    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no struct or exception, or has other members;
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not a struct or exception, or has other members;
     /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded) if a member is longer than its type allows.
     pub fn of_members(ty: &TypeCode, members: &[Self]) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
@@ -138,7 +138,7 @@ impl Any {
     /// Makes a sequence or array of its elements.
     ///
     /// # Errors
-    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no sequence or array, or an element or the length of an array is
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not a sequence or array, or an element or the length of an array is
     /// another; [`BoundExceeded`](EncodeErrorKind::BoundExceeded) for more elements than a sequence may have.
     pub fn of_elements(ty: &TypeCode, elements: &[Self]) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
@@ -163,9 +163,9 @@ impl Any {
     /// Makes a union of its discriminator and the member that this selects, if it selects any.
     ///
     /// # Errors
-    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no union, the discriminator is no value of its type, or `member`
-    /// is not the member that it selects; [`BoundExceeded`](EncodeErrorKind::BoundExceeded) if a part of the member is
-    /// longer than its type allows.
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not a union, the discriminator is not a value of its type, or
+    /// `member` is not the member that it selects; [`BoundExceeded`](EncodeErrorKind::BoundExceeded) if a part of the
+    /// member is longer than its type allows.
     pub fn of_union(
         ty: &TypeCode,
         discriminator: i128,
@@ -193,7 +193,7 @@ impl Any {
     /// Makes the enumerator of `ty` that has this name.
     ///
     /// # Errors
-    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is no enum or has no such enumerator.
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not an enum or has no such enumerator.
     pub fn of_enumerator(ty: &TypeCode, name: &str) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
         let found = (0_u32..).zip(view.members()).find(|(_, m)| m.name == name);

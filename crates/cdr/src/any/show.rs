@@ -190,7 +190,7 @@ fn members(
     Ok(f.write_str(if some { " }" } else { "}" })?)
 }
 
-/// Writes members one behind the other; returns whether there were any.
+/// Writes members one after the other; returns whether there were any.
 fn listed(
     ty: TypeRef<'_>,
     mut first: bool,

@@ -30,7 +30,7 @@ impl Any {
     /// that the message may be decoded to.
     ///
     /// # Errors
-    /// An error if the octets are no value of type `ty`, or take more memory than the message may be decoded to.
+    /// An error if the octets are not a value of type `ty`, or take more memory than the message may be decoded to.
     pub fn decode_value<O: ByteOrder>(
         ty: &TypeCode,
         d: &mut Decoder<'_, O>,

@@ -26,7 +26,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// Reads the count of a sequence whose elements take at least `min_size` octets. The count is checked against the
     /// octets that are left, so that the caller may allocate for it.
     ///
-    /// With a `min_size` of 0 the length of the message is no bound, and
+    /// With a `min_size` of 0 the length of the message does not bound the count, and
     /// [`Limits::max_empty_elements`](crate::Limits::max_empty_elements) applies.
     ///
     /// # Errors

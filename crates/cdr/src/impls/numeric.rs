@@ -9,7 +9,7 @@ use alloc::{borrow::Cow, vec::Vec};
 use core::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Numbers that are borrowed from a message where they lie aligned in native order.
+/// Numbers that are borrowed from a message where they are aligned in native order.
 #[doc(hidden)]
 pub trait Number:
     FromBytes + IntoBytes + Immutable + Copy + fmt::Debug + Encode + for<'de> Decode<'de> + 'static
@@ -207,7 +207,7 @@ numeric! {
         |value: Self| O::store_u64(value.to_bits());
 }
 
-/// A sequence of numbers: borrowed where it lies aligned in native order and in one piece, else copied.
+/// A sequence of numbers: borrowed where it is aligned in native order and in one piece, else copied.
 impl<'de, T: Number> Decode<'de> for Cow<'de, [T]> {
     const MIN_SIZE: usize = 4;
 

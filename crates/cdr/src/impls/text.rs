@@ -174,7 +174,7 @@ impl<'de> Decode<'de> for Char {
                 decoder.run(len);
                 values.extend(octets.iter().map(|octet| Self(*octet)));
             }
-            // A character is no ASCII, or the text goes on in the next GIOP 1.1 fragment, or is truncated.
+            // A character is not ASCII, or the text goes on in the next GIOP 1.1 fragment, or is truncated.
             _ => {
                 for _ in 0..len {
                     values.push(Self::decode(decoder)?);

@@ -1,4 +1,4 @@
-//! Tuples: their members one behind the other, as the arguments of an operation are.
+//! Tuples: their members one after the other, as the arguments of an operation are.
 
 use crate::{
     ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Lent, Window,

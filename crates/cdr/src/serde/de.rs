@@ -210,7 +210,7 @@ fn nested<'de, O: ByteOrder, R>(
     decoder.nested(|decoder| Ok(f(decoder)))?
 }
 
-/// Values one behind the other.
+/// Values one after the other.
 struct Members<'d, 'de, O> {
     decoder: &'d mut Decoder<'de, O>,
     left: usize,

@@ -20,8 +20,8 @@
 //! | `()`, unit struct | nothing | |
 //! | newtype struct | its content | |
 //! | sequence | `sequence<T>` | of unknown length: refused when writing |
-//! | tuple, tuple struct, array | members one behind the other | |
-//! | struct | members one behind the other | like an IDL struct |
+//! | tuple, tuple struct, array | members one after the other | |
+//! | struct | members one after the other | like an IDL struct |
 //! | map | sequence of structs (key, value) | in the map's order |
 //! | enum | unsigned long, the index of the variant, then its content | without data like an IDL enum |
 //!

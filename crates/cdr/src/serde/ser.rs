@@ -181,7 +181,7 @@ impl<O: ByteOrder> ser::Serializer for Serializer<'_, O> {
     }
 }
 
-/// Members and elements follow one behind the other, in all compound types of serde.
+/// Members and elements follow one after the other, in all compound types of serde.
 macro_rules! members {
     ($($trait:ident::$method:ident($($name:ident: $t:ty)?);)*) => {$(
         impl<O: ByteOrder> ser::$trait for Serializer<'_, O> {

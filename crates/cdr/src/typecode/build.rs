@@ -243,7 +243,7 @@ impl TypeCode {
     /// Makes a union of the type of its discriminator and its members, one for each label. The label of the default
     /// member is `None`.
     ///
-    /// Returns `None` if `discriminator` is no type for a discriminator, or there are two defaults. Labels of
+    /// Returns `None` if `discriminator` is not a type for a discriminator, or there are two defaults. Labels of
     /// enumerators are their ordinals, those of characters their codes.
     #[must_use]
     #[doc(alias = "create_union_tc")]
@@ -287,7 +287,7 @@ impl TypeCode {
     /// assert_eq!(inner, Some(node));
     /// ```
     ///
-    /// The result by itself is no type, and cannot be sent.
+    /// The result by itself is not a type, and cannot be sent.
     #[must_use]
     #[doc(alias = "create_recursive_tc")]
     pub fn recursive(id: &str) -> Self {

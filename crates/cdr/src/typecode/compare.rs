@@ -77,7 +77,7 @@ fn same_alone(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     }
     let number = match kind {
         Sequence => what == Sameness::Convertible || a.number() == b.number(),
-        // The number of an alias counts the aliases behind it, which is no part of the type.
+        // The number of an alias counts the aliases behind it, which is not part of the type.
         Alias => true,
         _ => a.number() == b.number(),
     };

@@ -46,7 +46,7 @@ pub(crate) fn scoped_name(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::R
             (name, _) => f.write_str(name),
         };
     };
-    // The prefix is a domain name, and no scope.
+    // The prefix is a domain name, and not a scope.
     let parts = path.split('/').skip_while(|part| part.contains('.'));
     for (index, part) in parts.enumerate() {
         if index > 0 {

@@ -109,7 +109,7 @@ impl TypeCode {
     }
 
     /// Returns the label of a union's member: a number, the ordinal of an enumerator, the code of a character, 0 or 1
-    /// for a boolean. `None` for the default member, and for types that are no unions.
+    /// for a boolean. `None` for the default member, and for types that are not unions.
     #[must_use]
     pub fn member_label(&self, index: usize) -> Option<i128> {
         let ty = self.view();
@@ -117,7 +117,7 @@ impl TypeCode {
         Some(ty.member(index)?.label)
     }
 
-    /// Whether a value's member is public; `None` for types that are no value types.
+    /// Whether a value's member is public; `None` for types that are not value types.
     #[must_use]
     #[doc(alias = "member_visibility")]
     pub fn member_is_public(&self, index: usize) -> Option<bool> {
@@ -185,7 +185,7 @@ impl TypeCode {
         (base.kind() != TcKind::Null).then(|| Self::of_view(base))
     }
 
-    /// Returns the type behind all aliases; the type itself if it is no alias.
+    /// Returns the type behind all aliases; the type itself if it is not an alias.
     #[must_use]
     pub fn unaliased(&self) -> Self {
         Self::of_view(self.view().unaliased())

@@ -340,7 +340,7 @@ mod tests {
             "in one buffer or two"
         );
         drop(held);
-        // Also for a size behind which the next message lies aligned without padding.
+        // Also for a size behind which the next message is aligned without padding.
         for size in [13, 20] {
             let octets = message(REPLY, size, 7);
             let mut places = Vec::new();
