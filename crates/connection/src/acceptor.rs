@@ -14,18 +14,18 @@ use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
 use zorb_transport::{Connection, Endpoint, Listener};
 
-/// How long to wait after an accept failed (out of descriptors, mostly): the listener would report the same at once and
-/// for ever.
+/// The pause after a failed accept. The usual cause is a lack of descriptors, which the listener would report again at
+/// once.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
-/// Connections that are taken out of the queue of a listener before it is closed: as many as queues mostly hold.
+/// Connections that are taken out of the queue of a listener before it is closed: the usual length of such a queue.
 const MAX_QUEUED: usize = 4096;
 
 /// A listener whose connections are served.
 #[derive(Debug)]
 pub struct Acceptor {
     listener: Box<dyn Listener>,
-    /// Where its connections are read, if not in the lane of their owner.
+    /// The reactor that watches its connections; `None` for that of their owner's lane.
     reactor: Option<Reactor>,
 }
 
@@ -40,15 +40,15 @@ impl Acceptor {
         }
     }
 
-    /// Returns the acceptor with a reactor of its own for its connections: [`run`](Self::run) has to be polled there, and the
-    /// listener to be of that runtime.
+    /// Returns the acceptor with a reactor of its own for its connections. [`run`](Self::run) has to be polled in the runtime
+    /// of that reactor, and the listener has to be registered with it.
     #[must_use]
     pub fn in_reactor(mut self, reactor: Reactor) -> Self {
         self.reactor = Some(reactor);
         self
     }
 
-    /// The endpoint that it listens to, with the port that the system chose.
+    /// The endpoint of the listener, with the port that the system chose.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         self.listener.endpoint()
@@ -57,7 +57,7 @@ impl Acceptor {
     /// Accepts and serves connections until `stop`, or until the owner is gone.
     ///
     /// # Cancel safety
-    /// Safe: connections that were accepted are served on.
+    /// Safe: connections that were accepted continue to be served.
     pub async fn run<O: Owner>(
         self,
         owner: Weak<O>,
@@ -118,8 +118,8 @@ impl Acceptor {
         }
     }
 
-    /// Closes the connections that wait to be accepted, behind a CloseConnection: their clients may send their requests
-    /// elsewhere.
+    /// Sends CloseConnection on the connections that wait to be accepted, and closes them: their clients may send their
+    /// requests elsewhere.
     async fn close_queue<O: Owner>(&self, owner: &Arc<O>, serving: &Serving<O>) {
         let next = || {
             poll_fn(|cx| match self.listener.poll_accept(cx) {
@@ -134,7 +134,7 @@ impl Acceptor {
     }
 }
 
-/// A place for another connection.
+/// Reserves a place for another connection, unless its host, the limit on connections or the memory leaves none.
 pub(crate) fn admit<O: Owner>(
     owner: &Arc<O>,
     serving: &Serving<O>,
@@ -146,9 +146,9 @@ pub(crate) fn admit<O: Owner>(
     }
 }
 
-/// Closes a connection beyond the limits, behind a CloseConnection: its client may send its requests elsewhere, as none of
-/// them has been read. A client that does not read it in time, or comes while many others have yet to read theirs, is
-/// closed without.
+/// Sends CloseConnection on a connection beyond the limits, and closes it. Its client may send its requests elsewhere, as
+/// none of them has been read. The connection closes without the message if the client does not read it in time, or if many
+/// other clients have yet to read theirs.
 #[cold]
 fn refuse<O: Owner>(
     owner: &Arc<O>,

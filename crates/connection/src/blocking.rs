@@ -5,7 +5,7 @@ use super::sync::thread_local;
 use core::cell::{Cell, OnceCell};
 use core::future::poll_fn;
 use core::pin::{Pin, pin};
-// Not those of `sync`: loom lets the swap of a parker miss a store that it cannot precede.
+// The atomics of `core`, not of `sync`: loom lets the swap of a parker miss a store that it cannot precede.
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::time::Instant;
 thread_local! {
     /// Whether this thread is inside [`block_on`], so that calls may block it.
     static BLOCKS: Cell<bool> = const { Cell::new(false) };
-    /// Until when they may.
+    /// The deadline of calls that block this thread.
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Whether a call has consumed the parker's wake-up since the future was polled last.
     static CONSUMED: Cell<bool> = const { Cell::new(false) };
@@ -39,7 +39,7 @@ impl Parker {
 
     /// Parks until a wake-up, which may have come already, or the deadline.
     fn park(&self, deadline: Option<Instant>) {
-        // Acquired: what was done before the wake-up.
+        // Acquire: the thread sees what its waker did before the wake-up.
         while !self.woken.swap(false, Ordering::Acquire) {
             match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 None => thread::park(),
@@ -64,7 +64,7 @@ impl Wake for Parker {
 /// The parker of this thread.
 fn parker() -> (Arc<Parker>, Waker) {
     let kept = PARKER.try_with(|parker| parker.get_or_init(Parker::new).clone());
-    // A thread that is ending keeps nothing any more.
+    // A thread that is ending has no thread-local values any more.
     kept.unwrap_or_else(|_| Parker::new())
 }
 
@@ -91,25 +91,25 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut is_again = false;
     consumed(false);
     let mut output = future.as_mut().poll(&mut cx);
-    // The future may only have wanted its turn again: a task has a budget of operations, which is not refilled while
-    // the task blocks. From now on none is asked for.
+    // The future may have yielded for lack of budget only: tokio gives a task a budget of operations, which is not
+    // refilled while the task blocks. From here on the budget is off.
     let mut future = tokio::task::coop::unconstrained(future);
     let output = loop {
         match output {
             Poll::Ready(output) => break output,
-            // A call inside that parked may have consumed a wake-up that was for this future.
+            // A call inside the future that parked may have consumed a wake-up for the future itself.
             Poll::Pending if is_again && !consumed(false) => parker.park(None),
             Poll::Pending => is_again = true,
         }
         consumed(false);
         output = Pin::new(&mut future).poll(&mut cx);
     };
-    // This future may have consumed a wake-up of the one around it.
+    // This future may have consumed a wake-up of the future around it.
     consumed(true);
     output
 }
 
-/// Notes whether a wake-up was consumed; the value before.
+/// Notes whether a wake-up was consumed, and returns the value before.
 fn consumed(now: bool) -> bool {
     let before = CONSUMED.try_with(|consumed| consumed.replace(now));
     before.unwrap_or(true)
@@ -135,7 +135,7 @@ pub async fn with_deadline<F: Future>(deadline: Option<Instant>, future: F) -> F
     .await
 }
 
-/// Until when calls of this thread may block it.
+/// The deadline of calls that block this thread, if they have one.
 pub(crate) fn deadline() -> Option<Instant> {
     DEADLINE.try_with(Cell::get).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! The connections of an ORB's clients: one for all references to an endpoint.
 //!
-//! A cache is bounded. Where a limit is reached, the idle connection whose last use is the longest ago is closed for the
-//! new one; a connection with calls in progress never is.
+//! A cache is bounded. Where a limit is reached, the least recently used idle connection is closed for the new one; a
+//! connection with calls in progress is never closed.
 
 mod by_use;
 mod key;
@@ -37,20 +37,20 @@ type Connected = Result<Arc<ClientConnection>, Arc<ConnectError>>;
 type Entry = watch::Receiver<Option<Connected>>;
 type Publish = watch::Sender<Option<Connected>>;
 
-/// The connections of an ORB's clients.
+/// The connections of an ORB's clients, shared by all references to an endpoint and [bounded](ConnectionLimits).
 #[derive(Debug, Default)]
 pub struct ConnectionCache {
     shared: Arc<Shared>,
     limits: ConnectionLimits,
     counters: Arc<Counters>,
-    /// No connection is made any more. Changes under the lock of the table only.
+    /// Cancelled once no connection is made any more. Changes under the lock of the table only.
     closed: CancellationToken,
     /// The tasks that connect and drive connections.
     drivers: TaskTracker,
     uses: UseClock,
 }
 
-/// How a connection is made.
+/// Whether the connection is opened, offered to the peer, or one that the peer has offered.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "a connection needs all of these")]
 pub struct ConnectSettings {
@@ -79,7 +79,7 @@ pub struct ConnectSettings {
 }
 
 impl ConnectionCache {
-    /// A cache of at most so many connections. Counts the connections that its limits refuse, and those that time out.
+    /// A cache with these limits. `counters` count the connections that its limits refuse, and those that time out.
     #[must_use]
     pub fn new(limits: ConnectionLimits, counters: Arc<Counters>) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl ConnectionCache {
     /// is a task of its own: none of them has to be polled for the others to make progress.
     ///
     /// # Errors
-    /// See [`ConnectError`].
+    /// See [`ConnectError`]: the transport fails or does not answer in time, a limit is reached, or the cache is closed.
     ///
     /// # Cancel safety
     /// Safe: the attempt goes on for others.
@@ -123,7 +123,7 @@ impl ConnectionCache {
         settings: impl Fn() -> ConnectSettings,
     ) -> Connected {
         loop {
-            // Before it is known whether to wait: a driver may end in between.
+            // Registered before the decision to wait: a driver may end in between.
             let ended = self.shared.ended.notified();
             let (mut entry, publish) = match self.entry(key, named_by)? {
                 Claim::Entry(entry, publish) => (entry, publish),
@@ -226,11 +226,11 @@ impl ConnectionCache {
             let own = &settings.connection;
             connection.drive(own.idle_timeout, own.stall_timeout).await;
         };
-        // A runtime that has shut down drops the task here and now, so no lock is held.
+        // A runtime that has shut down drops the task at once, so no lock is held here.
         home.spawn(self.drivers.track_future(driver));
     }
 
-    /// Connects no more, and ends every connection with CloseConnection.
+    /// Closes the cache: it connects no more, and ends every connection with CloseConnection.
     pub fn close(&self) {
         let connections = {
             let mut table = self.shared.lock();
@@ -242,8 +242,8 @@ impl ConnectionCache {
         self.drivers.close();
     }
 
-    /// Ready when every connection has ended. To be asked once the cache is closed. Bounded in time, as a runtime that is
-    /// not driven ends none.
+    /// Ready when every connection has ended; to be called after [`close`](Self::close). The wait is bounded in time, as a
+    /// runtime that is not driven ends no connection.
     ///
     /// # Cancel safety
     /// Safe.
@@ -271,8 +271,7 @@ impl Forget {
     }
 }
 
-/// Removes a connection that has ended from the cache, since its endpoint may never be asked for again, and makes its room
-/// another one's.
+/// Removes a connection that has ended from the cache, and frees its room: no later look-up may come for its endpoint.
 struct Forget {
     shared: Weak<Shared>,
     key: CacheKey,
@@ -305,7 +304,7 @@ async fn connect(
     };
     let split = offer.split(stream, endpoint);
     if split.whole.is_none() {
-        // Nothing is offered that there is no room for.
+        // Without room to serve the peer's requests, the connection is not offered.
         settings.way = Way::Opened;
     }
     Ok((split.stream, split.whole))

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Log lines of one cause in one [`LOG_WINDOW`]. Peers cause them, as many as they like: the first ones say what happens,
-/// and the counters how often.
+/// Log lines of one cause in one [`LOG_WINDOW`]. Peers may cause any number of them: the first lines say what happens, and
+/// the counters how often.
 const LOG_LINES: u32 = 10;
 /// How long a log line counts among those of its cause: with [`LOG_LINES`], one line a second over time.
 const LOG_WINDOW: Duration = Duration::from_secs(10);
@@ -37,44 +37,44 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Connections closed as they came, because as many were served as may be.
+    /// Connections closed on arrival, because the limit on connections was reached.
     ConnectionsRefused = "connections_refused",
-    /// Connections closed as they came, because as many of their host were served as may be.
+    /// Connections closed on arrival, because the limit on connections of their host was reached.
     ConnectionsOfHostRefused = "connections_of_host_refused",
-    /// Connections closed as they came, because the system gave no thread for them.
+    /// Connections closed on arrival, because the system could not start a thread for them.
     ConnectionsWithoutThread = "connections_without_thread",
     /// Failures to accept a connection, mostly because no descriptor was left.
     AcceptsFailed = "accepts_failed",
-    /// Connections closed because the peer broke the protocol, or one of the limits of a single connection.
+    /// Connections closed because the peer broke the protocol, or exceeded a limit of a single connection.
     ProtocolErrors = "protocol_errors",
-    /// Requests refused because they were longer than a message may be.
+    /// Requests refused because they were longer than the limit on messages.
     RequestsTooLarge = "requests_too_large",
-    /// Requests refused because as many upcalls, or octets of them, were pending as may be and they were not to wait, because a
-    /// POA manager held as many as it may, or because their key was not looked up in time or with others.
+    /// Requests refused with TRANSIENT because a limit was reached: that on pending upcalls or their octets (where requests do
+    /// not wait), that on requests held by a POA manager, or that on look-ups by the key resolver or their time.
     PendingRequestsRefused = "pending_requests_refused",
-    /// One-way requests among those that were refused for whatever limit: their clients hear nothing of it.
+    /// One-way requests among those that any limit refused. Their clients get no report.
     OneWaysDropped = "one_ways_dropped",
-    /// Replies replaced by NO_RESOURCES, because a client did not read those that waited for it.
+    /// Replies replaced by NO_RESOURCES, because the client did not read earlier replies.
     RepliesReplaced = "replies_replaced",
     /// Requests that were not served because nothing could be written to their clients any more.
     RequestsUnanswerable = "requests_unanswerable",
     /// Connections closed because nothing happened on them for the idle timeout.
     IdleConnectionsClosed = "idle_connections_closed",
-    /// Connections closed as they came, because the memory that connections may hold was used up.
+    /// Connections closed on arrival, because the memory that connections may hold was used up.
     ConnectionsRefusedForMemory = "connections_refused_for_memory",
     /// Connections closed because there was no memory for their messages or output.
     ConnectionsOverMemory = "connections_over_memory",
-    /// Connections closed while memory was scarce, because the peer was slow for what it made the ORB hold.
+    /// Connections closed while memory was scarce, because the peer was too slow for the memory that it made the ORB hold.
     ConnectionsEvicted = "connections_evicted",
-    /// Requests refused because they would have had to wait while memory was scarce.
+    /// Requests refused with TRANSIENT because they would have had to wait while memory was scarce.
     RequestsRefusedForMemory = "requests_refused_for_memory",
     /// Connections closed because a message that had begun made no progress.
     SlowSendersClosed = "slow_senders_closed",
-    /// Connections closed because the peer did not read what waited for it.
+    /// Connections closed because the peer did not read the replies that waited for it.
     SlowReadersClosed = "slow_readers_closed",
-    /// Connections closed because no message had ever come on them.
+    /// Connections closed because no message came on them after they were accepted.
     UnusedConnectionsClosed = "unused_connections_closed",
-    /// Connections closed, after they had ended, before the peer had read why: it went on sending.
+    /// Connections closed before the peer had read why they ended, because it went on sending.
     LingersCut = "lingers_cut",
     /// Requests refused with TRANSIENT because the queue of the worker pool was full.
     PoolQueueFull = "pool_queue_full",
@@ -86,23 +86,24 @@ counters! {
     OutgoingConnectionsRefused = "outgoing_connections_refused",
     /// Idle connections to other ORBs that were closed to make room for another one under the limits.
     OutgoingConnectionsPurged = "outgoing_connections_purged",
-    /// Connections to other ORBs that were given up because the peer did not answer within the connect timeout.
+    /// Attempts to connect to other ORBs that ended because the peer did not answer within the connect timeout.
     ConnectsTimedOut = "connects_timed_out",
-    /// Calls that ended with TIMEOUT, those whose request had not been sent included.
+    /// Calls that ended with TIMEOUT, including those whose request had not been sent.
     CallsTimedOut = "calls_timed_out",
-    /// Calls that were refused because as many waited for replies on their connection as may.
+    /// Calls refused because the limit on requests in flight on their connection was reached.
     CallsRefused = "calls_refused",
-    /// One-way requests of SYNC_NONE that were not sent: refused with TRANSIENT, since there was no room for them, or
-    /// dropped, since their connection could not be made or the ORB ended before it was. Requests that were queued when a
-    /// connection was lost are not among them.
+    /// One-way requests of SYNC_NONE that were not sent: refused with TRANSIENT for lack of room, or dropped because their
+    /// connection could not be made, or not before the ORB ended. Requests that were queued when a connection was lost do not
+    /// count.
     OneWaysRefused = "one_ways_refused",
-    /// Replies that were longer than a message may be: their calls fail.
+    /// Replies that were longer than the limit on messages. Their calls fail.
     RepliesTooLarge = "replies_too_large",
-    /// Requests and replies refused with MARSHAL because their values take more memory than messages of their length may.
+    /// Requests and replies refused with MARSHAL because their values take more memory than the limit for messages of their
+    /// length.
     MemoryOfMessagesRefused = "memory_of_messages_refused",
     /// Panics of servants, forwards, key resolvers and servant managers: their requests ended with UNKNOWN.
     Panics = "panics",
-    /// UNIX sockets that a peer had named, and that were not connected to.
+    /// Attempts, all refused, to connect to UNIX sockets that a peer had named.
     SocketsOfPeersRefused = "sockets_of_peers_refused",
 }
 
@@ -120,8 +121,8 @@ impl fmt::Display for Counter {
 
 /// How often an ORB has refused, dropped, limited or timed out something, by [cause](Counter), since it was built.
 ///
-/// Counting is a relaxed atomic addition, and happens for what is refused only: a call that succeeds counts nothing.
-/// Counters of different causes are not read at one instant.
+/// Counting is a relaxed atomic addition, and happens at refusals only: a call that succeeds counts nothing. Counters of
+/// different causes are not read at one instant.
 ///
 /// ```
 /// # extern crate zorb_connection as zorb;
@@ -170,17 +171,17 @@ impl Counters {
         (Counter::ALL.iter()).map(|cause| (*cause, self.get(*cause)))
     }
 
-    /// Counts one more. For the ORB and its transports.
+    /// Counts one more event. For the ORB and its transports.
     pub fn count(&self, cause: Counter) {
         if let Some(count) = self.count_of(cause) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Counts one more, and returns whether it is worth a line in the log: how many lines were left out since the last
-    /// one, or `None` when this one is to be left out too.
+    /// Counts one more event, and decides whether it gets a line in the log. Returns the number of lines left out since the
+    /// last one, or `None` if this one is to be left out, too.
     ///
-    /// At most ten lines of each cause are written in ten seconds: peers must not fill a log.
+    /// At most ten lines of each cause are written in ten seconds, so that peers cannot fill a log.
     #[must_use]
     pub fn report(&self, cause: Counter) -> Option<u64> {
         self.report_at(cause, Instant::now())

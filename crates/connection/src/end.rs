@@ -1,4 +1,4 @@
-//! Why connections end, and what is sent then.
+//! Why connections end, and the last messages that each end sends.
 
 use super::link::{Link, READS_PER_TURN};
 use bytes::BytesMut;
@@ -10,16 +10,16 @@ use std::io::IoSlice;
 use zorb_giop::{Cause, MessageKind, ProtocolError, Reader, Version, empty_message};
 use zorb_transport::Connection;
 
-/// How long a peer has to read why the connection is closed.
+/// The time for a peer to read why the connection is closed.
 const LINGER: Duration = Duration::from_secs(2);
-/// How many times that long the peer has while it reads what was queued before.
+/// The most lingers for a peer that goes on reading messages queued before.
 const MAX_LINGERS: u32 = 5;
 /// Upper bound of [`Link::finish`], with a margin.
 pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
-/// Octets discarded at a time meanwhile. A small number: a peer that broke the protocol gets no large buffer.
+/// Octets discarded at a time while lingering. A small number: a peer that broke the protocol gets no large buffer.
 const DISCARDED_OCTETS: usize = 4 << 10;
-/// Octets discarded in all. A peer that was about to read why the connection ends has no more in flight than the buffers of
-/// two sockets hold, some 10 MiB where the system makes them as large as it may; one that sends more does not read.
+/// Octets discarded in all. A peer that is about to read why the connection ends has no more in flight than the buffers of
+/// two sockets hold: some 10 MiB with the largest buffers of the system. A peer that sends more does not read.
 const MAX_DISCARDED_OCTETS: usize = 16 << 20;
 
 /// Octets of a refused connection that are discarded. The requests that a client sends at once are far fewer.
@@ -38,7 +38,7 @@ pub(crate) enum End {
     Refused,
     /// The ORB shut down.
     ShutDown,
-    /// No traffic for this long.
+    /// There was no traffic for this long.
     Idle(Duration),
     /// It was idle, and another connection needed its place.
     Purged,
@@ -64,13 +64,13 @@ impl fmt::Display for End {
 /// How a connection closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lingered {
-    /// The peer has closed its side, or had its time.
+    /// The peer has closed its side, or the time is over.
     ToTheEnd,
-    /// The peer went on sending, [too much](MAX_DISCARDED_OCTETS).
+    /// The peer went on sending, beyond the [limit](MAX_DISCARDED_OCTETS).
     CutShort,
 }
 
-/// The counts of a connection at some time.
+/// A snapshot of the counts of a connection: messages and octets received, octets written.
 pub(crate) struct Progress {
     messages: u64,
     octets: u64,
@@ -87,8 +87,8 @@ impl Progress {
         }
     }
 
-    /// Whether nothing has happened since that keeps the connection open. A message that has begun does while it comes
-    /// faster than a buffer in that time.
+    /// Whether nothing that keeps the connection open has happened since `before`. An unfinished message keeps it open if at
+    /// least a buffer of octets has come in that time.
     pub(crate) fn is_stuck_since(&self, before: &Self) -> bool {
         let octets = self.octets.wrapping_sub(before.octets);
         self.messages == before.messages
@@ -99,7 +99,7 @@ impl Progress {
 
 impl Link {
     /// Ready when nothing has happened for `limit`, at the latest after twice that, and `may_end` agrees. To be polled
-    /// behind the reads. Costs a timer per `limit`, and nothing per message.
+    /// after the reads. Costs a timer per `limit`, and nothing per message.
     pub(crate) async fn idle(
         &self,
         limit: Option<Duration>,
@@ -119,8 +119,8 @@ impl Link {
         }
     }
 
-    /// Ready some time after a write has failed, unless the peer has sent something meanwhile that ended the connection.
-    /// To be polled together with the reads, whose task a failure wakes.
+    /// Ready a [linger](LINGER) after a write has failed, so that the reads may find an end that the peer has sent before. To
+    /// be polled together with the reads, whose task a failure wakes.
     pub(crate) async fn failed(&self) -> End {
         let cause = poll_fn(|_| match self.outbound.failure() {
             Some(cause) => Poll::Ready(cause.clone()),
@@ -131,17 +131,17 @@ impl Link {
         End::Lost(cause)
     }
 
-    /// Sends what the end asks for, waits a bounded time until the peer has read it, and closes; whether it closed while the
-    /// peer went on sending.
+    /// Sends the last message that the end requires, waits a bounded time until the peer has read it, and closes. Returns
+    /// whether the peer went on sending until then.
     ///
-    /// A socket closed with octets unread resets the connection, and the peer may then lose the last message; so the
-    /// write side is closed first, and what still comes is discarded, up to some number of octets.
+    /// A socket closed with octets unread resets the connection, and the peer may then lose the last message. So the write
+    /// side is closed first, and octets that still come are discarded, up to [a limit](MAX_DISCARDED_OCTETS).
     pub(crate) async fn finish(&self, end: &End) -> Lingered {
         match end {
             End::Broken(ProtocolError::UnsupportedVersion(_)) => {
                 self.send_empty(MessageKind::MessageError, Version::HIGHEST);
             }
-            // Whether the peer understands the version that its message claimed is not known.
+            // The peer may not understand the version that its message claimed.
             End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
             _ => {}
         }
@@ -151,7 +151,7 @@ impl Link {
             let mut left = MAX_DISCARDED_OCTETS;
             for _ in 0..MAX_LINGERS {
                 let written = self.outbound.written_octets();
-                // A peer whose connection fails meanwhile need not read any of it.
+                // A connection that fails meanwhile ends the wait.
                 let read = poll_fn(|cx| self.poll_linger(&mut left, cx));
                 let read = tokio::time::timeout(LINGER, read).await;
                 if left == 0 {
@@ -163,13 +163,13 @@ impl Link {
             }
         }
         self.stream.close();
-        // Upcalls that go on keep the connection, but not its output.
+        // Upcalls that still run keep the connection alive, but not its output.
         self.outbound.forget();
         self.outbound.wake_all();
         lingered
     }
 
-    /// Ready when what was queued is written, or has not been for a while.
+    /// Ready when all queued messages are written, or writing has made no progress for a while.
     pub(crate) async fn drained(&self) {
         let written = poll_fn(|cx| {
             self.outbound.driver.register(cx.waker());
@@ -219,7 +219,7 @@ impl Link {
 /// read it, and closes.
 pub(crate) async fn send_close(stream: Box<dyn Connection>) {
     let message = empty_message(MessageKind::CloseConnection, Version::V1_0);
-    // A new socket has room for it.
+    // A new socket has room for the message.
     if (stream.try_write(&[IoSlice::new(&message)])).is_ok_and(|written| written == message.len())
         && stream.shutdown_write().is_ok()
     {
@@ -254,7 +254,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use tokio::time::{Instant, Sleep};
 
-    /// Octets that it takes at a time.
+    /// Octets that the peer takes at a time.
     const TAKES: usize = 1000;
 
     /// A peer that takes some octets each second.
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// A peer that sends for ever, and counts what is read of it.
+    /// A peer that sends for ever, and counts the octets read from it.
     #[derive(Debug, Default)]
     struct Talker(AtomicUsize);
 

@@ -1,26 +1,26 @@
-//! Eviction: connections that are ended although their peer is there, for the memory that they hold, or because the peer is
-//! slow.
+//! Eviction: connections that are ended although the peer is reachable, for the memory that they hold, or because the peer
+//! is slow.
 
 use super::counters::Counter;
 use core::fmt;
 
-/// Why a connection is ended although its peer is there.
+/// Why a connection is ended although its peer is reachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evicted {
     /// The ORB has no memory for its messages or its output.
     Memory,
-    /// Memory is scarce, and the peer is slow for what it makes the ORB hold.
+    /// Memory is scarce, and the peer is too slow for the memory that it makes the ORB hold.
     Scarcity,
     /// A message that has begun makes no progress.
     SlowSender,
-    /// Output that waits is not read.
+    /// The peer does not read the output that waits for it.
     SlowReader,
     /// No message has ever come.
     Unused,
 }
 
 impl Evicted {
-    /// The counter of such ends.
+    /// The counter of connections that end for this reason.
     pub(crate) const fn counter(self) -> Counter {
         match self {
             Self::Memory => Counter::ConnectionsOverMemory,

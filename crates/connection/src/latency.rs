@@ -1,4 +1,4 @@
-//! How long endpoints took to be connected to.
+//! The times that connecting to endpoints took.
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use zorb_transport::Endpoint;
 
-/// How long a time counts. Longer than connections are usually kept, short enough that another route shows.
+/// How long a measured time counts: longer than connections are usually kept, short enough to follow a changed route.
 const REMEMBERED: Duration = Duration::from_secs(300);
 
-/// Endpoints remembered; references may name any number.
+/// The limit on endpoints remembered; references may name any number.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Remembers how long connecting took, name look-ups included: a round trip at least, over a network. For references that
-/// name several servers, of which the nearest is wanted.
+/// Remembers how long connecting took, including name look-ups: at least a network round trip. A reference that names
+/// several servers is bound to the nearest by it.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectTimes(Arc<Mutex<HashMap<Endpoint, (Duration, Instant)>>>);
 
@@ -34,7 +34,7 @@ impl ConnectTimes {
         }
     }
 
-    /// How long an endpoint took lately; `None` if it was not connected to in the last five minutes.
+    /// The time that connecting to an endpoint took last; `None` if it was not connected to in the last five minutes.
     #[must_use]
     pub fn get(&self, endpoint: &Endpoint) -> Option<Duration> {
         let (took, since) = self.lock().get(endpoint).copied()?;
@@ -69,7 +69,7 @@ mod tests {
         let times = ConnectTimes::default();
         (0..=MAX_REMEMBERED).for_each(|number| times.remember(&host(number), REMEMBERED));
         assert_eq!(times.lock().len(), MAX_REMEMBERED);
-        // Those that are there are renewed.
+        // Remembering a known endpoint renews its entry.
         times.remember(&host(0), Duration::ZERO);
         assert_eq!(times.get(&host(0)), Some(Duration::ZERO));
         tokio::time::advance(REMEMBERED).await;

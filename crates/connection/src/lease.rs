@@ -14,14 +14,14 @@ const CONTENDED: u8 = 2;
 
 /// A lease that one reader at a time holds, and the state that goes with it.
 ///
-/// The lease is tried for and never waited for, and its holder releases it before its poll returns: a future that kept
-/// it between two polls would stop every other reader. A reader that finds it held may park once it has recorded what it
-/// waits for: the holder sees the mark at its release and looks again.
+/// Claiming the lease never blocks, and its holder releases it before its poll returns: a future that kept it between two
+/// polls would stop every other reader. A reader that finds it held marks it contended, and may park once it has recorded
+/// its waker: the holder sees the mark at its release, and looks again.
 pub(crate) struct ReadLease<T> {
     state: AtomicU8,
     /// Locked by the holder only, so never waited for.
     value: Mutex<T>,
-    /// Woken when the lease is dropped while contended, as by a panic.
+    /// Woken when the lease is dropped while contended, for instance by a panic.
     abandoned: Waker,
 }
 
@@ -34,12 +34,12 @@ impl<T> ReadLease<T> {
         }
     }
 
-    /// The lease, or `None` while another reader holds it, which looks again then.
+    /// The lease, or `None` while another reader holds it; that reader then looks again before it releases the lease.
     pub(crate) fn claim(&self) -> Option<Lease<'_, T>> {
         let mut state = FREE;
         loop {
             let next = if state == FREE { HELD } else { CONTENDED };
-            // Released: what this reader has recorded, for the holder. Acquired: what the last holder has done.
+            // Release: the holder sees what this reader has recorded. Acquire: this reader sees what the last holder did.
             match (self.state).compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(FREE) => return Some(Lease { lease: self }),
                 Ok(_) => return None,
@@ -55,7 +55,7 @@ impl<T> fmt::Debug for ReadLease<T> {
     }
 }
 
-/// A lease in the hands of its holder.
+/// The lease while it is held; dropping it releases it.
 pub(crate) struct Lease<'a, T> {
     lease: &'a ReadLease<T>,
 }
@@ -76,7 +76,7 @@ impl<T> Lease<'_, T> {
                 None
             }
             Err(_) => {
-                // Acquired: what the other reader recorded before it asked.
+                // Acquire: the holder sees what the other reader recorded before it asked.
                 state.swap(HELD, Ordering::AcqRel);
                 Some(self)
             }

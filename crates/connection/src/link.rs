@@ -22,12 +22,12 @@ use zorb_transport::{Connection, Endpoint};
 
 /// Messages after which a driver lets other tasks run: a few hundred microseconds of work.
 pub(crate) const MESSAGES_PER_TURN: usize = 256;
-/// Reads after which a driver lets other tasks run, since large messages take many; and how often the holder of a contended
-/// lease reads again before it leaves that to the driver.
+/// Reads after which a driver lets other tasks run, since a large message takes many reads. Also, how often the holder of a
+/// contended lease reads again before it leaves reading to the driver.
 pub(crate) const READS_PER_TURN: usize = 16;
-/// How often a connection that the reactor does not watch is looked after: by the timer of a client's driver, whether it is
-/// still in use; by the thread that serves it, whether the ORB is stopping, or the connection idle. A peer that closes an
-/// unused connection is noticed within twice this.
+/// The period of checks on a connection that the reactor does not watch. The driver of a client checks whether the
+/// connection is still in use; the thread that serves one checks whether the ORB is stopping or the connection is idle.
+/// The ORB notices within twice this time that a peer has closed an unused connection.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 pub(crate) struct Link {
@@ -39,7 +39,7 @@ pub(crate) struct Link {
     reserved: Reserved,
     /// The connection itself, as the ORB counts it.
     admitted: Option<MemoryShare>,
-    /// The reader's octets of such messages at its last wait.
+    /// The [`Begun`] of the reader at its last wait, as a number.
     begun: AtomicU8,
     messages_received: AtomicU64,
     octets_received: AtomicU64,
@@ -55,9 +55,9 @@ pub(crate) struct Reading {
 /// The result of handing out received messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Drained {
-    /// The buffer holds no whole message any more.
+    /// The buffer holds no further whole message.
     All,
-    /// More messages are there than one turn handles.
+    /// The buffer holds more messages than one turn handles.
     Turn,
     /// The next message must not be handled yet.
     Stopped,
@@ -72,10 +72,10 @@ pub(crate) enum Blocked {
     Unsupported,
 }
 
-/// Has the task polled again once other tasks, and the reactor, have had their turn.
+/// Has the task polled again after other tasks and the reactor have run.
 pub(crate) fn let_others_run(cx: &mut Context<'_>) {
     let turn = core::pin::pin!(tokio::task::yield_now());
-    // Its first poll arranges the wake-up.
+    // The first poll of the future arranges the wake-up.
     let _ = turn.poll(cx);
 }
 
@@ -118,21 +118,21 @@ impl Link {
         self
     }
 
-    /// Has `waits` notified when the peer begins to make the ORB wait, which many connections may share.
+    /// Has `waits`, which many connections may share, notified when the peer begins to make the ORB wait.
     pub(crate) fn notifying(mut self, waits: &Arc<Notify>) -> Self {
         self.outbound.waits = Arc::clone(waits);
         self
     }
 
-    /// Accounts for a connection to a server: received octets are held within the limit, and octets that wait to be sent
-    /// there is the program's own doing.
+    /// Counts what the link of a connection to a server holds. Received octets are limited; octets that wait to be sent come
+    /// from the program itself, so they are counted, and never refused.
     pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
         self = self.within(memory);
         self.outbound.reserve_from(Reserved::anyway_of(memory));
         self
     }
 
-    /// Ends the connection although its peer is there; its driver finds the end.
+    /// Ends the connection although its peer is reachable; its driver finds the end.
     #[cold]
     pub(crate) fn evict(&self, why: Evicted) -> End {
         self.outbound.give_up(why);
@@ -141,16 +141,16 @@ impl Link {
         End::Lost(Cause::new(why.to_string()))
     }
 
-    /// To be called before the reader waits, for octets or for room. `begun`: the kinds of messages whose rest the peer has
-    /// to send.
+    /// To be called before the reader waits, for octets or for room. `begun`: the unfinished messages whose rest the peer has
+    /// yet to send.
     #[inline]
     pub(crate) fn rest(&self, reader: &mut Reader, begun: Begun) -> Result<(), End> {
         self.set_begun(begun);
         self.pause(reader)
     }
 
-    /// To be called before the reader waits, if only for its next turn, for which thousands of connections may wait: it
-    /// keeps no buffer that it does not need, and what it does need is counted.
+    /// To be called before the reader waits, even if only for its next turn, as thousands of connections may wait then. The
+    /// reader releases a buffer that it does not need; the rest is counted.
     #[inline]
     pub(crate) fn pause(&self, reader: &mut Reader) -> Result<(), End> {
         reader.release();
@@ -170,7 +170,7 @@ impl Link {
         }
     }
 
-    /// To be called before nothing is read for a while, whatever the peer sends.
+    /// To be called before reading stops for a while, so that the peer is not blamed for an unfinished message.
     pub(crate) fn stops_reading(&self) {
         (self.begun).store(Begun::Nothing as u8, Ordering::Relaxed);
     }
@@ -202,8 +202,8 @@ impl Link {
         self.outbound.submit(message)
     }
 
-    /// Adds a message to the batch, which is written when it is full, with the next message that is sent, or by the
-    /// driver soon; with `limits`, when they say.
+    /// Adds a message to the batch. The batch is written when it is full, with the next message that is sent, or soon by the
+    /// driver; with `limits`, when one of them is reached.
     #[inline]
     pub(crate) fn batch(&self, message: &[u8], limits: Option<&Buffering>) -> Batched {
         let batched = match (trace::is_on(), limits) {
@@ -239,7 +239,7 @@ impl Link {
     /// Writes the batch. For the driver.
     pub(crate) fn write_batch(&self) {
         self.outbound.clear_batch();
-        // A failure shows itself at the next look at the connection.
+        // The next use of the connection finds a failure.
         let _ = self.outbound.flush(&*self.stream);
     }
 
@@ -249,7 +249,7 @@ impl Link {
         self.outbound.send(message, &*self.stream)
     }
 
-    /// Sends a message that consists of its header, as the last one.
+    /// Sends a message that consists of its header, as the last message of the connection.
     pub(crate) fn send_empty(&self, kind: MessageKind, version: Version) {
         let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::with_buffer(
             buffers::take(),
@@ -259,11 +259,11 @@ impl Link {
         let message = message.finish();
         trace::sending(&*self.stream, &message, self.shown);
         self.outbound.submit_last(message);
-        // A failure shows itself to the driver's next read.
+        // The driver's next read finds a failure.
         let _ = self.outbound.flush(&*self.stream);
     }
 
-    /// Finishes writes that the full socket has stopped. For the driver.
+    /// Finishes writes that a full socket has stopped. For the driver.
     ///
     /// A failed write does not end the connection here: replies and CloseConnection that the peer sent before it stopped
     /// reading are still read.
@@ -291,7 +291,7 @@ impl Link {
         }
     }
 
-    /// Hands the received messages to `handle`, at most a turn of them. `may_handle` is asked before each.
+    /// Hands the received messages to `handle`, at most as many as one turn allows. `may_handle` is called before each.
     #[inline]
     pub(crate) fn drain(
         &self,
@@ -346,7 +346,7 @@ impl Link {
         handled
     }
 
-    /// The end of a connection whose peer broke the protocol with what is at the front of the buffer.
+    /// The end of a connection whose peer broke the protocol; the offending octets are at the front of the buffer.
     #[cold]
     fn broken(&self, error: ProtocolError, reader: &mut Reader) -> End {
         trace::broken(
@@ -398,12 +398,12 @@ impl Link {
         }
     }
 
-    /// The end of a connection of which nothing was read.
+    /// The end of a connection whose read returned no octets.
     #[cold]
     fn lost(&self, read: io::Result<usize>) -> End {
         match read {
             Ok(_) => End::Lost(Cause::new("end of stream")),
-            // Of a half of a connection: there is none left for what waits for the other one.
+            // Half of a bidirectional connection reports this: no memory is left for messages of the other half.
             Err(error) if error.kind() == io::ErrorKind::OutOfMemory => self.evict(Evicted::Memory),
             Err(error) => End::Lost(Cause::new(error)),
         }
@@ -417,11 +417,11 @@ impl Link {
         }
     }
 
-    /// Goes on with a spin that has begun.
+    /// Runs a spin that [`Spinner::begin`] has permitted.
     pub(crate) fn spin_on(&self, reading: &mut Reading, spin: Spin) -> Spun {
         let Reading { reader, spinner } = reading;
         if self.reserve(reader).is_err() {
-            // The read that follows reports it.
+            // The read that follows reports the lack of memory.
             return Spun::Park;
         }
         spinner.traffic(
@@ -462,10 +462,10 @@ impl Link {
         }
     }
 
-    /// One read, or the reactor has been asked to wake `cx`. An idle connection holds no buffer while it waits.
+    /// Reads once, or has the reactor wake `cx`. An idle connection holds no buffer while it waits.
     ///
-    /// `watched`: a read of the same poll has left the reactor watching, and nothing was read since; then there is nothing to
-    /// read. Set by a read that does.
+    /// `watched`: whether an earlier read of the same poll has left the reactor watching, and nothing was read since; then
+    /// there is nothing to read. A read that leaves the reactor watching sets it.
     #[inline]
     pub(crate) fn poll_read(
         &self,

@@ -1,27 +1,27 @@
 //! The limit on memory that all connections of an ORB may hold for unfinished messages.
 //!
-//! The limit counts memory held, not octets of messages: buffers with all of their capacity. A connection's holdings are those of
-//! its reader (messages that have begun), of its pending requests, and of its queue of output. Each is
-//! [reserved](Reserved) in chunks, and only beyond what every connection gets when it is accepted, so that a call with small
-//! messages touches no counter that connections share.
+//! The limit counts memory held, not octets of messages: a buffer counts with all of its capacity. A connection's holdings
+//! are those of its reader (messages that have begun), of its pending requests, and of its queue of output. Each is
+//! [reserved](Reserved) in chunks, and only beyond the octets that every connection gets when it is accepted, so that a
+//! call with small messages touches no counter that connections share.
 //!
-//! From three quarters of the limit on memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
-//! refused, and clients that are slow for what they make us hold are closed, the largest first (`server/pace`). At the
-//! limit, whatever would need more fails: connections are refused, and a connection whose messages or output do not fit ends.
+//! Above three quarters of the limit, memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
+//! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`). At
+//! the limit, connections are refused, and a connection whose messages or output do not fit ends.
 
 use super::sync::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// Octets that every connection is counted with from its beginning to its end: its own state, the headers that it caches,
-/// and [what its holdings get](Reserved::FREE) without being counted.
+/// Octets that every connection counts as from its beginning to its end: its own state, the headers that it caches, and the
+/// [octets of its holdings](Reserved::FREE) that are not counted separately.
 pub(crate) const CONNECTION_OCTETS: usize = 16 << 10;
 
-/// Octets of memory that a pending request is counted with beside those of its message: its future, its task, and its place
-/// among the others.
+/// Octets of memory that a pending request counts as beside those of its message: its future, its task, and its entry among
+/// the pending requests.
 pub(crate) const PENDING_OVERHEAD: usize = 1 << 10;
 
-/// The memory that the connections of an ORB may hold in all for messages that are not done yet: received in part, waiting
-/// for their upcall or for its end, or waiting to be sent.
+/// The limit on the memory that all connections of an ORB hold for unfinished messages: those received in part, those that
+/// wait for their upcall or its end, and those that wait to be sent.
 #[derive(Debug)]
 pub struct MemoryLimit {
     limit: usize,
@@ -29,11 +29,10 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Default of the limit: eight messages of the default limit of one at a time, or some 30,000 connections that are
-    /// idle.
+    /// Default of the limit, in octets: eight messages of the longest permitted by default, or some 30,000 idle connections.
     pub const DEFAULT_OCTETS: usize = 512 << 20;
 
-    /// At most so many octets.
+    /// A limit of so many octets.
     #[must_use]
     pub fn new(octets: usize) -> Self {
         Self {
@@ -60,12 +59,12 @@ impl MemoryLimit {
         self.held() > self.scarce_from()
     }
 
-    /// Octets from which on memory is scarce.
+    /// Octets above which memory is scarce.
     pub(crate) const fn scarce_from(&self) -> usize {
         (self.limit / 4).saturating_mul(3)
     }
 
-    /// Counts more octets, unless they are beyond the limit.
+    /// Counts more octets, and returns `true`, unless they would exceed the limit.
     fn take(&self, more: usize) -> bool {
         let before = self.held.fetch_add(more, Ordering::Relaxed);
         let fits = (before.checked_add(more)).is_some_and(|held| held <= self.limit);
@@ -103,7 +102,7 @@ impl Default for MemoryLimit {
     }
 }
 
-/// A connection is counted until this is dropped.
+/// Counts a connection until it is dropped.
 #[derive(Debug)]
 pub(crate) struct MemoryShare(Arc<MemoryLimit>);
 
@@ -119,17 +118,17 @@ pub(crate) struct Reserved {
     /// `None`: unlimited.
     memory: Option<Arc<MemoryLimit>>,
     octets: AtomicUsize,
-    /// It is reserved even beyond the limit.
+    /// Whether octets are reserved even beyond the limit.
     anyway: bool,
 }
 
 impl Reserved {
-    /// Octets of a holding that are not counted, as the connection is counted with them.
+    /// Octets of a holding that are not counted separately: [`CONNECTION_OCTETS`] include them.
     pub(crate) const FREE: usize = 4 << 10;
-    /// Reservations are multiples of so many octets. A small number, as the last chunk of each connection is mostly unused,
-    /// and a large one beside the changes of small messages.
+    /// Reservations are multiples of this number of octets. It is small, as the last chunk of each connection is mostly unused,
+    /// and large compared with small messages, so that they rarely change a reservation.
     const CHUNK: usize = 16 << 10;
-    /// Reserved octets that are not held stay below this: two chunks.
+    /// Octets that are reserved and not held stay below this: two chunks.
     const MOST_UNUSED: usize = Self::CHUNK << 1;
 
     pub(crate) fn of(memory: &Arc<MemoryLimit>) -> Self {
@@ -140,7 +139,7 @@ impl Reserved {
         }
     }
 
-    /// For what is held by the program's own doing: counted, even beyond the limit, and so never refused.
+    /// A reservation for memory that the program itself causes: counted even beyond the limit, and so never refused.
     pub(crate) fn anyway_of(memory: &Arc<MemoryLimit>) -> Self {
         let mut reserved = Self::of(memory);
         reserved.anyway = true;
@@ -152,8 +151,8 @@ impl Reserved {
         self.octets.load(Ordering::Relaxed)
     }
 
-    /// Whether what the holding takes is reserved, or was reserved now. May be called by several threads, each with what is
-    /// held as `held` says; the last one to look finds what there is.
+    /// Adjusts the reservation to the octets held, and returns whether they are reserved. Several threads may call it at a
+    /// time; `held` is evaluated again under contention, so that the last thread finds the present number.
     #[inline]
     pub(crate) fn cover(&self, held: impl Fn() -> usize) -> bool {
         let Some(memory) = &self.memory else {
@@ -162,7 +161,7 @@ impl Reserved {
         self.is_about_right(held()) || self.adjust(memory, held)
     }
 
-    /// Whether so many octets are reserved, and not many more.
+    /// Whether the reservation covers `held` octets, and not many more.
     #[inline]
     fn is_about_right(&self, held: usize) -> bool {
         match self.octets() {
@@ -233,8 +232,8 @@ impl Drop for Reserved {
     }
 }
 
-/// The memory of the pending requests of a connection. They were admitted while there was some, and are not given up, so it
-/// is counted beyond the limit, too.
+/// The memory of the pending requests of a connection. Admitted requests are not given up, so their memory is counted beyond
+/// the limit, too.
 #[derive(Debug)]
 pub(crate) struct Held {
     octets: AtomicUsize,

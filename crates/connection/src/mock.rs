@@ -14,7 +14,7 @@ use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
 use zorb_transport::{Address, Capabilities, Connection, ReadOutcome};
 
-/// Settings without limits of time. Connections park, since loom has no clock to spin by.
+/// Settings without time limits. Connections park, since loom has no clock to spin by.
 pub(crate) fn settings() -> Settings {
     Settings {
         limits: Limits::default(),
@@ -54,7 +54,7 @@ pub(crate) trait Acts: Debug + Send + Sync + 'static {
         }
     }
 
-    /// Whether the reactor wakes `cx` from now on. Called when a read has taken what there was.
+    /// Whether the reactor wakes `cx` from now on. Called when a read has drained the connection.
     fn watches(&self, _: &mut Context<'_>) -> bool {
         false
     }

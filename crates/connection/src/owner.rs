@@ -26,16 +26,16 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// The form of a target in the request header cache.
     type Cached: Send + 'static;
 
-    /// How its connections behave.
+    /// The settings of its connections.
     fn settings(&self) -> &Settings;
 
-    /// The lane that connections live in.
+    /// The lane whose reactor reads its connections, and in which their tasks run.
     fn lane(&self) -> &Lane;
 
     /// Which of its connections are busy.
     fn busy(&self) -> &BusyConnections;
 
-    /// Whether the owner is shutting down: requests are neither read nor served any more.
+    /// Whether the owner is shutting down: no further request is read or served.
     fn is_stopping(&self) -> bool;
 
     /// Runs a task of a connection in the lane. A shutdown waits for it.
@@ -47,19 +47,19 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// Has a shutdown wait until the token is dropped.
     fn track_thread(&self) -> TaskTrackerToken;
 
-    /// Looks up the target of a request. `opened_here`: it came on a connection that was opened to the peer, which
-    /// may send requests there to objects that it was given.
+    /// Looks up the target of a request. `opened_here`: whether the request came on a connection that this end opened, on which
+    /// the peer may send requests only to objects that it may call back.
     fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> Self::Target;
 
-    /// The peer of an accepted connection says where it may be taken to be (BI_DIR_IIOP): requests to there may be sent on
-    /// this connection.
+    /// Takes the offer of the peer of an accepted connection, the service context BI_DIR_IIOP: requests to the endpoints in
+    /// `context` may be sent on this connection.
     fn offered(&self, connection: &Arc<BothWays>, context: &[u8]);
 
     /// The target of a request that is refused.
     fn refuse(&self, exception: SystemException) -> Self::Target;
 
-    /// The target's entry for the header cache: for targets that the same object key and operation lead to until
-    /// [`recall`](Self::recall) says otherwise.
+    /// The target's entry for the header cache; `None` if the target may not be cached. The same object key and operation lead
+    /// to a cached target until [`recall`](Self::recall) rejects it.
     fn cache(&self, target: &Self::Target) -> Option<Self::Cached>;
 
     /// A cached target, if it is still valid.
@@ -68,7 +68,7 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// Serves a request: admits it, dispatches it to its servant, and replies on the connection, at once or later.
     fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>);
 
-    /// Answers a LocateRequest, or says what has to be asked first.
+    /// Answers a LocateRequest, or returns the key that the application has to be asked about first.
     fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located;
 
     /// Asks the application for the object with this key, for a LocateRequest.
@@ -79,7 +79,7 @@ pub trait Owner: Send + Sync + Sized + 'static {
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "an answer is there or is not")]
 pub enum Located {
-    /// The answer.
+    /// The answer is known.
     Reply(LocateReply),
     /// The application has to be asked for the object with this key.
     Ask(Bytes),
@@ -92,7 +92,7 @@ pub struct Settings {
     pub limits: Limits,
     /// How readers wait.
     pub wait: WaitPolicy,
-    /// After how long a connection without traffic is closed; `None`: never.
+    /// The time without traffic after which a connection is closed; `None`: never.
     pub idle_timeout: Option<Duration>,
     /// Octets above which messages are fragmented; `None`: only for peers that need it.
     pub max_fragment: Option<usize>,
@@ -104,23 +104,23 @@ pub struct Settings {
     pub threads: bool,
     /// The code sets with a peer that states none.
     pub unstated_code_sets: CodeSets,
-    /// Refusals, drops, limits and timeouts on any of them.
+    /// Counts refusals, drops, limits and timeouts on all connections.
     pub counters: Arc<Counters>,
-    /// How much memory those that are served may hold in all.
+    /// The limit on the memory that all served connections hold.
     pub memory: Arc<MemoryLimit>,
-    /// Whether requests may be sent to clients on the connections that they have opened, if they offer it.
+    /// Whether the ORB sends requests to clients on connections that they have opened and offered for it.
     pub both_ways: bool,
-    /// After how long without progress a client that makes an ORB wait is closed; `None`: never.
+    /// The time without progress after which a client that makes the ORB wait is closed; `None`: never.
     pub stall_timeout: Option<Duration>,
 }
 
 impl Settings {
-    /// Octets of a fragment for peers that need them: GlassFish ORBs end a connection on which a message or fragment of
-    /// more than 256,000 octets comes (`ORBMaximumReadByteBufferSize`); a quarter of that is as far from the limit as
-    /// from a flood of tiny fragments.
+    /// Octets of a fragment for peers that need fragments. GlassFish ORBs end a connection on which a message or fragment of
+    /// more than 256,000 octets comes (`ORBMaximumReadByteBufferSize`). A quarter of that keeps a margin, without a flood of
+    /// tiny fragments.
     const NEEDED_FRAGMENT_OCTETS: usize = 64 << 10;
 
-    /// Octets above which messages are fragmented on a connection, if they are.
+    /// Octets above which messages are fragmented on a connection; `None` if messages are sent whole.
     #[must_use]
     pub fn max_fragment(&self, peer_needs_fragments: bool) -> Option<usize> {
         self.max_fragment
@@ -128,13 +128,13 @@ impl Settings {
     }
 }
 
-/// Whether a peer is omniORB, by its reference.
+/// Whether a peer is omniORB, as its reference states it (component `TAG_ORB_TYPE`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to know")]
 pub enum PeerOrb {
-    /// The reference says so.
+    /// The reference names omniORB.
     OmniOrb,
-    /// The reference does not name its ORB: any of GIOP 1.0, any `corbaloc`.
+    /// The reference does not name its ORB, as a reference of GIOP 1.0 or a `corbaloc` cannot.
     Unknown,
     /// The reference names another ORB.
     Other,

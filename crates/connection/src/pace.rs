@@ -1,13 +1,11 @@
-//! How fast peers have to be.
+//! The pace that peers have to keep.
 //!
-//! A message costs nothing here: all that is looked at are counters that the reader and the writer of a connection have
-//! anyway.
+//! A message costs nothing here: the checks use counters that the reader and the writer of a connection keep anyway.
 //!
-//! A peer makes the ORB wait when a message of its has begun and is not whole, or when output waits for it. While it does,
-//! enough octets have to come, or to be taken, in each stall timeout: [`MIN_RATE`], and so many that what is held for it is
-//! done within [`HELD_FOR`]. While memory [is scarce](MemoryLimit::is_scarce), they have to be so many that what is held is
-//! done within [`HELD_FOR_WHEN_SCARCE`], and of those that are slower the ones that hold most are closed until there is
-//! enough again.
+//! A peer makes the ORB wait while it has sent a part of a message, or while output waits for it. During that time, octets
+//! have to move in each stall timeout: at [`MIN_RATE`] at least, and fast enough that the memory held for the peer is
+//! released within [`HELD_FOR`]. While memory [is scarce](MemoryLimit::is_scarce), [`HELD_FOR_WHEN_SCARCE`] takes its place;
+//! of the peers that are slower than that, those that hold most are closed until there is enough memory again.
 
 use super::end::End;
 use super::evict::Evicted;
@@ -17,20 +15,19 @@ use core::time::Duration;
 use tokio::time::Instant;
 use zorb_giop::Begun;
 
-/// Octets a second that a client has to send of a message, or to take of its replies: those that Kestrel, the server of
-/// ASP.NET, asks for. A modem of 1980 is faster, and a client that sends an octet now and then is not.
+/// Octets a second that a client has to send of a message, or to take of its replies: the default of Kestrel, the server of
+/// ASP.NET. A modem of 1980 is faster; a client that sends an octet now and then is slower.
 const MIN_RATE: f64 = 240.0;
-/// How long what is held for a client may be held: a message of 64 MiB has to come at 112 KB/s.
+/// How long memory may be held for a client: a message of 64 MiB has to come at 112 KB/s.
 const HELD_FOR: Duration = Duration::from_secs(600);
-/// How long memory may be held while it is scarce: a message of 64 MiB has to come at 6.7 MB/s.
+/// How long memory may be held for a client while it is scarce: a message of 64 MiB has to come at 6.7 MB/s.
 const HELD_FOR_WHEN_SCARCE: Duration = Duration::from_secs(10);
-/// Looks in a row at which a client was too slow for scarce memory: one may fall into a pause of the network.
+/// Checks in a row at which a client has to be too slow for scarce memory: a single one may fall into a network pause.
 const SLOW_LOOKS: u32 = 2;
-/// Time for the first message of a connection, from its very first octet on: a client that has connected has something to
-/// say.
+/// The time for the first octet of a connection: a client that connects is expected to send a request.
 const FIRST_MESSAGE: Duration = Duration::from_secs(60);
 
-/// The numbers of one look at a connection.
+/// The counts of a connection at one check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     begun: Begun,
@@ -40,11 +37,11 @@ pub(crate) struct Facts {
     received: u64,
     /// Octets written.
     written: u64,
-    /// Output waits for room in the socket.
+    /// Whether output waits for room in the socket.
     is_blocked: bool,
-    /// The peer opened the connection, and so has something to say on it.
+    /// Whether the peer opened the connection, so that its first message is due.
     is_accepted: bool,
-    /// Octets of the ORB's memory that are reserved for what has begun, or waits to be written.
+    /// Octets of the ORB's memory that are reserved for messages received in part, or waiting to be written.
     pub(crate) held: usize,
 }
 
@@ -56,12 +53,12 @@ struct Window {
     messages: u64,
 }
 
-/// The pace of a connection since the last look.
+/// The pace of a connection, as of the last check.
 #[derive(Debug)]
 pub(crate) struct Seen {
     first: Instant,
     last: Instant,
-    /// Octets in both directions by the last look.
+    /// Octets in both directions at the last check.
     moved: u64,
     slow_looks: u32,
     sending: Option<Window>,
@@ -81,7 +78,7 @@ impl Facts {
         }
     }
 
-    /// Those of a connection that the peer opened, if it did.
+    /// Returns the counts with the information whether the peer opened the connection.
     pub(crate) fn accepted(self, is_accepted: bool) -> Self {
         Self {
             is_accepted,
@@ -89,7 +86,7 @@ impl Facts {
         }
     }
 
-    /// Whether the peer opened the connection and has not said anything.
+    /// Whether the peer opened the connection and has sent nothing.
     fn is_unused(&self) -> bool {
         self.is_accepted && self.received == 0
     }
@@ -102,12 +99,13 @@ impl Facts {
         self.begun != Begun::Nothing || self.is_blocked
     }
 
-    /// Whether a client is to be looked at again although it does nothing: it makes the ORB wait, or has not said anything.
+    /// Whether the connection has to be checked again even if nothing happens on it: its client makes the ORB wait, or has sent
+    /// nothing yet.
     pub(crate) fn needs_looks(&self) -> bool {
         self.makes_wait() || self.is_unused()
     }
 
-    /// Octets that have to move in some time, so that what is held is done within another.
+    /// Octets that have to move in `time`, so that the memory held is released within `held_for`.
     fn required(&self, time: Duration, held_for: Duration) -> f64 {
         let rate = self.held as f64 / held_for.as_secs_f64();
         rate.max(MIN_RATE) * time.as_secs_f64()
@@ -173,7 +171,7 @@ impl Seen {
 
     /// Whether too little of a message that has begun has come.
     fn sends_slowly(&mut self, facts: &Facts, now: Instant, stall: Duration) -> bool {
-        // A message that is whole by now was fast enough, whereas fragments may wait for their last one for ever beside it.
+        // A message that has become whole was fast enough. Fragments do not count so: whole messages may pass them for ever.
         if facts.begun == Begun::Message
             && (self.sending).is_some_and(|window| window.messages != facts.messages)
         {
@@ -183,7 +181,7 @@ impl Seen {
         facts.is_slow(&mut self.sending, begun, facts.received, now, stall)
     }
 
-    /// Notes how fast the client was since the last look; whether it is too slow for scarce memory.
+    /// Notes the pace since the last check, and returns whether the client is too slow for scarce memory.
     pub(crate) fn look(&mut self, facts: &Facts, now: Instant) -> bool {
         let time = now.saturating_duration_since(self.last);
         let moved = facts.moved().wrapping_sub(self.moved);
@@ -199,7 +197,8 @@ impl Seen {
     }
 }
 
-/// Those that are to be closed for scarce memory: of the `slow` ones those that hold most, until there is enough.
+/// The connections to close for scarce memory: of the `slow` ones, each with the octets that it holds, the largest, until
+/// enough is free.
 pub(crate) fn to_evict<C>(
     memory: &MemoryLimit,
     mut slow: Vec<(usize, C)>,
@@ -217,7 +216,7 @@ pub(crate) fn to_evict<C>(
 
 impl Link {
     /// Ready when a reply that has begun makes no progress, between once and twice `stall` after it has stopped. A server that
-    /// has sent nothing may be computing: round-trip timeouts are for that. Costs nothing per message, and a timer only
+    /// has sent nothing may be computing, which a round-trip timeout limits. Costs nothing per message, and a timer only
     /// while a reply is incomplete: a runtime with a timer reads the clock each time it parks.
     pub(crate) async fn paced(&self, stall: Option<Duration>) -> End {
         let Some(stall) = stall else {
@@ -256,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The fate of a connection that is checked every second, and the second of its end.
+    /// The reason for which a connection that is checked every second ends, and the second of its end.
     fn watched(seconds: u64, facts: impl Fn(u64) -> Facts) -> Option<(u64, Evicted)> {
         let start = Instant::now();
         let mut seen = Seen::new(&facts(0), start);

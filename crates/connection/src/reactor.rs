@@ -1,4 +1,4 @@
-//! Reactors beside that of the owner's lane.
+//! Reactors other than that of the owner's lane.
 
 use crate::end::FINISHED_WITHIN;
 use crate::spin::SpinLimits;
@@ -7,16 +7,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zorb_executor::{Lane, WaitPolicy};
 
-/// The reactor that reads the connections of an acceptor, where that is not the one of its owner's lane: each lane of a
-/// real-time thread pool has its own, so that no thread handles the input of another lane.
+/// The reactor that reads the connections of an acceptor, if it is not that of its owner's lane. Each lane of a real-time
+/// thread pool has its own reactor, so that no thread handles the input of another lane.
 ///
-/// It does not keep the lane alive.
+/// A `Reactor` does not keep its lane alive.
 #[derive(Debug, Clone)]
 pub struct Reactor {
     pub(crate) handle: Handle,
     pub(crate) spin: SpinLimits,
     pub(crate) wait: WaitPolicy,
-    /// Its connections read no more, and end when none of their upcalls is pending.
+    /// Once cancelled, its connections stop reading, and end when none of their upcalls is pending.
     pub(crate) stop: CancellationToken,
     /// The drivers of its connections.
     pub(crate) drivers: TaskTracker,
@@ -35,15 +35,15 @@ impl Reactor {
         }
     }
 
-    /// Has its connections end behind their pending upcalls, with CloseConnection: as those of an owner that is stopping. They
-    /// find that when they are [woken](crate::Serving::wake_all).
+    /// Ends its connections after their pending upcalls, with CloseConnection, as a stopping owner ends its own. The
+    /// connections notice it when they are [woken](crate::Serving::wake_all).
     pub fn stop(&self) {
         self.stop.cancel();
         self.drivers.close();
     }
 
-    /// Ready when every connection has ended. To be asked once it is stopped. Peers have a bounded time to read what is left,
-    /// and upcalls that time to end.
+    /// Ready when every connection has ended; to be called after [`stop`](Self::stop). The wait is bounded in time, for
+    /// upcalls to end and for peers to read their replies.
     ///
     /// # Cancel safety
     /// Safe.

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use zorb_transport::Endpoint;
 
-/// How long an endpoint that let a whole connect timeout pass is tried after all others. Long enough for the calls made
-/// meanwhile to reach the others, short enough that a host which comes back has its place again soon.
+/// How long an endpoint that let a whole connect timeout pass is tried after all others: long enough for calls to reach the
+/// others meanwhile, short enough that a host which comes back soon has its place again.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
-/// Endpoints remembered; references may name any number.
+/// The limit on endpoints remembered; references may name any number.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Remembers endpoints that neither accepted nor refused a connection, so that a reference which names other endpoints
-/// too does not wait for them again and again. A refusal costs no time and is not remembered.
+/// Remembers endpoints that neither accepted nor refused a connection, so that a reference which names other endpoints,
+/// too, does not wait for them again and again. A refusal costs no time and is not remembered. A clone shares the memory.
 #[derive(Debug, Clone, Default)]
 pub struct SilentEndpoints(Arc<Mutex<HashMap<Endpoint, Instant>>>);
 
@@ -40,7 +40,7 @@ impl SilentEndpoints {
         self.lock().remove(endpoint);
     }
 
-    /// Whether an endpoint did not answer lately.
+    /// Whether an endpoint let its connect timeout pass in the last 30 seconds.
     #[must_use]
     pub fn contains(&self, endpoint: &Endpoint) -> bool {
         let since = self.lock().get(endpoint).copied();

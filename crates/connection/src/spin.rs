@@ -4,9 +4,9 @@
 //! instead finds the octets at once, and costs CPU time. [`Adaptive`](WaitPolicy::Adaptive) waits balance the two by two
 //! rules:
 //!
-//! - **Budget.** Spins that find nothing, or find it late, are paid from a budget, which grows by a 64th of the time. So
-//!   futile spinning costs a bounded share of the time, whatever the reason: a slow server or a crowd of threads. Time that
-//!   another process took, which got the CPU by the spin's `sched_yield`, is paid for when that happens repeatedly.
+//! - **Budget.** Spins that find nothing, or find octets late, are paid from a budget, which grows by a 64th of the time. So
+//!   futile spinning costs a bounded share of the time, whether its cause is a slow server or many threads. Time that
+//!   another process got by the spin's `sched_yield` is paid for, too, if that happens repeatedly.
 //! - **Regret.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a spin
 //!   of that length would have found the octets. Two peers that both park need one such spin to find each other awake.
 
@@ -19,43 +19,43 @@ use std::time::Instant;
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_transport::Connection;
 
-/// The numbers of adaptive waits.
+/// The limits of adaptive waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpinLimits {
-    /// How long a spin lasts, in general: two round trips on one machine where other tasks share the thread, what
-    /// parking and waking cost where nothing does.
+    /// How long a spin lasts, in general: two round trips on one machine where other tasks share the thread; on a thread of its
+    /// own, as long as parking and waking take.
     pub spin: Duration,
     /// How long a spin lasts at most, after a parked wait of about that length: the time in which two parked peers wake
-    /// each other on a machine that is slow at it.
+    /// each other on a slow machine.
     pub extended: Duration,
 }
 
 impl SpinLimits {
     /// The budget grows by this part of the time: futile spins take at most 1.6 % of it.
     pub const BUDGET_SHARE: u32 = 64;
-    /// The largest budget: what several extended spins cost, for a connection whose peer has just become faster. A spin
-    /// may overdraw it by half of this if the last wait was prompt: the peer is awake, and answers as soon again.
+    /// The largest budget: the cost of several extended spins, for a connection whose peer has just become faster. A spin may
+    /// overdraw the budget by half of this after a short wait, as the peer is awake and is likely to answer as fast again.
     pub const MAX_BUDGET: Duration = Duration::from_millis(2);
-    /// Successful spins in a row after which the price of one that loses the CPU is low again.
+    /// Successful spins in a row after which the price of a spin that loses the CPU is low again.
     pub const UNDISTURBED: u32 = 1024;
-    /// Waits in a row that were alike, after which the next one is expected to be like them:
+    /// Similar waits in a row after which the next one is expected to be similar:
     ///
-    /// - spins that succeeded: the reactor stops watching the socket, as its wake-ups cost more than the system calls from
-    ///   there on;
-    /// - waits in which no other connection of the ORB was busy: the connection spins; with others about, the thread has
-    ///   something better to do;
-    /// - spins before each of which messages came and none was sent: a stream of one-way requests. A spin that loses the CPU
-    ///   costs nothing then, since its client has it, and one before which less than a full batch of the sender's came
-    ///   (16 KiB) reads nothing for [`GATHER`](Self::GATHER).
+    /// - after spins that succeeded, the reactor stops watching the socket, as its wake-ups cost more than the system calls to
+    ///   stop it;
+    /// - after waits in which no other connection of the ORB was busy, the connection spins; busy connections need the thread
+    ///   for each other;
+    /// - spins before each of which messages came and none was sent mean a stream of one-way requests. A spin that loses the
+    ///   CPU then costs nothing, since its client has the CPU. A spin before which less than a full batch came (16 KiB) reads
+    ///   nothing for [`GATHER`](Self::GATHER).
     pub const STEADY: u32 = 8;
-    /// How long one-way requests gather: a few requests of a client that sends nothing else, and one call's time at most
-    /// for the reply to a two-way request behind them.
+    /// How long one-way requests gather: long enough for a few requests of a client that sends nothing else, and no longer than
+    /// a call takes, as a two-way request may follow them.
     pub const GATHER: Duration = Duration::from_micros(10);
-    /// Time of waits without a parked one in between after which other tasks of the runtime have their turn.
+    /// Total time of waits without a parked one after which other tasks of the runtime run.
     pub const TURN: Duration = Duration::from_micros(640);
 
-    /// The limits for connections of the reactor `home` that an ORB in `lane` has.
+    /// The limits for connections that an ORB in `lane` reads by the reactor of the runtime `home`.
     #[must_use]
     pub fn of(lane: &Lane, home: tokio::runtime::Id) -> Self {
         match lane.is_dedicated() && lane.handle().id() == home {
@@ -78,7 +78,7 @@ pub(crate) trait Clock {
     fn yield_now(&self);
 }
 
-/// The operating system's.
+/// The clock and the scheduler of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SystemClock;
 
@@ -97,15 +97,15 @@ impl Clock for SystemClock {
 /// The result of a spin.
 #[derive(Debug)]
 pub(crate) enum Spun {
-    /// No spin, or a futile one: park.
+    /// The reader did not spin, or found nothing: it parks.
     Park,
-    /// Other tasks have waited for long enough: let them run, and spin again then.
+    /// Other tasks have waited for long enough: the reader lets them run, and then spins again.
     Yield,
     /// The result of the read.
     Read(io::Result<usize>),
 }
 
-/// A spin that policy and experience advise: its begin, and how long it lasts.
+/// A spin that the wait policy and earlier waits permit: its begin, and its longest duration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spin {
     begin: Instant,
@@ -125,9 +125,9 @@ pub(crate) struct Spinner<C = SystemClock> {
     grew: Option<Instant>,
     /// Successful spins in a row.
     hits: u32,
-    /// Spins that lost the CPU for longer than they were to last, since spins were last undisturbed.
+    /// Spins that lost the CPU for longer than their limit, since spins were last undisturbed.
     stolen: u32,
-    /// When the first spin began since other tasks had their turn.
+    /// When the first spin began after other tasks last ran.
     turn_began: Option<Instant>,
     /// When the parked wait began.
     parked: Option<Instant>,
@@ -135,8 +135,8 @@ pub(crate) struct Spinner<C = SystemClock> {
     only_busy: u32,
     /// The reactor does not watch the socket.
     deregistered: bool,
-    /// Octets received and written before the last spin; whether fewer than a full batch came since the one before; and spins in
-    /// a row between which none left.
+    /// Octets received and written before the last spin; whether fewer than a full batch came since the spin before; and the
+    /// number of spins in a row between which no octets were written.
     received: u64,
     written: u64,
     is_partial_batch: bool,
@@ -183,7 +183,7 @@ impl<C: Clock> Spinner<C> {
         (self.received, self.written) = (received, written);
     }
 
-    /// Counts that `connection` is busy; whether no other one was lately.
+    /// Counts that `connection` is busy, and returns whether no other one was lately.
     pub(crate) fn is_only_busy(&mut self, busy: &BusyConnections, connection: usize) -> bool {
         self.only_busy = match busy.is_same(connection) {
             true => self.only_busy.saturating_add(1),
@@ -202,7 +202,7 @@ impl<C: Clock> Spinner<C> {
         self.deregistered
     }
 
-    /// Has the reactor stop watching the socket.
+    /// Removes the socket from the reactor.
     pub(crate) fn deregister(&mut self, stream: &dyn Connection) {
         if !self.deregistered {
             stream.unwatch();
@@ -215,22 +215,22 @@ impl<C: Clock> Spinner<C> {
         self.deregistered = false;
     }
 
-    /// Notes that several callers wait together: the reactor goes on watching.
+    /// Notes that several callers wait together, so that the reactor continues to watch.
     pub(crate) fn is_shared(&mut self) {
         self.hits = 0;
     }
 
-    /// Notes that the reader parks: other tasks have their turn.
+    /// Notes that the reader parks, so that other tasks run.
     pub(crate) fn parks(&mut self) {
         self.turn_began = None;
     }
 
-    /// Whether the reader parked: the reactor reports what has come since, and a spin has nothing to find.
+    /// Whether the reader is parked: the reactor reports octets that have come since, and a spin would find none.
     pub(crate) const fn is_parked(&self) -> bool {
         self.parked.is_some()
     }
 
-    /// Learns from octets that came otherwise than by a spin.
+    /// Adapts the next wait to octets that came while the reader was parked.
     #[inline]
     pub(crate) fn has_woken(&mut self) {
         if let Some(began) = self.parked.take() {
@@ -238,9 +238,9 @@ impl<C: Clock> Spinner<C> {
         }
     }
 
-    /// Has the next wait spin for as long as octets took to come, if that is permitted.
+    /// Lets the next wait spin for as long as the octets took to come, if the limits permit that.
     fn regret(&mut self, waited: Duration) {
-        // It does not take the same time every time.
+        // A margin of a quarter, as the time varies.
         let needed = waited.saturating_add(half(half(waited)));
         let next = match needed <= self.limits.extended {
             true => needed.max(self.limits.spin),
@@ -263,7 +263,7 @@ impl<C: Clock> Spinner<C> {
         self.budget >= nanos(self.next).saturating_sub(overdraft)
     }
 
-    /// Lets the budget grow by the time since it last did.
+    /// Lets the budget grow by its share of the time since it last grew.
     fn grow(&mut self, now: Instant) {
         let since = self.grew.replace(now);
         let time = since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
@@ -312,7 +312,7 @@ impl<C: Clock> Spinner<C> {
             }
         }
         loop {
-            // First: the peer may need this CPU, and answers within microseconds.
+            // Yield first: the peer may need this CPU, and answers within microseconds.
             self.clock.yield_now();
             let result = read();
             let took = self.clock.now().saturating_duration_since(begin);
@@ -346,8 +346,8 @@ impl<C: Clock> Spinner<C> {
         }
     }
 
-    /// Pays for a spin that found nothing, or found it late. Time beyond the limit went to others that use the CPU: seldom
-    /// and briefly on any machine, again and again beside a process that computes, so the price doubles each time until
+    /// Pays for a spin that found nothing, or found octets late. Time beyond the limit went to other threads on the CPU. That
+    /// happens rarely on any machine, and repeatedly beside a process that computes. So the price doubles each time, until
     /// spins have been undisturbed for a while.
     fn spend(&mut self, took: Duration, limit: Duration) {
         self.hits = 0;
@@ -363,7 +363,7 @@ impl<C: Clock> Spinner<C> {
     }
 }
 
-/// Nanoseconds; those of waits are far below 292 years.
+/// A time in nanoseconds, at most 292 years.
 fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -372,10 +372,10 @@ fn half(time: Duration) -> Duration {
     time.checked_div(2).unwrap_or_default()
 }
 
-/// Which connections of an ORB are busy, and how many of them have a thread of their own.
+/// The busy connections of an ORB: the one that was busy last, and the number of connections with a thread of their own.
 #[derive(Debug, Default)]
 pub struct BusyConnections {
-    /// The connection that was busy last. Read at every wait, and written only when another one was.
+    /// The connection that was busy last, by its address. Loaded at every wait, and stored only when another one was busy.
     last: AtomicUsize,
     threads: AtomicUsize,
 }
@@ -385,10 +385,10 @@ pub struct BusyConnections {
 pub(crate) struct ThreadPermit<'a>(&'a BusyConnections);
 
 impl BusyConnections {
-    /// Connections with a thread for each worker of a runtime: one that waits for its client, and one that runs.
+    /// Connections with a thread per worker of the runtime: one that waits for its client, and one that runs.
     const THREADS_PER_WORKER: usize = 2;
 
-    /// Counts that `connection` is busy; whether the last one was the same.
+    /// Counts that `connection` is busy, and returns whether the last busy one was the same.
     fn is_same(&self, connection: usize) -> bool {
         let same = self.last.load(Ordering::Relaxed) == connection;
         if !same {
@@ -397,11 +397,11 @@ impl BusyConnections {
         same
     }
 
-    /// The permission to have a thread beside so many workers, unless too many connections have one.
+    /// Permits a connection to have a thread, in a runtime with so many workers, unless too many connections have one.
     pub(crate) fn permit_thread(&self, workers: usize) -> Option<ThreadPermit<'_>> {
         let most = workers.saturating_mul(Self::THREADS_PER_WORKER);
         let one_more = |threads: usize| (threads < most).then(|| threads.saturating_add(1));
-        // Guards the number only.
+        // Relaxed: the number guards no other memory.
         let counted = (self.threads).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
         counted.is_ok().then(|| ThreadPermit(self))
     }
@@ -574,7 +574,7 @@ mod tests {
                 reader.wait(micros(5), micros(40))
             })
             .count();
-        // Some before it is known what comes, some after other tasks had their turn.
+        // The others: some until the spinner has adapted, some after other tasks ran.
         assert!(found > 990, "{found}");
     }
 
@@ -596,7 +596,7 @@ mod tests {
     }
 
     /// Two peers that send each other messages in turn, each 3 µs after it got one: the time until each finds the next
-    /// one by spinning. `wake`: how long a parked peer takes to wake up; `budgets`: with which they begin.
+    /// one by spinning. `wake`: how long a parked peer takes to wake up; `budgets`: the budgets at the beginning.
     fn until_awake(wake: u64, budgets: [i64; 2]) -> Duration {
         let begin = Instant::now();
         let mut sides = budgets.map(|budget| {
@@ -623,7 +623,7 @@ mod tests {
                     found = 0;
                     side.parks();
                     let left = sent.saturating_duration_since(clock.now());
-                    // It does not take the same time every time: a quarter more or less.
+                    // The time varies by a quarter.
                     varied = varied
                         .wrapping_mul(6_364_136_223_846_793_005)
                         .wrapping_add(1);

@@ -1,4 +1,4 @@
-//! A client and a server that talk to each other.
+//! A client and a server on one stream.
 
 use super::testing::*;
 use super::{CallError, ClientConnection, ServerConnection, Serving};
@@ -20,7 +20,7 @@ struct Together {
 }
 
 impl Together {
-    /// Both ends with the same way of waiting; `threads`: whether the server's has a thread.
+    /// Both ends with the same wait policy; `threads`: whether the server's end has a thread.
     fn new(wait: WaitPolicy, threads: bool, max_fragment: Option<usize>) -> Self {
         let (ours, theirs) = pair();
         let owner = TestOwner::with(|settings| {
@@ -45,7 +45,7 @@ impl Together {
         }
     }
 
-    /// Ends both.
+    /// Ends both ends.
     async fn end(self) {
         self.client.shut_down();
         self.owner.stop();

@@ -4,8 +4,8 @@
 //! beginnings and ends of connections. Without a subscriber, a message costs the relaxed load and the branch of
 //! [`is_on`].
 //!
-//! A trace shows nothing of a body but what an ORB itself states in it (exceptions, forwards), unless
-//! [`Settings::trace_payload`](crate::Settings::trace_payload) asks for it.
+//! Of a body, a trace shows only the data of the ORB itself (exceptions, forwards), unless
+//! [`Settings::trace_payload`](crate::Settings::trace_payload) permits more.
 
 use super::end::End;
 use bytes::{Bytes, BytesMut};
@@ -22,18 +22,18 @@ use zorb_transport::{Connection, Endpoint};
 
 /// Octets of a message that its headers are decoded from. Longer headers are reported as cut short.
 const DECODED_OCTETS: usize = 64 << 10;
-/// Octets of a malformed message that are shown without being asked for: its header and the
-/// beginning of what follows, which is never the body of a well-formed message.
+/// Octets of a malformed message that are shown whatever the settings: its header and the next four octets, which are never
+/// the body of a well-formed message.
 const OFFENDING: usize = HEADER_LEN + 4;
 /// Octets in a row of a dump.
 const ROW: usize = 16;
 
-/// How a trace shows what only the ORB can read.
+/// Functions by which a trace shows data that only the ORB can read.
 #[derive(Debug, Clone, Copy)]
 pub struct Describe {
-    /// An object key, in a few characters.
+    /// Describes an object key, in a few characters.
     pub key: fn(&[u8]) -> String,
-    /// The endpoints of a reference.
+    /// Describes a reference, by its endpoints.
     pub reference: fn(&Ior) -> String,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Direction {
 /// Whether a subscriber takes messages.
 #[inline(always)]
 pub(crate) fn is_on() -> bool {
-    // Asked twice a message, where mostly no subscriber takes anything so fine.
+    // Called twice for each message; usually no subscriber has so fine a level.
     LevelFilter::current() >= LevelFilter::TRACE && is_wanted()
 }
 
@@ -64,7 +64,7 @@ fn is_wanted() -> bool {
     enabled!(target: "zorb::giop", Level::TRACE)
 }
 
-/// A message is about to be queued.
+/// Reports a message that is about to be queued.
 #[inline]
 pub(crate) fn sending(stream: &dyn Connection, message: &Gather, shown: Shown) {
     if is_on() {
@@ -72,7 +72,7 @@ pub(crate) fn sending(stream: &dyn Connection, message: &Gather, shown: Shown) {
     }
 }
 
-/// A message has been read, all of it.
+/// Reports a message that has been read to its end.
 #[inline]
 pub(crate) fn received(stream: &dyn Connection, message: &Message, shown: Shown) {
     if is_on() {
@@ -86,7 +86,7 @@ pub(crate) fn received(stream: &dyn Connection, message: &Message, shown: Shown)
     }
 }
 
-/// A fragment has been read.
+/// Reports a fragment that has been read.
 #[inline]
 pub(crate) fn received_fragment(stream: &dyn Connection, header: &MessageHeader, octets: &[u8]) {
     if is_on() {
@@ -94,7 +94,7 @@ pub(crate) fn received_fragment(stream: &dyn Connection, header: &MessageHeader,
     }
 }
 
-/// A fragment is queued.
+/// Reports a fragment that is queued.
 #[inline]
 pub(crate) fn sending_fragment(stream: &dyn Connection, piece: &Gather) {
     if is_on() {
@@ -118,7 +118,7 @@ fn report_fragment(
             .get(HEADER_LEN..)
             .and_then(|rest| rest.first_chunk::<4>())
     } else {
-        // Only the first piece has one, in a place that varies.
+        // Only the first piece has a request id, at an offset that varies.
         None
     };
     trace!(
@@ -137,7 +137,7 @@ fn report_fragment(
     );
 }
 
-/// The peer broke the protocol with what begins with `octets`.
+/// Reports that the peer broke the protocol. `octets`: the first of the offending octets.
 #[cold]
 pub(crate) fn broken(
     stream: &dyn Connection,
@@ -155,32 +155,32 @@ pub(crate) fn broken(
     );
 }
 
-/// A server listens.
+/// Reports that a server listens.
 pub(crate) fn listening(endpoint: &Endpoint) {
     debug!(target: "zorb::giop", %endpoint, "listening");
 }
 
-/// A client has got its connection.
+/// Reports that a client has got its connection.
 pub(crate) fn connected(endpoint: &Endpoint) {
     debug!(target: "zorb::giop", %endpoint, "connected");
 }
 
-/// A client has not got it.
+/// Reports that a client could not connect.
 pub(crate) fn not_connected(endpoint: &Endpoint, error: &dyn fmt::Display) {
     debug!(target: "zorb::giop", %endpoint, error = %format_args!("{error:#}"), "not connected");
 }
 
-/// A server has got a connection.
+/// Reports that a server has accepted a connection.
 pub(crate) fn accepted(stream: &dyn Connection) {
     debug!(target: "zorb::giop", peer = %stream.peer(), local = %stream.local(), "accepted");
 }
 
-/// A connection has ended, at either end.
+/// Reports that a connection has ended, at either end.
 pub(crate) fn ended(stream: &dyn Connection, endpoint: &Endpoint, end: &End) {
     debug!(target: "zorb::giop", peer = %stream.peer(), %endpoint, %end, "connection ended");
 }
 
-/// A client broke the protocol, which the server's administrator should know. `omitted`: such lines left out before.
+/// Reports to the server's administrator that a client broke the protocol. `omitted`: such lines left out before.
 pub(crate) fn refused(stream: &dyn Connection, error: &ProtocolError, omitted: u64) {
     warn!(target: "zorb::giop", peer = %stream.peer(), %error, omitted, "protocol error");
 }
@@ -407,12 +407,12 @@ impl Fields {
     }
 
     fn forward(&mut self, ior: &Ior, describe: Describe) {
-        // Text of a peer's: no line ends, nothing that a terminal would obey.
+        // Text of a peer: line ends and control characters are escaped.
         self.forward = Some((describe.reference)(ior).escape_debug().to_string());
     }
 }
 
-/// Octets, at most so many of them, in rows of offset, digits and text.
+/// Octets, at most as many as the second field says, in rows of offset, digits and text.
 struct Dump<'a>(&'a [u8], usize);
 
 impl fmt::Display for Dump<'_> {

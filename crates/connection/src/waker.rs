@@ -6,13 +6,13 @@ use core::task::Waker;
 use std::sync::Arc;
 use std::task::Wake;
 
-/// The waker of a connection's driver task, which registers it at each of its polls. As a [`Waker`] it stands for the
-/// driver wherever that is polled.
+/// The waker of a connection's driver task, which registers it at each of its polls. Used as a [`Waker`], it wakes the
+/// driver, whichever task that is at the time.
 #[derive(Default)]
 pub(crate) struct DriverWaker(AtomicWaker);
 
 impl DriverWaker {
-    /// Registers the driver. The driver sees what was done before a wake-up that precedes this; later ones wake it.
+    /// Registers the driver. The driver sees everything done before earlier wake-ups; later wake-ups wake it.
     #[inline]
     pub(crate) fn register(&self, driver: &Waker) {
         self.0.register(driver);

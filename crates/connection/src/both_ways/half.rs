@@ -11,18 +11,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
 use zorb_transport::{Address, Capabilities, Connection};
 
-/// Octets of messages that wait for one half while the other one reads: with more of them, the other half waits as well.
+/// Octets of messages that may wait for one half while the other one reads. With more of them, the other half waits, too.
 const MAX_WAITING_OCTETS: usize = 1 << 20;
 
-/// The number of bidirectional connections so far, from which each has its own.
+/// The number that the next bidirectional connection of the process gets.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// A half of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Half {
-    /// Sends our requests, and gets their replies.
+    /// Sends requests of this end, and receives their replies.
     Client,
-    /// Gets the peer's requests.
+    /// Receives requests of the peer, and sends their replies.
     Server,
 }
 
@@ -90,7 +90,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Octets of memory that they take.
+    /// Octets of memory that the two buffers take.
     fn memory(&self) -> usize {
         self.client
             .capacity()
@@ -110,13 +110,13 @@ struct Incoming {
     router: Router,
     /// Messages that one half has read for the other one.
     waiting: Waiting,
-    /// The memory of that.
+    /// The memory of `waiting`, as counted with that of all connections.
     reserved: Reserved,
     ended: Option<Ended>,
 }
 
 impl Incoming {
-    /// Counts what waits, or ends the stream where there is no memory for it.
+    /// Counts the memory of waiting messages; without memory for them, ends the stream and returns `false`.
     fn cover(&mut self) -> bool {
         let memory = self.waiting.memory();
         let covered = self.reserved.cover(|| memory);
@@ -131,7 +131,7 @@ impl Incoming {
 #[derive(Debug, Default)]
 struct Outgoing {
     boundary: Boundary,
-    /// The half whose message has begun and is not whole.
+    /// The half that has written a part of a message, and not yet its end.
     writer: Option<Half>,
 }
 
@@ -145,9 +145,9 @@ pub struct BothWays {
     /// The waker of both halves' drivers, which the stream calls.
     reader: Waker,
     writer: Waker,
-    /// [`HAS_CLIENT`] and [`IS_CLOSING`], in one word: no client's half is taken of a connection that is closing.
+    /// [`HAS_CLIENT`] and [`IS_CLOSING`] in one word, so that no client's half joins a connection that is closing.
     state: AtomicU8,
-    /// The server's half reads no requests any more, and the connection is the client's half alone.
+    /// The server's half has stopped reading requests; the client's half alone uses the connection.
     has_left: AtomicBool,
     is_over: AtomicBool,
     /// Octets that have been read and written.
@@ -158,16 +158,16 @@ pub struct BothWays {
     number: u64,
 }
 
-/// There is a client's half, for which replies are.
+/// The connection has a client's half, which receives replies.
 const HAS_CLIENT: u8 = 1;
-/// One end has said that it sends no more, or is about to: no further request gets an answer.
+/// One end has sent CloseConnection or MessageError, or is about to: no further request gets a reply.
 const IS_CLOSING: u8 = 2;
 
-/// The server's half has something to do.
+/// The value of `BothWays::idle_at` while the server's half has something to do.
 const BUSY: u64 = u64::MAX;
 
 impl BothWays {
-    /// A connection over a stream. What one of its halves has read for the other one is counted with `memory`.
+    /// A connection over `stream`. `memory` counts the messages that one half has read for the other one.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         opened_here: bool,
@@ -197,12 +197,12 @@ impl BothWays {
         })
     }
 
-    /// The number that distinguishes such connections of the process.
+    /// The number that distinguishes bidirectional connections of the process.
     pub(crate) const fn number(&self) -> u64 {
         self.number
     }
 
-    /// The stream of a half.
+    /// A half as a stream of its own.
     pub(crate) fn half(self: &Arc<Self>, half: Half) -> Box<dyn Connection> {
         Box::new(HalfStream {
             whole: Arc::clone(self),
@@ -221,12 +221,12 @@ impl BothWays {
         taken.ok().map(|_| self.half(Half::Client))
     }
 
-    /// Whether there is a client's half.
+    /// Whether the connection has a client's half.
     pub(crate) fn has_client(&self) -> bool {
         self.state.load(Ordering::Acquire) & HAS_CLIENT != 0
     }
 
-    /// Whether the connection is closing or over: a request that is sent on it now may get no answer.
+    /// Whether the connection is closing or over: a request that is sent on it now may get no reply.
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.state.load(Ordering::Acquire) & IS_CLOSING != 0 || self.is_over()
@@ -237,7 +237,8 @@ impl BothWays {
         self.state.fetch_or(IS_CLOSING, Ordering::AcqRel);
     }
 
-    /// Notes that the connection is closing, unless there is a client's half, which would not learn of it; `false` if there is.
+    /// Notes that the connection is closing. Returns `false`, and notes nothing, if it has a client's half, which would not
+    /// learn of it.
     pub(crate) fn close_without_client(&self) -> bool {
         let closing = |state| (state & HAS_CLIENT == 0).then_some(state | IS_CLOSING);
         (self
@@ -258,7 +259,7 @@ impl BothWays {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// The other end.
+    /// The address of the peer.
     #[must_use]
     pub fn peer(&self) -> &Address {
         self.stream.peer()
@@ -274,9 +275,9 @@ impl BothWays {
         leaves
     }
 
-    /// Notes whether the server's half has nothing to do.
+    /// Notes whether the server's half has nothing to do, and returns it.
     pub(crate) fn note_idle(&self, is_idle: impl FnOnce() -> bool) -> bool {
-        // Loaded first: what the other half reads for this one from now on is younger.
+        // Loaded first: octets that the other half reads for this one from now on count as movement after it.
         let moved = self.moved.load(Ordering::Acquire);
         let is_idle = is_idle();
         let at = if is_idle { moved } else { BUSY };
@@ -284,7 +285,7 @@ impl BothWays {
         is_idle
     }
 
-    /// Whether nothing has moved since the server's half last had nothing to do.
+    /// Whether no octet was read or written since the server's half last had nothing to do.
     pub(crate) fn is_idle(&self) -> bool {
         self.idle_at.load(Ordering::Acquire) == self.moved.load(Ordering::Acquire)
     }
@@ -311,13 +312,13 @@ impl BothWays {
         }
     }
 
-    /// The half that gets such octets, if only one does. What both get ends the connection.
+    /// The receiver of octets that `whose` names: one half, or both for a message that ends the connection.
     fn receiver(&self, whose: Whose) -> Whose {
         if whose == Whose::Both {
             self.note_closing();
         }
         match whose {
-            // A reply without a request: an error of the protocol, as on any other connection.
+            // A reply without a request is a protocol error, which the server's half reports.
             Whose::One(Half::Client) | Whose::Both if !self.has_client() => {
                 Whose::One(Half::Server)
             }
@@ -346,7 +347,7 @@ impl BothWays {
                 let octets = waiting.split_to(waiting.len().min(room));
                 buf.extend_from_slice(&octets);
                 if waiting.is_empty() {
-                    // Its memory is not kept.
+                    // Free the memory of the buffer.
                     *waiting = BytesMut::new();
                     incoming.cover();
                 }
@@ -369,7 +370,7 @@ impl BothWays {
                 incoming.waiting.server = BytesMut::new();
             }
             if incoming.waiting.of(other).len() > MAX_WAITING_OCTETS {
-                // Woken when the other half has taken some of it.
+                // The other half wakes this one when it has taken some of its octets.
                 return Poll::Pending;
             }
             let start = buf.len();
@@ -393,7 +394,7 @@ impl BothWays {
             if self.is_all_of(half, incoming, read) {
                 return Poll::Ready(Ok(read.len()));
             }
-            // Some of it is the other half's.
+            // A part of the octets belongs to the other half.
             let octets = read.to_vec();
             buf.truncate(start);
             let Incoming {
@@ -424,7 +425,7 @@ impl BothWays {
         }
     }
 
-    /// Whether all octets belong to the half that has read them, as they mostly do: they stay in its buffer then.
+    /// Whether all octets belong to the half that has read them, which is the usual case: they stay in its buffer then.
     fn is_all_of(&self, half: Half, incoming: &mut Incoming, octets: &[u8]) -> bool {
         if incoming.router.is_undecided() {
             return false;
@@ -484,7 +485,7 @@ impl fmt::Debug for BothWays {
     }
 }
 
-/// The stream as one half has it.
+/// One half as a connection of its own.
 #[derive(Debug)]
 struct HalfStream {
     whole: Arc<BothWays>,
@@ -510,7 +511,7 @@ impl Connection for HalfStream {
         }
     }
 
-    /// The other half is woken on as before.
+    /// Removes the waker of this half alone: the reactor goes on watching the stream for the other half.
     fn unwatch(&self) {
         self.whole.readers.place(self.half).take();
     }

@@ -1,9 +1,9 @@
-//! Bidirectional GIOP: a connection on which both ends send requests (CORBA 3.3 part 2, section 9.8).
+//! Bidirectional GIOP: a connection on which both ends send requests (CORBA 3.3 Part 2, section 9.8).
 //!
-//! A bidirectional connection has two halves: a [client's](super::client::ClientConnection), with the replies to our
-//! requests, and a [server's](super::server::ServerConnection), with the requests of the peer. Each has the steps that it has on
-//! any other connection. Below them, [`BothWays`] distributes the messages of the stream, and lets the halves write one whole
-//! message after the other.
+//! A bidirectional connection has two halves: a [client's](super::client::ClientConnection), with the replies to requests of
+//! this end, and a [server's](super::server::ServerConnection), with the requests of the peer. Each works as on a connection
+//! of its own. Below them, [`BothWays`] distributes the messages of the stream, and lets the halves write one whole message
+//! after the other.
 //!
 //! ```text
 //!   ClientConnection      ServerConnection
@@ -14,8 +14,8 @@
 //!               the stream
 //! ```
 //!
-//! The end that opened the connection sends even request ids, the other one odd ids: the ids of their tables say so. A
-//! connection that is not bidirectional has none of this.
+//! The end that opened the connection sends even request ids, the other one odd ids; each half's table of requests takes
+//! its ids accordingly. A connection that is not bidirectional uses neither `BothWays` nor its locks.
 
 mod half;
 mod offer;

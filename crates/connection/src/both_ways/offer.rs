@@ -12,25 +12,25 @@ use zorb_transport::{Connection, Endpoint};
 /// The ORB's part in a bidirectional connection: the offer to the peer, and the owner that serves the peer's
 /// requests.
 pub trait Offer: fmt::Debug + Send + Sync {
-    /// The context BI_DIR_IIOP: the endpoints of this ORB that the peer may reach by the connection.
+    /// The service context BI_DIR_IIOP: the endpoints of this ORB that the peer may reach by the connection.
     fn context(&self) -> ServiceContext;
 
-    /// Serves the requests of the peer on a connection that was opened, and returns the stream of our own. If as many
-    /// connections are served as may be, there is the stream alone.
+    /// Serves requests of the peer on a connection that was opened, and returns the stream of requests of this end. At the
+    /// limit of connections served, the peer's requests are not served, and `stream` is returned undivided.
     fn split(&self, stream: Box<dyn Connection>, endpoint: &Endpoint) -> Split;
 }
 
-/// A connection that was opened, and perhaps divided.
+/// A connection that was opened, and divided into halves if the peer may send requests on it.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing else to know")]
 pub struct Split {
-    /// The stream of our requests.
+    /// The stream of requests of this end, and of their replies.
     pub stream: Box<dyn Connection>,
     /// The connection as a whole, if the peer may send requests on it.
     pub whole: Option<Arc<BothWays>>,
 }
 
-/// The [`Offer`] of an ORB.
+/// The [`Offer`] of an ORB: the owner `O` serves the requests of peers.
 pub struct OfferTo<O: Owner> {
     owner: Weak<O>,
     serving: Arc<Serving<O>>,

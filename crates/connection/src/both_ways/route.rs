@@ -4,10 +4,10 @@ use super::Half;
 
 /// Octets of a message header.
 const HEADER_OCTETS: usize = 12;
-/// Octets from which the owner of a fragment of GIOP 1.2 is known: its header and request id.
+/// Octets of a Fragment of GIOP 1.2 that decide its half: message header and request id.
 const FRAGMENT_HEADER_OCTETS: usize = 16;
 
-/// Which half of the connection octets belong to.
+/// The half of the connection that octets belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
     One(Half),
@@ -18,18 +18,18 @@ pub(super) enum Whose {
 /// Finds the messages in received octets, and the half that each belongs to.
 #[derive(Debug, Clone)]
 pub(super) struct Router {
-    /// The beginning of a message whose owner is not known yet.
+    /// The beginning of a message whose half is not known yet.
     head: [u8; FRAGMENT_HEADER_OCTETS],
     have: usize,
     /// Octets of the current message that are still to come.
     left: u32,
-    /// The half that they belong to.
+    /// The half that the current message belongs to.
     whose: Whose,
-    /// The half of the last message of GIOP 1.1 that fragments follow: these have no request id.
+    /// The half of the last message of GIOP 1.1 that fragments follow: those fragments have no request id.
     cut: Half,
     /// Whether this end opened the connection: its requests have even ids.
     opened_here: bool,
-    /// The received octets were no header: the stream has no further messages.
+    /// The received octets were no header, so that no further message can be found in the stream.
     is_lost: bool,
 }
 
@@ -46,12 +46,12 @@ impl Router {
         }
     }
 
-    /// Whether a header has begun whose owner is not known yet.
+    /// Whether a header has begun whose half is not known yet.
     pub(super) const fn is_undecided(&self) -> bool {
         self.have > 0
     }
 
-    /// Hands out octets by their owners, in order. The beginning of a header is kept until its owner is known.
+    /// Hands out octets by their halves, in order. The beginning of a header is kept until its half is known.
     pub(super) fn route(&mut self, mut octets: &[u8], mut give: impl FnMut(Whose, &[u8])) {
         while !octets.is_empty() {
             if self.is_lost {
@@ -87,7 +87,7 @@ impl Router {
         }
     }
 
-    /// Octets of the header that say whose the message is.
+    /// Octets of the header that decide the half of the message.
     fn wanted(&self) -> usize {
         let [_, _, _, _, _, minor, _, kind, ..] = self.head;
         let is_long = self.have >= HEADER_OCTETS && kind == 7 && minor >= 2 && self.size() >= 4;
@@ -125,7 +125,7 @@ impl Router {
                 self.whose = Whose::Both;
                 return;
             }
-            // Fragments of 1.2 name the request: ours, of whose reply they are a part, or the peer's.
+            // Fragments of 1.2 name the request: one of this end, to whose reply they belong, or one of the peer.
             7 if self.have == FRAGMENT_HEADER_OCTETS => {
                 let [.., a, b, c, d] = self.head;
                 let is_even = self.number([a, b, c, d]) & 1 == 0;
@@ -135,14 +135,14 @@ impl Router {
                 }
             }
             7 => self.cut,
-            // Requests; what is unknown is reported by the half that also gets those.
+            // Requests; the server's half also reports messages of unknown kinds.
             _ => Half::Server,
         };
         if minor < 2 && flags & 2 != 0 {
             self.cut = half;
         }
         self.whose = Whose::One(half);
-        // Its half reports it, and the connection ends.
+        // The server's half reports octets that are no header, and the connection ends.
         self.is_lost = !self.is_header();
         if self.is_lost {
             self.whose = Whose::One(Half::Server);
@@ -164,7 +164,7 @@ impl Boundary {
         self.have == 0 && self.left == 0
     }
 
-    /// Goes on behind octets that were sent.
+    /// Advances past octets that were sent.
     pub(super) fn advance(&mut self, mut octets: &[u8]) {
         while !octets.is_empty() {
             if self.left > 0 {

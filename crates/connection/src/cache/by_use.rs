@@ -1,8 +1,8 @@
-//! Connections in the order of their last uses, as it was when they were looked at last.
+//! Connections in the order of their last uses, which is brought up to date when a connection is to be closed.
 //!
-//! A call only stores the number of its use in its connection, so the order here is late: the connection in front is
-//! looked at, and moved to where it belongs if it was used since. Each such move is paid for by a use, so that closing a
-//! connection for another takes a few looks, however many connections there are.
+//! A call only stores the number of its use in its connection, so the order here lags behind. The connection in front is
+//! looked at, and moved to its place if it was used since. Each move has a use as its cause, so that closing a connection
+//! for another takes a few looks, however many connections there are.
 
 use super::key::CacheKey;
 use super::limits::NamedBy;
@@ -12,13 +12,13 @@ use zorb_transport::Endpoint;
 /// A place in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// The number of the last use that is known.
+    /// The number of the last use, as of the last look.
     pub(super) used: u64,
-    /// The order in which connections of one number were put here.
+    /// The order among connections of one use number.
     pub(super) number: u64,
 }
 
-/// Connections by their last uses: those that the application has named, and those that peers have.
+/// Connections by their last uses: those to endpoints that the application has named, and those that peers have named.
 #[derive(Debug, Default)]
 pub(super) struct ByUse {
     applications: BTreeMap<Place, CacheKey>,
@@ -41,7 +41,7 @@ impl ByUse {
         self.of(named_by).remove(&place);
     }
 
-    /// How many there are that may be closed for an endpoint that was named so.
+    /// The number of connections that may be closed for an endpoint with this source.
     pub(super) fn len_for(&self, named_by: NamedBy) -> usize {
         let peers = self.peers.len();
         match named_by {
@@ -50,8 +50,8 @@ impl ByUse {
         }
     }
 
-    /// The one in front of those that may be closed for an endpoint that was named so: for a peer's, none that the
-    /// application has named.
+    /// The first connection that may be closed for an endpoint with this source. For an endpoint that a peer has named, none
+    /// that the application has named is closed.
     pub(super) fn first_for(&self, named_by: NamedBy) -> Option<(Place, CacheKey)> {
         let peers = self.peers.first_key_value();
         let first = match named_by {
@@ -68,8 +68,8 @@ impl ByUse {
     }
 }
 
-/// The host of an endpoint, by which connections are counted. Two names of one host are two hosts; the endpoints of a
-/// transport without hosts are of one.
+/// The host of an endpoint, by which connections are counted. Two names of one host count as two hosts; all endpoints of a
+/// transport without hosts count as one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum HostOf {
     /// In lower case.
@@ -89,7 +89,7 @@ impl HostOf {
 /// The connections to a host.
 #[derive(Debug, Default)]
 pub(super) struct ToHost {
-    /// All of them, those included that may not be closed.
+    /// All connections to the host, including those that may not be closed.
     pub(super) slots: usize,
     pub(super) by_use: ByUse,
 }

@@ -9,31 +9,31 @@ use zorb_giop::ServiceContext;
 use zorb_giop::codeset::CodeSets;
 use zorb_transport::Endpoint;
 
-/// The key of a shared connection: everything that keeps two callers from sharing one.
+/// The key of a shared connection: all properties in which two references that share a connection have to agree.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CacheKey {
     endpoint: Endpoint,
-    /// The reactor that watches the socket: no caller waits for octets on a foreign one.
+    /// The runtime whose reactor watches the socket: callers of another runtime have a connection of their own.
     reactor: Id,
     /// The code sets of the connection, and whether its requests state them.
     code_sets: (CharSet, WCharSet),
     stated: bool,
-    /// Which connections it is one of.
+    /// Whether the connection is opened, offered to the peer, or accepted from it.
     way: WayKey,
-    /// Which of the connections to its endpoint it is.
+    /// The number among the connections to one endpoint.
     share: Share,
     /// The range of priorities of its calls.
     band: Option<(i16, i16)>,
-    /// Properties of its socket.
+    /// Properties of its transport, by name and value.
     properties: Vec<(Cow<'static, str>, String)>,
 }
 
-/// Which references share a connection, of those to one endpoint.
+/// The references, of those to one endpoint, that share a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Share {
-    /// Those that have been spread to this one of several connections.
+    /// References that were distributed to one of several connections, by its number.
     Spread(usize),
-    /// Those of one binding.
+    /// References of one binding, by its number.
     Private(usize),
 }
 
@@ -51,11 +51,11 @@ enum WayKey {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Way {
-    /// It is opened, for its requests alone.
+    /// It is opened, for requests of this end alone.
     Opened,
-    /// It is opened, and offered to the peer for requests (bidirectional GIOP).
+    /// It is opened, and offered to the peer for its requests (bidirectional GIOP).
     Offered(Arc<dyn Offer>),
-    /// The peer has opened it, and offered it.
+    /// The peer has opened it, and offered it for requests of this end.
     Accepted(Arc<BothWays>),
 }
 
@@ -68,7 +68,7 @@ impl Way {
         }
     }
 
-    /// The service contexts that requests carry until the peer has answered.
+    /// The service context that requests carry until the peer has answered one.
     pub(crate) fn context(&self) -> Option<ServiceContext> {
         match self {
             Self::Offered(offer) => Some(offer.context()),
@@ -94,7 +94,7 @@ impl CacheKey {
         }
     }
 
-    /// The endpoint of its connection.
+    /// The endpoint of the connection.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
@@ -105,19 +105,19 @@ impl CacheKey {
         self.stated
     }
 
-    /// Whether the connection may be closed for another one: not one that the peer may have taken up for requests.
+    /// Whether the connection may be closed for another one. One that the peer may use for its own requests may not.
     pub(super) fn may_be_purged(&self) -> bool {
         self.way == WayKey::Opened
     }
 
-    /// The key of another connection to the endpoint, for other references: each number is one.
+    /// The key of one of several connections to the endpoint, among which references are distributed: one for each `number`.
     #[must_use]
     pub fn spread(mut self, number: usize) -> Self {
         self.share = Share::Spread(number);
         self
     }
 
-    /// The key of connections for calls whose priorities lie in a band.
+    /// The key of connections for calls whose CORBA priorities lie in the band from `low` to `high`.
     #[must_use]
     pub const fn in_band(mut self, low: i16, high: i16) -> Self {
         self.band = Some((low, high));
@@ -131,15 +131,14 @@ impl CacheKey {
         self
     }
 
-    /// The key of a connection that the references of one binding have for themselves. `binding`: the number that makes
-    /// it a key of its own.
+    /// The key of a connection that only the references of one binding use. `binding`: the number of that binding.
     #[must_use]
     pub fn private(mut self, binding: usize) -> Self {
         self.share = Share::Private(binding);
         self
     }
 
-    /// The key of connections that are made in another way than by opening them for requests of this end alone.
+    /// The key of connections that clients get in this way.
     #[must_use]
     pub fn in_way(mut self, way: &Way) -> Self {
         self.way = way.key();

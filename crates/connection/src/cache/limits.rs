@@ -3,25 +3,26 @@
 use core::time::Duration;
 use zorb_transport::{Endpoint, TransportError};
 
-/// The limits on connections of a cache, including those that are being made or closed.
+/// The limits on the connections of a cache. Connections that are being made or closed count, too.
 ///
 /// A peer chooses the address of a reference that it passes. Without a limit, references to different addresses take every
 /// descriptor of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a limit for each way to count")]
 pub struct ConnectionLimits {
-    /// In all. Endpoints that peers have named get [`PEERS_SHARE`](Self::PEERS_SHARE) of them.
+    /// Connections in all. Endpoints that peers have named get [`PEERS_SHARE`](Self::PEERS_SHARE) of them.
     pub all: usize,
-    /// To one host, whatever the port; all endpoints of a transport without hosts, UNIX sockets for instance, count as one host.
+    /// Connections to one host, whatever the port. All endpoints of a transport without hosts, such as UNIX sockets, count as
+    /// one host.
     pub by_host: usize,
 }
 
 impl ConnectionLimits {
-    /// Of every so many connections (the second number), those (the first) that endpoints of peers may have. The others are for the
-    /// endpoints that the application has named.
+    /// The share of connections for endpoints that peers have named, as a fraction: 3 of 4. The rest is for endpoints that the
+    /// application has named.
     pub const PEERS_SHARE: (usize, usize) = (3, 4);
 
-    /// In all, for an endpoint that was named so.
+    /// Connections in all that leave room for an endpoint with this source.
     pub(super) fn all_for(self, named_by: NamedBy) -> usize {
         let (share, of) = Self::PEERS_SHARE;
         match named_by {
@@ -35,7 +36,7 @@ impl ConnectionLimits {
     }
 }
 
-/// No limits: for a cache whose owner has its own.
+/// No limits, for a cache whose owner limits connections itself.
 impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
@@ -45,11 +46,11 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// The source of an endpoint: the program or a peer.
+/// The source of an endpoint: the application or a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum NamedBy {
-    /// The program or its operator.
+    /// The application or its operator.
     Application,
     /// A peer: by a reference in an argument, a result or a forward.
     Peer,
@@ -76,19 +77,19 @@ pub enum ConnectError {
         /// The endpoint.
         endpoint: Endpoint,
     },
-    /// The limit of outgoing connections is reached.
+    /// A limit on outgoing connections is reached, and no idle connection can be closed.
     #[error(
         "cannot connect to {endpoint}: there are {limit} outgoing connections {what}, the limit"
     )]
     TooMany {
         /// The endpoint.
         endpoint: Endpoint,
-        /// The name of the limit.
+        /// The scope of the limit, as words that follow "connections" in the message.
         what: &'static str,
-        /// The limit.
+        /// The limit, in connections.
         limit: usize,
     },
-    /// The connection that the peer has offered has ended, or serves requests of other code sets.
+    /// The connection that the peer has offered has ended, or has other code sets.
     #[error("the connection that {endpoint} has offered cannot be used")]
     Gone {
         /// The endpoint.

@@ -12,16 +12,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-/// Connections that are looked at for an idle one, before a cache without any is remembered to have none.
+/// The number of connections examined in vain from which on the table remembers that no connection is idle.
 const MANY_LOOKS: usize = 256;
-/// How long it is remembered: a cache that is full of busy connections is not looked through for each caller that it
+/// How long the table remembers that, so that a cache full of busy connections is not searched for each caller that it
 /// refuses.
 const NONE_IDLE_FOR: Duration = Duration::from_millis(10);
 
-/// Orders the uses of connections: it advances with each connection that is made. Connections that have been used
-/// since the last one was made have the same number.
+/// Orders the uses of connections. It advances with each connection that is made; connections used since the last one was
+/// made have the same number.
 ///
-/// A number, and no time: a call reads it and stores it, which costs two moves, where a clock costs a call of the system.
+/// It is a counter and not a clock: a call loads and stores it, which costs two moves; reading a clock costs more.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UseClock(Arc<AtomicU64>);
 
@@ -29,7 +29,7 @@ impl UseClock {
     /// The number of a use that happens now.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
-        // A hint: no other memory is read by it.
+        // A hint: no other memory is published by it.
         self.0.load(Ordering::Relaxed)
     }
 
@@ -42,9 +42,9 @@ impl UseClock {
 #[derive(Debug)]
 struct Slot {
     entry: Entry,
-    /// The application, if it was among those that named the endpoint.
+    /// The application if it has named the endpoint, even where a peer has named it as well.
     named_by: NamedBy,
-    /// Where it stands among those that may be closed for another, if it may.
+    /// Its place among the connections that may be closed for another one; `None` if it may not be closed.
     place: Option<Place>,
 }
 
@@ -60,14 +60,14 @@ pub(super) struct Table {
     slots: HashMap<CacheKey, Slot>,
     by_use: ByUse,
     to_hosts: HashMap<HostOf, ToHost>,
-    /// Places that were given.
+    /// The number of places given so far.
     places: u64,
-    /// When all connections were found to be in use, for an endpoint that the application has named, and a peer.
+    /// When a search last found no idle connection: for endpoints that the application has named, and for those of peers.
     none_idle: [Option<Instant>; 2],
     /// Connections that were looked at to find an idle one.
     #[cfg(all(test, not(zorb_model)))]
     pub(super) looks: usize,
-    /// Connections that are being made, that there are, or that are being closed.
+    /// Connections that are being made, open, or being closed.
     drivers: usize,
     /// Callers that wait until a connection that makes room for theirs is closed.
     waiting: usize,
@@ -94,7 +94,7 @@ impl Shared {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a driver that has ended, and wakes the callers that wait for that.
+    /// Counts a driver that has ended, and wakes the callers that wait for room.
     pub(super) fn driver_ended(&self) {
         let mut table = self.lock();
         table.drivers = table.drivers.saturating_sub(1);
@@ -123,7 +123,7 @@ impl Drop for Waiting<'_> {
 impl Table {
     /// The number of connections, including those that are being made or closed.
     pub(super) fn len(&self) -> usize {
-        // A connection leaves the slots before its driver has closed it, and enters them before it has one.
+        // A connection leaves the slots before its driver has closed it, and enters them before it has a driver.
         self.slots.len().max(self.drivers)
     }
 
@@ -138,7 +138,7 @@ impl Table {
         self.drivers = self.drivers.saturating_add(1);
     }
 
-    /// Takes out the entry that a key has, if it is this one.
+    /// Removes the entry of a key, if it is this one.
     pub(super) fn remove(&mut self, key: &CacheKey, entry: &Entry) {
         let slot = self.slots.get(key);
         if slot.is_some_and(|slot| slot.entry.same_channel(entry)) {
@@ -167,7 +167,7 @@ impl Table {
         }
     }
 
-    /// The next place of a connection that was last used then.
+    /// A new place for a connection whose last use has this number.
     fn place(&mut self, used: u64) -> Place {
         self.places = self.places.wrapping_add(1);
         Place {
@@ -176,7 +176,7 @@ impl Table {
         }
     }
 
-    /// Gives a connection that may be closed for another its place, in place of the one that it has.
+    /// Moves a connection that may be closed for another one to `place`.
     fn put(&mut self, key: &CacheKey, place: Place, named_by: NamedBy) {
         let Some(slot) = self.slots.get_mut(key) else {
             return;
@@ -192,7 +192,7 @@ impl Table {
         }
     }
 
-    /// Takes out everything.
+    /// Removes all entries, and returns the connections among them.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Arc<ClientConnection>> + use<> {
         let slots = core::mem::take(&mut self.slots);
         (self.by_use, self.to_hosts) = Default::default();
@@ -201,14 +201,14 @@ impl Table {
             .filter_map(|slot| slot.connected()?.ok())
     }
 
-    /// Whether there is an entry for the key.
+    /// The number of entries.
     #[cfg(all(test, not(zorb_model)))]
     pub(super) fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// The entry for `key`, an existing one or a new one. A connection that has to be closed for it, if there is one, is in
-    /// `purged` afterwards: it takes no further requests. `now`: the number of a use that happens now.
+    /// The entry for `key`, an existing one or a new one. A connection that has to be closed for it is added to `purged`; it
+    /// takes no further requests. `now`: the number of a use that happens now.
     ///
     /// # Errors
     /// [`ConnectError::TooMany`] where a limit permits no further entry, and no idle connection makes room.
@@ -243,7 +243,7 @@ impl Table {
         }
         let all = limits.all_for(named_by);
         if self.len() >= all {
-            // Of the connections that are being closed, each makes room for a caller that waits already.
+            // Each connection that is being closed makes room for one caller that waits already.
             let closing = self.drivers.saturating_sub(self.slots.len());
             if closing <= self.waiting {
                 let victim = self.purge_any(named_by, now);
@@ -261,14 +261,14 @@ impl Table {
         let to_host = self.to_hosts.entry(host).or_default();
         to_host.slots = to_host.slots.saturating_add(1);
         if key.may_be_purged() {
-            // The connection begins with a use of its own, which is the next one.
+            // The new connection counts as used, with the next number.
             let place = self.place(now.saturating_add(1));
             self.put(key, place, named_by);
         }
         Ok(Claim::Entry(entry, Some(publish)))
     }
 
-    /// [Purges](Self::purge) any connection, unless there was none that is idle a moment ago.
+    /// [Purges](Self::purge) any connection, unless a recent search found none idle.
     pub(super) fn purge_any(
         &mut self,
         named_by: NamedBy,
@@ -287,10 +287,10 @@ impl Table {
         victim
     }
 
-    /// Retires the idle connection whose last use is the longest ago, and takes it out: of all, or of those to a host.
-    /// For an endpoint that a peer has named, none is closed that the application has named.
+    /// Retires and removes the least recently used idle connection, of all or of those to a host. For an endpoint that a peer
+    /// has named, no connection is closed whose endpoint the application has named.
     ///
-    /// One in front that was used since it was put there is moved to where it belongs, and one that is in use to the end.
+    /// A connection in front that was used since it got its place moves to the place of that use; one in use moves to the end.
     fn purge(
         &mut self,
         named_by: NamedBy,
@@ -305,7 +305,7 @@ impl Table {
             None => table.by_use.first_for(named_by),
             Some(host) => table.to_hosts.get(host)?.by_use.first_for(named_by),
         };
-        // A connection that was used moves to the end, where it is looked at again.
+        // A connection that was used moves towards the end, where it may be looked at again.
         let looks = number(self)?.saturating_mul(2);
         for _ in 0..looks {
             #[cfg(all(test, not(zorb_model)))]
@@ -323,7 +323,7 @@ impl Table {
                     self.take_out(&key);
                     return Some(connection);
                 }
-                // In use, or being made.
+                // The connection is in use or being made.
                 _ => now,
             };
             let place = self.place(used);

@@ -19,7 +19,7 @@ use zorb_transport::{
 #[derive(Debug)]
 struct TestTransport(Arc<Connects>);
 
-/// What it has done, and may do.
+/// The connects that the transport has made, and may make.
 #[derive(Debug)]
 struct Connects {
     permitted: Semaphore,
@@ -70,7 +70,7 @@ impl Transport for TestTransport {
     }
 }
 
-/// A cache, its transport, and how it connects.
+/// A cache, its transport, and its settings.
 struct World {
     cache: Arc<ConnectionCache>,
     transport: Arc<Connects>,

@@ -1,4 +1,4 @@
-//! Reading by a thread that blocks: for all callers, until it has its own reply.
+//! Reading by a blocking thread, which reads for all callers until it has its own reply.
 
 use super::super::blocking;
 use super::super::end::End;
@@ -13,11 +13,11 @@ use std::time::Instant;
 use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
 
-/// The end of a thread's lead.
+/// Why a thread stops reading for all callers.
 enum LeadEnd {
-    /// It has its reply, or waits no longer.
+    /// It has its reply, its deadline has passed, or the connection has ended.
     Done,
-    /// It has to park: another reader reads, or the reactor.
+    /// It has to park: another reader reads, or the reactor watches.
     Park,
 }
 
@@ -33,12 +33,12 @@ impl ClientConnection {
         loop {
             match lease.with(|reading| self.lead_turn(reading, mine, deadline)) {
                 Ok(lead_end) => match lease.release() {
-                    // The other reader is looked after when the lead is passed on.
+                    // The other reader goes on when this thread passes the lead on.
                     Some(again) => lease = again,
                     None => return lead_end,
                 },
                 Err(end) => {
-                    // Before the lease is released, as by every reader.
+                    // Before the lease is released: the next reader must find the end.
                     self.end(end);
                     return LeadEnd::Done;
                 }
@@ -74,7 +74,7 @@ impl ClientConnection {
                 others == 0
             };
             let left = || deadline.map(|until| until.saturating_duration_since(Instant::now()));
-            // Also while the peer goes on sending other replies.
+            // Checked here, too, as the peer may go on sending other replies.
             if left().is_some_and(|left| left.is_zero()) {
                 return Ok(LeadEnd::Done);
             }
@@ -82,7 +82,7 @@ impl ClientConnection {
                 continue;
             }
             if no_other_waits && mine.policy != WaitPolicy::Park && self.is_only_busy(reading) {
-                // This thread has no other task.
+                // This thread blocks for this call alone, so it may spin.
                 match self.link.spin(reading, mine.policy) {
                     Spun::Read(read) => {
                         self.link.has_read(read)?;
@@ -122,7 +122,7 @@ impl ClientConnection {
         }
     }
 
-    /// Passes the lead on: this thread needs the connection no more, and another reader has to go on.
+    /// Passes the lead on: this thread stops reading, and another reader has to go on.
     fn pass_on(&self, mine: Option<&mut Mine<'_>>) {
         let mut state = self.state();
         if mine.is_some() {
@@ -148,7 +148,7 @@ impl ClientConnection {
         drop(state);
         match next {
             Some(next) => next.wake(),
-            // Callers that do not block wait for the reactor.
+            // Callers that do not block rely on the driver, which asks the reactor.
             None if others => self.leave_to_driver(),
             None => {}
         }
@@ -156,8 +156,8 @@ impl ClientConnection {
 }
 
 impl<'a> Call<'a> {
-    /// Blocks this thread for the reply: it reads, or another thread does that passes the lead on when it has its own
-    /// reply. Pending only when the thread may block no longer.
+    /// Blocks this thread for the reply. It reads, or parks while another thread reads, which passes the lead on once it has
+    /// its own reply. Pending only when the thread may block no longer.
     pub(super) fn block(
         &mut self,
         mut lease: Option<Lease<'a, Reading>>,

@@ -20,11 +20,11 @@ use zorb_giop::{
     cancel_request,
 };
 
-/// Octets of a message that omniORB takes unless configured otherwise.
+/// The longest message that omniORB accepts by default, in octets.
 const OMNIORB_MAX_MESSAGE_OCTETS: usize = 2 << 20;
 const OMNIORB_LIMIT: &str = "2097152 octets, unless giopMaxMsgSize says otherwise";
 
-/// Why omniORB refused to take a request of so many octets, or to send its reply.
+/// The probable reason why omniORB refused a request of so many octets, or did not send its reply, as text for a message.
 #[must_use]
 pub fn refused_by_omniorb(octets: usize) -> String {
     if octets > OMNIORB_MAX_MESSAGE_OCTETS {
@@ -46,8 +46,8 @@ pub trait EncodeArguments: Sync {
     /// Values that cannot be expressed on the wire.
     fn encode(&self, encoder: &mut Encoder<NativeEndian>) -> Result<(), EncodeError>;
 
-    /// Encodes them, but may leave out octets that the message is sent with from where they are: these are in `lent`
-    /// afterwards. Leaves out nothing, unless it is implemented.
+    /// Encodes them, but may leave out one run of octets, which is returned in `lent` and sent from the caller's memory. The
+    /// provided method leaves out nothing.
     ///
     /// # Errors
     /// Values that cannot be expressed on the wire.
@@ -68,21 +68,21 @@ pub trait EncodeArguments: Sync {
     reason = "a request is made of all of these"
 )]
 pub struct ClientRequest<'a> {
-    /// The beginning of all requests to the object.
+    /// The part of the request header that all requests to the object share.
     pub template: &'a RequestTemplate<NativeEndian>,
     /// The operation's name on the wire.
     pub operation: &'a str,
     /// The arguments.
     pub arguments: &'a dyn EncodeArguments,
-    /// Service contexts of the caller's.
+    /// The caller's service contexts.
     pub contexts: &'a [ServiceContext],
-    /// Whether the server replies when the request has arrived, or when it has been carried out.
+    /// Whether the server replies, and if so, on arrival of the request or after its execution.
     pub response: ResponseFlags,
-    /// How the caller waits, unless as the connection does.
+    /// How the caller waits; `None` for the wait policy of the connection.
     pub wait: Option<WaitPolicy>,
-    /// Set once the request is on its way, whatever becomes of the call.
+    /// Set before the first octet of the request may leave; the servant may run from then on.
     pub sent: &'a AtomicBool,
-    /// Set to the octets of the request once it is encoded.
+    /// Set to the length of the encoded request, in octets.
     pub octets: &'a core::sync::atomic::AtomicUsize,
 }
 
@@ -157,13 +157,13 @@ impl ClientConnection {
         }
     }
 
-    /// Asks where an object is.
+    /// Asks the server by a LocateRequest whether it has an object, or where the object is.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// See [`CallError`]. The inner result is an error if the LocateReply is malformed.
     ///
     /// # Cancel safety
-    /// Safe, as of [`call`](Self::call).
+    /// Safe, for the reasons given at [`call`](Self::call).
     pub async fn locate(
         &self,
         version: Version,
@@ -188,15 +188,14 @@ impl ClientConnection {
     /// Ready when there is room for another request, or the connection has ended.
     #[inline]
     pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        // In this order: the end wakes the tasks that are parked by then.
+        // In this order: the end of the connection wakes the tasks that have parked before it.
         match self.link.outbound.poll_room(cx).is_ready() || self.is_over() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
     }
 
-    /// Takes an id for a call. `waker`: that of a caller that does not block, which waits from here on as any other in the
-    /// table.
+    /// Takes a request id for a call. `waker`: that of a caller that does not block; it waits in the table from here on.
     #[inline]
     fn begin(
         &self,
@@ -261,7 +260,7 @@ impl ClientConnection {
     pub(super) fn ended(&self, end: &End, ticket: Ticket) -> CallError {
         let fault = self.fault(end);
         let unsent = match end {
-            // A request without a reply was not processed, whole or not. An idle connection has none.
+            // The peer has processed no request without a reply. An idle connection has no such request.
             End::Closed | End::Idle(_) | End::Purged | End::Released => true,
             // Queued messages are written before the peer learns of the end.
             End::Broken(_) | End::ShutDown => false,
@@ -339,7 +338,7 @@ impl ClientConnection {
         Encoder::with_buffer(buffers::take(), self.format(version))
     }
 
-    /// Encodes a request. Octets of its arguments that are left out are in `lent` afterwards.
+    /// Encodes a request. Octets of its arguments that are left out are returned in `lent`.
     #[inline]
     pub(super) fn encode<'a>(
         &self,
@@ -349,7 +348,7 @@ impl ClientConnection {
         request: &ClientRequest<'a>,
         lent: &mut Option<Lent<'a>>,
     ) -> Result<(), CallError> {
-        // Stated with every request until the first reply shows that one has arrived.
+        // Code sets are stated with every request until the first reply shows that a request has arrived.
         let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
         let all;
         let contexts = match (announced, request.contexts) {
@@ -414,7 +413,7 @@ impl ClientConnection {
     #[inline]
     fn is_sent(&self, (ticket, flushed): (Ticket, io::Result<Flush>)) -> Result<Ticket, CallError> {
         match flushed {
-            // This message may have been whole before another one failed. The driver finds the failure.
+            // Checked, as this message may have been whole before another one failed. The driver finds that failure.
             Err(error) if self.link.outbound.is_surely_unsent(ticket) => {
                 let cause = self.link.outbound.failure_or(error);
                 Err(CallError::NotSent(self.lost(cause)))
@@ -424,7 +423,7 @@ impl ClientConnection {
     }
 }
 
-/// How GIOP 1.0 and 1.1 address an object.
+/// The object key, by which GIOP 1.0 and 1.1 address an object.
 fn key_of<'a>(target: &TargetAddress<'a>) -> Cow<'a, [u8]> {
     match target {
         TargetAddress::Key(key) => Cow::Borrowed(*key),
@@ -443,7 +442,7 @@ pub(super) struct Call<'a> {
     pub(super) id: RequestId,
     version: Version,
     pub(super) wait: WaitPolicy,
-    /// It was parked when its request was encoded.
+    /// The caller was parked before its request was sent.
     parks: bool,
     ticket: Option<Ticket>,
     octets: usize,
@@ -464,13 +463,13 @@ impl Call<'_> {
         }
     }
 
-    /// The call of this caller, for the reader that it is.
+    /// This call as the one that the reader reads for first.
     #[inline]
     pub(super) const fn mine<'r>(&self, reply: &'r mut ReplySlot) -> Mine<'r> {
         Mine::new(self.id, self.wait, reply)
     }
 
-    /// Looks for a reply that another reader has put into the table, or the end; and sets the caller's waker for both.
+    /// Looks for a reply that another reader has put into the table, or for the end, and sets the caller's waker for both.
     pub(super) fn poll_table(
         &mut self,
         reply: &mut ReplySlot,
@@ -547,7 +546,7 @@ impl Call<'_> {
         };
         state.took(waiter.reply.is_some());
         drop(state);
-        // The reactor may know no waker but this caller's.
+        // This caller may be the leader, the only one that the reactor wakes: the driver has to read instead.
         self.connection.link.outbound.driver.notify();
         if !self.connection.peer.takes_cancels() {
             return;

@@ -19,13 +19,13 @@ use zorb_giop::Cause;
 const BATCH_TIME: Duration = Duration::from_millis(1);
 
 impl ClientConnection {
-    /// Ends the connection if no call is in progress: a later call makes another one.
+    /// Ends the connection if no call is in progress, and returns whether it did. A later call opens another connection.
     pub(super) fn retire(&self, limit: Duration) -> bool {
         self.retire_with(End::Idle(limit))
     }
 
-    /// Ends the connection if no call is in progress, so that another one may have its place. What is left to be done then
-    /// is [`close_retired`](Self::close_retired).
+    /// Ends the connection if no call is in progress, so that another one may have its place, and returns whether it did.
+    /// [`close_retired`](Self::close_retired) has to follow.
     pub(crate) fn retire_for_another(&self) -> bool {
         self.retire_with(End::Purged)
     }
@@ -36,8 +36,8 @@ impl ClientConnection {
         self.link.outbound.driver.notify();
     }
 
-    /// Closes the connection in order, as no reference has it any more. One that the peer has opened stays open: it is the
-    /// peer's to close.
+    /// Closes the connection in order, as no reference uses it any more. A connection that the peer has opened stays open: the
+    /// peer closes it.
     pub fn release(&self) {
         if self.opened_here && !self.is_over() {
             self.send_close();
@@ -59,7 +59,7 @@ impl ClientConnection {
     }
 
     fn retire_with(&self, end: End) -> bool {
-        // The holder of the lease may wait for a reply.
+        // A held lease means that a caller may wait for a reply.
         let Some(mut lease) = self.reading.claim() else {
             return false;
         };
@@ -84,14 +84,14 @@ impl ClientConnection {
         idle
     }
 
-    /// Drives the connection until it ends, which it does by itself when it has not been used for `idle_timeout`, or when a
-    /// reply that has begun makes no progress within `stall_timeout`.
+    /// Drives the connection until it ends. It ends by itself if it is not used for `idle_timeout`, or if a reply that has
+    /// begun makes no progress within `stall_timeout`.
     pub(crate) fn drive(
         self: Arc<Self>,
         idle_timeout: Option<Duration>,
         stall_timeout: Option<Duration>,
     ) -> impl Future<Output = ()> {
-        // A runtime that shuts down drops its tasks where they are, also those that were never polled.
+        // A runtime that shuts down drops its tasks, even tasks that were never polled.
         let dropped = EndOnDrop(Arc::clone(&self));
         async move {
             self.drive_until_end(idle_timeout, stall_timeout).await;
@@ -108,7 +108,7 @@ impl ClientConnection {
         let read = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             let ended = self.poll_drive(&mut timers, cx);
-            // A caller may have found the end.
+            // A caller may have found the end of the connection.
             match self.state().end.clone().or(ended) {
                 Some(end) => Poll::Ready(end),
                 None => Poll::Pending,
@@ -152,7 +152,7 @@ impl ClientConnection {
             return Some(end);
         }
         let outbound = &self.link.outbound;
-        // A peer that sends instead of reading has to be read.
+        // A peer that sends and does not read may block: its messages have to be read before it reads on.
         let is_stuck = outbound.is_blocked() || outbound.failure().is_some();
         if self.deregistered.load(Ordering::Acquire) && !is_stuck {
             if timers.is_busy(self.link.messages_received(), cx) {
@@ -161,7 +161,7 @@ impl ClientConnection {
         } else {
             timers.reset();
         }
-        // Another reader may go on without the reactor, or have its reply and look no further.
+        // Another reader may go on without the reactor, or may have its reply and stop reading.
         if !self.drive_read(cx) {
             timers.look_later(self.link.messages_received(), cx);
         }
@@ -239,10 +239,10 @@ impl Timers {
         self.look.is_set = false;
     }
 
-    /// A reader has held the lease for long, without a message.
+    /// Sets the timer for the next look, as another reader holds the lease.
     fn look_later(&mut self, received: u64, cx: &mut Context<'_>) {
         self.set(received);
-        // It has just been set.
+        // The timer was just set, so it is pending; the poll registers the waker.
         let _ = self.look.poll(cx);
     }
 
@@ -251,7 +251,7 @@ impl Timers {
         self.look.set(LOOK_AGAIN);
     }
 
-    /// Writes the batch, some time after its first message was queued, or when its limits say.
+    /// Writes the batch [a moment](BATCH_TIME) after its first message was queued, or when its limits say.
     fn write_batch(&mut self, link: &Link, cx: &mut Context<'_>) {
         loop {
             let Some(due) = link.outbound.batch_due() else {
@@ -273,12 +273,12 @@ impl Timers {
     }
 }
 
-/// Ends the connection when its driver is gone, whatever became of it.
+/// Ends the connection when its driver is dropped, for whatever reason.
 struct EndOnDrop(Arc<ClientConnection>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        // Also when CloseConnection has been sent but not read by the peer: a thread may block for what comes.
+        // Closed even if the peer has yet to read a CloseConnection: a thread may block in a read of the stream.
         self.0.link.stream.close();
         if self.0.state().end.is_none() {
             self.0

@@ -23,13 +23,13 @@
 //!    reader that finds the lease held leaves it *contended*, and parks; the holder looks again at its release.
 //! 2. The reader has drained the socket, and the reactor watches it (`Link::poll_read` is pending).
 //!    `State::watched` is set **before** the reactor is asked, under the lock of the state: a caller that parks
-//!    from then on relies on the reactor, be it with its request still to be sent. A caller beside which no other
-//!    one waits becomes the *leader*, else there is none.
+//!    from then on relies on the reactor, even if its request is still to be sent. A caller that is the only one to wait
+//!    becomes the *leader*; with several callers there is none.
 //! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, and wakes the
 //!    leader, or the driver if there is none.
-//! 4. The reader blocks in `recv`, or found octets by spinning for several times in a row: the reactor stops watching
-//!    (`Spinner::deregister`), so that arrivals wake no thread for nothing. `deregistered` is the driver's, whose timer
-//!    looks whether replies still come.
+//! 4. The reader blocks in `recv`, or found octets by spinning several times in a row: the reactor stops watching
+//!    (`Spinner::deregister`), so that arrivals wake no thread in vain. The driver reads `deregistered`, and its timer
+//!    checks whether replies still come.
 //! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look.
 //! 6. The lease holder hands a reply to its waiter (`ReplyWaiters::deliver`) and goes on; its own reply never goes
 //!    through the table.
@@ -38,8 +38,8 @@
 //!    waits a bounded time for the peer, and closes.
 //!
 //! Locks: the lease is held within one poll or one blocking call. The lock of the state is held for single look-ups,
-//! never across a system call, and may be taken by the holder of the lease. Who has it may try for the lease, which waits for
-//! nothing: so one look-up finds that no reply is there, records the waker, and decides what the holder does first.
+//! never across a system call, and may be taken by the holder of the lease. A caller that holds this lock may try to claim
+//! the lease, which never blocks: one look-up finds that no reply is there, records the waker, and claims the lease.
 //!
 //! Orderings: claim and release of the lease are `AcqRel` on one word, so that what a parked reader has recorded is seen
 //! by the holder that looks again. `deregistered` is stored with `Release` before the driver is woken, and loaded with
@@ -71,7 +71,7 @@ use super::spin::{BusyConnections, Spinner};
 use super::sync::{AtomicBool, AtomicU32, MutexGuard, Ordering};
 use super::trace::Shown;
 use core::fmt;
-// A hint of the cache's, which no model has to explore.
+// For a hint to the cache, which no model has to explore.
 use core::sync::atomic::AtomicU64;
 use core::task::Waker;
 use std::sync::Arc;
@@ -85,10 +85,10 @@ use zorb_giop::{
 };
 use zorb_transport::{Connection, Endpoint};
 
-/// Requests in flight on one connection. A peer with as many unanswered is overloaded or gone.
+/// The limit on requests in flight on one connection. A peer that leaves as many unanswered is overloaded or gone.
 const MAX_IN_FLIGHT: usize = 16 << 10;
 
-/// Why a call has no reply.
+/// Why a call has no reply. The kind decides whether the request may be sent again.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {
@@ -99,12 +99,12 @@ pub enum CallError {
     NotSent(Fault),
     /// The connection ended after the request was sent: it may have been carried out.
     Lost(Fault),
-    /// Too many requests are in flight.
+    /// Too many requests are in flight, or too many octets are queued; nothing was sent.
     Overload(Fault),
 }
 
 impl CallError {
-    /// The exception that the caller gets.
+    /// The exception that the caller gets: completion status MAYBE for [`Lost`](Self::Lost), NO for the others.
     #[must_use]
     pub fn raise(self) -> SystemException {
         match self {
@@ -116,14 +116,15 @@ impl CallError {
     }
 }
 
-/// The client's end of a connection.
+/// The client's end of a connection: sends requests, and matches replies to their callers. All references to an endpoint
+/// share it.
 pub struct ClientConnection {
     link: Link,
     waiters: Arc<ReplyWaiters>,
     reading: ReadLease<Reading>,
-    /// The reactor does not watch the socket, and no reader may be there: the driver's timer looks after it.
+    /// The reactor does not watch the socket, and perhaps no caller reads it: the driver checks it by a timer.
     deregistered: AtomicBool,
-    /// `waiters`, as what the reactor wakes.
+    /// `waiters` as the waker that the reactor calls.
     readiness: Waker,
     wait: WaitPolicy,
     counters: Arc<Counters>,
@@ -135,20 +136,21 @@ pub struct ClientConnection {
     /// The peer has answered a request, so it knows the code sets.
     announced: AtomicBool,
     peer: PeerOrb,
-    /// Even request ids are this end's.
+    /// Whether this end opened the connection. If so, its request ids are even.
     opened_here: bool,
     spoke_1_2: AtomicBool,
-    /// The number of requests that have no reply.
+    /// Counts requests without a reply, for their request ids.
     one_way_ids: AtomicU32,
-    /// When it was used last, by the clock of its cache: which of several idle connections is closed for another one.
+    /// The last use, by the clock of its cache. Of several idle connections, the least recently used is closed for another one.
     last_used: AtomicU64,
     uses: UseClock,
-    /// The peer may send requests on the connection, too.
+    /// The bidirectional connection of which this is the client's half, if the peer may send requests, too.
     both_ways: Option<Arc<BothWays>>,
 }
 
 impl ClientConnection {
-    /// A connection over `stream`. `announce`: whether the server stated code sets, so that requests state the client's.
+    /// A connection over `stream`. `announce`: whether the server's reference states code sets, so that requests state those
+    /// chosen.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
@@ -204,25 +206,25 @@ impl ClientConnection {
         }
     }
 
-    /// The connection, as one of a cache with this clock.
+    /// Returns the connection as one of a cache with this clock.
     pub(crate) fn with_uses(mut self, uses: UseClock) -> Self {
         self.last_used = AtomicU64::new(uses.now());
         self.uses = uses;
         self
     }
 
-    /// The half of a connection on which both ends may send requests.
+    /// Returns the connection as the client's half of `whole`, on which both ends may send requests.
     pub(crate) fn in_both_ways(mut self, whole: Option<Arc<BothWays>>) -> Self {
         self.both_ways = whole;
         self
     }
 
-    /// Whether the peer has no use for the connection.
+    /// Whether the peer does not use the connection for its own requests at present.
     fn is_unused_by_peer(&self) -> bool {
         (self.both_ways.as_ref()).is_none_or(|whole| whole.is_idle())
     }
 
-    /// When it was used last, by the clock of its cache.
+    /// The last use, by the clock of its cache.
     pub(crate) fn last_used(&self) -> u64 {
         self.last_used.load(Ordering::Relaxed)
     }
@@ -245,13 +247,13 @@ impl ClientConnection {
         self.over.store(true, Ordering::Release);
     }
 
-    /// Where it is connected to.
+    /// The endpoint that it is connected to.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.link.endpoint
     }
 
-    /// How text travels on it.
+    /// The wire format of text on this connection, in messages of this version.
     #[must_use]
     #[inline]
     pub fn format(&self, version: Version) -> WireFormat {
@@ -261,7 +263,7 @@ impl ClientConnection {
     /// Ends the connection, and wakes every waiter and the driver.
     fn end(&self, end: End) {
         if matches!(end, End::Closed | End::Lost(_) | End::Refused) {
-            // Nothing is written after callers have learned which requests were not.
+            // Closed first: nothing may be written after callers have learned which requests were not.
             self.link.stream.close();
         }
         self.end_calls(end);
@@ -277,7 +279,7 @@ impl ClientConnection {
         // From here on the driver alone asks the reactor.
         state.watched = false;
         state.leader = None;
-        // A reply that has come stays for its caller; all other callers find the end.
+        // A reply that has come stays for its caller; callers without a reply find the end.
         let wakers: Vec<Waker> = (state.table.waiting_mut())
             .filter_map(|waiter| waiter.waker.take())
             .collect();
@@ -286,7 +288,7 @@ impl ClientConnection {
         self.link.outbound.wake_all();
     }
 
-    /// Closes the connection in order: CloseConnection, then nothing more.
+    /// Closes the connection in order: sends CloseConnection, and ends all calls.
     pub(crate) fn shut_down(&self) {
         self.send_close();
         self.end_calls(End::ShutDown);
@@ -294,14 +296,14 @@ impl ClientConnection {
     }
 
     fn send_close(&self) {
-        // Before 1.2 only servers send it.
+        // Before GIOP 1.2 only servers send CloseConnection.
         if self.spoke_1_2.load(Ordering::Relaxed) {
             self.link
                 .send_empty(MessageKind::CloseConnection, Version::V1_2);
         }
     }
 
-    /// Handles a received message. `mine`: the call that the reader waits for itself.
+    /// Handles a received message. `mine`: the reader's own call, if it has one.
     #[inline]
     fn handle(&self, received: Received<'_>, mine: Option<&mut Mine<'_>>) -> Result<(), End> {
         let header = received.header();

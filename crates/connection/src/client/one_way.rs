@@ -1,4 +1,4 @@
-//! One-way calls. They have no waiter, as they have no reply.
+//! One-way calls. Without a reply they have no entry in the table of waiters.
 
 use super::super::outbound::{Batched, Buffering, Ticket};
 use super::super::sync::Ordering;
@@ -13,11 +13,11 @@ use zorb_giop::{Fault, RequestId, ResponseFlags, buffers};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has these ways")]
 pub enum Departure {
-    /// By a write of its own: sending is ready when all of it is handed to the transport (SYNC_WITH_TRANSPORT).
+    /// By a write of its own. Sending completes when the whole request is handed to the transport (SYNC_WITH_TRANSPORT).
     AtOnce,
-    /// Soon, together with others: sending is ready at once (SYNC_NONE).
+    /// Within about a millisecond, together with others. Sending completes at once (SYNC_NONE).
     Batched,
-    /// When the limits say, together with others: sending is ready at once.
+    /// When one of the limits is reached, together with others. Sending completes at once.
     Buffered(Buffering),
 }
 
@@ -35,7 +35,7 @@ impl ClientConnection {
     /// Sends a one-way request.
     ///
     /// # Errors
-    /// See [`CallError`]. [`CallError::Overload`] if the queue is full and the SyncScope does not permit to wait.
+    /// See [`CallError`]. [`CallError::Overload`] if the queue is full and `departure` does not permit to wait.
     ///
     /// # Cancel safety
     /// Safe for the connection: a request that has begun is sent to its end.
@@ -80,23 +80,23 @@ impl ClientConnection {
         if self.link.outbound.poll_written(ticket, cx).is_ready() {
             return Poll::Ready(Ok(()));
         }
-        // Asked after parking: the end wakes parked tasks afterwards.
+        // Checked after parking: the end is stored first, and wakes parked tasks afterwards.
         match &self.state().end {
             Some(end) => Poll::Ready(Err(self.ended(end, ticket))),
             None => Poll::Pending,
         }
     }
 
-    /// Writes what waits to leave together. Ready when the transport has taken all requests that were sent before.
+    /// Writes the one-way requests that wait for others. Ready when the transport has taken all requests that were sent before.
     ///
     /// # Errors
-    /// [`CallError::NotSent`] or [`CallError::Lost`] if the connection ends before.
+    /// [`CallError::NotSent`] or [`CallError::Lost`] if the connection ends before that.
     ///
     /// # Cancel safety
-    /// Safe: what was begun is written.
+    /// Safe: the call itself begins to write, whether or not the future is polled.
     pub fn flush_one_ways(&self) -> impl Future<Output = Result<(), CallError>> {
         let last = self.link.outbound.last_ticket();
-        // Now, whenever it is polled.
+        // At the call, not at the first poll.
         self.link.write_batch();
         poll_fn(move |cx| self.poll_taken(last, cx))
     }

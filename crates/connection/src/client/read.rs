@@ -11,8 +11,8 @@ use core::task::{Context, Poll};
 use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
 
-/// Other calls that may wait for one that spins for all: with more of them there is nearly always something to do, and
-/// what parking costs is shared by many.
+/// The number of other waiting calls up to which a caller spins for all. With more of them a message comes soon anyway, and
+/// many calls share the cost of parking.
 const MAX_SPINNING_WAITERS: usize = 3;
 
 /// The result of reading.
@@ -20,12 +20,12 @@ const MAX_SPINNING_WAITERS: usize = 3;
 enum Turn {
     /// The socket is drained and watched, and the table has the caller's waker.
     Parked,
-    /// The reader has its reply, or a reason to look again.
+    /// The reader has its reply, or has to be polled again.
     Over,
 }
 
 impl ClientConnection {
-    /// Reads for the driver, and returns whether it did: another reader that holds the lease looks again instead.
+    /// Reads for the driver. Returns `false` if another reader holds the lease, which then looks again instead.
     pub(super) fn drive_read(&self, cx: &mut Context<'_>) -> bool {
         match self.reading.claim() {
             Some(lease) => {
@@ -37,7 +37,7 @@ impl ClientConnection {
     }
 
     /// Reads until the socket is drained or `mine` has its reply. Every waiter learns of the end of the connection. `state`:
-    /// the calls, where the reader has them locked already.
+    /// the state of the calls, if the reader has locked it already.
     fn read(
         &self,
         mut lease: Lease<'_, Reading>,
@@ -61,14 +61,13 @@ impl ClientConnection {
                 }
             }
         }
-        // Other readers ask faster than this one looks. Dropping the lease wakes the driver.
+        // Other readers ask for the lease faster than this one can look again. Dropping the lease wakes the driver.
         drop(lease);
         self.leave_to_driver();
         Turn::Over
     }
 
-    /// Reads what there is, and has the reactor watch the socket for the next caller: see the
-    /// [module](super) for the states.
+    /// Drains the socket, and has the reactor watch it for the next caller. The [module](super) describes the states.
     fn read_turn(
         &self,
         reading: &mut Reading,
@@ -77,7 +76,7 @@ impl ClientConnection {
         cx: &mut Context<'_>,
     ) -> Result<Turn, End> {
         let mut messages = 0;
-        // The reactor watches, and nothing was read since.
+        // Whether the reactor watches, and nothing was read since.
         let mut watched = false;
         for _ in 0..READS_PER_TURN {
             let (mut state, (waits, others)) =
@@ -144,7 +143,7 @@ impl ClientConnection {
                     }
                     Spun::Yield => {
                         if others > 0 {
-                            // They must not rely on this caller.
+                            // The other callers must not rely on this one.
                             self.leave_to_driver();
                         }
                         let_others_run(cx);
@@ -153,7 +152,7 @@ impl ClientConnection {
                     Spun::Park => state = self.state(),
                 }
             }
-            // The reactor may have reported since what a read of this turn left it to watch for.
+            // The reactor may have reported octets since an earlier read of this turn asked it to watch.
             watched &= state.watched;
             let leader = mine.as_deref().filter(|_| leads).map(|mine| mine.id);
             if !state.announce(leader) {
@@ -167,7 +166,7 @@ impl ClientConnection {
                 read?;
                 continue;
             }
-            // A caller that has its reply goes on at once, with another call perhaps.
+            // A caller that has its reply does not park: it goes on at once.
             if waits || mine.is_none() {
                 reading.spinner.parks();
             }
@@ -180,8 +179,8 @@ impl ClientConnection {
         Ok(Turn::Over)
     }
 
-    /// Notes that the reactor does not watch the socket: the driver's timer looks after it. Whether it was watched until
-    /// now; then the driver may have been left what others wait for.
+    /// Notes that the reactor does not watch the socket, so that the driver checks it by a timer. Returns whether the reactor
+    /// watched until now; then other callers may rely on the driver.
     pub(super) fn set_deregistered(&self) -> bool {
         let was_watched = !self.deregistered.load(Ordering::Relaxed)
             && !self.deregistered.swap(true, Ordering::AcqRel);
@@ -219,7 +218,7 @@ impl Call<'_> {
             return Poll::Pending;
         }
         let Some(lease) = connection.reading.claim() else {
-            // The holder looks again, and finds the waker that was set above. It may have ended the connection before.
+            // The holder looks again, and finds the waker that was set above. It may have ended the connection already.
             return self.poll_end(state);
         };
         let mut mine = self.mine(reply);

@@ -13,7 +13,7 @@ use zorb_giop::{Message, Received, ReplySlot, ReplyStatus, RequestId, RequestTab
 #[derive(Default)]
 pub(super) struct Waiter {
     pub(super) waker: Option<Waker>,
-    /// A thread that blocks, and reads as soon as it is woken.
+    /// The caller is a blocking thread, which reads as soon as it is woken.
     pub(super) blocks: bool,
     pub(super) reply: Option<Arrived>,
 }
@@ -52,14 +52,14 @@ impl Arrived {
     }
 }
 
-/// The call that a reader waits for itself: its reply goes straight to its slot.
+/// The reader's own call, whose reply goes straight to its slot.
 pub(super) struct Mine<'a> {
     pub(super) id: RequestId,
     pub(super) policy: WaitPolicy,
     reply: &'a mut ReplySlot,
     /// The reply is in its slot.
     pub(super) has_reply: bool,
-    /// The table knows it.
+    /// The call has left the table.
     pub(super) finished: bool,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct State {
     pub(super) table: RequestTable<Waiter>,
     /// One-way requests that are being encoded and sent.
     pub(super) one_ways: usize,
-    /// Replies in the table: as many callers are about to run.
+    /// Replies in the table, whose callers have been woken and have yet to run.
     pub(super) untaken: usize,
     /// Why the connection has ended.
     pub(super) end: Option<End>,
@@ -108,7 +108,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Takes a call out of the table that wants no reply, though one may have come.
+    /// Removes a call that no longer wants its reply, which may have come already.
     pub(super) fn forget(&mut self, id: RequestId) {
         let waiter = self.table.complete(id);
         self.took(waiter.is_some_and(|waiter| waiter.reply.is_some()));
@@ -120,17 +120,17 @@ impl State {
         self.untaken = self.untaken.saturating_sub(usize::from(reply));
     }
 
-    /// Takes a call out of the table whose caller has its reply.
+    /// Removes a call whose caller has its reply.
     #[inline]
     pub(super) fn finish(&mut self, id: RequestId) {
         match self.untaken {
             0 => drop(self.table.finish(id)),
-            // The reply may have come twice, and the second one be in the table.
+            // The peer may have replied twice, and the second reply may be in the table.
             _ => self.forget(id),
         }
     }
 
-    /// Whether `mine` still waits, by this waker if it has one, and the number of other calls.
+    /// Returns whether `mine` still waits, and the number of other calls. Sets `waker` for a call that waits.
     #[inline]
     pub(super) fn look(
         &mut self,
@@ -158,8 +158,8 @@ impl State {
     }
 
     /// Announces that the reactor will be asked to watch the socket. `leader`: the call of a reader that parks then, and
-    /// has its waker in the table; the reactor wakes it, unless others wait too. `false` once the connection has ended:
-    /// the end was announced before.
+    /// has its waker in the table; the reactor wakes it, unless other calls wait, too. Returns `false` once the connection has
+    /// ended, whose end all waiters have learned already.
     #[must_use]
     #[inline]
     pub(super) fn announce(&mut self, leader: Option<RequestId>) -> bool {
@@ -172,10 +172,10 @@ impl State {
     }
 }
 
-/// The waiters of a connection. As a [`Waker`] they are what the reactor wakes: the leader, or the driver.
+/// The waiters of a connection. As a [`Waker`], called by the reactor, they wake the leader, or the driver.
 ///
-/// The reactor keeps this waker from one call to the next, so that a caller that finds the socket watched has nothing to
-/// ask of it.
+/// The reactor keeps this waker from one call to the next, so that a caller that finds the socket watched need not
+/// register.
 #[doc(alias = "ReadinessWaker")]
 pub(super) struct ReplyWaiters {
     state: Mutex<State>,
@@ -183,7 +183,7 @@ pub(super) struct ReplyWaiters {
 }
 
 impl ReplyWaiters {
-    /// `limit`: calls in flight. The driver gets the events that no caller waits for.
+    /// `limit`: the largest number of calls in flight. `driver` gets the events that no caller waits for.
     pub(super) fn new(limit: usize, opened_here: bool, driver: Arc<DriverWaker>) -> Self {
         Self {
             state: Mutex::new(State {
@@ -203,7 +203,7 @@ impl ReplyWaiters {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a reply to the call that waits for it, which is not the reader's.
+    /// Hands a reply to the call that waits for it, which is not the reader's own.
     pub(super) fn deliver(&self, id: RequestId, arrived: Arrived) {
         let mut guard = self.state();
         let state = &mut *guard;

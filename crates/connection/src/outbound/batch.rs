@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use zorb_cdr::Gather;
 use zorb_giop::buffers;
 
-/// Octets of a full batch: more of them would not make the system call, which they share, any cheaper.
+/// Octets of a full batch. A larger one would hardly lower the share of the system call in the cost of a message.
 pub(crate) const FULL_BATCH_OCTETS: usize = 16 << 10;
 /// Longest message that is copied into a batch: copying a longer one costs more than another chunk.
 const MAX_COPIED_OCTETS: usize = 2 << 10;
@@ -25,7 +25,7 @@ impl Batch {
         self.queued.is_none()
     }
 
-    /// The counter of its requests.
+    /// The ticket and the octets that stand for its messages.
     pub(super) const fn queued(&self) -> Option<Queued> {
         self.queued
     }
@@ -66,7 +66,7 @@ impl Outbound {
         }
     }
 
-    /// Puts a message behind the others of the batch.
+    /// Appends a message to the batch.
     #[inline]
     pub(super) fn append(&self, message: &[u8]) -> Result<MutexGuard<'_, Queue>, Batched> {
         let most = self.max_fragment().unwrap_or(MAX_COPIED_OCTETS);
@@ -105,7 +105,7 @@ impl Outbound {
         if self.queued_octets() >= FULL_BATCH_OCTETS {
             return Batched::Full;
         }
-        // Changes only under the lock of the queue: a driver that has cleared it finds the message, too.
+        // `due` changes only under the lock of the queue: a driver that has cleared it finds the message, too.
         if queue.waiting_batch.due != Some(Due::Soon) {
             queue.waiting_batch.due = Some(Due::Soon);
             self.batched.store(true, Ordering::Release);
@@ -127,7 +127,7 @@ impl Outbound {
         self.batched.store(false, Ordering::Release);
     }
 
-    /// Closes the queue to [batched](Self::batch) messages, unless something waits to be written; whether it is closed.
+    /// Closes the queue to [batched](Self::batch) messages, unless messages wait to be written. Returns whether it is closed.
     pub(crate) fn close_if_empty(&self) -> bool {
         let mut queue = self.queue();
         queue.closed |= self.queued_octets() == 0;

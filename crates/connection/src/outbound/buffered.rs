@@ -1,5 +1,5 @@
-//! Buffered one-way requests: a batch that leaves when the limits of its senders say, and not a moment after its first
-//! message.
+//! Buffered one-way requests: a batch that leaves when a limit of its senders is reached, rather than a millisecond after
+//! its first message.
 
 use super::super::sync::MutexGuard;
 use super::super::sync::Ordering;
@@ -8,23 +8,23 @@ use super::batch::Batched;
 use super::{MAX_QUEUED_OCTETS, Outbound, Queue};
 use core::time::Duration;
 
-/// How long one-way requests wait for others on their connection: all that wait are written as soon as one of the limits is
-/// reached, and by any other request on the connection. Without a limit nothing waits: a request writes those before it.
+/// How long one-way requests wait for others on their connection. All waiting requests are written as soon as one of the
+/// limits is reached, or with any other request on the connection. Without a limit requests do not wait.
 ///
-/// More than 1 MiB waits on no connection.
+/// At most 1 MiB waits on a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a limit for each way to count")]
 pub struct Buffering {
-    /// Requests.
+    /// The number of requests.
     pub messages: Option<u32>,
-    /// Octets of requests, their headers included.
+    /// Octets of requests, including their headers.
     pub octets: Option<u32>,
-    /// The time since the first of them.
+    /// The time since the first request was added.
     pub time: Option<Duration>,
 }
 
 impl Buffering {
-    /// Whether so many requests and octets have to be written.
+    /// Whether the waiting requests have reached one of the limits, and have to be written.
     fn is_reached_by(&self, waiting: &HeldBatch) -> bool {
         let is_reached = |limit: Option<u32>, number: usize| {
             limit.is_some_and(|limit| number >= usize::try_from(limit).unwrap_or(usize::MAX))
@@ -36,7 +36,7 @@ impl Buffering {
     }
 }
 
-/// When the driver has to write a batch at the latest.
+/// The latest time at which the driver has to write a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     /// A millisecond after its first message.
@@ -55,7 +55,7 @@ pub(super) struct HeldBatch {
 }
 
 impl Outbound {
-    /// Adds a message to the batch, to be written within the limits.
+    /// Adds a message to the batch, which is written within `limits`.
     pub(crate) fn buffer(&self, message: &[u8], limits: &Buffering) -> Batched {
         match self.append(message) {
             Ok(queue) => self.wait_within(queue, message.len(), limits),
@@ -63,7 +63,7 @@ impl Outbound {
         }
     }
 
-    /// Has the message of so many octets that was queued last wait within the limits.
+    /// Lets the message that was queued last, of so many octets, wait within `limits`.
     pub(crate) fn buffer_queued(&self, octets: usize, limits: &Buffering) -> Batched {
         self.wait_within(self.queue(), octets, limits)
     }
@@ -95,7 +95,7 @@ impl Outbound {
         Batched::Waits
     }
 
-    /// When the driver has to write what waits. `None`: nothing waits for it.
+    /// When the driver has to write the batch; `None` if no batch waits for the driver.
     pub(crate) fn batch_due(&self) -> Option<Due> {
         if !self.has_batch() {
             return None;
@@ -103,7 +103,7 @@ impl Outbound {
         let queue = self.queue();
         let due = queue.waiting_batch.due;
         if due.is_none() {
-            // Another writer has written it.
+            // Another writer has written the batch.
             self.batched.store(false, Ordering::Release);
         }
         due

@@ -8,8 +8,8 @@ use zorb_giop::buffers;
 use zorb_transport::Connection;
 
 impl Outbound {
-    /// Sends a message. One that meets an empty queue and a free write side is written without locking the queue; another
-    /// one is queued and written, unless another writer takes it along.
+    /// Sends a message. If the queue is empty and the write side free, it is written without locking the queue. Otherwise it is
+    /// queued and written, unless another writer takes it along.
     #[inline]
     pub(crate) fn send(
         &self,
@@ -34,8 +34,8 @@ impl Outbound {
         (ticket, self.flush(stream))
     }
 
-    /// Sends a message from which octets were left out. The socket gets them from their owner's memory, as many as it takes
-    /// at once; the rest is copied, since the owner may be gone when there is room for it.
+    /// Sends a message with lent octets. The socket takes them from the caller's memory, as many as it takes at once. The rest
+    /// is copied, since the caller may be gone when the socket has room again.
     pub(crate) fn send_lent(
         &self,
         message: Lending<'_>,
@@ -79,17 +79,17 @@ impl Outbound {
             return None;
         }
         let writing = self.writing.try_lock().ok()?;
-        // Messages that this sender has queued before are counted, and so are those that it knows of.
+        // `queued_octets` includes all messages that this sender has queued, or knows to be queued.
         let free = writing.is_empty() && self.queued_octets() == 0 && self.failed.get().is_none();
         free.then_some(writing)
     }
 
-    /// Writes what the socket takes of a message: its ticket, and the number of octets written.
+    /// Writes as much of a message as the socket takes. Returns its ticket, and the number of octets written.
     #[inline(always)]
     fn write_direct(&self, slices: &[IoSlice<'_>], stream: &dyn Connection) -> (u64, usize) {
         let ticket = self.ticket();
         zorb_giop::probe!(Writing);
-        // An error shows itself again to the writer that goes on.
+        // The writer that goes on finds an error again.
         let written = stream.try_write(slices).unwrap_or(0);
         zorb_giop::probe!(Written);
         self.count_written(written);
@@ -114,7 +114,7 @@ impl Outbound {
         fence(Ordering::SeqCst);
     }
 
-    /// Goes on with a direct message that is not whole on the wire, or has overtaken one that was queued just then.
+    /// Finishes a direct message that is not whole on the wire, or has overtaken one that was queued just then.
     #[cold]
     fn send_rest<'a>(
         &'a self,

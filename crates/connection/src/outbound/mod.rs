@@ -1,16 +1,16 @@
 //! The write side of a connection: a sender that finds it free writes.
 //!
 //! A message is queued under a short lock; then its sender tries to become the writer. A sender without competition
-//! pays one system call and no hand-over; under contention the writer takes the other senders' messages along. What does
-//! not fit into the socket stays with the write state, and the connection's driver finishes it: a message that has
-//! begun is always finished, whatever becomes of the future that sent it.
+//! pays one system call and no hand-over; under contention the writer takes the other senders' messages along. Octets that
+//! do not fit into the socket stay with the write state, and the connection's driver finishes them: a message that has
+//! begun is always finished, even if the future that sent it is dropped.
 //!
-//! Where messages are fragmented, one message at a time is: messages in one piece pass it between two of its fragments,
-//! other fragmented messages wait for their turn. So a large message delays no small one, and the receiver holds the
-//! fragments of one message.
+//! Where messages are fragmented, only one message at a time is sent in fragments. Messages in one piece pass it between
+//! two of its fragments; other fragmented messages wait for their turn. So a large message does not delay a small one, and
+//! the receiver holds the fragments of one message only.
 //!
 //! - here: the queue;
-//! - `write`: writing what is queued;
+//! - `write`: writing queued messages;
 //! - `direct`: a message that meets an empty queue goes from its sender to the socket;
 //! - `batch`: messages of SYNC_NONE that leave together;
 //! - `buffered`: those whose senders say how long they wait for others.
@@ -45,23 +45,24 @@ use zorb_giop::{Cause, Fragments, buffers};
 /// Octets of memory that may be queued before senders have to wait. Larger than a socket's own buffer, so that the queue adds
 /// batching and no latency; one message may exceed it.
 const MAX_QUEUED_OCTETS: usize = 1 << 20;
-/// Octets of memory that a queued message is counted with beside those of its buffer: its places in the queue and the write
+/// Octets of memory that a queued message counts as beside those of its buffer: its entries in the queue and in the write
 /// state.
 const QUEUED_OVERHEAD: usize = 2 * size_of::<Outgoing>();
-/// Places for messages that the queue and the writer each keep when they have none: as many as a burst of calls queues.
+/// The capacity, in messages, that the queue and the writer each keep while empty: enough for a burst of calls.
 const KEPT_PLACES: usize = 32;
-/// A queued message of few octets in a buffer of more than this is copied, so that the queue holds about what it counts.
+/// The capacity of a buffer, in octets, beyond which a short queued message is copied, so that the queue does not hold much
+/// more than its messages need.
 const ROOMY: usize = 4 << 10;
 /// Chunks of one `writev`. Beyond a few dozen the cost of the call itself no longer matters.
 const MAX_CHUNKS: usize = 64;
 /// The chunks of one `writev`.
 type Slices<'a> = ArrayVec<IoSlice<'a>, MAX_CHUNKS>;
-/// Octets of fragments that are made at a time, before messages queued meanwhile get their turn: about what a socket
+/// Octets of fragments that are made at a time, before messages queued meanwhile get their turn: about as many as a socket
 /// takes at once.
 pub(super) const FRAGMENTS_PER_TURN: usize = 64 << 10;
-/// Where a message header has the minor version of GIOP.
+/// The offset of GIOP's minor version in a message header.
 const MINOR_VERSION_AT: usize = 5;
-/// Parked wakers that are compared before another one is added.
+/// The number of parked wakers that are compared with a new one, so that a task is not parked twice.
 const COMPARED_WAKERS: usize = 16;
 
 /// The place of a message in the order of its connection, from 1.
@@ -93,14 +94,14 @@ enum Deferred {
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Outgoing>,
-    /// Behind `messages`.
+    /// The batch, which is written after `messages`.
     batch: Batch,
-    /// How much waits to be written together, and until when.
+    /// The size of the batch that waits, and the time by which it has to be written.
     waiting_batch: HeldBatch,
     deferred: VecDeque<(Queued, Deferred)>,
-    /// No message may join the batch any more.
+    /// No further message may join the batch.
     closed: bool,
-    /// Messages that are written although earlier ones are not yet.
+    /// Messages that were written before earlier ones.
     early: BTreeSet<u64>,
     /// Messages cancelled by their senders since the writer last looked.
     cancelled: Vec<u64>,
@@ -113,7 +114,7 @@ impl Queue {
     }
 
     fn park(&mut self, cx: &Context<'_>) {
-        // A task that is polled again without need is parked already, mostly as the last one.
+        // A task that is polled again without need is parked already, usually as the last one.
         let mut last = self.waiting.iter().rev().take(COMPARED_WAKERS);
         if !last.any(|parked| parked.will_wake(cx.waker())) {
             self.waiting.push(cx.waker().clone());
@@ -127,7 +128,7 @@ pub(super) struct Writing {
     messages: VecDeque<Outgoing>,
     /// Octets of the front message that are written already.
     offset: usize,
-    /// The first of these is being fragmented.
+    /// Messages behind those in one piece; the first is being fragmented.
     deferred: VecDeque<(Queued, Deferred)>,
     /// Messages that are written and not counted yet.
     completed: Vec<Queued>,
@@ -154,15 +155,15 @@ pub(crate) struct Outbound {
     /// Octets of memory of the messages that wait to be written, including one that has begun. Changes only under the lock
     /// of the queue, so that a look without the lock can be repeated with it.
     octets: AtomicUsize,
-    /// The queued octets in the ORB's memory limit.
+    /// The reservation of the queued octets within the ORB's memory limit.
     reserved: Reserved,
     /// The ORB has no memory for what is queued.
     overdrawn: AtomicBool,
-    /// Why the connection is ended although its peer is there.
+    /// Why the connection is ended although its peer is reachable.
     evicted: OnceLock<Evicted>,
-    /// The queue has been dropped, and nothing is queued any more.
+    /// The queue has been dropped, and nothing more is queued.
     forgotten: AtomicBool,
-    /// Held by the writer. Only ever tried, never waited for, so it is a flag that owns what is being written.
+    /// Held by the writer. Locked by `try_lock` only, so it is a flag that owns the messages being written.
     writing: Mutex<Writing>,
     blocked: AtomicBool,
     /// A batch waits for the driver to write it. Changes only under the lock of the queue.
@@ -171,7 +172,7 @@ pub(crate) struct Outbound {
     failed: OnceLock<(io::ErrorKind, Cause)>,
     /// All messages up to this ticket are handed to the transport.
     written: AtomicU64,
-    /// Octets handed to the transport. Beside the write state, whose lock only a writer may take.
+    /// Octets handed to the transport. Not a part of the write state, whose lock only a writer may take.
     written_octets: AtomicU64,
     /// Messages of more octets are fragmented; 0: none is.
     max_fragment: AtomicUsize,
@@ -180,7 +181,7 @@ pub(crate) struct Outbound {
     /// Tickets given out.
     submitted: AtomicU64,
     pub(crate) driver: Arc<DriverWaker>,
-    /// Notified when the peer begins to make the ORB wait: for what looks at its pace.
+    /// Notified when the peer begins to make the ORB wait, so that its pace is checked from then on.
     pub(crate) waits: Arc<Notify>,
 }
 
@@ -199,13 +200,13 @@ impl Outbound {
         self.whole_1_1.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the peer reads fragments of such a message.
+    /// Whether the message may be fragmented: the peer reads fragments of its GIOP version.
     fn may_cut(&self, message: &Gather) -> bool {
         let minor = || message.chunks().next()?.get(MINOR_VERSION_AT).copied();
         !self.whole_1_1.load(Ordering::Relaxed) || minor().is_some_and(|minor| minor > 1)
     }
 
-    /// The number of octets above which messages are fragmented, if any is.
+    /// The number of octets above which messages are fragmented; `None` if messages are sent whole.
     pub(crate) fn max_fragment(&self) -> Option<usize> {
         match self.max_fragment.load(Ordering::Relaxed) {
             0 => None,
@@ -241,14 +242,14 @@ impl Outbound {
         }
     }
 
-    /// Reserves what is queued and did not fit into the socket: what the socket takes at once needs no memory of the ORB's.
+    /// Reserves memory for queued octets that did not fit into the socket. Octets that the socket takes at once need none.
     fn reserve(&self) {
         if !self.reserved.cover(|| self.queued_octets()) {
             self.overdrawn.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Counts what is queued with the memory of the ORB.
+    /// Has queued octets counted with the memory of the ORB, by this reservation.
     pub(crate) fn reserve_from(&mut self, reserved: Reserved) {
         self.reserved = reserved;
     }
@@ -266,7 +267,7 @@ impl Outbound {
         }
     }
 
-    /// Ends the connection although its peer is there: nothing more is written, and what is queued is forgotten.
+    /// Ends the connection although its peer is reachable: nothing more is written, and the queue is dropped.
     #[cold]
     pub(crate) fn give_up(&self, why: Evicted) {
         if self.evicted.set(why).is_ok() {
@@ -277,23 +278,23 @@ impl Outbound {
         }
     }
 
-    /// Why the connection is ended although its peer is there.
+    /// Why the connection is ended although its peer is reachable.
     pub(crate) fn evicted(&self) -> Option<Evicted> {
         self.evicted.get().copied()
     }
 
-    /// Whether nothing is written any more: the transport has failed, or the connection was given up.
+    /// Whether nothing more is written: the connection has ended, or was given up.
     #[inline]
     pub(crate) fn takes_nothing(&self) -> bool {
         self.forgotten.load(Ordering::Relaxed)
     }
 
-    /// Forgets what is queued: nothing is written any more.
+    /// Drops the queue: nothing more is written.
     pub(crate) fn forget(&self) {
         self.forgotten.store(true, Ordering::Relaxed);
         match self.writing.try_lock() {
             Ok(mut writing) => self.forget_writing(&mut writing),
-            // The writer finds that it may not go on.
+            // The writer finds the flag and stops.
             Err(_) => self.forget_queued(),
         }
     }
@@ -312,7 +313,7 @@ impl Outbound {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// For the writer, which has the write side that [`forget`](Self::forget) did not get.
+    /// Completes a [`forget`](Self::forget) that found the write side held. For the writer.
     pub(super) fn forget_if_requested(&self, writing: &mut Writing) {
         if self.forgotten.load(Ordering::Relaxed) {
             self.forget_writing(writing);
@@ -336,7 +337,7 @@ impl Outbound {
     /// Queues a message. Nothing is written until [`flush`](Self::flush).
     pub(crate) fn submit(&self, message: Gather) -> Ticket {
         if self.takes_nothing() {
-            // It stays unsent.
+            // The message stays unsent.
             return Ticket(self.ticket());
         }
         match self.max_fragment() {
@@ -345,7 +346,7 @@ impl Outbound {
         }
     }
 
-    /// Queues a message that is cut if it is longer than that.
+    /// Queues a message, which is fragmented if it is longer than `most` octets.
     fn submit_cut(&self, message: Gather, most: usize) -> Ticket {
         if !self.may_cut(&message) {
             return self.submit_whole(message);
@@ -438,7 +439,7 @@ impl Outbound {
         Poll::Pending
     }
 
-    /// The number of messages handed to the transport, with all before them.
+    /// The ticket up to which all messages are handed to the transport.
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
@@ -448,12 +449,12 @@ impl Outbound {
         self.written_octets.load(Ordering::Relaxed)
     }
 
-    /// Octets of memory of what waits to be written, including a message that has begun.
+    /// Octets of memory of the messages that wait to be written, including one that has begun.
     pub(crate) fn queued_octets(&self) -> usize {
         self.octets.load(Ordering::Relaxed)
     }
 
-    /// Why nothing can be written any more, if the transport has failed.
+    /// Why the transport has failed, if it has. Nothing more can be written then.
     pub(crate) fn failure(&self) -> Option<&Cause> {
         self.failed.get().map(|(_, cause)| cause)
     }
@@ -464,8 +465,8 @@ impl Outbound {
         self.failure().cloned().unwrap_or_else(|| Cause::new(error))
     }
 
-    /// Whether the message as a whole has not been, and will not be, handed to the transport. To be asked after the
-    /// transport has failed or was closed.
+    /// Whether the whole message has not been, and will not be, handed to the transport. To be called after the transport has
+    /// failed or was closed.
     pub(crate) fn is_surely_unsent(&self, ticket: Ticket) -> bool {
         match self.writing.try_lock() {
             Ok(_) | Err(TryLockError::Poisoned(_)) => !self.is_written(ticket),
@@ -486,10 +487,10 @@ impl Outbound {
         self.written.load(Ordering::Acquire) >= ticket.0
     }
 
-    /// Ready when everything that was begun is handed to the transport.
+    /// Ready when every message that was begun is handed to the transport.
     pub(crate) fn poll_empty(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut queue = self.queue();
-        // The octets of a message count until its last one is written.
+        // A message counts with all of its octets until the last one is written.
         if self.queued_octets() != 0 {
             queue.park(cx);
             return Poll::Pending;
@@ -518,7 +519,7 @@ pub(super) fn memory(message: &Gather) -> usize {
     message.memory().saturating_add(QUEUED_OVERHEAD)
 }
 
-/// The message in a buffer of its size.
+/// A copy of the message, in a buffer of its size.
 #[cold]
 fn copied(message: Gather) -> Gather {
     let mut own = BytesMut::with_capacity(message.len());

@@ -64,7 +64,7 @@ fn what_is_queued_counts_with_the_memory_that_it_takes() {
     let outbound = Outbound::default();
     let mut messages = 0;
     while outbound.has_room() {
-        // As a reply is made: few octets in a buffer, which may have held a large message before.
+        // Replies are few octets in a buffer that may have held a large message before.
         let buffer = BytesMut::with_capacity(match messages % 2 {
             0 => 1 << 10,
             _ => 200 << 10,
@@ -76,7 +76,7 @@ fn what_is_queued_counts_with_the_memory_that_it_takes() {
     }
     // Half of them take 1 KiB each.
     assert!((500..=2 << 10).contains(&messages), "{messages} messages");
-    // All of it is given back.
+    // All memory is released.
     let socket = Mock::new(Narrow::default());
     let_through(&socket, &outbound, usize::MAX);
     assert_eq!(outbound.queued_octets(), 0);
@@ -123,7 +123,7 @@ fn nothing_is_written_after_the_transport_has_failed() {
         .flush(&takes_nothing(io::ErrorKind::WouldBlock))
         .unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-    // Nor is it kept: the driver may read and serve many requests before it finds the end of the connection.
+    // The message is not kept: the driver may read and serve many requests before it finds the end of the connection.
     assert_eq!(outbound.queued_octets(), 0);
     let ticket = outbound.submit(message());
     assert!(outbound.is_surely_unsent(ticket));
@@ -267,7 +267,7 @@ fn fragments_of_giop_1_1_come_one_behind_the_other() {
     let_through(&socket, &outbound, 100);
     outbound.submit(request(Version::V1_1, 2, 10));
     let_through(&socket, &outbound, usize::MAX);
-    // A reader refuses what comes in between.
+    // A reader would refuse a message in between.
     assert_eq!(socket.messages(), [Ok(1), Ok(2)]);
 }
 

@@ -1,4 +1,4 @@
-//! Writing what is queued: a sender that finds the write side free does it.
+//! Writing queued messages: a sender that finds the write side free does it.
 
 use super::super::sync::{MutexGuard, Ordering, fence};
 use super::super::trace;
@@ -14,7 +14,7 @@ use zorb_giop::{Cause, buffers};
 use zorb_transport::Connection;
 
 impl Outbound {
-    /// Writes what is queued, unless another writer does.
+    /// Writes all queued messages, unless another writer does.
     ///
     /// # Errors
     /// The transport's failure, which ends the connection.
@@ -27,13 +27,13 @@ impl Outbound {
         self.flush_queued(stream)
     }
 
-    /// Writes what is queued, unless the driver waits for room in the socket and then writes all that is queued.
+    /// Writes all queued messages, unless the driver waits for room in the socket, and writes them then.
     ///
     /// # Errors
     /// When the transport fails.
     pub(crate) fn flush_unless_blocked(&self, stream: &dyn Connection) -> io::Result<Flush> {
-        // Pairs with the fence in `poll_unblock`: either this sees that the driver waits no more, or the driver sees what
-        // was queued before.
+        // Pairs with the fence in `poll_unblock`: either this thread sees that the driver no longer waits, or the driver
+        // sees the messages queued before.
         fence(Ordering::SeqCst);
         match self.is_blocked() {
             true => Ok(Flush::Blocked),
@@ -84,7 +84,7 @@ impl Outbound {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     // Released first: a driver that clears the flag after this can write.
                     drop(writing);
-                    // A driver that knows of it waits for the socket, and must not be woken by its own attempts.
+                    // A driver that knows of the full socket waits for it, and must not be woken by its own attempts.
                     if !self.blocked.swap(true, Ordering::AcqRel) {
                         self.driver.notify();
                         self.waits.notify_one();
@@ -114,7 +114,7 @@ impl Outbound {
         self.blocked.load(Ordering::Acquire)
     }
 
-    /// Goes on writing when the socket was full. For the driver.
+    /// Continues to write after the socket was full. For the driver.
     ///
     /// # Errors
     /// When the transport fails.
@@ -129,7 +129,7 @@ impl Outbound {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Ready(Ok(())) => {
                     self.blocked.store(false, Ordering::Release);
-                    // Pairs with the fence in `flush_unless_blocked`: what its caller has queued is seen here.
+                    // Pairs with the fence in `flush_unless_blocked`: messages that its caller has queued are seen here.
                     fence(Ordering::SeqCst);
                     // A writer that finds the socket full from now on sets the flag anew.
                     if let Err(error) = self.flush(stream) {
@@ -141,7 +141,7 @@ impl Outbound {
         Poll::Ready(Ok(()))
     }
 
-    /// Takes over what is queued, and makes the next fragments. The writer has written all that it had.
+    /// Takes over the queued messages, and makes the next fragments. The writer has written all messages that it had.
     fn refill(&self, stream: &dyn Connection, writing: &mut Writing) {
         let cancelled = {
             let mut queue = self.queue();
@@ -194,7 +194,7 @@ impl Outbound {
         self.written_octets.store(written, Ordering::Relaxed);
     }
 
-    /// Drops messages of which no fragment, or no further one, is to be written.
+    /// Drops cancelled messages, of which no further fragment is to be written.
     #[cold]
     fn drop_cancelled(&self, writing: &mut Writing, cancelled: &[u64]) {
         let Writing {
@@ -269,7 +269,7 @@ impl Outbound {
         held
     }
 
-    /// Counts messages that are written: the locked queue, and the tasks to be woken.
+    /// Counts messages that are written. Returns the locked queue, and the tasks to be woken.
     fn count_completed(&self, all: &mut Vec<Queued>) -> (MutexGuard<'_, Queue>, Vec<Waker>) {
         // Only the writer counts.
         let mut written = self.written.load(Ordering::Relaxed);
@@ -297,14 +297,14 @@ impl Outbound {
     }
 }
 
-/// One `writev` of as much as fits into it.
+/// Writes by one `writev`, of as many chunks as it takes.
 fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
     let (mut slices, mut skip) = (Slices::new(), writing.offset);
     let mut add = |chunk| {
         let rest = <[u8]>::get(chunk, skip..);
         skip = skip.saturating_sub(chunk.len());
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
-            // The rest leaves by the next write.
+            // Chunks beyond the limit leave by the next write.
             let _ = slices.try_push(IoSlice::new(rest));
         }
     };

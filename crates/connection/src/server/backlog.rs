@@ -1,4 +1,4 @@
-//! The requests of a connection that wait because as many upcalls are pending as may be.
+//! The backlog of a connection: requests that wait because a limit on pending upcalls is reached.
 
 use super::super::memory::{MemoryLimit, PENDING_OVERHEAD, Reserved};
 use super::super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
@@ -10,11 +10,11 @@ use zorb_giop::{
     LocateRequestHeader, Message, MessageKind, ProtocolError, RequestHeader, ResponseFlags,
 };
 
-/// The requests of a connection that wait. Only its driver changes it.
+/// The waiting requests of a connection. Only its driver changes it.
 #[derive(Default)]
 pub(super) struct Backlog {
     waiting: Mutex<Waiting>,
-    /// How many wait; 0 for nearly all connections.
+    /// The number of waiting requests; 0 for nearly all connections.
     pub(super) len: AtomicUsize,
     is_full: AtomicBool,
     /// The memory of the requests.
@@ -30,7 +30,7 @@ struct Waiting {
 pub(super) struct WaitingRequest {
     message: Message,
     id: u32,
-    /// Its client waits for no answer, so it is served also when the client is gone.
+    /// Whether the client waits for no reply. Such a request is served even after the client has gone.
     pub(super) one_way: bool,
 }
 
@@ -54,7 +54,7 @@ impl WaitingRequest {
 }
 
 impl Waiting {
-    /// Keeps the requests that `keep` says.
+    /// Keeps the requests for which `keep` returns `true`.
     fn retain(&mut self, keep: impl Fn(&WaitingRequest) -> bool) {
         self.requests.retain(keep);
         let octets = self.requests.iter().map(|request| request.message.octets());
@@ -121,14 +121,14 @@ impl Backlog {
         })
     }
 
-    /// Takes out a request that its client has cancelled.
+    /// Removes a request that its client has cancelled.
     pub(super) fn cancel(&self, id: u32) {
         if !self.is_empty() {
             self.change(|waiting| waiting.retain(|request| request.id != id));
         }
     }
 
-    /// Drops the requests whose client is gone and will hear of none; one-way requests stay.
+    /// Drops the requests that expect a reply, as the client has gone; one-way requests stay.
     pub(super) fn keep_one_ways(&self) {
         self.change(|waiting| waiting.retain(|request| request.one_way));
     }

@@ -1,4 +1,4 @@
-//! A stand-in for a connection that has ended, while a request of it goes on: a one-way request that was held, for instance.
+//! A stand-in for a connection that has ended while one of its requests still runs, such as a one-way request that was held.
 
 use super::super::link::Link;
 use super::super::owner::Owner;

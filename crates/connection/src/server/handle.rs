@@ -1,4 +1,4 @@
-//! Handling of a received message: which of them are requests, and which of those are served.
+//! Handling of received messages: serving requests and LocateRequests, cancelling requests, and ending the connection.
 
 use super::super::counters::Counter;
 use super::super::end::End;
@@ -38,7 +38,7 @@ impl<O: Owner> ServerConnection<O> {
             MessageKind::LocateRequest => self.locate(message),
             MessageKind::CancelRequest => {
                 let id = message.cancelled_request().map_err(End::Broken)?;
-                // The id of a request that was answered already may be another one's by now.
+                // Only a pending request is cancelled: once it is answered, another request may use the id.
                 if let Some(cancelled) = self.cancelled().get_mut(&id) {
                     *cancelled = true;
                 }
@@ -54,8 +54,8 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Whether a message is handled although nothing can be written to its client any more. Of the requests only one-way ones
-    /// are, as their client cannot know that they might not be served; a connection that was ended here serves no more.
+    /// Whether a message is handled although nothing more can be written to its client. Of requests, only one-way ones are, as
+    /// their client cannot learn that they were dropped. A connection that was evicted serves no further request.
     #[cold]
     fn serves_unanswerable(&self, received: &Received<'_>) -> Result<bool, End> {
         if let Some(why) = self.link.outbound.evicted() {

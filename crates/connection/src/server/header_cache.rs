@@ -1,4 +1,4 @@
-//! The headers that a connection repeats: a request that matches one needs no parsing, and its target no look-up.
+//! The request header cache. A request whose header matches an entry needs no parsing, and its target no look-up.
 
 use super::super::owner::Owner;
 use zorb_cdr::WireFormat;
@@ -6,17 +6,17 @@ use zorb_giop::{
     HeaderOffsets, Message, MessageHeader, RequestHeader, RequestHeaderPrefix, ServiceContextId,
 };
 
-/// Headers that are cached for a connection. Few, since each costs its memory: a client that calls more operations in turn
-/// is served little slower by parsing.
+/// The number of headers cached for a connection. It is small, since each costs memory, and parsing the headers of a client
+/// that calls more operations in turn costs little.
 pub(super) const ENTRIES: usize = 8;
 
-/// The request headers of a connection that have come more than once, with their targets.
+/// The repeated request headers of a connection, with their targets.
 pub(super) struct RequestHeaderCache<O: Owner> {
-    /// Tags of the last misses, the latest first. A header is cached when it comes again.
+    /// Tags of the last misses, the latest first. A header is cached when it comes the second time.
     missed: [u64; ENTRIES],
-    /// With their tags, the latest first.
+    /// Entries with their tags, the latest first.
     entries: [(u64, Option<Box<Entry<O>>>); ENTRIES],
-    /// Where the last hit is, which the next request mostly matches.
+    /// The index of the last hit, which the next request usually matches.
     last: usize,
 }
 
@@ -45,7 +45,7 @@ impl<O: Owner> Default for RequestHeaderCache<O> {
 }
 
 impl<O: Owner> Entry<O> {
-    /// The hit of a message in one piece, if it matches and the target is still valid.
+    /// The hit for a contiguous message, if its header matches and the target is still valid.
     #[inline]
     fn hit(&self, header: &MessageHeader, octets: &[u8], owner: &O) -> Option<Hit<O>> {
         let (id, body) = self.prefix.match_prefix(header, octets)?;
@@ -58,7 +58,7 @@ impl<O: Owner> Entry<O> {
 }
 
 impl<O: Owner> RequestHeaderCache<O> {
-    /// The cached header of a request in one piece.
+    /// The cached header of a request whose message is contiguous.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -89,8 +89,8 @@ impl<O: Owner> RequestHeaderCache<O> {
         Some(hit)
     }
 
-    /// Notes a request that missed the cache. Its header is cached if it has come before, states nothing but code sets
-    /// beside the operation, and the owner caches its target.
+    /// Notes a request that missed the cache. Its header is cached if it has come before, has no service contexts but code
+    /// sets, and the owner caches its target.
     pub(super) fn remember(
         &mut self,
         message: &Message,

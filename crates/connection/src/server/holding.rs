@@ -6,13 +6,13 @@ use super::super::sync::Ordering;
 use super::ServerConnection;
 use zorb_giop::{CompletionStatus, Fault, Message, Reader, Received, SystemException};
 
-/// Octets of a request that is copied out of the receive buffer while others are pending. A longer one keeps alive at most
-/// four times as much as it has.
+/// The longest request, in octets, that is copied out of the receive buffer while others are pending. A longer one keeps
+/// alive a buffer of at most four times its length.
 pub(super) const MAX_COPIED_OCTETS: usize = 16 << 10;
 
 impl<O: Owner> ServerConnection<O> {
-    /// The message of a request. While others are pending it is likely to become pending too, and then a short one must not
-    /// keep a receive buffer alive that is many times as large. One whose reply is queued holds no message any more.
+    /// The message of a request. While other requests are pending, it is likely to become pending, too; a short one must not
+    /// keep a receive buffer alive that is many times as large. A request whose reply is queued no longer holds its message.
     #[inline]
     pub(super) fn keep(&self, received: Received<'_>) -> Message {
         let none_waits = self.unanswered.load(Ordering::Relaxed) == 0 && self.backlog.is_empty();
@@ -22,9 +22,9 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Whether there is no memory for a request of so many octets, which may become pending. A connection of which none is
-    /// pending gets what there is, and has it already for a message that was too large for a receive buffer; others get
-    /// something only while memory is not scarce.
+    /// Whether there is no memory for a request of so many octets, which may become pending. A connection without pending
+    /// requests may use all memory that is left; a message too large for a receive buffer has reserved its own already. Other
+    /// connections get memory only while it is not scarce.
     #[inline]
     pub(super) fn has_no_memory(&self, octets: usize) -> bool {
         octets > Reserved::FREE && self.has_none_for(octets)

@@ -1,4 +1,4 @@
-//! The hosts that connections come from, and the limits on what they have an ORB serve at a time.
+//! The hosts that connections come from, and the limits on the connections and upcalls that an ORB serves at a time.
 
 use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use core::pin::pin;
@@ -13,66 +13,66 @@ use zorb_transport::Address;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overload {
-    /// It waits, and so does what its client sends behind it: back-pressure. CancelRequest and CloseConnection behind
-    /// [some waiting requests](ServerLimits::MAX_WAITING_REQUESTS) are still read; then the connection is read no further
-    /// until there is room.
+    /// The request waits, and so do requests that its client sends after it: back-pressure. Up to
+    /// [some waiting requests](ServerLimits::MAX_WAITING_REQUESTS), CancelRequest and CloseConnection after them are still
+    /// read; beyond that, the connection is not read until there is room.
     #[default]
     Wait,
-    /// It is refused with TRANSIENT, COMPLETED_NO. A one-way request is dropped, and counted.
+    /// The request is refused with TRANSIENT, COMPLETED_NO. A one-way request is dropped, and counted.
     Refuse,
 }
 
-/// Limits on what peers may have an ORB serve at a time.
+/// Limits on the connections and upcalls that an ORB serves at a time.
 ///
-/// An upcall is pending from when it has to wait, for its servant, a POA manager, a key resolver or a worker, until it has
-/// ended, also when its client is gone by then. A request that is answered within the first poll of its servant is never
+/// An upcall is pending from when it has to wait for its servant, a POA manager, a key resolver or a worker, until it has
+/// ended, even if its client has gone by then. A request that is answered within the first poll of its servant is never
 /// pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections served. Further ones get CloseConnection and are closed.
+    /// Connections served in all. Further ones get CloseConnection and are closed.
     pub max_connections: usize,
-    /// Connections served that come from one host, so that one host cannot lock others out. All clients on UNIX sockets are
-    /// one host, and so are the addresses of an IPv6 network of 64 bits.
+    /// Connections served from one host, so that one host cannot lock others out. All clients on UNIX sockets count as one
+    /// host, and so do the addresses of an IPv6 network with a prefix of 64 bits.
     pub max_connections_per_host: usize,
     /// Pending upcalls of one connection.
     pub max_upcalls_per_connection: usize,
-    /// Pending upcalls of all connections from one host, closed ones included. Looked at before an upcall begins: threads that
-    /// begin one at the same moment may go beyond it by their number.
+    /// Pending upcalls of all connections from one host, including closed connections. The limit is checked before an upcall
+    /// begins: threads that begin upcalls at the same moment may exceed it by their number.
     pub max_upcalls_per_host: usize,
-    /// Pending upcalls of all connections, closed ones included. As exact as the limit of a host. One in four is kept for
-    /// hosts that have few pending, [64](Self::FEW_UPCALLS) at most, so that those that take what they can leave some to others.
+    /// Pending upcalls of all connections, including closed ones; as exact as the limit of a host. A quarter of them is kept
+    /// for hosts with few pending upcalls, at most [64](Self::FEW_UPCALLS), so that greedy hosts leave some to others.
     pub max_upcalls: usize,
     /// The policy for requests beyond the limits on upcalls.
     pub overload: Overload,
 }
 
 impl ServerLimits {
-    /// 4,096 upcalls of a connection: more than any client has threads, few enough that their memory, some kilobytes each,
-    /// is no burden.
+    /// 4,096 upcalls of a connection: more than a client has threads, and few enough that their memory, some kilobytes each,
+    /// does not matter.
     pub const DEFAULT_MAX_UPCALLS_PER_CONNECTION: usize = 4096;
-    /// 16,384 upcalls of a host: those of four busy connections.
+    /// 16,384 upcalls of a host: four busy connections reach it.
     pub const DEFAULT_MAX_UPCALLS_PER_HOST: usize = 16_384;
-    /// 65,536 upcalls in all: those of four busy hosts. At a kilobyte or two each, 64 to 128 MiB.
+    /// 65,536 upcalls in all: four busy hosts reach it. At a kilobyte or two each, 64 to 128 MiB.
     pub const DEFAULT_MAX_UPCALLS: usize = 65_536;
-    /// Requests of one connection that are read and [wait](Overload::Wait). Enough that what a client sends behind a
-    /// burst, a CancelRequest above all, is still read. Further ones are not read, but where nothing is won by waiting: where
-    /// their client has gone, or most upcalls that stand in their way are those of clients that have gone, they are read and
-    /// refused with TRANSIENT, so that the end of a connection is seen behind them, and on connections on which this ORB sends
-    /// requests too, so that replies are.
+    /// Requests of one connection that are read and [wait](Overload::Wait). The number is large enough that messages after a
+    /// burst are still read, above all CancelRequest. Further requests are not read, with two exceptions, in which they are
+    /// read and refused with TRANSIENT. Where their client has gone, or most upcalls before them are those of clients that have
+    /// gone, the ORB has to find the end of the connection. Where this ORB sends requests on the connection, too, it has to
+    /// find their replies.
     pub const MAX_WAITING_REQUESTS: usize = 256;
     /// Octets of the requests of one connection that are read and [wait](Overload::Wait); the last of them may exceed it.
     pub const MAX_WAITING_OCTETS: usize = 64 << 10;
 
-    /// One in so many connections is kept for other hosts than the one with the most.
+    /// One in so many connections is kept for hosts other than the one with the most connections.
     const RESERVED_SHARE: usize = 6;
     /// One in so many upcalls in all is kept for hosts that have [few](Self::FEW_UPCALLS) pending.
     const RESERVED_UPCALLS: usize = 4;
-    /// Upcalls of a host that may be pending while most of all are: three hosts that take what they can use up three quarters
-    /// of the default, and 256 more have to come for the rest.
+    /// The number of pending upcalls below which a host may use the share that is kept for such hosts. With the defaults, three
+    /// greedy hosts use up the other three quarters, and it takes 256 more hosts to use up that share.
     pub const FEW_UPCALLS: usize = 64;
 
-    /// So many connections, five in six of them from one host at most, and the default limits on upcalls.
+    /// Limits of so many connections, at most five in six of them from one host, and the default limits on upcalls.
     #[must_use]
     pub const fn new(max_connections: usize) -> Self {
         Self {
@@ -87,15 +87,16 @@ impl ServerLimits {
     }
 }
 
-/// Connections beyond the limits that get CloseConnection at a time, each of which keeps a descriptor until its client has
-/// read that, or for the two seconds that it has for it. Further ones are closed at once.
+/// Connections beyond the limits that get CloseConnection at a time. Each keeps a descriptor until its client has read the
+/// message, for two seconds at most. Further ones are closed at once.
 const MAX_REFUSALS: usize = 64;
 
 /// A limit on pending upcalls, and the connections that wait for room under it.
 #[derive(Debug)]
 pub(super) struct Gate {
     pending: AtomicUsize,
-    /// Those of them whose connection has ended. It wraps for a moment where an upcall ends while its connection does.
+    /// Pending upcalls whose connection has ended. The number wraps for a moment if an upcall and its connection end at the
+    /// same time.
     left_behind: AtomicUsize,
     limit: usize,
     /// Connections that wait.
@@ -124,7 +125,7 @@ impl Gate {
         self.pending.load(Ordering::SeqCst)
     }
 
-    /// Whether most of the places are those of upcalls whose clients are gone.
+    /// Whether upcalls whose clients have gone take most of the places.
     fn is_left_behind(&self) -> bool {
         let left = self.left_behind.load(Ordering::Relaxed);
         left > self.limit / 2 && left <= self.pending()
@@ -135,14 +136,15 @@ impl Gate {
     }
 
     fn leave(&self) {
-        // Sequentially consistent here and in `wait`: either the waiting connection sees the room, or it is seen here.
+        // Sequentially consistent here and in `wait`: either the waiting connection sees the room, or this thread sees the
+        // waiting connection.
         self.pending.fetch_sub(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.room.notify_one();
         }
     }
 
-    /// Waits until `has_room`, which changes with what is pending, first come first served.
+    /// Waits until `has_room`, which changes with the pending upcalls. Waiters are served in the order in which they came.
     ///
     /// # Cancel safety
     /// Safe: the notification of a waiter that is dropped goes to the next one.
@@ -152,7 +154,7 @@ impl Gate {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
             if has_room() {
-                // There may be room for another one as well; it looks for itself.
+                // There may be room for another waiter as well, which checks for itself.
                 self.room.notify_one();
                 return;
             }
@@ -161,7 +163,7 @@ impl Gate {
     }
 }
 
-/// Counts a waiting connection until this is dropped.
+/// Counts a waiting connection until it is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
@@ -180,11 +182,11 @@ impl Drop for Waiting<'_> {
 /// The identity of a host, by which its connections are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum HostKey {
-    /// An address of IPv4, or the network of an address of IPv6, of which a host may have all addresses.
+    /// An IPv4 address, or the network of an IPv6 address, as a host may have all addresses of its network.
     Inet(IpAddr),
     /// This host, by UNIX sockets.
     Local,
-    /// Any, by a transport whose addresses do not tell.
+    /// Any host, by a transport whose addresses do not identify hosts.
     Unknown,
 }
 
@@ -229,7 +231,7 @@ impl Host {
         self.upcalls.has_room() && self.has_share()
     }
 
-    /// Whether there is room for another upcall among those of all, and this host leaves enough for others.
+    /// Whether there is room for another upcall in all, with enough left for other hosts.
     #[inline]
     fn has_share(&self) -> bool {
         let (all, limit) = (self.hosts.upcalls.pending(), self.hosts.upcalls.limit);
@@ -242,21 +244,21 @@ impl Host {
         self.upcalls.has_room()
     }
 
-    /// Whether there is no room because most of it is taken by upcalls whose clients are gone: this host's, or those of all.
-    /// To wait for these is of no use to its clients.
+    /// Whether there is no room because upcalls whose clients have gone take most of it, of this host or of all. Waiting for
+    /// these does not help its clients.
     pub(super) fn is_left_behind(&self) -> bool {
         !self.has_room_of_its_own() && self.upcalls.is_left_behind()
             || !self.has_share() && self.hosts.upcalls.is_left_behind()
     }
 
-    /// Notes that the connection of so many pending upcalls has ended.
+    /// Notes that a connection has ended, with so many upcalls pending.
     pub(super) fn leave_behind(&self, upcalls: usize) {
         for gate in [&self.upcalls, &self.hosts.upcalls] {
             gate.left_behind.fetch_add(upcalls, Ordering::Relaxed);
         }
     }
 
-    /// Notes that an upcall whose connection has ended ends as well.
+    /// Notes that an upcall has ended whose connection had ended before.
     pub(super) fn end_left_behind(&self) {
         for gate in [&self.upcalls, &self.hosts.upcalls] {
             gate.left_behind.fetch_sub(1, Ordering::Relaxed);
@@ -280,7 +282,7 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         if let Entry::Occupied(entry) = self.hosts.known().entry(self.key)
-            // Another one may have come in its place.
+            // Another host of this key may have been added since.
             && entry.get().strong_count() == 0
         {
             entry.remove();
@@ -293,7 +295,7 @@ impl Drop for Host {
 pub(super) struct UpcallPlace(Arc<Host>);
 
 impl UpcallPlace {
-    /// Takes a place, whether or not there is room: that has been checked before, or the upcall has begun.
+    /// Takes a place, even beyond the limits: the caller has checked them, or the upcall has begun already.
     pub(super) fn take(host: &Arc<Host>) -> Self {
         host.upcalls.enter();
         host.hosts.upcalls.enter();
@@ -321,12 +323,12 @@ pub(super) struct Hosts {
     /// Connections beyond the limits to which CloseConnection is being sent.
     refusals: Arc<Semaphore>,
     known: Mutex<HashMap<HostKey, Weak<Host>>>,
-    /// Notified when there is another connection, or the client of one begins to make the ORB wait.
+    /// Notified when a connection is added, or a client begins to make the ORB wait.
     pub(super) waits: Arc<Notify>,
 }
 
 impl Hosts {
-    /// Hosts within these limits. A limit on connections above what a semaphore holds counts as that.
+    /// Hosts within these limits. The limit on connections is at most the number of permits that a semaphore holds.
     pub(super) fn new(limits: ServerLimits) -> Arc<Self> {
         let permits = limits.max_connections.min(Semaphore::MAX_PERMITS);
         Arc::new(Self {
@@ -343,7 +345,7 @@ impl Hosts {
         &self.limits
     }
 
-    /// Upcalls that are pending.
+    /// The number of pending upcalls.
     pub(super) fn pending_upcalls(&self) -> usize {
         self.upcalls.pending.load(Ordering::Relaxed)
     }
@@ -394,11 +396,11 @@ impl Hosts {
 /// Why a connection is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotAdmitted {
-    /// As many connections are served as may be.
+    /// The limit on connections is reached.
     Full,
-    /// As many connections of its host are served as may be.
+    /// The limit on connections of its host is reached.
     HostFull,
-    /// The connections hold as much memory as they may.
+    /// The limit on the memory that connections hold is reached.
     NoMemory,
 }
 
@@ -406,7 +408,7 @@ pub(crate) enum NotAdmitted {
 #[derive(Debug)]
 pub(crate) struct HostPermit {
     host: Arc<Host>,
-    /// `None` for a connection that stands for one which has ended.
+    /// `None` for the stand-in of a connection that has ended.
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -500,7 +502,7 @@ mod tests {
             upcalls.push(UpcallPlace::take(another.host()));
         }
         assert!(!another.host().has_room());
-        // One host alone has what its own limit says.
+        // A host without competition gets as many as its own limit.
         upcalls.clear();
         while admitted[0].host().has_room() {
             upcalls.push(UpcallPlace::take(admitted[0].host()));

@@ -5,11 +5,11 @@
 //! 1. **receive**: `Link::drain` hands out the messages in the receive buffer;
 //! 2. **parse**: the header is matched against the header cache (`header_cache`), or parsed (`ServerConnection::parse`);
 //! 3. **locate**: the cache recalls the target of an earlier request, or the owner looks it up ([`Owner::locate`]);
-//! 4. **admit**, **dispatch**, **reply**: the owner's ([`Owner::serve`]); a request that cannot be answered at once is
-//!    [pending](PendingRequest), and one that may not become pending yet waits in the connection's `backlog`.
+//! 4. **admit**, **dispatch**, **reply**: the owner does these ([`Owner::serve`]). A request that cannot be answered at once
+//!    is [pending](PendingRequest); one that may not become pending yet waits in the connection's `backlog`.
 //!
-//! Two drivers run these steps: a task of the lane, and a thread that blocks in `recv`, where every
-//! connection has one or a busy one has been promoted (`promote`).
+//! Two drivers run these steps: a task of the lane, or a thread that blocks in `recv`. Every connection has a thread if
+//! the settings say so; otherwise busy connections are promoted to one (`promote`).
 
 mod backlog;
 mod ended;
@@ -72,7 +72,7 @@ use zorb_giop::{
 };
 use zorb_transport::{Address, Connection, Endpoint};
 
-/// A request that has been received: what its owner serves.
+/// A received request with its target, ready to be served by the owner.
 #[derive(Debug)]
 #[expect(
     clippy::exhaustive_structs,
@@ -81,57 +81,57 @@ use zorb_transport::{Address, Connection, Endpoint};
 pub struct ServerRequest<O: Owner> {
     /// The message.
     pub message: Message,
-    /// Where the parts of its header are.
+    /// The offsets of the parts of its header.
     pub offsets: HeaderOffsets,
-    /// How text travels on the connection.
+    /// The wire format of text on the connection.
     pub format: WireFormat,
     /// The target of the request.
     pub target: O::Target,
 }
 
-/// The server's end of a connection.
+/// The server's end of a connection: reads requests, has the owner serve them, and writes replies.
 pub struct ServerConnection<O: Owner> {
     link: Link,
     owner: Arc<O>,
     pending: AtomicUsize,
     /// Pending requests whose replies have not been queued.
     unanswered: AtomicUsize,
-    /// Octets of the requests that are pending.
+    /// Octets of pending requests.
     pending_octets: AtomicUsize,
-    /// The memory of these.
+    /// The memory of pending requests.
     held: Arc<Held>,
     /// The request ids of pending upcalls, and whether their client has cancelled them.
     cancelled: Mutex<HashMap<u32, bool>>,
     /// The code sets of the client, once it has chosen.
     code_sets: Mutex<Option<CodeSets>>,
-    /// The transport has no blocking reads, as a thread has found.
+    /// Whether a thread has found that the transport has no blocking reads.
     cannot_block: AtomicBool,
     reported_too_large: AtomicBool,
     write_wait: WriteWait,
-    /// Pending requests that go on, of a connection with a thread.
+    /// Pending requests that are ready to run again, of a connection with a thread.
     turns: Arc<Turns>,
-    /// The last reply, until it is written: nearly always the only one, which needs no queue then.
+    /// The last reply, until it is written. It is nearly always the only one, and then needs no queue.
     last_reply: Mutex<Option<Gather>>,
     /// Requests that wait until they may be pending.
     backlog: Backlog,
-    /// Its end was seen behind a full backlog.
+    /// Whether the client has closed the connection while the backlog was full.
     client_is_gone: AtomicBool,
     orders: Orders,
     admitted: HostPermit,
-    /// Both ends may send requests on the connection.
+    /// The bidirectional connection of which this is the server's half, if both ends may send requests.
     both_ways: Option<Arc<BothWays>>,
     /// How its reader waits.
     wait: WaitPolicy,
     spin: SpinLimits,
-    /// It is read by the reactor of the owner's lane.
+    /// Whether the reactor of the owner's lane reads it.
     is_in_lane: bool,
-    /// Ends it while the owner goes on.
+    /// Ends the connection while the owner goes on; `None` if it ends with the owner only.
     stop: Option<CancellationToken>,
-    /// The range that its requests' priorities are bound to: two shorts, or [`NO_BAND`].
+    /// The priority band that the connection is bound to: two shorts, or [`NO_BAND`].
     band: AtomicU32,
 }
 
-/// The connection is bound to no range of priorities, the lowest of which is 0.
+/// The value of a connection that is bound to no priority band. No band has these bounds, as priorities start at 0.
 const NO_BAND: u32 = u32::MAX;
 
 impl<O: Owner> ServerConnection<O> {
@@ -181,21 +181,21 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Has the connection be read by a reactor of its own.
+    /// Returns the connection with a reactor of its own, which reads it.
     pub(crate) fn in_reactor(mut self, reactor: &Reactor) -> Self {
         (self.wait, self.spin, self.is_in_lane) = (reactor.wait, reactor.spin, false);
         self.stop = Some(reactor.stop.clone());
         self
     }
 
-    /// Binds the connection to a range of priorities, from the lowest to the highest, in place of the one before.
+    /// Binds the connection to a band of CORBA priorities from `low` to `high`, in place of an earlier one.
     pub fn bind_band(&self, low: i16, high: i16) {
         let [[a, b], [c, d]] = [low.to_ne_bytes(), high.to_ne_bytes()];
         self.band
             .store(u32::from_ne_bytes([a, b, c, d]), Ordering::Relaxed);
     }
 
-    /// The range of priorities that the connection is bound to.
+    /// The band of CORBA priorities that the connection is bound to, as the lowest and the highest.
     #[must_use]
     pub fn band(&self) -> Option<(i16, i16)> {
         let bound = self.band.load(Ordering::Relaxed);
@@ -203,7 +203,7 @@ impl<O: Owner> ServerConnection<O> {
         (bound != NO_BAND).then_some((i16::from_ne_bytes([a, b]), i16::from_ne_bytes([c, d])))
     }
 
-    /// The half of a connection on which both ends may send requests.
+    /// Returns the connection as the server's half of `whole`, on which both ends may send requests.
     pub(crate) fn in_both_ways(mut self, whole: Arc<BothWays>) -> Self {
         self.both_ways = Some(whole);
         self
@@ -219,14 +219,14 @@ impl<O: Owner> ServerConnection<O> {
         (self.both_ways.as_ref()).is_some_and(|whole| whole.has_client())
     }
 
-    /// Whether its reactor, or its owner, is stopping.
+    /// Whether its reactor or its owner is stopping.
     fn is_stopping(&self) -> bool {
         self.owner.is_stopping()
             || (self.stop.as_ref()).is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Whether the connection may be closed because nothing happens on it. Where this end sends requests, too, its other half
-    /// closes it, as that knows whether a call is in progress.
+    /// Whether the connection may be closed as idle. Where this end sends requests, too, the client's half closes it, which
+    /// knows whether a call is in progress.
     fn may_end_idle(&self) -> bool {
         let Some(whole) = &self.both_ways else {
             return self.has_no_pending();
@@ -234,7 +234,7 @@ impl<O: Owner> ServerConnection<O> {
         whole.note_idle(|| self.has_no_pending()) && whole.close_without_client()
     }
 
-    /// Hands the offer of a client that takes requests on its connection to the owner.
+    /// Hands to the owner the offer of a client that accepts requests on its connection.
     fn take_offer(&self, header: &RequestHeader<'_>, version: Version) {
         if let Some(whole) = &self.both_ways
             && !whole.opened_here()
@@ -258,7 +258,7 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// The next turn in an order.
+    /// The next turn in an order. Costs two allocations and a lock.
     pub fn turn(&self, key: OrderKey) -> Turn {
         self.orders.turn(key)
     }
@@ -351,7 +351,7 @@ impl<O: Owner> ServerConnection<O> {
                 (Ok(Some(chosen)), Some(before)) if !before.may_become(chosen) => {
                     return Err(Fault::CodeSetsChanged);
                 }
-                // A client that cannot know that it was heard states them again and again.
+                // A client repeats its code sets until a reply has come.
                 (Ok(Some(chosen)), before) if before == Some(chosen) => {}
                 (Ok(Some(chosen)), _) => {
                     *agreed = Some(chosen);
@@ -364,7 +364,7 @@ impl<O: Owner> ServerConnection<O> {
         Ok(agreed.unwrap_or(self.owner.settings().unstated_code_sets))
     }
 
-    /// The fault of a request of which only the first octets were kept.
+    /// The fault of a request that is longer than the limit, of which only the first octets were kept.
     fn too_large(&self, message: &Message) -> Fault {
         let fault = Fault::MessageTooLarge {
             endpoint: self.link.stream.peer().to_string(),
@@ -428,11 +428,11 @@ impl<O: Owner> ServerConnection<O> {
         Ok(())
     }
 
-    /// Queues a reply, which leaves with the replies to the other messages that were received.
+    /// Queues a reply, which leaves with the replies to other messages of the same read.
     #[inline]
     pub fn queue_reply(&self, reply: Option<Gather>) {
         let before = match &mut *self.last_reply() {
-            // Moved once: a reply is large beside what is done here.
+            // Moved once only: a reply is a large value.
             none @ None => {
                 *none = reply;
                 return;
@@ -444,7 +444,7 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Writes the replies that are queued: the last one is sent as a request is, and takes along what is before it.
+    /// Writes the queued replies. The last one is sent directly, and takes along the queued ones before it.
     fn write_replies(&self) -> io::Result<Flush> {
         let last = self.last_reply().take();
         match last {
@@ -469,19 +469,19 @@ impl<O: Owner> ServerConnection<O> {
         self.link.stream.peer()
     }
 
-    /// Whether no request of the connection is pending, and none waits until it may be.
+    /// Whether no request of the connection is pending, and none waits in the backlog.
     #[inline]
     #[must_use]
     pub fn has_no_pending(&self) -> bool {
         self.pending.load(Ordering::Acquire) == 0 && self.backlog.is_empty()
     }
 
-    /// Wakes the driver: the ORB is shutting down, or there is room for a request that waits.
+    /// Wakes the driver, since the ORB is shutting down, or there is room for a waiting request.
     fn wake(&self) {
         self.link.outbound.driver.notify();
     }
 
-    /// Sends what the end of the connection asks for, and closes it.
+    /// Sends the last message that the end of the connection requires, and closes it.
     async fn finish(&self, end: &End) {
         let counters = &self.owner.settings().counters;
         let evicted = self.link.outbound.evicted();
@@ -510,7 +510,7 @@ impl<O: Owner> ServerConnection<O> {
         if matches!(end, End::ShutDown)
             && (self.both_ways.as_ref()).is_some_and(|whole| whole.leave())
         {
-            // Our own requests go on; the half that sends them ends the connection.
+            // Requests of this end continue; the half that sends them ends the connection.
             return self.link.drained().await;
         }
         if let Some(whole) = &self.both_ways {
@@ -528,7 +528,7 @@ impl<O: Owner> ServerConnection<O> {
 
 impl<O: Owner> Drop for ServerConnection<O> {
     fn drop(&mut self) {
-        // Those of them that find their connection gone say so when they end.
+        // Upcalls that find their connection gone uncount themselves when they end.
         let left = self.pending.load(Ordering::Acquire);
         if left > 0 {
             self.admitted.host().leave_behind(left);
@@ -544,8 +544,8 @@ impl<O: Owner> fmt::Debug for ServerConnection<O> {
     }
 }
 
-/// Whether a client takes long messages in fragments only: ORBs of GlassFish's family. They do not name themselves, but
-/// state that they know RMI's stream formats. Of GIOP 1.1 they misread fragments.
+/// Whether a client accepts long messages in fragments only, as ORBs of the GlassFish family do. They do not name
+/// themselves, but send the service context of RMI's stream formats. They misread fragments of GIOP 1.1.
 fn needs_fragments(header: &RequestHeader<'_>) -> bool {
     let format = ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT;
     header.contexts.get(format).is_some()

@@ -1,4 +1,4 @@
-//! Requests that begin one after the other, of one connection or of one reference to an object of the same ORB.
+//! Orders: requests that begin one after the other, of one connection or of one collocated reference.
 
 use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use std::sync::PoisonError;
@@ -9,7 +9,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OrderKey {
-    /// One-way requests: each begins when the one before has ended, or has let it begin.
+    /// One-way requests: each begins when the one before has ended, or has released its turn.
     OneWays,
     /// Requests that a POA manager has held, by its address: each begins when the one before has begun.
     Manager(usize),
@@ -19,13 +19,13 @@ pub enum OrderKey {
 #[derive(Debug)]
 #[must_use = "the next request has its turn when this is dropped"]
 pub struct Turn {
-    /// The turn before, unless there is none.
+    /// The turn before, until it is over; `None` for the first.
     before: Option<Before>,
     over: Option<oneshot::Sender<Before>>,
 }
 
-/// A turn that the next one waits for. It is closed when the turn ends; a turn that is dropped before it has come hands its
-/// own predecessor on to the next.
+/// The end of a turn, for the next one to wait for. The channel is closed when the turn ends. A turn that is dropped before
+/// it has come passes its own predecessor on to the next.
 #[derive(Debug)]
 struct Before(oneshot::Receiver<Self>);
 
@@ -42,11 +42,11 @@ impl Before {
 }
 
 impl Drop for Before {
-    /// Takes out what it was handed. Turns that are given up the last first hand on a chain as long as there are requests
-    /// pending, which the drops of its links within each other would need the stack for.
+    /// Drops passed-on predecessors one by one. Turns that are dropped in reverse order leave a chain as long as the number of
+    /// pending requests; dropping it recursively might overflow the stack.
     fn drop(&mut self) {
         while let Ok(mut earlier) = self.0.try_recv() {
-            // `self` is empty now, and dropped here.
+            // `earlier` holds the emptied receiver now, and is dropped here.
             core::mem::swap(self, &mut earlier);
         }
     }
@@ -57,7 +57,7 @@ impl Drop for Turn {
         if !self.has_come()
             && let (Some(before), Some(over)) = (self.before.take(), self.over.take())
         {
-            // No turn may follow.
+            // Sending fails if no turn follows.
             let _ = over.send(before);
         }
     }
@@ -85,7 +85,7 @@ impl Turn {
 #[derive(Debug, Default)]
 pub struct Orders {
     last: Mutex<Vec<(OrderKey, Before)>>,
-    /// How many there are; 0 for nearly all connections.
+    /// The number of orders in use; 0 for nearly all connections.
     len: AtomicUsize,
 }
 
@@ -94,7 +94,7 @@ impl Orders {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next turn in an order. It allocates twice, and takes a lock.
+    /// The next turn in an order. Costs two allocations and a lock.
     pub fn turn(&self, key: OrderKey) -> Turn {
         let (over, last) = oneshot::channel();
         let mut all = self.last();
@@ -158,7 +158,7 @@ mod tests {
             })
             .collect();
         assert!(orders.turn(OrderKey::OneWays).has_come(), "another order");
-        // A task that is gone has had its turn.
+        // The turn of an aborted task counts as over.
         tasks[1].abort();
         let_all_run().await;
         assert!(ran.lock().unwrap().is_empty() && orders.is_in_use(manager));

@@ -1,4 +1,4 @@
-//! Requests that wait because as many upcalls are pending as may be.
+//! Overload: requests that wait because a limit on pending upcalls is reached.
 //!
 //! ```text
 //!  received ──► room? ──yes──► parse, locate, serve
@@ -7,14 +7,15 @@
 //!              backlog ──► room again: parse, locate, serve, in the order in which they came
 //! ```
 //!
-//! While requests wait, the connection is read on: a CancelRequest takes its request out of the backlog, and a
-//! CloseConnection ends the connection. With a full backlog it is not read until there is room, unless waiting is of no use:
+//! While requests wait, the connection is still read: a CancelRequest removes its request from the backlog, and a
+//! CloseConnection ends the connection. With a full backlog the connection is not read until there is room, unless waiting
+//! does not help:
 //!
-//! - Its client has gone, or most of the upcalls that stand in the way are those of clients that have gone: the end of the
-//!   connection is behind the further requests, and its upcalls, descriptor and place are given up by it.
-//! - This end sends requests on the connection, too: the reply that an upcall waits for may be behind them.
+//! - Its client has gone, or upcalls of clients that have gone take most of the room. The end of the connection comes after
+//!   the further requests; once it is read, the upcalls, the descriptor and the place of the connection are released.
+//! - This end sends requests on the connection, too. A reply that an upcall waits for may come after the further requests.
 //!
-//! Further requests are refused then.
+//! In these cases further requests are read and refused.
 
 use super::super::counters::Counter;
 use super::super::end::End;
@@ -30,7 +31,7 @@ use zorb_giop::{
     CompletionStatus, Fault, Message, MessageKind, Received, ResponseFlags, SystemException,
 };
 
-/// The limit that a request has met.
+/// The limit that a request has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Full {
     Connection,
@@ -40,7 +41,7 @@ pub(super) enum Full {
 }
 
 impl<O: Owner> ServerConnection<O> {
-    /// Whether a request of so many octets has to look at the limits before it is served.
+    /// Whether the limits have to be checked before a request of so many octets is served.
     #[inline]
     pub(super) fn is_loaded(&self, octets: usize) -> bool {
         self.pending.load(Ordering::Acquire) != 0
@@ -52,7 +53,7 @@ impl<O: Owner> ServerConnection<O> {
     /// The limit that leaves no room for another pending upcall, of a request of so many octets.
     pub(super) fn full(&self, octets: usize) -> Option<Full> {
         let host = self.admitted.host();
-        // Before the octets: one that ends takes its octets away first.
+        // Loaded before the octets: an upcall that ends subtracts its octets first.
         let pending = self.pending.load(Ordering::SeqCst);
         if pending >= host.limits().max_upcalls_per_connection {
             return Some(Full::Connection);
@@ -84,7 +85,7 @@ impl<O: Owner> ServerConnection<O> {
         }
         let full = match self.backlog.is_empty() {
             true => self.full(received.octets().len()),
-            // Behind those that wait.
+            // The request waits behind those in the backlog.
             false => Some(Full::Connection),
         };
         let Some(full) = full else {
@@ -123,18 +124,18 @@ impl<O: Owner> ServerConnection<O> {
         Ok(())
     }
 
-    /// Has a request wait.
+    /// Adds a request to the backlog.
     pub(super) fn wait(&self, message: Message) -> Result<(), End> {
         let request = WaitingRequest::new(message).map_err(End::Broken)?;
         self.backlog.push(request);
         if self.backlog.is_full() {
-            // Whether its client has gone is not seen any more: it is looked at from time to time.
+            // Without reads, the end of the stream is not seen: the pace task checks the connection from time to time.
             self.admitted.host().waits().notify_one();
         }
         Ok(())
     }
 
-    /// Whether as many requests wait as may, and those behind them are refused instead of being left unread.
+    /// Whether the backlog is full, and further requests are refused instead of being left unread.
     pub(super) fn is_stuck(&self) -> bool {
         let host = self.admitted.host();
         self.backlog.is_full()
@@ -149,7 +150,7 @@ impl<O: Owner> ServerConnection<O> {
         !self.backlog.is_full() || self.is_stuck()
     }
 
-    /// Has the driver look again whether it may read; whether the connection is to be looked at again.
+    /// Wakes the driver if it may read on, and returns whether the connection has to be checked again.
     pub(super) fn look_at_backlog(&self) -> bool {
         let is_full = self.backlog.is_full();
         if is_full && self.link.stream.is_closed_by_peer() {
@@ -183,7 +184,7 @@ impl<O: Owner> ServerConnection<O> {
         Fault::Overload(overload).raise(CompletionStatus::No)
     }
 
-    /// Ready when the first request that waits may be served, or, with `false`, when none waits.
+    /// Ready with `true` when the first waiting request may be served, and with `false` when none waits.
     pub(super) fn poll_backlog_room(
         &self,
         shared: &mut Option<RoomShared>,
@@ -213,7 +214,7 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Serves the first request that waits.
+    /// Serves the first waiting request.
     pub(super) fn serve_waiting(
         self: &Arc<Self>,
         cache: &mut RequestHeaderCache<O>,

@@ -1,7 +1,7 @@
-//! Which clients are closed because they are too slow, or while memory is scarce.
+//! Closes clients that are too slow, by the stall timeout or for scarce memory.
 //!
-//! One task of an ORB looks at all of its served connections from time to time, so that a connection needs no timer. It has
-//! a timer itself only while a client makes the ORB wait: a runtime's poll is dearer while it has any.
+//! One task of an ORB checks all of its served connections from time to time, so that a connection needs no timer. The task
+//! itself has a timer only while a client makes the ORB wait: a runtime with a timer reads the clock each time it parks.
 
 use super::super::evict::Evicted;
 use super::super::owner::Owner;
@@ -14,16 +14,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zorb_giop::{MessageKind, Version};
 
-/// How often connections are looked at.
+/// The period of the checks.
 const LOOK: Duration = Duration::from_secs(1);
-/// Connections that are looked at before other tasks have their turn.
+/// Connections that are checked before other tasks run.
 const LOOKS_PER_TURN: usize = 256;
 
 impl<O: Owner> Serving<O> {
     /// Closes connections whose clients are too slow, until `stop` or until the owner is gone.
     ///
     /// # Cancel safety
-    /// Safe: nothing is looked at any more.
+    /// Safe: dropping the future ends the checks.
     pub async fn watch(self: Arc<Self>, owner: Weak<O>, stop: CancellationToken) {
         let mut seen = HashMap::new();
         let mut needs_looks = false;
@@ -83,10 +83,10 @@ impl<O: Owner> Serving<O> {
 }
 
 impl<O: Owner> ServerConnection<O> {
-    /// Ends the connection although its client is there.
+    /// Ends the connection although its client is reachable.
     fn evict(&self, why: Evicted) {
         if why == Evicted::Unused && self.has_no_pending() {
-            // It may have a request on its way.
+            // A request may be on its way: CloseConnection lets the client send it elsewhere.
             (self.link).send_empty(MessageKind::CloseConnection, Version::V1_0);
         }
         self.link.evict(why);

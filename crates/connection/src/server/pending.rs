@@ -1,4 +1,4 @@
-//! Requests that wait: for their servant, their POA manager, a key resolver.
+//! Pending requests: those that wait for their servant, their POA manager, a key resolver or a worker.
 
 use super::super::counters::Counter;
 use super::super::memory::{Held, PENDING_OVERHEAD};
@@ -13,34 +13,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use zorb_cdr::Gather;
 use zorb_transport::Address;
 
-/// Replies of at most so many octets are sent however many wait: exceptions, mostly, and the upcalls that may be pending
-/// bound their number.
+/// Replies of at most so many octets are sent even if too many octets wait already. They are mostly exceptions, and the
+/// limit on pending upcalls bounds their number.
 const SMALL_REPLY: usize = 1 << 10;
 
 /// A request that is pending, from when it has to wait until it is answered. Dropping it leaves the request unanswered.
 ///
-/// It keeps its ORB and its place under the [limits](super::ServerLimits) on upcalls, but not its connection: a client
-/// that is gone gives its descriptor and its place among the connections back while the upcall runs on.
+/// It keeps its ORB and its place under the [limits](super::ServerLimits) on upcalls, but not its connection: when a client
+/// goes, its descriptor and its place among the connections are released, while the upcall continues to run.
 #[derive(Debug)]
 pub struct PendingRequest<O: Owner> {
     connection: Weak<ServerConnection<O>>,
     owner: Arc<O>,
-    /// The memory of the connection's pending requests, which is held also when the connection is gone.
+    /// The memory of the connection's pending requests, which is held even after the connection has ended.
     held: Arc<Held>,
     place: UpcallPlace,
     request_id: u32,
-    /// Octets of the request, which lives as long.
+    /// Octets of the request message, which is kept as long as this.
     octets: usize,
-    /// The client has its acknowledgement (SYNC_WITH_SERVER), and gets no reply.
+    /// Whether the client has got its acknowledgement (SYNC_WITH_SERVER), so that it gets no further reply.
     acknowledged: bool,
-    /// The client may use the id for another request.
+    /// Whether the request was answered, so that the client may use its id for another one.
     answered: bool,
-    /// The next request in the same order begins when this one has ended.
+    /// The turn in an order, which is over when this request ends.
     turn: Option<Turn>,
 }
 
 impl<O: Owner> PendingRequest<O> {
-    /// Has a request of so many octets be pending.
+    /// Makes a request of so many octets pending.
     #[must_use]
     pub fn new(connection: &Arc<ServerConnection<O>>, request_id: u32, octets: usize) -> Self {
         let mut pending = Self::located(connection, request_id);
@@ -50,7 +50,7 @@ impl<O: Owner> PendingRequest<O> {
         pending
     }
 
-    /// Has a LocateRequest be pending.
+    /// Makes a LocateRequest pending.
     pub(super) fn located(connection: &Arc<ServerConnection<O>>, request_id: u32) -> Self {
         connection.pending.fetch_add(1, Ordering::AcqRel);
         connection.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl<O: Owner> PendingRequest<O> {
         &self.owner
     }
 
-    /// The connection that the request came on; when that has ended, one on which nothing can be sent.
+    /// The connection that the request came on. Once that has ended, a stand-in on which nothing can be sent.
     #[must_use]
     pub fn connection(&self) -> Arc<ServerConnection<O>> {
         (self.connection.upgrade()).unwrap_or_else(|| {
@@ -94,13 +94,13 @@ impl<O: Owner> PendingRequest<O> {
         Some(self.connection.upgrade()?.peer().clone())
     }
 
-    /// Whether the client has its acknowledgement, and gets no reply.
+    /// Whether the client has got its acknowledgement (SYNC_WITH_SERVER), so that it gets no further reply.
     #[must_use]
     pub fn is_acknowledged(&self) -> bool {
         self.acknowledged
     }
 
-    /// Notes that the client has its acknowledgement.
+    /// Notes that the client has got its acknowledgement.
     pub fn set_acknowledged(&mut self) {
         self.acknowledged = true;
     }
@@ -123,14 +123,14 @@ impl<O: Owner> PendingRequest<O> {
         connection.is_some_and(|of| of.cancelled().get(&self.request_id) == Some(&true))
     }
 
-    /// Goes on with a request that has waited: here, or, where every connection has a thread, on a thread that may block,
-    /// one request of the connection after the other.
+    /// Continues a request that has waited. It runs on the caller's thread, or, where every connection has a thread, on a
+    /// thread that may block, one request of the connection after the other.
     pub fn go_on(self, go_on: impl FnOnce(Self) + Send + 'static) {
         let connection = self.connection();
         let run = move || {
             let connection = self.connection();
             go_on(self);
-            // An acknowledgement has been queued, perhaps.
+            // An acknowledgement may have been queued.
             connection.flush();
         };
         match connection.owner.settings().threads {
@@ -139,11 +139,11 @@ impl<O: Owner> PendingRequest<O> {
         }
     }
 
-    /// Sends the reply of an upcall, unless the client has cancelled it. Where too many octets wait already for a client
-    /// that does not read them, the exception that `unaffordable` makes of their number is sent in its place: other
-    /// replies are not made before there is room, but this upcall had begun.
+    /// Sends the reply of an upcall, unless the client has cancelled the request. If too many octets wait already for a client
+    /// that does not read them, `unaffordable` makes an exception from their number, which is sent in place of the reply.
+    /// Other upcalls do not begin before there is room, but this one had begun.
     pub fn finish(self, reply: Option<Gather>, unaffordable: impl FnOnce(usize) -> Option<Gather>) {
-        // A reply to a client that is gone is dropped.
+        // A reply to a client that has gone is dropped.
         let Some(connection) = self.connection.upgrade() else {
             return;
         };
@@ -172,7 +172,7 @@ impl<O: Owner> PendingRequest<O> {
 
     fn answer_on(mut self, connection: &Arc<ServerConnection<O>>, reply: Option<Gather>) {
         self.answered = true;
-        // Before the reply is written, behind which the client's next request may arrive.
+        // Counted before the reply is written: the client's next request may arrive right after it.
         connection.unanswered.fetch_sub(1, Ordering::Relaxed);
         let cancelled = connection.cancelled().remove(&self.request_id);
         if cancelled != Some(true) {
@@ -193,8 +193,8 @@ impl<O: Owner> Drop for PendingRequest<O> {
             connection.cancelled().remove(&self.request_id);
         }
         (connection.pending_octets).fetch_sub(self.octets, Ordering::Relaxed);
-        // Sequentially consistent, as the look at the backlog: either this sees the request that waits, or its driver sees
-        // that there is room. A connection that is being drained waits for the last one.
+        // Sequentially consistent, as the check of the backlog: either this thread sees the waiting request, or the driver
+        // sees the room. A connection that is being drained waits for the last pending request.
         if connection.pending.fetch_sub(1, Ordering::SeqCst) == 1 || !connection.backlog.is_empty()
         {
             connection.wake();
@@ -211,7 +211,7 @@ pub(super) struct Turns(Mutex<Jobs>);
 #[derive(Default)]
 struct Jobs {
     queue: VecDeque<Job>,
-    /// A thread runs them.
+    /// Whether a thread runs the jobs.
     running: bool,
 }
 

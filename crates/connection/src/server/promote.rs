@@ -1,7 +1,7 @@
 //! Promotion: a connection gets a thread for as long as it is one of several busy ones.
 //!
-//! The thread sleeps in `recv`, and the kernel runs it where and when its client has sent something, without the reactor
-//! and other workers having a part in it.
+//! The thread sleeps in `recv`, and the kernel wakes it when its client has sent something, without the reactor or another
+//! worker in between.
 
 use super::super::end::End;
 use super::super::link::Reading;
@@ -19,8 +19,8 @@ use zorb_executor::{Dispatch, WaitPolicy};
 use zorb_giop::Cause;
 use zorb_transport::Connection;
 
-/// Reads in a row, each while another connection was busy, after which a connection may be promoted; and such reads without
-/// a whole message after which it returns to its task: a client that sends an octet at a time is not busy.
+/// Reads in a row, each while another connection was busy, after which a connection may be promoted. Also, reads in a row
+/// without a whole message after which it returns to its task: a client that sends an octet at a time is not busy.
 pub(super) const READS: u32 = 64;
 /// The time in which these reads have to come, and how long a promoted connection may be without a request before its
 /// thread returns it to its task.
@@ -29,7 +29,7 @@ pub(super) const READS_WITHIN: Duration = Duration::from_millis(10);
 /// Counts how busy a connection is among others.
 #[derive(Debug, Default)]
 pub(super) struct Promotion {
-    /// Reads in a row while another connection was busy, and when the first of them was.
+    /// Reads in a row while another connection was busy. `since` is the time of the first.
     reads: u32,
     since: Option<Instant>,
 }
@@ -47,7 +47,8 @@ impl Promotion {
         self.reads = self.reads.saturating_add(1);
     }
 
-    /// Whether a thread would serve the connection sooner. Counts anew each time that there were enough reads to tell.
+    /// Whether a thread would serve the connection sooner. The count starts anew each time that there were enough reads to
+    /// decide.
     pub(super) fn is_due(&mut self) -> bool {
         if self.reads < READS {
             return false;
@@ -58,8 +59,8 @@ impl Promotion {
 }
 
 impl<O: Owner> ServerConnection<O> {
-    /// The workers of the lane, if its connections may be promoted: not where the application has everything on one
-    /// thread, or chose a dispatch or a wait policy.
+    /// The number of workers of the lane, if its connections may be promoted, else 0. They may not be if the application runs
+    /// everything on one thread, or has chosen a dispatch or a wait policy.
     pub(super) fn promoting_workers(&self) -> usize {
         let lane = self.owner.lane();
         let may = self.is_in_lane
@@ -72,7 +73,7 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Whether nothing about the connection needs a task.
+    /// Whether nothing on the connection needs a task.
     pub(super) fn may_be_promoted(&self) -> bool {
         self.has_no_pending()
             && !self.link.outbound.is_blocked()
@@ -80,13 +81,13 @@ impl<O: Owner> ServerConnection<O> {
             && !self.cannot_block.load(Ordering::Relaxed)
     }
 
-    /// Has a thread serve the connection while it is busy. This task waits meanwhile; if it is dropped with its runtime,
-    /// the connection is closed and the thread ends.
+    /// Serves the connection on a thread while it is busy. This task waits meanwhile; if it is dropped with its runtime, the
+    /// connection is closed and the thread ends.
     pub(super) async fn serve_promoted(
         self: &Arc<Self>,
         reading: Reading,
     ) -> (Reading, Option<End>) {
-        // The state is not moved into the thread before there is one.
+        // The state moves into the thread only once the thread exists.
         let (give, given) = mpsc::sync_channel(1);
         let (done, result) = oneshot::channel();
         let connection = Arc::clone(self);
@@ -95,7 +96,7 @@ impl<O: Owner> ServerConnection<O> {
             .spawn(move || {
                 if let Ok(mut reading) = given.recv() {
                     let ended = connection.serve_while_busy(&mut reading);
-                    // The task is gone with its runtime, perhaps.
+                    // Sending fails if the task was dropped with its runtime.
                     let _ = done.send((reading, ended));
                 }
             });
@@ -104,7 +105,7 @@ impl<O: Owner> ServerConnection<O> {
             return (reading, None);
         }
         let closes = CloseOnDrop(&*self.link.stream);
-        // The thread receives before it drops its end.
+        // Cannot fail: the thread receives before it drops its end.
         let _ = give.send(reading);
         match result.await {
             Ok(result) => {

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use zorb_transport::Address;
 
-/// The connections that an ORB serves.
+/// The connections that an ORB serves, and the [limits](ServerLimits) on them. Acceptors share one.
 #[derive(Debug)]
 pub struct Serving<O: Owner> {
     hosts: Arc<Hosts>,
@@ -23,7 +23,7 @@ struct Registered<O: Owner> {
 }
 
 impl<O: Owner> Serving<O> {
-    /// Serves within these limits.
+    /// No connections yet, within these limits.
     #[must_use]
     pub fn new(limits: ServerLimits) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl<O: Owner> Serving<O> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for another connection from this peer.
+    /// Takes a place for another connection from this peer, if the limits permit.
     pub(crate) fn admit(&self, peer: &Address) -> Result<HostPermit, NotAdmitted> {
         self.hosts.admit(peer)
     }
@@ -56,7 +56,7 @@ impl<O: Owner> Serving<O> {
         self.hosts.limits()
     }
 
-    /// How many connections are served.
+    /// The number of connections served.
     #[must_use]
     pub fn len(&self) -> usize {
         self.registered().all.len()
@@ -68,7 +68,7 @@ impl<O: Owner> Serving<O> {
         self.len() == 0
     }
 
-    /// Upcalls that are pending, of all connections, closed ones included.
+    /// The number of pending upcalls of all connections, including closed ones.
     #[must_use]
     pub fn pending_upcalls(&self) -> usize {
         self.hosts.pending_upcalls()
@@ -111,7 +111,7 @@ impl<O: Owner> Serving<O> {
     }
 }
 
-/// A connection is served, until this is dropped: by a panic, too.
+/// The entry of a served connection, which is removed when this is dropped, even by a panic.
 pub(super) struct Registration<O: Owner> {
     serving: Arc<Serving<O>>,
     id: u64,

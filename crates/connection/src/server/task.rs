@@ -18,7 +18,7 @@ use zorb_giop::{Begun, Cause};
 /// Why the task stops driving.
 pub(super) enum Driven<'a> {
     Ended(End),
-    /// The connection is one of several busy ones, and may have a thread.
+    /// The connection is one of several busy ones, and gets a thread.
     Promoted(ThreadPermit<'a>),
 }
 
@@ -26,9 +26,9 @@ pub(super) enum Driven<'a> {
 struct Driving<O: Owner> {
     cache: RequestHeaderCache<O>,
     promotion: Promotion,
-    /// Ready when a request that waits may look again at the limits that connections share.
+    /// Ready when the limits that connections share have to be checked again for a waiting request.
     room: Option<RoomShared>,
-    /// The connection has ended; requests that waited may still have to be served.
+    /// Why the connection has ended, if it has; one-way requests in the backlog may still have to be served.
     ended: Option<End>,
 }
 
@@ -43,7 +43,7 @@ impl<O: Owner> ServerConnection<O> {
         self.drive_on(registration, reading, None)
     }
 
-    /// Goes on with a connection as it is, or ends it as it has `ended`.
+    /// Drives a connection in its present state, or finishes it if it has `ended`.
     pub(super) async fn drive_on(
         self: Arc<Self>,
         registration: Registration<O>,
@@ -105,7 +105,7 @@ impl<O: Owner> ServerConnection<O> {
                 let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
                 if let Poll::Ready(end) = failed.as_mut().poll(cx) {
                     driving.ended = Some(end);
-                    // Polled once more, for the requests that wait.
+                    // Polled once more, for the waiting requests.
                     cx.waker().wake_by_ref();
                 }
             }
@@ -116,8 +116,8 @@ impl<O: Owner> ServerConnection<O> {
         })
     }
 
-    /// Serves the connection until it ends, and then the one-way requests that wait: their client cannot know that it should
-    /// have waited for them.
+    /// Serves the connection until it ends, and then the waiting one-way requests, as their client cannot know that they were
+    /// not served yet.
     fn poll_to_end(
         self: &Arc<Self>,
         reading: &mut Reading,
@@ -143,8 +143,7 @@ impl<O: Owner> ServerConnection<O> {
         (driving.ended.take()).map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Serves the requests that wait, then reads others and serves them, until the connection ends or there is nothing to
-    /// do.
+    /// Serves the waiting requests, then reads others and serves them, until the connection ends or there is nothing to do.
     fn poll_serve(
         self: &Arc<Self>,
         reading: &mut Reading,
@@ -168,7 +167,7 @@ impl<O: Owner> ServerConnection<O> {
         }
         let (cache, promotion) = (&mut driving.cache, &mut driving.promotion);
         let read = self.poll_read_requests(reading, cache, promotion, cx);
-        // A request that began to wait meanwhile looks for room after it is visible to those that make room.
+        // A request may have begun to wait meanwhile. Room for it is checked here, once ending upcalls can see the request.
         if read.is_pending()
             && !self.backlog.is_empty()
             && self.poll_backlog_room(&mut driving.room, cx).is_ready()
@@ -178,8 +177,9 @@ impl<O: Owner> ServerConnection<O> {
         read
     }
 
-    /// Serves the requests that wait, as long as there is room and `may_serve` says so, and at most a turn of them. Ready
-    /// with whether the backlog is empty; `false`: the turn has ended. `Pending`: `cx` is woken when there is room.
+    /// Serves the waiting requests, as long as there is room and `may_serve` permits, and at most as many as one turn allows.
+    /// Ready with `true` if the backlog is empty, and with `false` if the turn has ended. `Pending`: `cx` is woken when there
+    /// is room.
     fn poll_backlog(
         self: &Arc<Self>,
         driving: &mut Driving<O>,
@@ -219,7 +219,8 @@ impl<O: Owner> ServerConnection<O> {
                 match self.serve_received(reading, cache, &mut messages, cx) {
                     Ok(Drained::All) => {}
                     Ok(Drained::Turn) => break,
-                    // The client is not the one that the rest of what it sent waits for.
+                    // The rest of the received octets waits for the server, so the client is not blamed for an unfinished
+                    // message.
                     Ok(Drained::Stopped) => {
                         return match link.rest(&mut reading.reader, Begun::Nothing) {
                             Ok(()) => Poll::Pending,
@@ -229,7 +230,7 @@ impl<O: Owner> ServerConnection<O> {
                     Err(end) => return Poll::Ready(end),
                 }
             }
-            // Also in the midst of a large message, whose rest its client is just writing.
+            // Spins within a large message, too, whose rest the client is just writing.
             let spun = match (has_read || messages > before || reading.spinner.is_deregistered())
                 && !outbound.is_blocked()
                 && self.may_spin(reading, promotion, messages > before)
@@ -273,8 +274,7 @@ impl<O: Owner> ServerConnection<O> {
         let drained = self.link.drain(
             &mut reading.reader,
             messages,
-            // A client that sends requests and reads no replies gets no further than this, nor one of which as many
-            // requests wait as may.
+            // Stops a client that sends requests and reads no replies, and one whose backlog is full.
             || Ok(self.may_read() && self.poll_may_serve(cx)?),
             |received| self.handle(cache, received),
         );
@@ -290,7 +290,7 @@ impl<O: Owner> ServerConnection<O> {
         Ok(drained)
     }
 
-    /// Whether another message may be handled: asked once more after what is queued has been written.
+    /// Whether another message may be handled. Without room for its reply, writes the queued replies and checks again.
     #[inline]
     fn poll_may_serve(&self, cx: &mut Context<'_>) -> Result<bool, End> {
         let outbound = &self.link.outbound;
@@ -303,8 +303,8 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Whether the task may spin for more, now that it has read something: pending upcalls have better use for its thread,
-    /// and so have other connections. `has_handled`: whether a message was among it.
+    /// Whether the task may spin after a read. It may not if pending upcalls or other busy connections need its thread.
+    /// `has_handled`: whether the read completed a message.
     fn may_spin(
         self: &Arc<Self>,
         reading: &mut Reading,
@@ -322,7 +322,7 @@ impl<O: Owner> ServerConnection<O> {
         only_busy
     }
 
-    /// Reads no more; ready when every upcall has ended. Replies that are not written by then have until the end of
+    /// Stops reading; ready when every upcall has ended. Replies that are not written by then have until the end of
     /// [`Link::finish`](super::super::link::Link::finish): a client that never reads must not keep the ORB alive.
     fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<End> {
         if let Poll::Ready(Err(error)) = self.link.outbound.poll_unblock(&*self.link.stream, cx) {

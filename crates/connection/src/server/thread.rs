@@ -20,11 +20,11 @@ use std::time::Instant;
 use zorb_executor::WaitPolicy;
 
 impl<O: Owner> ServerConnection<O> {
-    /// Serves the connection on a new thread until it or the ORB ends. A task of the lane's ends it.
+    /// Serves the connection on a new thread until it or the ORB ends. A task of the lane finishes the connection.
     pub(crate) fn serve_on_thread(self: &Arc<Self>, serving: &Arc<Serving<O>>) {
         let connection = Arc::clone(self);
         let serving = Arc::clone(serving);
-        // A shutdown waits for it.
+        // A shutdown waits for the thread.
         let token = self.owner.track_thread();
         let started = thread::Builder::new()
             .name("zorb-connection".to_owned())
@@ -54,8 +54,8 @@ impl<O: Owner> ServerConnection<O> {
         owner.track(self.drive_on(registration, reading, ended));
     }
 
-    /// Serves the connection; `None` when a task has to go on with it: the ORB is stopping, or a promoted connection
-    /// has had no request for the time that it `stays`, or no room for a reply.
+    /// Serves the connection. Returns `None` when a task has to continue: the ORB is stopping, or a promoted connection had no
+    /// request for the time that it `stays`, or no room for a reply.
     pub(super) fn serve_blocking(
         self: &Arc<Self>,
         reading: &mut Reading,
@@ -128,7 +128,7 @@ impl<O: Owner> ServerConnection<O> {
                     fruitless = fruitless.saturating_add(1);
                 }
                 Ok(Blocked::Read) if stays.is_some() => return None,
-                // A peer that sends an octet now and then is as idle as one that sends none.
+                // A peer that sends an octet now and then counts as idle.
                 Ok(Blocked::Read | Blocked::TimedOut) => {
                     if link.outbound.failure().is_some() {
                         return None;
@@ -152,8 +152,8 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Blocks until a client has read so many replies that it may send another request; not when the ORB stops, nor for a
-    /// promoted connection, whose task waits as well and ends with its runtime.
+    /// Blocks until the client has read enough replies that another request may be handled. Returns `false` if the ORB stops,
+    /// and at once for a promoted connection, whose task waits instead, and ends with its runtime.
     #[inline]
     fn has_room(self: &Arc<Self>, stays: Option<Duration>) -> Result<bool, End> {
         match self.link.outbound.has_room() {
@@ -165,15 +165,15 @@ impl<O: Owner> ServerConnection<O> {
 
     #[cold]
     fn block_for_room(self: &Arc<Self>) -> Result<bool, End> {
-        // A client that cannot be answered any more gets no further than this.
+        // A failed write ends the connection here, as the client can get no reply.
         self.write_replies()
             .map_err(|error| End::Lost(self.link.outbound.failure_or(error)))?;
-        // Not until the socket takes more: the writer may have much before it yet.
+        // Waits for room in the queue, not in the socket: the writer may have many octets left.
         self.block_until(|cx| self.link.outbound.poll_room(cx).is_ready())
     }
 
-    /// Blocks until what did not fit into the socket is written; not when the ORB stops, nor for a client that reads
-    /// nothing for too long, nor for a promoted connection.
+    /// Blocks until the octets that did not fit into the socket are written. Returns `false` if the ORB stops, if the client
+    /// reads nothing for too long, and at once for a promoted connection.
     fn writes_on(self: &Arc<Self>, stays: Option<Duration>) -> Result<bool, End> {
         match self.link.outbound.is_blocked() {
             false => Ok(true),
@@ -182,7 +182,8 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Blocks until the requests that wait have been served; not when the ORB stops. The connection is not read meanwhile.
+    /// Blocks until the waiting requests have been served. Returns `false` if the ORB stops. The connection is not read
+    /// meanwhile.
     #[cold]
     fn serve_backlog(self: &Arc<Self>, cache: &mut RequestHeaderCache<O>) -> Result<bool, End> {
         let mut room = None;
@@ -209,7 +210,7 @@ impl<O: Owner> ServerConnection<O> {
             if let Some(error) = self.write_wait.failure() {
                 return Poll::Ready(Err(End::Lost(error.clone())));
             }
-            // The next read finds a write that failed.
+            // The next read reports a failed write.
             if is_done(cx) || self.link.outbound.failure().is_some() {
                 return Poll::Ready(Ok(true));
             }

@@ -1,4 +1,4 @@
-//! Waiting for room in a full socket, where a thread serves the connection: it may be blocked in a read.
+//! Waiting for room in a full socket while a thread serves the connection, as that thread may be blocked in a read.
 
 use super::super::outbound::Flush;
 use super::super::owner::Owner;
@@ -10,21 +10,21 @@ use core::task::Poll;
 use std::sync::{Arc, OnceLock};
 use zorb_giop::Cause;
 
-/// The wait for room. One task at a time may wait, as the transport wakes no other: the task that drives the connection,
-/// or, as long as a thread serves it, a task that exists while the socket is full.
+/// The wait for room. Only one task at a time may wait, as the transport remembers one waker: the task that drives the
+/// connection, or, while a thread serves it, a task that exists as long as the socket is full.
 #[derive(Default)]
 pub(super) struct WriteWait {
-    /// A thread serves the connection.
+    /// Whether a thread serves the connection.
     has_thread: AtomicBool,
-    /// A task of its own waits.
+    /// Whether a task waits for room on behalf of the thread.
     is_awaited: AtomicBool,
     /// Wakes that task.
     waker: DriverWaker,
-    /// Why it cannot wait.
+    /// Why the task cannot wait.
     failed: OnceLock<Cause>,
 }
 
-/// A thread serves the connection until this is dropped, by a panic perhaps.
+/// Marks the connection as served by a thread until it is dropped, even by a panic.
 pub(super) struct ThreadServes<'a>(&'a WriteWait);
 
 impl WriteWait {
@@ -34,7 +34,7 @@ impl WriteWait {
         ThreadServes(self)
     }
 
-    /// Why no task can wait for room any more.
+    /// Why no task can wait for room, once waiting has failed.
     pub(super) fn failure(&self) -> Option<&Cause> {
         self.failed.get()
     }
@@ -48,18 +48,19 @@ impl Drop for ThreadServes<'_> {
 }
 
 impl<O: Owner> ServerConnection<O> {
-    /// Writes what is queued, from outside of the driver.
+    /// Writes the queued replies, from outside of the driver.
     pub(super) fn flush(self: &Arc<Self>) {
-        // A failure shows itself to the driver's next read.
+        // The driver's next read finds a failure.
         if let Ok(Flush::Blocked) = self.write_replies() {
             self.wait_for_room();
         }
     }
 
-    /// Has a task write what did not fit into the socket, where a thread serves the connection. The thread is woken then.
+    /// Starts a task that writes the octets that did not fit into the socket, if a thread serves the connection. The task wakes
+    /// the thread at its end.
     pub(super) fn wait_for_room(self: &Arc<Self>) {
         let wait = &self.write_wait;
-        // Released and acquired: that the socket was full, for the task that waits already and is about to stop.
+        // Release and acquire: a task that waits already, and is about to stop, sees that the socket was full.
         if wait.has_thread.load(Ordering::Acquire) && !wait.is_awaited.swap(true, Ordering::AcqRel)
         {
             let connection = Arc::clone(self);
@@ -94,7 +95,7 @@ impl<O: Owner> ServerConnection<O> {
                 break;
             }
         }
-        // The thread may wait for this, and a task that drives the connection by now may not know of the room.
+        // The thread may wait for room, and a task that drives the connection by now may not know of it.
         self.wake();
     }
 }

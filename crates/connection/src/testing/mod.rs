@@ -26,7 +26,7 @@ use zorb_giop::codeset::CodeSets;
 use zorb_giop::{ReplySlot, RequestTemplate, ResponseFlags, TargetAddress, Version};
 use zorb_transport::Endpoint;
 
-/// A bound for what happens at once unless it never happens.
+/// The time limit for events that happen at once unless they never happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The output of a future that is ready soon, or never.
@@ -97,7 +97,7 @@ impl EncodeArguments for Octets<'_> {
     }
 }
 
-/// A call as a test makes it.
+/// A call of a test.
 #[derive(Clone, Copy)]
 pub(crate) struct TestCall<'a> {
     pub(crate) version: Version,

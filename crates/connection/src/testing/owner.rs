@@ -1,4 +1,4 @@
-//! An owner of server connections that is no ORB.
+//! An owner of server connections without an ORB.
 
 use super::{Peer, Stream, endpoint, pair, settings};
 use crate::both_ways::BothWays;
@@ -80,7 +80,7 @@ impl TestOwner {
         })
     }
 
-    /// The requests that are served from now on.
+    /// A channel that receives the requests served from now on.
     pub(crate) fn served(&self) -> mpsc::Receiver<Served> {
         let (sender, served) = mpsc::channel();
         *self.served.lock().unwrap() = Some(sender);
@@ -134,7 +134,7 @@ impl TestOwner {
         super::in_time(self.tasks.wait()).await;
     }
 
-    /// Ends the upcall that has been held for longest; whether there was one.
+    /// Ends the upcall that has been held for longest, and returns whether there was one.
     pub(crate) fn let_go(&self) -> bool {
         let held = {
             let mut held = self.held.lock().unwrap();

@@ -73,7 +73,7 @@ pub(crate) fn located(id: u32, reply: &LocateReply) -> Vec<u8> {
 /// A message of GIOP 1.2 cut into pieces of about so many octets, a multiple of 8.
 pub(crate) fn fragments(message: &[u8], octets: usize) -> Vec<Vec<u8>> {
     let (header, body) = message.split_at(HEADER_LEN);
-    // The first piece ends at a multiple of 8, as every one but the last.
+    // Every piece but the last ends at a multiple of 8.
     let (first, rest) = body.split_at(octets + 4);
     let last = rest.chunks(octets).len();
     let pieces = core::iter::once(first).chain(rest.chunks(octets));
@@ -147,7 +147,7 @@ impl Peer {
         }
     }
 
-    /// Whether nothing has come but what was received.
+    /// Whether no further message has come.
     pub(crate) fn has_nothing(&mut self) -> bool {
         self.reader.reserve().unwrap();
         self.stream.try_read(self.reader.buffer()).is_err() && self.received().is_none()

@@ -25,9 +25,9 @@ struct Direction {
 struct Pipe {
     octets: VecDeque<u8>,
     room: usize,
-    /// No octets come any more.
+    /// Whether the writer has closed: no further octets come.
     finished: bool,
-    /// The reader is gone: a write fails.
+    /// Whether the reader has closed: a write fails.
     closed: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -171,7 +171,7 @@ impl Stream {
         }
     }
 
-    /// Has the other end's writes fail, and goes on writing.
+    /// Makes writes of the other end fail, while this end may still write.
     pub(crate) fn refuse(&self) {
         self.end.incoming.change(|pipe| pipe.closed = true);
     }

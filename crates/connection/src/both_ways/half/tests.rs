@@ -28,7 +28,7 @@ async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_t
         io::ErrorKind::WouldBlock
     );
     assert!(memory.held() >= 100 << 10, "{} octets", memory.held());
-    // What the server's half takes is given back.
+    // Reading by the server's half releases the memory.
     while read(&*server).is_ok() {}
     assert_eq!(memory.held(), 0);
 
@@ -77,7 +77,7 @@ async fn a_connection_is_idle_when_both_halves_are() {
     let limit = Duration::from_secs(10);
     let owner = TestOwner::with(|settings| settings.idle_timeout = Some(limit));
     let (client, mut peer, drivers) = driven(&owner, limit);
-    // The peer has a call in progress, and later we have one.
+    // First the peer has a call in progress, and later this end.
     peer.send(&request(1, "hold", b"theirs"));
     tokio::time::sleep(10 * limit).await;
     assert!(!client.is_over());
@@ -89,7 +89,7 @@ async fn a_connection_is_idle_when_both_halves_are() {
     assert!(!client.is_over());
     peer.send(&reply(id, b"result"));
     assert_eq!(call.await.unwrap().unwrap(), b"result");
-    // The peer sends requests, and we send none.
+    // The peer sends requests, and this end sends none.
     for id in 0..20 {
         tokio::time::sleep(limit / 2).await;
         peer.send(&request(2 * id + 1, "echo", b""));
@@ -130,7 +130,7 @@ async fn a_reply_is_read_behind_more_requests_than_may_wait() {
     let (client, mut peer, drivers) = driven(&owner, Duration::from_secs(3600));
     let call = spawn_call(&client, "ours", b"");
     let (mine, ..) = peer.request().await;
-    // The first one waits for that call, say.
+    // Requests of the peer, whose upcalls do not end.
     const ARGUMENTS: usize = 8 << 10;
     let octets = 2 * (ServerLimits::MAX_WAITING_OCTETS + MAX_WAITING_OCTETS);
     for id in 0..octets / ARGUMENTS {

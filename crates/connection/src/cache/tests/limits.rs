@@ -1,4 +1,4 @@
-//! How many connections there are, and which one is closed for another.
+//! The limits on connections, and the choice of the connection that is closed for another.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn refused(world: &World) -> u64 {
     (world.cache.counters).get(Counter::OutgoingConnectionsRefused)
 }
 
-/// Begins to connect, and gives the error if that is refused at once.
+/// Begins to connect; the error if that is refused at once.
 fn begun(world: &World, key: &CacheKey, named_by: NamedBy) -> Result<(), Arc<ConnectError>> {
     world.cache.entry(key, named_by).map(drop)
 }
@@ -44,7 +44,7 @@ async fn there_are_no_more_connections_in_all_than_the_limit_and_some_are_for_th
         why.to_string(),
         "cannot connect to iiop://another:1: there are 6 outgoing connections in all, the limit"
     );
-    // One that there is may be shared.
+    // An existing connection may be shared.
     begun(&world, &key_of("host0", 1), NamedBy::Peer).unwrap();
     begun(&world, &another, NamedBy::Application).unwrap();
     begun(&world, &key_of("last", 1), NamedBy::Application).unwrap();
@@ -148,7 +148,7 @@ async fn a_full_cache_closes_the_idle_connection_that_was_used_longest_ago() {
                 .await
         }
     });
-    // The second one, in order, as its peer sees it. The new one is made when it is closed.
+    // The second connection is closed in order, as its peer sees. The new one is made after that.
     assert_eq!(second_peer.kind().await, None);
     assert!(second.is_over() && !first.is_over() && !third.is_over());
     assert!(!other.is_finished());
@@ -178,7 +178,7 @@ async fn a_busy_connection_is_never_closed_for_another() {
     let (other_id, ..) = second_peer.request().await;
     let why = world.connection_of(&socket(3)).await.unwrap_err();
     assert!(matches!(&*why, ConnectError::TooMany { limit: 2, .. }));
-    // The first one is the older one, and still waits.
+    // The first connection is the older one, and its call still waits.
     second_peer.send(&reply(other_id, b""));
     in_time(also).await.unwrap().unwrap();
     let third = socket(3);
@@ -206,7 +206,7 @@ async fn a_peer_that_names_endpoints_takes_no_connection_of_the_applications() {
     };
     let own = connect(1, NamedBy::Application).await.unwrap();
     let also = connect(2, NamedBy::Application).await.unwrap();
-    // First of a peer's, then asked for by the application too.
+    // A peer names the endpoint first, then the application.
     let shared = connect(3, NamedBy::Peer).await.unwrap();
     connect(3, NamedBy::Application).await.unwrap();
     let why = connect(4, NamedBy::Peer).await.unwrap_err();
@@ -279,7 +279,7 @@ async fn room_is_made_by_a_few_looks_however_many_connections_there_are() {
     for number in 0..ALL {
         connections.push(connected(&world, number).await);
     }
-    // Half of them are used, and these are looked at once more each.
+    // Half of the connections are used, and each of these is looked at once more.
     for (connection, peer) in connections.iter_mut().take(ALL / 2) {
         used(connection, peer).await;
     }
@@ -290,7 +290,7 @@ async fn room_is_made_by_a_few_looks_however_many_connections_there_are() {
         let purged = table.purge_any(NamedBy::Application, now).unwrap();
         let moved = if number == 0 { ALL / 2 } else { 0 };
         assert_eq!(table.looks - before, moved + 1, "{number}");
-        // In the order of their uses, those that were not used since they were made first.
+        // Connections are purged in the order of their uses; those not used since they were made come first.
         assert!(
             Arc::ptr_eq(&purged, &connections[ALL / 2 + number].0),
             "{number}"
@@ -302,7 +302,7 @@ async fn room_is_made_by_a_few_looks_however_many_connections_there_are() {
 async fn a_cache_full_of_busy_connections_is_not_looked_through_for_each_caller() {
     const ALL: usize = 300;
     let world = limited(ALL, 2 * ALL, 2 * ALL);
-    // Attempts that are not over are in use.
+    // Attempts to connect that have not ended count as in use.
     for number in 0..ALL {
         begun(&world, &socket(number), NamedBy::Application).unwrap();
     }

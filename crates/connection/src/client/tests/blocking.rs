@@ -61,7 +61,7 @@ fn blocked_callers_pass_the_lead_on_in_whichever_order_their_replies_come() {
         let order = if first == "one" { [0, 1] } else { [1, 0] };
         for (id, at) in ids.into_iter().zip(order) {
             peer.send(&reply(id, b"reply"));
-            // The other call waits yet, and reads from now on.
+            // The other call still waits, and reads from now on.
             assert_eq!(calls[at].take().unwrap().result(), b"reply");
         }
         assert!(client.state().table.is_empty());
@@ -76,7 +76,7 @@ fn a_blocked_caller_with_its_reply_wakes_the_driver_for_a_task() {
     let mut task = Box::pin(TestCall::new("task", b"").on(&client));
     let blocked = blocked_call(&client, "blocked");
     let (id, ..) = peer.request_blocking();
-    // It reads, or will: nothing else does.
+    // The task reads, or will read: there is no other reader.
     assert!(
         task.as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))

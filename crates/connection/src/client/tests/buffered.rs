@@ -26,7 +26,7 @@ async fn buffered(client: &crate::ClientConnection, arguments: &[u8], limits: Bu
     in_time(call.buffered(client, limits)).await.unwrap();
 }
 
-/// Lets the time pass, to the end of all that happens then.
+/// Advances the clock, and lets all tasks run that are due.
 async fn pass(time: Duration) {
     let_all_run().await;
     tokio::time::advance(time).await;
@@ -52,7 +52,7 @@ async fn the_last_request_of_a_number_writes_all() {
     let long = vec![7; 5_000];
     for round in 1..=3 {
         buffered(&client, b"one", limits).await;
-        // One that is not copied into the batch counts as well.
+        // A request that is not copied into the batch counts as well.
         buffered(&client, &long, limits).await;
         pass(Duration::from_secs(3_600)).await;
         assert!(peer.has_nothing(), "{round}");
@@ -78,7 +78,7 @@ async fn so_many_octets_are_written() {
         sent += 1;
         assert!(sent <= 100, "no bound");
     }
-    // Each has a header besides.
+    // Each kilobyte has a message header in addition.
     assert!((90..100).contains(&sent), "{sent}");
     all(&mut peer, &vec![&kilobyte[..]; sent]).await;
 }
@@ -94,7 +94,7 @@ async fn a_request_waits_no_longer_than_its_time() {
     };
     for round in 1..=2 {
         buffered(&client, b"one", within(9)).await;
-        // A later one that has less time, and one that has more.
+        // A later request with less time, and one with more.
         buffered(&client, b"two", within(2)).await;
         buffered(&client, b"three", within(5)).await;
         pass(Duration::from_millis(1_990)).await;
@@ -107,7 +107,7 @@ async fn a_request_waits_no_longer_than_its_time() {
     pass(Duration::from_secs(1)).await;
     client.flush_one_ways().await.unwrap();
     all(&mut peer, &[b"one"]).await;
-    // What was written has no part in the time of the next ones.
+    // The time of the next requests starts anew after a write.
     buffered(&client, b"two", within(2)).await;
     pass(Duration::from_millis(1_500)).await;
     assert!(peer.has_nothing());

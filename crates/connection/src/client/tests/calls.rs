@@ -119,7 +119,7 @@ async fn a_call_dropped_with_its_reply_in_the_table_counts_no_longer() {
     let (client, mut peer) = client_and_peer();
     let mut dropped = Box::pin(TestCall::new("echo", b"").on(&client));
     let mut other = Box::pin(TestCall::new("echo", b"").on(&client));
-    // They are two, so the driver reads.
+    // Two calls wait, so the driver reads.
     let mut cx = Context::from_waker(Waker::noop());
     assert!(dropped.as_mut().poll(&mut cx).is_pending());
     assert!(other.as_mut().poll(&mut cx).is_pending());

@@ -20,7 +20,7 @@ async fn the_end_of_a_connection_without_a_reader_is_found_by_the_driver() {
     let mut lease = client.reading.claim().expect("the lease is free");
     let driving = tokio::spawn(Arc::clone(&client).drive(None, None));
     let_all_run().await;
-    // The driver has asked in vain. The holder has its reply, looks once more, and reads no further.
+    // The driver has asked for the lease in vain. The holder has its reply, looks once more, and reads no further.
     while let Some(again) = lease.release() {
         lease = again;
     }

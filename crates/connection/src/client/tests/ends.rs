@@ -1,4 +1,4 @@
-//! How connections end, and what becomes of the calls that wait.
+//! How connections end, and the errors of the calls that wait.
 
 use super::super::{CallError, ClientConnection};
 use crate::testing::*;
@@ -170,7 +170,7 @@ async fn a_connection_whose_writes_fail_ends_though_its_peer_is_silent() {
 #[tokio::test]
 async fn a_shutdown_sends_close_connection_behind_the_requests() {
     let (ours, theirs) = pair();
-    // The request is queued yet.
+    // The request is still queued.
     ours.set_room(0);
     let client = client_with(ours.clone(), &connect_settings());
     let call = spawn_call(&client, "wait", b"");

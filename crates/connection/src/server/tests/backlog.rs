@@ -55,7 +55,7 @@ async fn requests_beyond_the_limit_wait_and_are_served_in_their_order() {
         assert!(owner.let_go());
         assert_eq!(peer.reply().await, (id, vec![id as u8]));
         let_all_run().await;
-        // The last one is not held back by one that it has room beside.
+        // The last request has room beside the pending one, and is not held back.
         assert_eq!(held(&owner), [2, 2, 1, 0][id as usize - 1]);
         if id == 3 {
             assert_eq!(peer.reply().await, (5, b"behind them".to_vec()));
@@ -256,8 +256,8 @@ async fn a_client_that_is_gone_gives_its_place_back_while_its_upcall_runs_on() {
     assert_eq!(serving.pending_upcalls(), 2);
 }
 
-/// A host with two upcalls at a time, the client of both, and another one of which as many requests wait as may, and some
-/// more are not read yet.
+/// The two clients of a host with two upcalls at a time: the client of both upcalls, and one whose backlog is full, with
+/// further requests unread.
 async fn stuck(owner: &Arc<TestOwner>, serving: &Arc<Serving<TestOwner>>) -> (Peer, Peer) {
     let first = served(owner, serving).1;
     for id in [1, 2] {
@@ -285,7 +285,7 @@ async fn the_end_of_a_client_is_seen_behind_more_requests_than_may_wait_for_upca
     );
     drop(first);
     tokio::time::sleep(Duration::from_secs(5)).await;
-    // Those that wait have no answer yet; those behind them have.
+    // The waiting requests have no answer yet; the requests after them were refused.
     let refused = second.receive().await.unwrap();
     let (id, ..) = ReplyHeader::head(&refused).unwrap();
     assert_eq!(id as usize, ServerLimits::MAX_WAITING_REQUESTS);
@@ -294,7 +294,7 @@ async fn the_end_of_a_client_is_seen_behind_more_requests_than_may_wait_for_upca
     let_all_run().await;
     assert!(serving.is_empty());
     assert_eq!(serving.pending_upcalls(), 2);
-    // When these have ended there is room again.
+    // When the two upcalls have ended, there is room again.
     assert!(owner.let_go() && owner.let_go());
     let (_third, mut peer) = served(&owner, &serving);
     peer.send(&request(1, "echo", b""));
@@ -326,7 +326,7 @@ async fn a_request_goes_on_although_its_client_is_gone() {
     assert_eq!(serving.pending_upcalls(), 0);
 }
 
-/// A host with two upcalls at a time, whose connections are looked at from time to time.
+/// A host with two upcalls at a time, whose connections are checked from time to time.
 fn watched(owner: &Arc<TestOwner>) -> (Arc<Serving<TestOwner>>, CancellationToken) {
     let serving = Arc::new(Serving::new(ServerLimits {
         max_upcalls_per_host: 2,

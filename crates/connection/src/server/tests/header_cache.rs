@@ -12,7 +12,7 @@ use zorb_giop::{
 
 type Cache = RequestHeaderCache<TestOwner>;
 
-/// What a request states.
+/// The contents of a request header.
 #[derive(Clone)]
 struct Stated<'a> {
     version: Version,
@@ -285,7 +285,7 @@ async fn operations_are_cached_together_and_of_too_many_the_latest() {
     });
     let [shared @ .., last] = &all;
     let mut cache = Cache::default();
-    // One after the other, as by a client that calls them in turn.
+    // One after the other, as a client calls operations in turn.
     for _ in 0..2 {
         for stated in shared {
             assert!(!stated.is_cached(&mut cache, &owner));

@@ -1,4 +1,4 @@
-//! What clients make a server hold, and when it is given back.
+//! The memory that clients make a server hold, and its release.
 
 use super::super::holding::MAX_COPIED_OCTETS;
 use crate::memory::{CONNECTION_OCTETS, MemoryLimit};
@@ -58,7 +58,7 @@ async fn clients_that_withhold_the_last_fragment_hold_no_more_than_all_of_them_m
     }
     let closed = owner.settings.counters.get(Counter::ConnectionsOverMemory);
     assert!((1..40).contains(&closed), "{closed} of 40");
-    // Those that are there get their replies, and what they held is free again.
+    // The remaining clients get their replies, and their memory is free again.
     let (_, peer, _) = &mut clients[0];
     pieces[1..].iter().for_each(|piece| peer.send(piece));
     assert_eq!(peer.reply().await.1.len(), 200 << 10);
@@ -93,7 +93,7 @@ async fn requests_that_wait_for_the_next_turn_of_their_connection_are_counted() 
     let (_connection, mut peer, _driver) = owner.serve_peer();
     let all: Vec<_> = (0..1000).map(|id| request(id, "echo", b"")).collect();
     peer.send(&all.concat());
-    // One turn.
+    // The driver runs for one turn.
     tokio::task::yield_now().await;
     let held = memory.held();
     assert!(
@@ -115,11 +115,11 @@ async fn clients_that_read_nothing_hold_no_more_than_all_of_them_may() {
     let message = request(1, "echo", &[7; 200 << 10]);
     for _ in 0..4 {
         for (_, peer, _) in &clients {
-            // Those that were closed take nothing any more.
+            // Closed connections take no octets.
             let _ = peer.stream.try_write(&[std::io::IoSlice::new(&message)]);
         }
         let_all_run().await;
-        // What was read just now is with its upcall.
+        // The message read last is held by its upcall.
         assert!(memory.held() <= 8 * MIB, "{} octets", memory.held());
     }
     let closed = owner.settings.counters.get(Counter::ConnectionsOverMemory);
@@ -282,7 +282,7 @@ async fn replies_that_have_begun_count_with_the_memory_of_clients() {
     }
     assert!((1..8).contains(&ended), "{ended} of 8");
     assert_eq!(counters.get(Counter::ConnectionsOverMemory), ended);
-    // What one has of its reply is free when the reply is whole.
+    // The memory of a partial reply is free when the reply is whole.
     for (_, peer, call, large) in &mut clients {
         for piece in large[600 << 10..].chunks(16 << 10) {
             peer.send(piece);

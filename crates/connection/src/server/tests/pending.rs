@@ -33,7 +33,7 @@ async fn a_cancelled_request_is_not_answered() {
     for id in [1, 2] {
         peer.send(&request(id, "hold", b""));
     }
-    // A request that is not there may be cancelled, too.
+    // Cancelling an unknown request has no effect.
     for id in [1, 9] {
         peer.send(&cancel(id));
     }
@@ -150,6 +150,6 @@ async fn where_connections_have_no_threads_a_request_goes_on_at_once() {
         assert_eq!(std::thread::current().id(), here);
         pending.connection().queue_reply(Some(acknowledgement));
     });
-    // It has been flushed.
+    // The acknowledgement was flushed.
     assert_eq!(Peer::new(theirs).reply().await.1, b"acknowledged");
 }

@@ -39,7 +39,7 @@ fn encoder() -> Encoder<NativeEndian> {
     Encoder::new(WireFormat::default())
 }
 
-/// Has a message at every read of a worker's, while another connection is busy, too. A thread finds nothing to read
+/// Has a message at every read by a worker, while another connection is busy, too. A thread finds nothing to read
 /// until a worker has read again, and the end of the stream then.
 #[derive(Debug)]
 struct Crowd {
@@ -93,7 +93,7 @@ async fn one_of_several_busy_connections_is_promoted_and_given_back_when_nothing
     in_time(connection.drive(&Arc::new(Serving::new(ServerLimits::new(1))))).await;
     // Promoted twice, with one read each time.
     assert_eq!(promotions.try_iter().count(), 2);
-    // Every permit was given back.
+    // Every permit was released.
     let permits: Vec<_> = (0..4)
         .map_while(|_| owner.busy().permit_thread(2))
         .collect();
@@ -185,7 +185,7 @@ async fn a_connection_that_does_not_wait_adaptively_is_not_promoted() {
     }
 }
 
-/// Panics in its reader, as a fault of our own might.
+/// Panics in its reader, as a bug of the ORB might.
 #[derive(Debug)]
 pub(super) struct Panics;
 
@@ -324,7 +324,7 @@ fn a_runtime_that_is_dropped_closes_the_connection_that_a_thread_serves() {
     runtime.spawn(async move { connection.serve_promoted(connection.new_reading()).await });
     is_reading.recv_timeout(PATIENCE).unwrap();
     drop(runtime);
-    // The thread has the connection until it has found the end, which is sooner than its reader loses patience.
+    // The thread keeps the connection until it finds the end, before the blocking read would time out.
     let began = Instant::now();
     while weak.strong_count() > 0 {
         assert!(began.elapsed() < PATIENCE / 2, "the thread goes on");

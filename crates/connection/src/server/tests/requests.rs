@@ -155,7 +155,7 @@ async fn messages_that_a_client_may_not_send_are_answered_by_message_error() {
     for octets in [
         reply(1, b"reply"),
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
-        // A fragment of nothing.
+        // A fragment without a message before it.
         fragments(&request(1, "echo", &[7; 1000]), 128).remove(1),
     ] {
         let owner = TestOwner::new();

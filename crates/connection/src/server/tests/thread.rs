@@ -115,7 +115,8 @@ fn an_idle_connection_of_a_thread_is_closed_in_order() {
     assert!(peer.receive_blocking().is_none());
 }
 
-/// Its peer is silent as long as the other end of `says` is there, and its socket full until room in it is waited for.
+/// A stream whose peer is silent until the other end of `says` is dropped, and whose socket is full until its reader waits
+/// for room.
 #[derive(Debug)]
 struct Full {
     reads: mpsc::Sender<()>,
@@ -125,7 +126,7 @@ struct Full {
 }
 
 impl Acts for Full {
-    /// Blocks for however long, so that nothing is done that only a time limit would do.
+    /// Blocks without a time limit, so that no action happens by a time limit alone.
     fn read_into(&self, _: &mut BytesMut) -> io::Result<usize> {
         let _ = self.reads.send(());
         let _ = self.says.lock().unwrap().recv();
@@ -164,7 +165,7 @@ fn a_reply_that_the_full_socket_stops_does_not_wait_for_the_thread_that_reads() 
     let connection = owner.connection_over(Box::new(stream), &Serving::new(ServerLimits::new(1)));
     let serving = serve(&connection);
     is_reading.recv_timeout(PATIENCE).unwrap();
-    // As the task of a pending upcall does.
+    // Queued and flushed as by the task of a pending upcall.
     connection.queue_reply(Some(BytesMut::from(&b"a reply"[..]).into()));
     connection.flush();
     assert_eq!(is_written.recv_timeout(PATIENCE), Ok(7));
@@ -232,7 +233,7 @@ fn no_request_is_served_while_too_many_octets_of_replies_wait() {
     let served = owner.served();
     let serving = serve(&connection);
     is_reading.recv_timeout(PATIENCE).unwrap();
-    // More than may wait, so that the next request has to.
+    // More octets than may be queued, so that the next request has to wait.
     let unread = BytesMut::zeroed(2 << 20);
     let octets = unread.len();
     connection.link.queue(unread.into());
