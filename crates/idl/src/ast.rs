@@ -1,19 +1,19 @@
-//! The syntax tree: what was written, names not yet looked up.
+//! The syntax tree: declarations as written, with names not yet looked up.
 
 use std::rc::Rc;
 
 use crate::lexer::{IdPragma, Prefix};
 use crate::source::Span;
 
-/// A name at the place it is given or used.
+/// A name, where it is declared or used.
 #[derive(Debug, Clone)]
 pub(crate) struct Ident {
-    /// Without the escaping underscore.
+    /// The name without the escaping underscore.
     pub(crate) text: Rc<str>,
     pub(crate) span: Span,
 }
 
-/// `A::B` or `::A::B`; never empty.
+/// A scoped name, `A::B` or `::A::B`. Empty in `typeprefix ::` only.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopedName {
     pub(crate) global: bool,
@@ -31,7 +31,7 @@ impl ScopedName {
 }
 
 impl Annotation {
-    /// Whether a flag is raised: `@name` alone, or with `TRUE`.
+    /// Whether a flag is set: `@name` alone, or with any value but `FALSE`.
     pub(crate) fn is_set(&self) -> bool {
         let value = self.values.first().map(|(_, value)| &value.kind);
         !matches!(value, Some(ExprKind::Boolean(false)))
@@ -44,12 +44,12 @@ pub(crate) struct Head {
     pub(crate) name: Ident,
     pub(crate) doc: Option<Rc<str>>,
     pub(crate) prefix: Rc<Prefix>,
-    /// Those in front of its declaration.
+    /// The annotations before its declaration.
     pub(crate) annotations: Vec<Rc<Annotation>>,
 }
 
 impl Head {
-    /// The annotation of that name, which has no scope.
+    /// The annotation with this unscoped name.
     pub(crate) fn annotation(&self, name: &str) -> Option<&Annotation> {
         let found = self
             .annotations
@@ -62,12 +62,12 @@ impl Head {
     }
 }
 
-/// `@name`, `@name(value)` or `@name(a = value, b = value)`. Which ones mean something is the resolver's knowledge; the
-/// rest is read and left alone.
+/// An annotation: `@name`, `@name(value)` or `@name(a = value, b = value)`. The resolver knows those with a meaning; others
+/// are parsed and ignored.
 #[derive(Debug, Clone)]
 pub(crate) struct Annotation {
     pub(crate) name: ScopedName,
-    /// With the parameter's name, where it was written.
+    /// The values, each with the parameter's name, where one was written.
     pub(crate) values: Vec<(Option<Ident>, Expr)>,
 }
 
@@ -104,8 +104,8 @@ pub(crate) enum DefinitionKind {
         fields: Vec<Bitfield>,
     },
     Bitmask(Vec<Head>),
-    /// One typedef statement can name several types; each becomes a definition. The type is shared, and what it
-    /// defines inline belongs to the first.
+    /// A typedef. A statement that names several types becomes several definitions, which share the type; types defined
+    /// inline in it belong to the first.
     Typedef {
         ty: Rc<TypeSpec>,
         dimensions: Vec<Expr>,
@@ -118,17 +118,17 @@ pub(crate) enum DefinitionKind {
     },
     Operation(Operation),
     Attribute(Attribute),
-    /// In a value type only.
+    /// A state member, in a value type only.
     State {
         public: bool,
         member: Member,
     },
-    /// In a value type only.
+    /// A factory, in a value type only.
     Factory(Factory),
-    /// The name of the definition itself is empty.
+    /// A pragma that sets a repository id; the name of the definition itself is empty.
     Pragma {
         pragma: Rc<IdPragma>,
-        /// The type in whose braces it stands, which has members and not definitions there.
+        /// The type in whose braces the pragma stands, if that has members instead of definitions.
         within: Option<Ident>,
     },
     /// `typeid name "id"`; the name of the definition itself is empty.
@@ -143,11 +143,11 @@ pub(crate) enum DefinitionKind {
     },
     /// `import name`; the name of the definition itself is empty.
     Import(ScopedName),
-    /// Not supported, and already reported: the name is known, so that its uses are no further errors.
+    /// A declaration that is not supported, and was reported. Its name stays known, so that uses cause no further errors.
     Unsupported,
 }
 
-/// A string literal and where it stands.
+/// A string literal and its place.
 #[derive(Debug, Clone)]
 pub(crate) struct StringLiteral {
     pub(crate) text: Rc<str>,
@@ -156,23 +156,23 @@ pub(crate) struct StringLiteral {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InterfaceKind {
-    /// Unconstrained: what is called from elsewhere.
+    /// An unconstrained interface, which remote clients call.
     Plain,
-    /// An object reference or a value, whichever comes.
+    /// An abstract interface: at run time an object reference or a value.
     Abstract,
-    /// Never leaves its process.
+    /// A local interface, whose references never leave the process.
     Local,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     Stateful,
-    /// Stateful, and marshalled by its user.
+    /// Stateful, and marshalled by code of the application.
     Custom,
     Abstract,
 }
 
-/// A value type that is no box.
+/// A value type other than a value box.
 #[derive(Debug, Clone)]
 pub(crate) struct ValueType {
     pub(crate) kind: ValueKind,
@@ -182,7 +182,7 @@ pub(crate) struct ValueType {
     pub(crate) body: Vec<Definition>,
 }
 
-/// How a value type is made.
+/// A factory (initializer) of a value type.
 #[derive(Debug, Clone)]
 pub(crate) struct Factory {
     pub(crate) parameters: Vec<Parameter>,
@@ -198,7 +198,7 @@ pub(crate) struct Union {
 /// One member of a union.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
-    /// At least one.
+    /// The labels, at least one.
     pub(crate) labels: Vec<Label>,
     pub(crate) member: Member,
 }
@@ -209,10 +209,10 @@ pub(crate) enum Label {
     Value(Expr),
 }
 
-/// `bitfield<width, type> name, …;`
+/// One field of a bitset: `bitfield<width, type> name, …;`
 #[derive(Debug, Clone)]
 pub(crate) struct Bitfield {
-    /// `None` is padding.
+    /// The name; `None` for padding.
     pub(crate) head: Option<Head>,
     pub(crate) width: Rc<Expr>,
     pub(crate) ty: Option<Rc<TypeSpec>>,
@@ -224,14 +224,14 @@ pub(crate) struct Member {
     pub(crate) head: Head,
     pub(crate) ty: Rc<TypeSpec>,
     pub(crate) dimensions: Vec<Expr>,
-    /// The first declarator of its declaration.
+    /// Whether it is the first declarator of its declaration.
     pub(crate) first: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) oneway: Option<Span>,
-    /// `None` is `void`.
+    /// The result type; `None` for `void`.
     pub(crate) result: Option<TypeSpec>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) raises: Vec<ScopedName>,
@@ -282,7 +282,7 @@ pub(crate) enum TypeKind {
         value: Box<TypeSpec>,
         bound: Option<Box<Expr>>,
     },
-    /// Digits and scale; without them it is the type of constants.
+    /// Digits and scale; `None` for the type of constants.
     Fixed(Option<Box<(Expr, Expr)>>),
     Any,
     Object,
@@ -298,7 +298,7 @@ pub(crate) enum Basic {
     Char,
     WideChar,
     Octet,
-    /// One octet with a sign; IDL 4 only. Its unsigned twin is the octet.
+    /// `int8`: a signed octet, in IDL 4 only. `uint8` is [`Octet`](Self::Octet).
     Int8,
     Short,
     UShort,
@@ -311,7 +311,7 @@ pub(crate) enum Basic {
     LongDouble,
 }
 
-/// A constant expression. Chains of one precedence are flat, so that a long sum is no deep tree.
+/// A constant expression. A chain of operators of one precedence is flat, so that a long sum does not nest.
 #[derive(Debug, Clone)]
 pub(crate) struct Expr {
     pub(crate) span: Span,
@@ -322,7 +322,7 @@ pub(crate) struct Expr {
 pub(crate) enum ExprKind {
     Integer(u64),
     Float(Rc<str>),
-    /// As written, without its suffix.
+    /// A fixed-point literal as written, without its suffix.
     Fixed(Rc<str>),
     Boolean(bool),
     Char(char),
@@ -331,9 +331,9 @@ pub(crate) enum ExprKind {
     WideStr(Rc<str>),
     Named(ScopedName),
     Unary(char, Box<Expr>),
-    /// Left to right; operators of one precedence.
+    /// Operators of one precedence, evaluated from left to right.
     Chain(Box<Expr>, Vec<(BinaryOp, Expr)>),
-    /// Already reported.
+    /// An expression that was reported already.
     Unsupported,
 }
 

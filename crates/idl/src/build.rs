@@ -1,4 +1,4 @@
-//! For build scripts: a file of Rust, and the lines that make cargo run the script anew.
+//! Compilation in build scripts: a file of Rust, and the lines that make cargo run the script again.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostics;
 use crate::items;
 use crate::options::Options;
 
-/// IDL files that a build script compiles: what the annotations of `zorb` do, written into a file.
+/// IDL files that a build script compiles into a file of Rust, with the options of the attributes of `zorb`.
 ///
 /// ```no_run
 /// // build.rs, with zorb-idl among the build-dependencies
@@ -31,9 +31,9 @@ use crate::options::Options;
 /// }
 /// ```
 ///
-/// Every file that was read, included ones among them, is reported to cargo (`rerun-if-changed`), so that the script
-/// runs again when one of them changes and not otherwise. Paths are relative to the directory of the package, where
-/// cargo starts build scripts.
+/// Every file that was read, included files among them, is reported to cargo (`rerun-if-changed`), so that the script
+/// runs again only when one of them changes. Paths are relative to the directory of the package, where cargo starts build
+/// scripts.
 #[derive(Debug, Clone, Default)]
 #[must_use = "`compile` does it"]
 pub struct Build {
@@ -42,9 +42,9 @@ pub struct Build {
     out_dir: Option<PathBuf>,
 }
 
-/// Why a [`Build`] came to nothing.
+/// Why a [`Build`] failed.
 ///
-/// `Debug` is written as `Display`, so that a `main` which returns one shows people what they can read.
+/// `Debug` prints the same text as `Display`, so that a `main` that returns the error prints readable diagnostics.
 pub struct BuildError(Cause);
 
 enum Cause {
@@ -54,12 +54,12 @@ enum Cause {
 }
 
 impl Build {
-    /// With no files yet, and the options of [`Options::default`].
+    /// A build without files, with the options of [`Options::default`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file; several are compiled as one, as [`compile_files`] says.
+    /// Adds a file. Several files are compiled as one (see [`compile_files`]).
     pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
         self.files.push(path.into());
         self
@@ -77,19 +77,19 @@ impl Build {
         self
     }
 
-    /// Says where the Rust module of an IDL module is that another expansion makes: [`Options::externs`].
+    /// Names the Rust module that another expansion has made of an IDL module: [`Options::externs`].
     pub fn external(mut self, module: impl Into<String>, path: impl Into<String>) -> Self {
         self.options.externs.push((module.into(), path.into()));
         self
     }
 
-    /// Gives something another Rust name: [`Options::renames`].
+    /// Gives an IDL declaration another Rust name: [`Options::renames`].
     pub fn rename(mut self, idl: impl Into<String>, rust: impl Into<String>) -> Self {
         self.options.renames.push((idl.into(), rust.into()));
         self
     }
 
-    /// Says which Rust type a `native` type of the IDL stands for: [`Options::natives`].
+    /// Names the Rust type that a `native` type of the IDL stands for: [`Options::natives`].
     pub fn native(mut self, idl: impl Into<String>, path: impl Into<String>) -> Self {
         self.options.natives.push((idl.into(), path.into()));
         self
@@ -113,20 +113,20 @@ impl Build {
         self
     }
 
-    /// Writes into this directory, and not into the one that cargo gives in `OUT_DIR`.
+    /// Writes into this directory instead of cargo's `OUT_DIR`.
     pub fn out_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(dir.into());
         self
     }
 
-    /// Compiles, writes `name` into the directory, and prints for cargo which files it depends on. Returns the path
-    /// that was written.
+    /// Compiles, writes the file `name` into the directory, and prints the files it depends on for cargo. Returns the path
+    /// of the written file.
     ///
-    /// The file has one statement a line; with the feature `format` it is as rustfmt would have it. Its items allow
-    /// what lints say of code that is not used, as rustc does for what macros make.
+    /// The file has one statement a line; with the feature `format` it is formatted as by rustfmt. Its items allow the lints
+    /// on unused code, as rustc does for the output of macros.
     ///
     /// # Errors
-    /// The IDL is faulty, the file cannot be written, or there is no `OUT_DIR`. A script that fails runs again anyway.
+    /// The IDL is faulty, the file cannot be written, or there is no `OUT_DIR`. Cargo runs a failed script again anyway.
     pub fn compile(self, name: impl AsRef<Path>) -> Result<PathBuf, BuildError> {
         let out_dir = self
             .out_dir
@@ -163,7 +163,7 @@ fn written(tokens: TokenStream) -> String {
 }
 
 impl BuildError {
-    /// The diagnostics, if the IDL is wrong.
+    /// The diagnostics, if the IDL is faulty; `None` for other failures.
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         match &self.0 {

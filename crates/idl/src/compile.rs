@@ -1,4 +1,4 @@
-//! The stages in a row.
+//! Compilation: the stages of the compiler, one after the other.
 
 use std::path::PathBuf;
 
@@ -15,55 +15,55 @@ use crate::preprocess::{Input, preprocess};
 use crate::resolve::resolve;
 use crate::source::SourceMap;
 
-/// The result of a compilation.
+/// The result of a compilation: generated Rust, and the files that it depends on.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Output {
-    /// Items: modules, types, traits. They work at any place where items may stand, with nothing imported.
+    /// Items: modules, types, traits. They compile wherever items may stand, and need no imports.
     pub tokens: TokenStream,
-    /// Every file that was read, canonical, each once.
+    /// The canonical path of every file that was read, each once.
     pub dependencies: Vec<PathBuf>,
 }
 
-/// Compiles `text`, which diagnostics call `name`. `#include` looks in [`Options::include_dirs`] only, as the text has
-/// no directory of its own.
+/// Compiles the IDL `text`; `name` is its file name in diagnostics. `#include` looks in [`Options::include_dirs`] only, as
+/// the text has no directory of its own.
 ///
 /// # Errors
-/// Everything that is wrong with the text, as far as it can be found at once.
+/// All errors of the text that can be found in one compilation.
 pub fn compile_str(name: &str, text: &str, options: &Options) -> Result<Output, Diagnostics> {
     compile(&[Input::Text { name, text }], options)
 }
 
-/// Compiles several files as one: they share one global scope, and a file that one of them includes is read once if it
-/// guards itself. Definitions of included files are generated too, unless [`Options::externs`] maps them.
+/// Compiles several files as one: they share one global scope, and an included file with an include guard is read once.
+/// Definitions of included files are generated, too, unless [`Options::externs`] maps them.
 ///
 /// # Errors
-/// Everything that is wrong with them, as far as it can be found at once; also files that cannot be read.
+/// All errors of the files that can be found in one compilation, and files that cannot be read.
 pub fn compile_files(files: &[PathBuf], options: &Options) -> Result<Output, Diagnostics> {
     compile(&inputs(files), options)
 }
 
-/// As [`compile_str`], up to the point where code would be generated.
+/// Checks the IDL `text` as [`compile_str`] does, without generating code.
 ///
 /// # Errors
-/// As [`compile_str`].
+/// All errors of the text that can be found in one compilation.
 pub fn check_str(name: &str, text: &str, options: &Options) -> Result<(), Diagnostics> {
     analyse(&[Input::Text { name, text }], options).map(drop)
 }
 
-/// As [`compile_files`], up to the point where code would be generated.
+/// Checks IDL files as [`compile_files`] does, without generating code.
 ///
 /// # Errors
-/// As [`compile_files`].
+/// All errors of the files that can be found in one compilation, and files that cannot be read.
 pub fn check_files(files: &[PathBuf], options: &Options) -> Result<(), Diagnostics> {
     analyse(&inputs(files), options).map(drop)
 }
 
-/// Every file that compiling `files` would read, canonical, each once, in reading order. Nothing but the preprocessor
-/// runs: what it passes on need not be IDL.
+/// The canonical path of every file that compiling `files` would read, each once, in reading order. Only the preprocessor
+/// runs, so the text need not be valid IDL.
 ///
 /// # Errors
-/// A file cannot be read, or the preprocessor is at fault with it; [`Diagnostics::dependencies`] has what was read.
+/// A file cannot be read, or the preprocessor reports an error; [`Diagnostics::dependencies`] has the files read so far.
 pub fn dependencies(files: &[PathBuf], options: &Options) -> Result<Vec<PathBuf>, Diagnostics> {
     let mut sources = SourceMap::default();
     let sink = Sink::default();
@@ -97,7 +97,7 @@ struct Analysis {
     dependencies: Vec<PathBuf>,
 }
 
-/// Everything but the code.
+/// Runs all stages but the generation of code.
 fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnostics> {
     if inputs.is_empty() {
         return Err(Diagnostics::of_option("no IDL file is named", None));
@@ -110,7 +110,7 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
         let tokens = path.parse::<TokenStream>().ok();
         let fits = tokens.is_some_and(|tokens| match option {
             "extern" => is_path(tokens),
-            // Any type.
+            // A native type may be any Rust type.
             _ => !tokens.is_empty(),
         });
         if !fits {
@@ -122,14 +122,14 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     let mut sources = SourceMap::default();
     let sink = Sink::default();
     let stream = preprocess(inputs, options, &mut sources, &sink);
-    // Without a file that is included, say, whatever follows may be the consequence.
+    // After an error of the preprocessor, such as a missing file, all further errors may be consequences.
     if !stream.whole {
         return Err(failure(sink, &sources));
     }
     let clean = sink.is_empty();
     let tree = parse(&stream.tokens, &stream.remarks, &sources, &sink);
     let modules = outermost(&tree, options);
-    // Behind a literal or comment that is never closed, say, everything may be the consequence.
+    // After an error of the lexer, such as an unclosed comment, all further errors may be consequences.
     if !clean || tree.lost.is_none() {
         return Err(failure(sink, &sources).with_modules(modules));
     }
@@ -167,7 +167,7 @@ fn outermost(tree: &Tree, options: &Options) -> Vec<String> {
     modules
 }
 
-/// Whether `tokens` are names with `::` between them, and perhaps in front.
+/// Whether `tokens` are a path: names with `::` between them, and optionally in front.
 fn is_path(tokens: TokenStream) -> bool {
     let (mut colons, mut named) = (0, false);
     for token in tokens {

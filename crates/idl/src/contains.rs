@@ -1,13 +1,13 @@
-//! Which types contain which: what is true of one may be so of all that it is in.
+//! Containment of types: properties of a type that hold for all types that contain it.
 
 use std::collections::HashMap;
 
 use crate::model::{DefId, DefKind, Model, Type};
 
-/// Every definition that is in `of` or contains one that is, and what that one has there.
+/// Every definition in `of`, and every definition that contains one of these, with the value that the contained one has.
 ///
-/// From the parts to the whole, breadth first: linear, and without recursion, as types may contain each other thousands
-/// of levels deep.
+/// The search goes from the parts to the whole, breadth first. It takes linear time, and does not recurse, as types may
+/// contain each other thousands of levels deep.
 pub(crate) fn spread<T: Copy>(
     model: &Model,
     mut of: HashMap<DefId, T>,
@@ -41,8 +41,8 @@ fn users(model: &Model, parts: impl Fn(&Model, DefId) -> Vec<DefId>) -> HashMap<
     users
 }
 
-/// The types that the definition of a data type names. An interface has none: it is referred to, and what its
-/// operations take is not in it. Callers handle the state of a value type.
+/// The types that the definition of a data type names. An interface has none, as it contains no data. Callers handle the
+/// state of a value type.
 pub(crate) fn member_types(model: &Model, id: DefId) -> Vec<&Type> {
     match &model.def(id).kind {
         DefKind::Struct(body) | DefKind::Exception(body) => {
@@ -66,8 +66,7 @@ pub(crate) fn parts(model: &Model, id: DefId) -> Vec<DefId> {
     parts
 }
 
-/// The definitions that `ty` names, no further. Its own depth is bounded by
-/// [`MAX_TYPE_DEPTH`](crate::limits::MAX_TYPE_DEPTH).
+/// Adds the definitions that `ty` names directly. [`MAX_TYPE_DEPTH`](crate::limits::MAX_TYPE_DEPTH) bounds the recursion.
 pub(crate) fn names_in(ty: &Type, names: &mut Vec<DefId>) {
     match ty {
         Type::Named(id) => names.push(*id),

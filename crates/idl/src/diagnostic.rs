@@ -1,4 +1,4 @@
-//! Errors of the IDL, and how they are reported.
+//! Diagnostics: errors of the IDL, their places and their layout.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -8,19 +8,19 @@ use crate::limits::{MAX_DIAGNOSTICS, MAX_MESSAGE_CHARS, MAX_SHOWN_CHARS, MAX_SHO
 use crate::options::Setting;
 use crate::source::{FileId, Location, SourceMap, Span};
 
-/// One fault: where it is, what is wrong, and what would be right.
+/// One error of the IDL: its place, a message, and a correction where known.
 ///
-/// [`Display`](fmt::Display) draws it as rustc does, with the line of IDL and a caret.
+/// [`Display`](fmt::Display) draws it as rustc does, with the line of IDL and carets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// The file, as it was named by the caller or found by `#include`.
+    /// The file, as the caller named it or `#include` found it.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
     /// Column, from 1, in characters.
     pub column: usize,
-    /// How many characters of that line are meant; at least 1.
+    /// The number of characters that the error covers on that line; at least 1.
     pub length: usize,
     /// The message: lowercase, no full stop.
     pub message: String,
@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub source_line: String,
     /// The column that `source_line` begins at: 1, unless only a part of the line is there.
     pub source_column: usize,
-    /// Which of the options is at fault, if it is one and not the IDL.
+    /// The option at fault, if the error is in an option and not in the IDL.
     pub setting: Option<Setting>,
 }
 
@@ -46,7 +46,7 @@ pub struct Label {
     pub line: usize,
     /// Column, from 1, in characters.
     pub column: usize,
-    /// How many characters are meant; at least 1.
+    /// The number of characters that the label covers; at least 1.
     pub length: usize,
     /// The text of the label, such as "first declared here".
     pub message: String,
@@ -85,8 +85,8 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
-    /// Draws as [`Display`](fmt::Display) does, and says of every piece of text what it is. Line ends are pieces, or in
-    /// them.
+    /// Draws as [`Display`](fmt::Display) does, and passes each piece of text with its kind to `put`. Line ends are pieces or
+    /// parts of pieces.
     pub fn draw(&self, mut put: impl FnMut(Part, &str)) {
         let widest = self
             .labels
@@ -157,7 +157,7 @@ impl Snippet<'_> {
         let gutter = self.gutter;
         let blank = " ".repeat(gutter);
         let shown = self.source.chars().count();
-        // One column per character, whatever the terminal thinks of tabs; and nothing a terminal would obey.
+        // One column per character, tabs included, and no control characters that a terminal would obey.
         let clean = self
             .source
             .chars()
@@ -187,7 +187,7 @@ impl Snippet<'_> {
     }
 }
 
-/// Everything that is wrong with one compilation, in the order of the text; never empty.
+/// The errors of one compilation, in the order of the text; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -196,7 +196,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// A fault that has no place in any IDL, such as an option that means nothing.
+    /// A single error without a place in IDL, such as that of an invalid option.
     pub fn of_option(message: impl Into<String>, hint: Option<String>) -> Self {
         let diagnostic = Diagnostic {
             file: "<options>".into(),
@@ -217,7 +217,7 @@ impl Diagnostics {
         }
     }
 
-    /// Returns the diagnostic with the option at fault.
+    /// Returns the diagnostics with the option at fault.
     pub(crate) fn with_setting(mut self, setting: Setting) -> Self {
         for diagnostic in &mut self.list {
             diagnostic.setting = Some(setting);
@@ -233,7 +233,8 @@ impl Diagnostics {
 
     /// The Rust names of the outermost modules that the IDL would have become, each once, as far as it was parsed.
     ///
-    /// An error in each of them keeps rustc from reporting every name of theirs that a program uses.
+    /// A macro that emits these modules, empty but for an error, keeps rustc from reporting each name that a program uses of
+    /// them.
     pub fn modules(&self) -> &[String] {
         &self.modules
     }
@@ -243,13 +244,13 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// How many there are; at least one, at most [`MAX_DIAGNOSTICS`] and one that counts the rest.
+    /// The number of diagnostics: at least one, at most [`MAX_DIAGNOSTICS`] and one that counts the rest.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Moves every line of `file` down by `lines`: for text that was cut out of another file.
+    /// Adds `lines` to every line number of `file`, for text that was cut out of another file.
     pub fn shift_lines(&mut self, file: &str, lines: usize) {
         for diagnostic in &mut self.list {
             if diagnostic.file == file {
@@ -265,7 +266,7 @@ impl Diagnostics {
         }
     }
 
-    /// Files that were read before the compiler gave up. A build that watches them notices the repair.
+    /// The files that were read before the compiler stopped. A build that watches them notices a correction.
     pub fn dependencies(&self) -> &[std::path::PathBuf] {
         &self.dependencies
     }
@@ -294,7 +295,7 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// A fault before its spans have been turned into lines and columns.
+/// An error with spans that have yet to become lines and columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Report {
     span: Span,
@@ -323,8 +324,8 @@ impl Report {
         self
     }
 
-    /// With where the text it is about comes from: from a macro, and from files that are included, unless that has
-    /// been said of this file.
+    /// Returns the report with labels for the origin of its text: the use of a macro, and the `#include`s that led to its
+    /// file, unless an earlier report has them for this file.
     fn with_origins(mut self, sources: &SourceMap, reported: &mut HashSet<FileId>) -> Self {
         let known = |report: &Self, place| report.labels.iter().any(|(span, _)| *span == place);
         if let Some(place) = sources.expansion(self.span)
@@ -388,7 +389,7 @@ impl Report {
     }
 }
 
-/// A message may quote the text, and the text may be anything.
+/// Limits the length of a message, as it may quote arbitrary text.
 fn shortened(mut message: String) -> String {
     if let Some((at, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
         message.truncate(at);
@@ -397,7 +398,7 @@ fn shortened(mut message: String) -> String {
     message
 }
 
-/// Where the stages of the compiler leave what they find. Shared by reference, as nom's parsers are plain functions.
+/// Collects the errors of all stages. Shared by reference, as nom's parsers are plain functions.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     reports: RefCell<Vec<Report>>,
@@ -425,7 +426,7 @@ impl Sink {
         self.reports.borrow().is_empty()
     }
 
-    /// Everything reported, sorted as the text is; `None` when all is well.
+    /// All reported errors in the order of the text; `None` if there are none.
     pub(crate) fn finish(self, sources: &SourceMap) -> Option<Diagnostics> {
         let mut reports = self.reports.into_inner();
         let last = reports.last()?.span;

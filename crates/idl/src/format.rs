@@ -1,10 +1,10 @@
-//! Tokens as text that people can read.
+//! Formatting of generated tokens as readable Rust.
 
 use proc_macro2::TokenStream;
 
 /// Generated items as a Rust source file; for build scripts, tools and golden tests.
 ///
-/// Tokens that are no list of items come back as rustc's own spelling of them, on one line.
+/// Tokens that are not a list of items come back on one line, as `TokenStream` prints them.
 #[must_use]
 pub fn format(tokens: TokenStream) -> String {
     match syn::parse2(tokens.clone()) {

@@ -1,10 +1,10 @@
-//! Generated items that stand in a file of the user's package.
+//! Lint attributes for generated items in a file of the user's package.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::quote;
 
-/// `tokens`, with every item at the top allowed what lints say of code that its users did not write: it is in a file of
-/// theirs, where rustc does not know that it was generated.
+/// `tokens`, with an attribute on every top-level item that allows lints on generated code. The items stand in a file of
+/// the user's package, where rustc does not know that they were generated.
 pub(crate) fn allowed(tokens: TokenStream) -> TokenStream {
     let mut rest = tokens.into_iter().peekable();
     let mut all = TokenStream::new();
@@ -15,7 +15,7 @@ pub(crate) fn allowed(tokens: TokenStream) -> TokenStream {
                 || index % 2 == 1
         });
         let first = item.get(attributes.count());
-        // An attribute on the call of a macro is not used.
+        // An attribute on a macro call would have no effect.
         if matches!(first, Some(TokenTree::Ident(word)) if ITEMS.iter().any(|item| word == item)) {
             all.extend(quote!(#[allow(
                 dead_code,
@@ -35,7 +35,7 @@ const ITEMS: [&str; 9] = [
     "const", "enum", "impl", "mod", "pub", "static", "struct", "trait", "type",
 ];
 
-/// The next item: up to its braces, or to its `;` if it is one that ends so.
+/// The next item, up to its braces, or to its `;` if it ends with one.
 fn item(rest: &mut impl Iterator<Item = TokenTree>) -> Vec<TokenTree> {
     let mut item = Vec::new();
     let mut has_value = false;

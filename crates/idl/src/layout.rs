@@ -1,11 +1,11 @@
-//! Generated items as the text of a file, without a parser of Rust.
+//! Layout of generated items as the text of a file, without a parser of Rust.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Columns of a line that is still written in one piece.
+/// The longest line, in columns, that is not broken.
 const WIDTH: usize = 100;
 
-/// `tokens` on lines of their own, indented as they are nested: not as rustfmt has it, and without a parser of Rust.
+/// `tokens` as text with one statement a line, indented by nesting. The layout is not that of rustfmt.
 pub(crate) fn lines(tokens: TokenStream) -> String {
     let mut layout = Layout::default();
     layout.block(tokens);
@@ -18,7 +18,7 @@ struct Layout {
     depth: usize,
     /// The line that is being written, without its indentation.
     line: String,
-    /// The end of that line, as tokens.
+    /// The end of the line that is being written, as tokens.
     run: Vec<TokenTree>,
 }
 

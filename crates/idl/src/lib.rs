@@ -5,8 +5,8 @@
 //!                    #include       a tree          a model     Rust names
 //! ```
 //!
-//! It knows nothing of macros, so that it can be tested, fuzzed and called from build scripts; the crate
-//! `zorb-idl-macros` is a thin shell around it. What comes out calls the ORB through the path [`Options::crate_path`].
+//! The compiler is independent of procedural macros, so that it can be tested, fuzzed and called from build scripts; the
+//! crate `zorb-idl-macros` is a thin shell around it. Generated code calls the ORB by the path [`Options::crate_path`].
 //!
 //! ```
 //! use zorb_idl::{Options, compile_str};
@@ -29,15 +29,15 @@
 //! ```
 //!
 //! # Limits
-//! No text makes it panic, run for ever or exhaust the stack: [`limits`] names every bound.
+//! No text makes the compiler panic, run for ever or exhaust the stack: [`limits`] names every bound.
 //!
-//! # What it does not know yet
-//! It makes code of all of CORBA 3 but the component model, and of most of IDL 4. Components, homes, event types, ports,
-//! connectors and template modules are read, and each is one diagnostic that says so where it stands. Annotations other
-//! than `@oneway`, `@bit_bound` and `@position` mean nothing to it.
+//! # Unsupported IDL
+//! The compiler generates code for all of CORBA 3 but the component model, and for most of IDL 4. Components, homes, event
+//! types, ports, connectors and template modules are parsed, and each is reported as one error. Annotations other than
+//! `@oneway`, `@bit_bound` and `@position` are ignored.
 //!
 //! # Features
-//! - `format`: the function of that name, which prints tokens as a file. Costs a build of `prettyplease` and `syn`.
+//! - `format`: the function `format`, which prints tokens as a file. Costs a build of `prettyplease` and `syn`.
 #![forbid(unsafe_code)]
 
 mod ast;

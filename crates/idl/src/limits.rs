@@ -1,71 +1,71 @@
-//! Every bound of the compiler, so that no text, however malformed, can exhaust stack, memory or patience.
+//! The limits of the compiler, so that no text, however malformed, can exhaust stack, memory or time.
 
-/// How deep definitions, types and parenthesised expressions may nest. Each level costs a few stack frames of the
+/// Levels to which definitions, types and parenthesised expressions may nest. Each level costs a few stack frames of the
 /// recursive descent; real IDL stays below ten.
 pub const MAX_NESTING: usize = 64;
 
-/// How deep `#include` may nest. Generous for real trees, small enough for the recursion it costs.
+/// Levels to which `#include` may nest. Generous for real trees, small enough for the recursion it costs.
 pub const MAX_INCLUDE_DEPTH: usize = 64;
 
-/// How deep one macro may expand into another, and how deep the arguments of macros may nest.
+/// Levels to which macros may expand into each other, and to which the arguments of macros may nest.
 pub const MAX_MACRO_DEPTH: usize = 64;
 
-/// How many octets one source file may have: positions are 32 bit, and real IDL stays far below.
+/// Octets of one source file. Positions have 32 bits, and real IDL stays far below.
 pub const MAX_FILE_OCTETS: u64 = 16 * 1024 * 1024;
 
-/// How many times one compilation may enter a file by `#include`. The largest models known have some hundreds of
-/// files; this stops trees of files that each include two others, which would go on for ever without being deep.
+/// Files that one compilation may enter by `#include`, each entry counted. The largest known models have some hundreds of
+/// files; the limit stops trees of files that each include two others, which grow exponentially without being deep.
 pub const MAX_INCLUDES: usize = 20_000;
 
-/// How many octets one compilation may read from files in all.
+/// Octets that one compilation may read from files in all.
 pub const MAX_READ_OCTETS: u64 = 256 * 1024 * 1024;
 
-/// How many tokens one compilation may have after preprocessing: twice what a model of 200,000 lines has, and a quarter
-/// of a gigabyte of memory.
+/// Tokens of one compilation after preprocessing: twice those of a model of 200,000 lines, and a quarter of a gigabyte of
+/// memory.
 pub const MAX_TOKENS: usize = 4_000_000;
 
-/// How many tokens the macros of one compilation may make in all, on their way included. Stops macros that double each
-/// other, of which 140 octets are enough to make any number. Real IDL has macros for guards, versions and prefixes, and
-/// makes some hundreds of tokens by them.
+/// Tokens that the macros of one compilation may make in all, including intermediate ones. The limit stops macros that
+/// double each other, of which 140 octets can make any number of tokens. Real IDL has macros for guards, versions and
+/// prefixes, which make some hundreds of tokens.
 pub const MAX_MACRO_TOKENS: usize = 250_000;
 
-/// How many octets of text `#` and `##` may make in one compilation. Stops macros that double what they join, which are
-/// few tokens all the time. Room for tens of thousands of names.
+/// Octets of text that `#` and `##` may make in one compilation. The limit stops macros that double the text that they
+/// join, with few tokens at any time. It has room for tens of thousands of names.
 pub const MAX_MACRO_OCTETS: usize = 1024 * 1024;
 
-/// How many characters a name may have. IDL knows no bound; rustc and people do, and it keeps diagnostics short.
+/// Characters of a name. IDL has no such limit; it keeps generated names and diagnostics usable.
 pub const MAX_NAME_CHARS: usize = 1_000;
 
-/// How many characters a floating-point number may have. Its value takes time that grows with their square, and no
-/// digit beyond the first hundred was ever meant.
+/// Characters of a floating-point number. The time to evaluate it grows with their square, and digits beyond the first
+/// hundred rarely matter.
 pub const MAX_NUMBER_CHARS: usize = 10_000;
 
-/// How many characters of a line a diagnostic shows. There are files of one line.
+/// Characters of a line that a diagnostic shows, as some files consist of one line.
 pub const MAX_SHOWN_CHARS: usize = 200;
 
-/// How many files, each including the one before, a diagnostic shows of those that led to its own.
+/// Files that a diagnostic shows of the chain of `#include`s that led to its own.
 pub const MAX_SHOWN_INCLUDES: usize = 4;
 
-/// How many characters the message of a diagnostic may have, as it may quote the text.
+/// Characters of the message of a diagnostic, as it may quote the text.
 pub const MAX_MESSAGE_CHARS: usize = 2_000;
 
-/// How deep sequences, arrays and maps may be stacked on each other, whatever typedefs are in between. Keeps recursion
-/// over a type short and the generated type below rustc's own limit of 128.
+/// Levels of sequences, arrays and maps within each other, through typedefs. The limit keeps recursion over a type short,
+/// and the generated type below rustc's own limit of 128.
 pub const MAX_TYPE_DEPTH: usize = 48;
 
-/// How many interfaces, value types or structs one of them may inherit from, directly and indirectly. The stub and the
-/// skeleton of a derived interface repeat every inherited operation, so the output grows with this.
+/// Direct and indirect bases of an interface, value type or struct. The stub and the skeleton of a derived interface
+/// repeat every inherited operation, so the output grows with their number.
 pub const MAX_BASES: usize = 256;
 
-/// How many digits a fixed-point number may have: IDL's own bound, as sixteen octets hold them on the wire.
+/// Digits of a fixed-point number. The limit is that of IDL: sixteen octets hold as many on the wire.
 pub const MAX_FIXED_DIGITS: u8 = 31;
 
-/// How many parameters one operation may have, and how many values it may return. The longest that are known have
-/// some dozens; for rustc a function of so many is still nothing.
+/// Parameters of an operation, and values that it may return. The longest known operations have some dozens; rustc
+/// compiles functions with this many without trouble.
 pub const MAX_PARAMETERS: usize = 1_024;
 
-/// How many exceptions one operation may raise; its error enum has as many variants.
+/// Exceptions that an operation may raise; its error enum has as many variants.
 pub const MAX_RAISES: usize = 256;
 
-/// How many errors are kept. More are counted and not shown: a list that long is not read.
+/// Errors that are kept. Further ones are counted and not shown.
 pub const MAX_DIAGNOSTICS: usize = 50;

@@ -20,10 +20,10 @@ impl ScopeId {
     pub(crate) const ROOT: Self = Self(0);
 }
 
-/// Begins an extern path that leads into the ORB, whose own path need not be text.
+/// The prefix of an extern path into the ORB, whose own path is known as tokens only.
 pub(crate) const ORB_PATH: &str = "<orb>::";
 
-/// Everything that was declared.
+/// All declarations of a compilation.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) defs: Vec<Def>,
@@ -32,8 +32,8 @@ pub(crate) struct Model {
     pub(crate) externs: HashMap<ScopeId, String>,
     /// Definitions used while only declared, each with its first use.
     pub(crate) forward_uses: HashMap<DefId, Span>,
-    /// Of typedefs of typedefs, the one at the end of their chain: which is looked up instead of followed, since there
-    /// is no bound to its length.
+    /// The last typedef of the chain that begins with a typedef of a typedef. It is looked up instead of followed, since
+    /// the length of a chain has no limit.
     pub(crate) chains: HashMap<DefId, DefId>,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct Scope {
     /// The definition that opens the scope; `None` for the root.
     pub(crate) owner: Option<DefId>,
     pub(crate) parent: Option<ScopeId>,
-    /// By lower-case name: names that differ in case only collide.
+    /// The definitions by lower-case name, as names that differ in case only collide.
     pub(crate) names: HashMap<String, DefId>,
     /// The declarations of the scope, in the order of the text.
     pub(crate) order: Vec<DefId>,
-    /// Outer names that were used here, which pins their meaning.
+    /// Outer names that were used in the scope, which fixes their meaning there.
     pub(crate) introduced: HashMap<String, (Span, DefId)>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Scope {
 pub(crate) struct Def {
     pub(crate) name: Rc<str>,
     pub(crate) span: Span,
-    /// Where it is declared.
+    /// The scope in which it is declared.
     pub(crate) scope: ScopeId,
     pub(crate) doc: Option<Rc<str>>,
     pub(crate) repository_id: String,
@@ -66,28 +66,28 @@ pub(crate) enum DefKind {
     Module(ScopeId),
     Interface(Interface),
     Value(ValueType),
-    /// A value type that holds one of these.
+    /// A value box, with the type of its member.
     ValueBox(Type),
     Struct(Struct),
     Union(Union),
     Exception(Struct),
     Enum(Vec<DefId>),
-    /// Of this enum.
+    /// An enumerator, of this enum.
     Enumerator(DefId),
     Bitset(Bitset),
     Bitmask(Bitmask),
-    /// Of this bitmask.
+    /// A flag, of this bitmask.
     Bit(DefId),
     Typedef(Type),
     Native,
     Const(Type, Value),
-    /// Of a struct, union, exception, value type or bitset.
+    /// A member of a struct, union, exception, value type or bitset.
     Member,
-    /// An operation or attribute; what it is stands in its interface or value type.
+    /// An operation or attribute; its interface or value type has the details.
     Operation,
-    /// Of a value type.
+    /// A factory of a value type.
     Factory,
-    /// Reported already; uses of it are no further errors.
+    /// A declaration that was reported already; uses of it cause no further errors.
     Unsupported,
 }
 
@@ -101,31 +101,31 @@ pub(crate) struct Interface {
     pub(crate) bases: Vec<DefId>,
     /// Direct and indirect bases, each once, nearer ones first.
     pub(crate) ancestors: Vec<DefId>,
-    /// Its own operations, attributes taken apart into theirs.
+    /// Its own operations; an attribute counts as one or two of them.
     pub(crate) operations: Vec<Operation>,
 }
 
-/// A value type that is no box.
+/// A value type other than a value box.
 #[derive(Debug)]
 pub(crate) struct ValueType {
     pub(crate) scope: ScopeId,
     pub(crate) kind: ValueKind,
     /// `false` as long as there is a forward declaration only.
     pub(crate) defined: bool,
-    /// A receiver that does not know it may take the stateful base alone.
+    /// Whether a receiver that does not know the type may keep the state of its stateful base alone.
     pub(crate) truncatable: bool,
     /// Direct bases; the one that has state, if any, comes first.
     pub(crate) bases: Vec<DefId>,
-    /// Interfaces it names as supported; the one that is not abstract, if any, comes first.
+    /// The interfaces of its `supports` clause; one that is not abstract comes first.
     pub(crate) supports: Vec<DefId>,
-    /// All it inherits from, each once, nearer ones first: value types, and behind them the interfaces that it and they
-    /// support, with those interfaces' ancestors.
+    /// Direct and indirect bases, each once, nearer ones first: value types, followed by the interfaces that it and they
+    /// support, with the ancestors of those interfaces.
     pub(crate) ancestors: Vec<DefId>,
-    /// Its own state, in the order of the text, which is that of the wire.
+    /// Its own state members, in the order of the text, in which they are marshalled.
     pub(crate) members: Vec<StateMember>,
-    /// How it is made: parameters are `in` ones, and there is no result.
+    /// Its factories, which have `in` parameters only, and no result.
     pub(crate) factories: Vec<Operation>,
-    /// Its own operations, attributes taken apart into theirs.
+    /// Its own operations; an attribute counts as one or two of them.
     pub(crate) operations: Vec<Operation>,
 }
 
@@ -142,7 +142,7 @@ pub(crate) struct Struct {
     pub(crate) complete: bool,
     /// IDL 4: the struct whose members come first.
     pub(crate) base: Option<DefId>,
-    /// Its own.
+    /// Its own members.
     pub(crate) members: Vec<Member>,
 }
 
@@ -165,51 +165,51 @@ pub(crate) struct Union {
 pub(crate) struct Case {
     /// The labels of the member, in the order of the text.
     pub(crate) labels: Vec<Value>,
-    /// Whether it is also what every value without a label stands for.
+    /// Whether it is the default member, which every value without a label selects.
     pub(crate) default: bool,
     pub(crate) member: Member,
 }
 
-/// IDL 4: bits in one integer.
+/// A bitset (IDL 4): fields of bits in one integer.
 #[derive(Debug)]
 pub(crate) struct Bitset {
     pub(crate) scope: ScopeId,
     /// The bitset whose fields come first.
     pub(crate) base: Option<DefId>,
-    /// Its own, least significant first.
+    /// Its own fields, the least significant first.
     pub(crate) fields: Vec<Bitfield>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Bitfield {
-    /// `None` is padding.
+    /// The field; `None` for padding.
     pub(crate) def: Option<DefId>,
-    /// In bits.
+    /// The width in bits.
     pub(crate) width: u32,
     pub(crate) ty: Basic,
 }
 
-/// IDL 4: flags with names.
+/// A bitmask (IDL 4): named flags in one integer.
 #[derive(Debug)]
 pub(crate) struct Bitmask {
-    /// How many bits it is wide, 1 to 64.
+    /// The width in bits, 1 to 64.
     pub(crate) width: u32,
-    /// Each flag and its position, from 0.
+    /// The flags, each with its position, from 0.
     pub(crate) bits: Vec<(DefId, u32)>,
 }
 
-/// An operation or attribute.
+/// An operation, one side of an attribute, or a factory.
 #[derive(Debug)]
 pub(crate) struct Operation {
-    /// The operation, attribute or factory.
+    /// The definition of the operation, attribute or factory.
     pub(crate) def: DefId,
     pub(crate) role: Role,
     pub(crate) oneway: bool,
     pub(crate) result: Option<Type>,
     pub(crate) parameters: Vec<Parameter>,
-    /// Exceptions, and native types in their place.
+    /// The exceptions of its `raises` clause, or native types in their place.
     pub(crate) raises: Vec<DefId>,
-    /// Names, or beginnings of names with a `*`, whose values in the caller's context travel along.
+    /// Names, or prefixes of names with a `*`, of properties in the caller's context that the request carries.
     pub(crate) context: Vec<Rc<str>>,
 }
 
@@ -218,7 +218,7 @@ pub(crate) enum Role {
     Operation,
     Get,
     Set,
-    /// Of a value type.
+    /// A factory of a value type.
     Factory,
 }
 
@@ -228,7 +228,7 @@ pub(crate) struct Parameter {
     pub(crate) span: Span,
     pub(crate) direction: Direction,
     pub(crate) ty: Type,
-    /// Its documentation comment.
+    /// The documentation comment of the parameter.
     pub(crate) doc: Option<Rc<str>>,
 }
 
@@ -247,7 +247,7 @@ pub(crate) enum Type {
     Array(Box<Self>, u32),
     /// Key, value, bound.
     Map(Box<Self>, Box<Self>, Option<u32>),
-    /// At most 31 digits, of which `scale` stand behind the point.
+    /// A fixed-point number of at most 31 digits, `scale` of them after the point.
     Fixed {
         digits: u8,
         scale: u8,
@@ -260,7 +260,7 @@ pub(crate) enum Type {
     /// A named type: a struct, union, enum, bitset, bitmask, interface, value type, value box, native
     /// type or typedef.
     Named(DefId),
-    /// Reported already.
+    /// An error that was reported already.
     Error,
 }
 
@@ -269,7 +269,7 @@ pub(crate) enum Type {
 pub(crate) enum Value {
     Integer(i128),
     Float(Real),
-    /// The number without its point, and how many of its digits stand behind it.
+    /// A fixed-point number: its digits as an integer, and the number of digits after the point.
     Fixed {
         unscaled: i128,
         scale: u8,
@@ -280,11 +280,11 @@ pub(crate) enum Value {
     Str(Rc<str>),
     WideStr(Rc<str>),
     Enumerator(DefId),
-    /// Reported already.
+    /// An error that was reported already.
     Error,
 }
 
-/// A wide character as it is written, without the `L`.
+/// A wide character as a literal, without the `L`.
 pub(crate) fn show_wide(code: u32) -> String {
     let half = || format!("'\\u{code:04x}'");
     char::from_u32(code).map_or_else(half, |c| format!("{c:?}"))
@@ -315,7 +315,7 @@ impl Model {
         path
     }
 
-    /// `A::B::name` as people write it.
+    /// The scoped name of a definition, as in `A::B::name`.
     pub(crate) fn scoped_name(&self, id: DefId) -> String {
         let def = self.def(id);
         let mut path = self.path(def.scope);
@@ -377,7 +377,7 @@ impl Model {
             },
             _ => None,
         };
-        // Hardly a typedef names another, so that hardly ever anything has to be looked up.
+        // Few typedefs name another one, so the look-up is rare.
         let Some((id, inner)) = named(ty) else {
             return ty;
         };
@@ -395,7 +395,7 @@ impl Model {
         self.chains.get(&id).copied().unwrap_or(id)
     }
 
-    /// Whether `ty` is an object reference, under whatever name.
+    /// Whether `ty` is an object reference, through typedefs.
     pub(crate) fn is_reference(&self, ty: &Type) -> bool {
         match self.unaliased(ty) {
             Type::Object => true,
@@ -404,7 +404,7 @@ impl Model {
         }
     }
 
-    /// Whether `ty` is a value type or a value box, under whatever name.
+    /// Whether `ty` is a value type or a value box, through typedefs.
     pub(crate) fn is_value(&self, ty: &Type) -> bool {
         match self.unaliased(ty) {
             Type::ValueBase => true,
@@ -415,7 +415,7 @@ impl Model {
         }
     }
 
-    /// Whether `ty` is an abstract interface, under whatever name.
+    /// Whether `ty` is an abstract interface, through typedefs.
     pub(crate) fn is_abstract(&self, ty: &Type) -> bool {
         match self.unaliased(ty) {
             Type::Named(id) => self

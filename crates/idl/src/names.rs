@@ -1,4 +1,4 @@
-//! The Rust name of everything, and the proof that no two things share one.
+//! Rust names for all declarations, and the check that no two of them share one.
 
 mod clashes;
 
@@ -12,7 +12,7 @@ use crate::diagnostic::{Report, Sink};
 use crate::model::{DefId, DefKind, Model, Operation, Role, ScopeId, ValueType};
 use crate::options::{Options, Setting, Settings};
 
-/// Rust names, and the names of what is generated beside them.
+/// The Rust names of declarations, and of items generated for them.
 #[derive(Debug)]
 pub(crate) struct Names {
     names: HashMap<DefId, String>,
@@ -24,7 +24,7 @@ pub(crate) struct Names {
     pub(crate) servant: &'static str,
 }
 
-/// Words that Rust keeps for itself in edition 2024.
+/// The keywords of Rust in edition 2024, reserved ones included.
 static KEYWORDS: phf::Set<&'static str> = phf::phf_set! {
     "as", "break", "const", "continue", "crate", "else", "enum", "extern", "false", "fn", "for",
     "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return",
@@ -33,7 +33,7 @@ static KEYWORDS: phf::Set<&'static str> = phf::phf_set! {
     "override", "priv", "typeof", "unsized", "virtual", "yield", "try", "gen",
 };
 
-/// A module of such a name would hide the type in everything around it.
+/// The primitive types of Rust. A module of such a name would hide the type in the module around it.
 static PRIMITIVES: phf::Set<&'static str> = phf::phf_set! {
     "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "str", "u8", "u16",
     "u32", "u64", "u128", "usize",
@@ -57,7 +57,7 @@ pub(crate) fn module_name(idl: &str) -> String {
     }
 }
 
-/// The name of a type: as it is, when it looks like one of Rust's.
+/// The name of a type: unchanged if it is a valid Rust type name in camel case.
 pub(crate) fn type_name(idl: &str) -> String {
     let kept = idl.starts_with(|c: char| c.is_ascii_uppercase()) && !idl.contains('_');
     escape(if kept {
@@ -79,10 +79,10 @@ fn method_name(idl: &str) -> String {
     }
 }
 
-/// The member of a struct that holds what it inherits.
+/// The name of the member of a struct that holds its base.
 pub(crate) const BASE: &str = "base";
 
-/// The variant of a union in which no member is.
+/// The name of the variant of a union without a member.
 pub(crate) const UNSET: &str = "Unset";
 
 fn by_rule(model: &Model, id: DefId) -> String {
@@ -95,7 +95,7 @@ fn by_rule(model: &Model, id: DefId) -> String {
         DefKind::Module(_) => module_name(idl),
         DefKind::Enumerator(_) => escape(idl.to_upper_camel_case()),
         DefKind::Const(..) | DefKind::Bit(_) => escape(idl.to_shouty_snake_case()),
-        // A variant.
+        // A member of a union is a variant.
         DefKind::Member if in_union() => escape(idl.to_upper_camel_case()),
         DefKind::Member => value_name(idl),
         DefKind::Operation | DefKind::Factory => method_name(idl),
@@ -103,7 +103,7 @@ fn by_rule(model: &Model, id: DefId) -> String {
     }
 }
 
-/// Whether rustc would take `name` as a name of its own.
+/// Whether `name` is a valid Rust identifier and not a keyword.
 pub(crate) fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars
@@ -114,7 +114,7 @@ pub(crate) fn is_identifier(name: &str) -> bool {
         && !KEYWORDS.contains(name)
 }
 
-/// Names everything in `model`; clashes and senseless renames go to `sink`.
+/// Names all declarations of `model`, and reports clashes and invalid renames to `sink`.
 pub(crate) fn assign(model: &Model, options: &Options, settings: Settings, sink: &Sink) -> Names {
     let (renames, natives) = (&options.renames, &options.natives);
     let ids = (0..model.defs.len()).map(DefId);
@@ -184,7 +184,7 @@ pub(crate) fn assign(model: &Model, options: &Options, settings: Settings, sink:
     names
 }
 
-/// The meaning of a scoped name from the outside: a definition, or a parameter of an operation.
+/// The definition that a scoped name of an option names, or a parameter of an operation.
 fn find(model: &Model, path: &str) -> Option<(DefId, Option<String>)> {
     let mut scope = ScopeId::ROOT;
     let mut found: Option<DefId> = None;
@@ -240,7 +240,7 @@ impl Names {
         renamed.cloned().unwrap_or_else(|| value_name(idl))
     }
 
-    /// The method of an operation, or of one side of an attribute.
+    /// The name of the method of an operation, or of one side of an attribute.
     pub(crate) fn method(&self, operation: &Operation) -> String {
         let name = self.of(operation.def);
         match operation.role {
@@ -249,38 +249,38 @@ impl Names {
         }
     }
 
-    /// The enum of what `operation` raises.
+    /// The name of the error enum of `operation`.
     pub(crate) fn error_enum(&self, operation: &Operation) -> String {
         format!("{}Error", self.method(operation).to_upper_camel_case())
     }
 
-    /// The name without the underscore that keeps it from being a keyword: what is added to it does so as well.
+    /// The Rust name of a definition without the underscore that keeps it from being a keyword, for use with a suffix.
     fn stem(&self, id: DefId) -> &str {
         let name = self.of(id);
         name.strip_suffix('_').unwrap_or(name)
     }
 
-    /// The module of what is declared inside an interface or struct.
+    /// The name of the module of declarations inside an interface or struct.
     pub(crate) fn inner_module(&self, id: DefId) -> String {
         module_name(self.stem(id))
     }
 
-    /// The typed reference of an interface, or of a typedef of one.
+    /// The name of the typed reference of an interface, or of a typedef of one.
     pub(crate) fn reference(&self, id: DefId) -> String {
         format!("{}Ref", self.stem(id))
     }
 
-    /// The trait of the operations of a value type.
+    /// The name of the trait of the operations of a value type.
     pub(crate) fn value_operations(&self, id: DefId) -> String {
         format!("{}Operations", self.stem(id))
     }
 
-    /// The trait of the factories of a value type. Not called `…Factory`: IDL is full of interfaces of that name.
+    /// The name of the trait of the factories of a value type. It is not `…Factory`, as many IDL interfaces have such names.
     pub(crate) fn value_factories(&self, id: DefId) -> String {
         format!("{}Factories", self.stem(id))
     }
 
-    /// The member of a value type's state that is the state of its base.
+    /// The name of the member of a value type's state that holds the state of its base.
     pub(crate) fn base_member(&self, value: &ValueType) -> &'static str {
         let mut members = value.members.iter();
         match members.any(|member| self.of(member.def) == "base") {
@@ -289,17 +289,17 @@ impl Names {
         }
     }
 
-    /// The TypeCode of a typedef.
+    /// The name of the constant for the TypeCode of a typedef.
     pub(crate) fn type_code(&self, id: DefId) -> String {
         format!("{}_TYPE_CODE", self.stem(id).to_shouty_snake_case())
     }
 
-    /// The trait by which servants of an interface hand its operations to others.
+    /// The name of the trait by which servants of an interface delegate its operations to another servant.
     pub(crate) fn delegate(&self, id: DefId) -> String {
         format!("{}Delegate", self.stem(id))
     }
 
-    /// The skeleton of an interface.
+    /// The name of the skeleton of an interface.
     pub(crate) fn skeleton(&self, id: DefId) -> String {
         format!("{}Servant", self.stem(id))
     }
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(module_name("Bool"), "bool_");
         assert_eq!(method_name("sendOctetSeq_2way"), "send_octet_seq_2way");
         assert_eq!(method_name("clone"), "clone_");
-        // Digits behind an underscore.
+        // Digits after an underscore.
         assert_eq!(type_name("Device_4"), "Device4");
         assert_eq!(module_name(&type_name("Device_4")), "device4");
         assert_eq!(module_name("Tango_3"), "tango_3");

@@ -7,29 +7,29 @@ use quote::quote;
 
 use crate::source::{FileId, Span};
 
-/// How IDL becomes Rust. `Options::default()` compiles for users of the crate `zorb`.
+/// The options of a compilation. `Options::default()` generates code for users of the crate `zorb`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Where `#include` looks, in this order, after the directory of the including file. Default: nowhere.
+    /// Directories that `#include` searches, in this order, after the directory of the including file. Default: none.
     pub include_dirs: Vec<PathBuf>,
-    /// Macros that are defined before the first line: name (`"X"`, or `"F(x)"` for one with parameters) and what it
-    /// stands for. Default: none.
+    /// Macros that are defined before the first line: name (`"X"`, or `"F(x)"` for one with parameters) and replacement.
+    /// Default: none.
     pub defines: Vec<(String, String)>,
     /// IDL module (`"Common"`, `"A::B"`) and the Rust path (`"crate::common"`) of the module that another expansion
-    /// made of it. Its definitions get no code here; references use that path. Default: none.
+    /// has made of it. No code is generated for its definitions; uses of them refer to that path. Default: none.
     pub externs: Vec<(String, String)>,
-    /// Scoped IDL name (`"Bank::Account::self"`, operation parameters and struct members included) and the Rust name it
-    /// gets instead of the one the rules give it. Default: none.
+    /// Scoped IDL name (`"Bank::Account::self"`; operation parameters and struct members, too) and the Rust name that
+    /// replaces the one of the mapping. Default: none.
     pub renames: Vec<(String, String)>,
     /// Scoped IDL name of a `native` type (`"PortableServer::Servant"`) and the Rust path of the type it stands for.
     /// Default: none, native types are `zorb::Native`.
     pub natives: Vec<(String, String)>,
-    /// Operations of servants' traits have a body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a servant implements
-    /// those it wants. Default: no; rustc names every operation that is missing.
+    /// Whether operations of servants' traits have a default body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a
+    /// servant may implement a part of them. Default: no; rustc then reports every missing operation.
     pub defaults: bool,
-    /// Each interface `Foo` gets a trait `FooDelegate`, whose implementers hand the operations of `Foo` to another servant.
-    /// Default: no.
+    /// Whether each interface `Foo` gets a trait `FooDelegate`, whose implementers delegate the operations of `Foo` to
+    /// another servant. Default: no.
     pub delegates: bool,
     /// The path of the ORB in generated code. Default: `::zorb`.
     pub crate_path: TokenStream,
@@ -50,7 +50,7 @@ impl Default for Options {
     }
 }
 
-/// A part of [`Options`] that is at fault, by its index in the list it stands in.
+/// The part of [`Options`] that an error is about, by its index in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Setting {
@@ -72,7 +72,7 @@ pub enum Setting {
 
 type Make = fn(usize) -> Setting;
 
-/// The settings that have no text of their own, in the order that [`Settings`] numbers them in.
+/// The settings without a text of their own, in the order in which [`Settings`] numbers them.
 const PLACED: [Make; 4] = [
     Setting::Extern,
     Setting::Rename,
@@ -80,7 +80,7 @@ const PLACED: [Make; 4] = [
     Setting::Native,
 ];
 
-/// Gives settings places like those of text, in a file that is not there.
+/// Gives settings places, as text has them, in a file that does not exist.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) file: FileId,
@@ -95,7 +95,7 @@ impl Settings {
         Span::new(self.file, at, at)
     }
 
-    /// The setting at `span`, if that is a place of one.
+    /// The setting whose place is `span`, if it is one.
     pub(crate) fn at(self, span: Span) -> Option<Setting> {
         let at = usize::try_from(span.start)
             .ok()

@@ -8,25 +8,25 @@ use rustc_apfloat::{Float, FloatConvert, ieee};
 
 use crate::limits::MAX_NUMBER_CHARS;
 
-/// In which precision an expression is computed.
+/// The precision in which an expression is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Precision {
-    /// IEEE 754 binary64, for `float` too.
+    /// IEEE 754 binary64, for `double` and `float`.
     Double,
-    /// IEEE 754 binary128.
+    /// IEEE 754 binary128, for `long double`.
     Quad,
 }
 
 /// An operation on two numbers.
 pub(crate) type Operator<T> = fn(T, T) -> T;
 
-/// A finite number: every double is a quad.
+/// A finite number, stored as a quad, which holds every double exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Real(Quad);
 
 impl Real {
-    /// The number that a literal means; `None` if it is too large. The literal has no more than [`MAX_NUMBER_CHARS`]
-    /// characters, since it is read in quadratic time.
+    /// The value of a literal; `None` if it is too large. A quad of more than [`MAX_NUMBER_CHARS`] characters is refused, since
+    /// parsing takes quadratic time.
     pub(crate) fn parse(text: &str, precision: Precision) -> Option<Self> {
         match precision {
             Precision::Double => Self::of_f64(text.parse().ok()?),
@@ -44,7 +44,7 @@ impl Real {
         Self::finite(double.convert(&mut false).value)
     }
 
-    /// The nearest double, which is infinite for what is larger than all.
+    /// The nearest double, infinite for a number larger than all doubles.
     pub(crate) fn to_f64(self) -> f64 {
         let double: ieee::Double = self.0.convert(&mut false).value;
         // A double has 64 bits.
@@ -68,7 +68,7 @@ impl Real {
         Self::of_f64((self.to_f64() as f32).into())
     }
 
-    /// Whether it is a double, so that nothing is lost in one.
+    /// Whether a double holds the number exactly.
     pub(crate) fn is_double(self) -> bool {
         self.rounded(Precision::Double) == Some(self)
     }
@@ -101,7 +101,7 @@ impl Real {
     }
 }
 
-/// In few digits where it is a double, as people write it; else in as many as a quad has.
+/// The shortest digits for a double; otherwise as many digits as a quad has.
 impl fmt::Display for Real {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_double() {

@@ -1,4 +1,4 @@
-//! Which values of its discriminator select which member of a union.
+//! The members of a union that the values of its discriminator select.
 
 use std::collections::HashSet;
 
@@ -7,29 +7,29 @@ use crate::model::{Basic, Case, DefId, DefKind, Model, Type, Union, Value};
 /// The selections of a union.
 #[derive(Debug)]
 pub(crate) struct Selection<'a> {
-    /// One for each member, in the order of the text.
+    /// The members with their selectors, in the order of the text.
     pub(crate) members: Vec<(&'a Case, Selector)>,
-    /// The remaining values select no member.
+    /// The values that select no member, if there are any.
     pub(crate) unset: Option<Unset>,
 }
 
-/// The labels of a member.
+/// The values that select a member.
 #[derive(Debug)]
 pub(crate) enum Selector {
     /// This value alone.
     One(Value),
-    /// These, at least two.
+    /// Several values, at least two.
     Several(Vec<Value>),
-    /// Every value that selects no other.
+    /// Every value that selects no other member.
     Others,
 }
 
-/// A value that selects no member.
+/// The values that select no member.
 #[derive(Debug)]
 pub(crate) enum Unset {
     /// This value alone.
     One(Value),
-    /// There are too many of them to name.
+    /// Several values.
     Others,
 }
 
@@ -59,11 +59,11 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The values that no label has.
+/// The values of a discriminator without a label.
 enum Left {
-    /// Of a boolean or an enum.
+    /// The values of a boolean or an enum.
     Named(Vec<Value>),
-    /// Of a number or character: how many there are, and which of them have been taken.
+    /// For a number or character: the number of all values, and the values with labels.
     Counted(u128, HashSet<i128>),
 }
 
@@ -96,7 +96,7 @@ impl Left {
                     Value::Boolean(value) => Some(usize::from(*value)),
                     _ => None,
                 };
-                // All at once: an enum may have many thousands.
+                // Removed in one pass, as an enum may have many thousands of enumerators.
                 let taken: HashSet<usize> = labels.filter_map(named).collect();
                 values.retain(|value| named(value).is_none_or(|value| !taken.contains(&value)));
             }
@@ -118,7 +118,7 @@ impl Left {
         }
     }
 
-    /// The value, if there is a single one and it has a name.
+    /// The only value without a label, if there is exactly one and it has a name.
     fn only(&self) -> Option<Value> {
         match self {
             Self::Named(values) => match &values[..] {

@@ -1,14 +1,14 @@
 //! Words that differ by a slip or two.
 
-/// Names longer than this are not compared: the work is the product of two lengths.
+/// The longest names, in octets, that are compared: the time is the product of two lengths.
 const MAX_COMPARED: usize = 64;
 
-/// How many slips a name that is like `key` may have: one in three letters.
+/// The number of slips by which a name may differ from `key` to count as similar: one in three letters.
 pub(crate) fn slips(key: &str) -> usize {
     key.len() / 3
 }
 
-/// The one of `words` that is nearest to `word`, if any is near.
+/// The one of `words` that is most similar to `word`, if one is similar enough.
 pub(crate) fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
     let key = word.to_lowercase();
     let near = words.iter().filter_map(|&candidate| {
@@ -19,8 +19,8 @@ pub(crate) fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
         .map(|(_, word)| word)
 }
 
-/// How many letters have to be put in, left out, changed or swapped with their neighbour to make `right` of `left`, if
-/// that is at most `most`.
+/// The edit distance of two words, if it is at most `most`: the number of letters to insert, delete, replace, or swap with
+/// their neighbour.
 pub(crate) fn distance(left: &str, right: &str, most: usize) -> Option<usize> {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     if left.len().abs_diff(right.len()) > most || left.len().max(right.len()) > MAX_COMPARED {

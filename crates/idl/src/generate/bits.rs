@@ -7,7 +7,7 @@ use super::{Generator, ident};
 use crate::model::{Bitfield, Bitmask, Bitset, DefId, DefKind};
 
 impl Generator<'_> {
-    /// A struct of all fields, inherited ones first, which lie lowest.
+    /// A struct of all fields, inherited ones first, which take the lowest bits.
     pub(super) fn bitset(&self, id: DefId, bitset: &Bitset) -> TokenStream {
         let private = &self.private;
         let name = ident(self.names.of(id));
@@ -76,7 +76,7 @@ impl Generator<'_> {
     }
 }
 
-/// The smallest number of that many bits.
+/// The smallest unsigned Rust type with so many bits.
 fn holder(bits: u32) -> Ident {
     ident(match bits {
         0..=8 => "u8",

@@ -113,7 +113,7 @@ impl Generator<'_> {
                 let digits = Literal::u128_unsuffixed(number.unsigned_abs());
                 quote!(#sign #digits)
             }
-            // A number that no double holds is written to the last bit.
+            // A number that no double holds exactly is written by its bits.
             Value::Float(number) if !number.is_double() => {
                 let bits = hexadecimal(number.bits());
                 quote!(#orb::LongDouble::from_bits(#bits))
@@ -166,7 +166,7 @@ impl Generator<'_> {
     }
 }
 
-/// The body of a struct: nothing at all where it has no members.
+/// The body of a struct, `;` if it has no members.
 fn shape(fields: &[TokenStream]) -> TokenStream {
     match fields {
         [] => quote!(;),
@@ -174,7 +174,8 @@ fn shape(fields: &[TokenStream]) -> TokenStream {
     }
 }
 
-/// A number of that many digits behind the point with as many as its type has; surplus ones are dropped, as IDL has it.
+/// A fixed-point number with `scale` digits after the point, converted to the scale of its type. Surplus digits are
+/// dropped, as IDL prescribes.
 fn rescale(unscaled: i128, scale: u8, of_type: u8) -> i128 {
     let power = 10_i128.saturating_pow(u32::from(scale.abs_diff(of_type)));
     if of_type >= scale {
@@ -184,7 +185,7 @@ fn rescale(unscaled: i128, scale: u8, of_type: u8) -> i128 {
     }
 }
 
-/// As a literal of sixteen octets, in groups that people can compare.
+/// A literal of sixteen octets, with its digits in groups for readers.
 fn hexadecimal(bits: u128) -> TokenStream {
     let digits = format!("{bits:032x}");
     let groups: Vec<&str> = (0..8)
@@ -208,7 +209,8 @@ fn float(number: f64, single: bool) -> TokenStream {
     quote!(#sign #digits)
 }
 
-/// Clippy refuses numbers near those of `core::f64::consts`; an IDL file may have its own idea of π.
+/// Whether clippy would refuse a number as an approximation of one of `core::f64::consts`. An IDL file may define its own
+/// π.
 fn resembles_a_known_constant(number: f64) -> bool {
     use std::f64::consts as c;
     let known = [

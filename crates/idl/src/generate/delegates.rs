@@ -1,4 +1,4 @@
-//! Delegation: a servant that hands the operations of an interface to another servant.
+//! Delegation: a servant that passes the operations of an interface on to another servant.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -7,7 +7,7 @@ use super::{Generator, ident};
 use crate::model::{DefId, Interface};
 
 impl Generator<'_> {
-    /// The trait `FooDelegate`, and the servant's trait for whatever implements it.
+    /// The trait `FooDelegate`, and the implementation of the servant's trait for every type that implements it.
     pub(super) fn delegate(&self, id: DefId, interface: &Interface) -> TokenStream {
         let from = self.model.def(id).scope;
         let contract = ident(self.names.of(id));

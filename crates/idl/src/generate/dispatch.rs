@@ -1,11 +1,12 @@
-//! The table from operation name to arm, a `phf::Map` computed here: `zorb_poa::Operations`.
+//! The dispatch table of a skeleton, a perfect hash (`phf::Map`) from operation names to indexes: `zorb_poa::Operations`.
 
 use phf_generator::{HashState, generate_hash};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-/// An expression that makes the table of each name's index: a call of `new` of `zorb_poa::Operations`, or of another type
-/// that holds one, which is found at `of`. Takes some hundred nanoseconds a name. Does not end if a name occurs twice.
+/// An expression that makes the table from each name to its index. It calls `new` of the type at the path `of`, which is
+/// `zorb_poa::Operations` or a type that holds one. Takes some hundred nanoseconds a name. Does not return if a name occurs
+/// twice.
 #[must_use]
 pub fn perfect_hash<N: AsRef<[u8]>>(names: &[N], of: &TokenStream) -> TokenStream {
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();

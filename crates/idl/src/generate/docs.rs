@@ -7,7 +7,7 @@ use super::Generator;
 use crate::model::DefId;
 
 impl Generator<'_> {
-    /// The IDL comment of `id`, and a line that says what it is.
+    /// The IDL comment of `id`, and a line of `noun` and repository id.
     pub(super) fn doc(&self, id: DefId, noun: &str) -> TokenStream {
         let line = format!("{noun} `{}`.", self.model.def(id).repository_id);
         self.doc_with(id, &line)
@@ -24,7 +24,7 @@ impl Generator<'_> {
     }
 }
 
-/// A line of a list: what a comment says of the parameter `name`.
+/// A list item with the comment of the parameter `name`.
 pub(super) fn list_item(name: &str, comment: &str) -> String {
     let lines: Vec<String> = comment.lines().map(markdown).collect();
     let words: Vec<&str> = lines
@@ -34,8 +34,8 @@ pub(super) fn list_item(name: &str, comment: &str) -> String {
     format!(" - `{name}`: {}\n", words.join(" "))
 }
 
-/// An IDL comment as text of rustdoc. It was not written as Markdown: what would make links, tags, lists or code blocks
-/// of it (which rustdoc would then try to resolve, or even to run as a test) is escaped.
+/// An IDL comment as text of rustdoc. Comments are not Markdown, so characters that would make links, tags, lists or code
+/// blocks are escaped: rustdoc would try to resolve such links, and to run such code as tests.
 fn markdown(comment: &str) -> String {
     let lines = comment.lines().map(|line| {
         let mut out = String::from(" ");
@@ -57,7 +57,7 @@ fn markdown(comment: &str) -> String {
             {
                 out.push('\\');
             }
-            // A bare address is a lint of rustdoc; the colon as an entity is none.
+            // Rustdoc's lint on bare addresses does not find an address whose colon is an entity.
             match c {
                 ':' if trimmed[index..].starts_with("://") => out.push_str("&#58;"),
                 _ => out.push(c),

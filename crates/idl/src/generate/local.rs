@@ -18,7 +18,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether `ty` is native or a reference to a local interface, of which nothing can travel.
+    /// Whether `ty` is native or a reference to a local interface, which cannot be marshalled.
     pub(super) fn is_home_bound(&self, ty: &Type) -> bool {
         match self.model.unaliased(ty) {
             Type::Named(id) => {
@@ -33,10 +33,10 @@ impl Generator<'_> {
         interface.is_some_and(|interface| interface.kind == InterfaceKind::Local)
     }
 
-    /// The trait of a local interface: plain functions, so that there can be a `dyn` of it.
+    /// The trait of a local interface. Its methods are plain functions, so that it can be used as `dyn`.
     ///
-    /// The traits of local bases are its supertraits. What it inherits from others is declared anew, since their traits
-    /// are for calls from afar.
+    /// The traits of local bases are its supertraits. Operations inherited from other bases are declared again, since the
+    /// traits of those bases are for remote calls.
     pub(super) fn local_contract(&self, id: DefId, interface: &Interface) -> TokenStream {
         let private = &self.private;
         let from = self.model.def(id).scope;
@@ -73,7 +73,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A parameter of what is called as it stands: as a servant has it, but for octets, which lie in no message.
+    /// A parameter of a method that is called directly. It has the type of a servant's parameter, except for octets, which lie
+    /// in no message.
     pub(super) fn local_parameter(&self, from: ScopeId, ty: &Type) -> TokenStream {
         match self.is_octets(ty) {
             true => quote!(&[u8]),
@@ -103,7 +104,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A native type: what the option says, or anything.
+    /// A native type: the type that the option names, or `zorb::Native`.
     pub(super) fn native(&self, id: DefId) -> TokenStream {
         debug_assert!(matches!(self.model.def(id).kind, DefKind::Native));
         let orb = &self.orb;

@@ -1,8 +1,8 @@
-//! The model to Rust.
+//! Generation of Rust from the model.
 //!
-//! What generated code needs at run time lies behind two paths: the crate of the ORB itself for the types that users
-//! see, and its hidden module `__private` for the rest. Generated code has no `use` and writes every name of the
-//! standard library out, so that nothing leaks from it and nothing around it can change its meaning.
+//! Generated code refers to the ORB by two paths: the crate itself for the types that users see, and its hidden module
+//! `__private` for the rest. It has no `use`, and names of the standard library are full paths. So no name leaks from it,
+//! and no name around it can change its meaning.
 
 mod bits;
 mod data;
@@ -31,7 +31,7 @@ use crate::names::Names;
 use crate::options::Options;
 use typecodes::without_type_code;
 
-/// Everything that is declared and not mapped elsewhere, as items for any module.
+/// All declarations that are not mapped to another expansion, as items for any module.
 pub(crate) fn generate(model: &Model, names: &Names, options: &Options) -> TokenStream {
     let crate_path = &options.crate_path;
     let generator = Generator {
@@ -52,7 +52,7 @@ struct Generator<'a> {
     names: &'a Names,
     /// The crate of the ORB.
     orb: TokenStream,
-    /// Its hidden module.
+    /// The hidden module of the ORB.
     private: TokenStream,
     /// [`Options::defaults`].
     defaults: bool,
@@ -60,7 +60,7 @@ struct Generator<'a> {
     delegates: bool,
     /// Types without a TypeCode in CORBA.
     without_type_code: HashMap<DefId, ()>,
-    /// Types of which a copy is as good as what is read of a message.
+    /// [Plain](plain::plain_definitions) types: collocated calls may pass a copy.
     plain: HashSet<DefId>,
 }
 
@@ -92,7 +92,7 @@ impl Generator<'_> {
         match &self.model.def(id).kind {
             DefKind::Module(scope) => self.module(id, *scope),
             DefKind::Interface(interface) if interface.defined => self.interface(id, interface),
-            // Only that it is an object is known here, not its operations.
+            // A forward declaration: the operations are not known.
             DefKind::Interface(interface) if self.model.forward_uses.contains_key(&id) => {
                 match interface.kind {
                     InterfaceKind::Local => self.local_contract(id, interface),
@@ -126,7 +126,7 @@ impl Generator<'_> {
         quote! { #doc pub mod #name { #items } }
     }
 
-    /// `item`, and a module for what is declared inside of the struct or exception.
+    /// `item`, and a module for the declarations inside of the struct or exception.
     fn with_inner(&self, id: DefId, scope: ScopeId, item: TokenStream) -> TokenStream {
         let inner = self.scope(scope);
         if inner.is_empty() {
@@ -154,7 +154,7 @@ impl Generator<'_> {
         }
         let contract = self.contract(id, interface);
         let reference = self.reference(id, interface);
-        // An abstract interface is supported by values, and by objects of interfaces derived from it.
+        // An abstract interface has no skeleton: values support it, and objects of interfaces derived from it.
         let skeleton =
             (interface.kind != InterfaceKind::Abstract).then(|| self.skeleton(id, interface));
         let delegate = self.delegates.then(|| self.delegate(id, interface));
@@ -165,7 +165,7 @@ impl Generator<'_> {
         ident(&self.names.reference(id))
     }
 
-    /// `interface` and all it inherits from, itself last.
+    /// `interface` and its direct and indirect bases, itself last.
     fn lineage<'b>(&'b self, id: DefId, interface: &'b Interface) -> Vec<(DefId, &'b Interface)> {
         let bases = interface.ancestors.iter().rev();
         let bases = bases.filter_map(|&base| {

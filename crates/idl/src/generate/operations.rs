@@ -1,4 +1,4 @@
-//! The servant's trait, and what operations raise.
+//! The servant's trait, and the error types of operations.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -11,7 +11,7 @@ use crate::model::{
 };
 
 impl Generator<'_> {
-    /// The name on the wire.
+    /// The operation name on the wire, as in `_get_x` for an attribute.
     pub(super) fn wire_name(&self, operation: &Operation) -> String {
         let name = &self.model.def(operation.def).name;
         match operation.role {
@@ -32,7 +32,7 @@ impl Generator<'_> {
             .filter(|parameter| parameter.direction != Direction::Out)
     }
 
-    /// The results, in the order of the reply.
+    /// The types of the results, in the order of the reply.
     pub(super) fn outputs<'b>(&self, operation: &'b Operation) -> Vec<&'b Type> {
         let out = operation
             .parameters
@@ -45,7 +45,7 @@ impl Generator<'_> {
             .collect()
     }
 
-    /// `()`, the value, or a tuple of them, in a wrapper that has traits where the tuple has none.
+    /// The type of the results: `()`, a value, or a tuple. Tuples too long for `Debug` and `PartialEq` are wrapped.
     pub(super) fn output_type(&self, from: ScopeId, operation: &Operation) -> TokenStream {
         let values: Vec<_> = self
             .outputs(operation)
@@ -60,7 +60,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A value of that type, or a pattern for it.
+    /// A value of the [output type](Self::output_type), or a pattern for it.
     pub(super) fn output(&self, results: &[Ident]) -> TokenStream {
         let orb = &self.orb;
         match results {
@@ -98,8 +98,8 @@ impl Generator<'_> {
         ident(&self.names.parameter(operation.def, &parameter.name))
     }
 
-    /// The parameter for the caller's context, if the operation has a clause for it: last, and called so unless a
-    /// parameter of the IDL is.
+    /// The name of the parameter for the caller's context, if the operation has a `context` clause: `context`, unless a
+    /// parameter of the IDL has that name.
     pub(super) fn context_name(&self, operation: &Operation) -> Option<Ident> {
         if operation.context.is_empty() {
             return None;
@@ -115,7 +115,7 @@ impl Generator<'_> {
         Some(ident(&name))
     }
 
-    /// That parameter and its type.
+    /// The parameter for the caller's context, with its type.
     pub(super) fn context_parameter(
         &self,
         operation: &Operation,
@@ -126,7 +126,7 @@ impl Generator<'_> {
         Some(quote!(#name: &#lifetime #orb::Context))
     }
 
-    /// A sentence on what an operation is, and what it returns when that is not obvious.
+    /// A sentence that names an operation, and its results where they need names.
     pub(super) fn operation_doc(&self, operation: &Operation) -> TokenStream {
         let name = &self.model.def(operation.def).name;
         let mut line = match (operation.role, operation.oneway) {
@@ -160,12 +160,12 @@ impl Generator<'_> {
         self.doc_with(operation.def, &line)
     }
 
-    /// The error enums of all operations that raise something.
+    /// The error enums of all operations of `interface` that raise exceptions.
     pub(super) fn operation_errors(&self, interface: &Interface) -> TokenStream {
         self.errors_of(interface.scope, &interface.operations)
     }
 
-    /// The error enums of operations that are declared in `scope`.
+    /// The error enums of operations declared in `scope` that raise exceptions.
     pub(super) fn errors_of(&self, scope: ScopeId, operations: &[Operation]) -> TokenStream {
         let raising = operations
             .iter()
@@ -216,7 +216,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A variant for each exception: its name, with the name of its scope in front where that alone would not do.
+    /// A variant for each exception: its name, preceded by the name of its scope where the name alone is not unique.
     fn variants(&self, raises: &[DefId]) -> Vec<Ident> {
         let short = |id: DefId| self.names.of(id).to_owned();
         let mut taken: Vec<String> = vec!["System".to_owned()];
@@ -229,7 +229,7 @@ impl Generator<'_> {
                 true => name,
                 false => format!("{}{name}", crate::names::type_name(&path.join("_"))),
             };
-            // `A::BX` and `AB::X`: nothing left but to count.
+            // `A::BX` and `AB::X` have one name: count.
             while taken.contains(&variant) {
                 variant.push('2');
             }
@@ -278,7 +278,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The names of the parameters that a servant has.
+    /// The names of the parameters of a servant's method.
     pub(super) fn contract_arguments(&self, operation: &Operation) -> Vec<Ident> {
         let inputs = self.inputs(operation);
         let names = inputs.map(|parameter| self.parameter_name(operation, parameter));
@@ -314,9 +314,9 @@ impl Generator<'_> {
     }
 }
 
-/// The interface was not designed for clippy.
+/// Allows the lints of clippy that an operation with so many parameters and results causes.
 pub(super) fn lints(parameters: usize, results: usize) -> TokenStream {
-    // `self` counts, and seven are allowed.
+    // Clippy permits seven parameters, `self` included.
     let many = (parameters > 6)
         .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "the IDL has as many")]));
     let complex = (results > 2)

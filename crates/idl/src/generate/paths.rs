@@ -9,8 +9,8 @@ use crate::model::{DefId, DefKind, ORB_PATH, ScopeId};
 impl Generator<'_> {
     /// The path from the Rust module of scope `from` to `name`, which stands in the module of scope `to`.
     ///
-    /// Relative, so that an expansion works at whatever place it stands: `super::` to the nearest common module, then
-    /// down. What another expansion has compiled is reached by the path that the option gave.
+    /// The path is relative, so that an expansion works in any module: `super::` to the nearest common module, then down.
+    /// Items of another expansion are reached by the path that the option gave.
     pub(super) fn path(&self, from: ScopeId, to: ScopeId, name: &Ident) -> TokenStream {
         let (here_base, here) = self.segments(from);
         let (there_base, there) = self.segments(to);
@@ -49,7 +49,7 @@ impl Generator<'_> {
         (None, segments)
     }
 
-    /// An extern path, which was written for the root of the expansion, `depth` modules further down.
+    /// An extern path, written for the root of the expansion, for use `depth` modules below it.
     fn base(&self, path: &str, depth: usize) -> TokenStream {
         let tokens: TokenStream = path.parse().unwrap_or_default();
         let trimmed = path.trim_start();

@@ -1,19 +1,20 @@
-//! Which operations a caller and a servant of one ORB may do without messages.
+//! The operations that collocated calls may carry out without messages.
 
 use std::collections::HashSet;
 
 use super::Generator;
 use crate::model::{Basic, DefId, DefKind, Model, Operation, Type};
 
-/// Parameters, and results, of operations that are called by values at most: `zorb::signature::given` has as many.
+/// The largest number of parameters, and of results, of operations that are called without messages:
+/// `zorb::signature::given` has as many.
 const MOST: usize = 8;
 
-/// The structs and enums that are *plain*: of which every value can be sent, and a copy is as good as what would be
-/// read of it. Text, what is bounded, numbers of so many digits and unions with a discriminator of their own may have to
-/// be refused; references, values and anys become others on the way.
+/// The structs and enums that are *plain*: every value can be sent, and a copy equals the value that a receiver decodes.
+/// Text, bounded types, fixed-point numbers and unions are not plain, as sending some of their values fails. References,
+/// values and anys are not plain, as decoding makes other ones.
 ///
-/// In the order of their declaration, so that what one consists of has been looked at before it, or is recursive: such
-/// a one is not plain, since there is a limit to its depth.
+/// Definitions are visited in the order of their declaration, so that the parts of a type come before it. A part that
+/// does not is recursive, and so not plain, since its depth is limited.
 pub(super) fn plain_definitions(model: &Model) -> HashSet<DefId> {
     let mut plain = HashSet::new();
     for id in (0..model.defs.len()).map(DefId) {
@@ -45,7 +46,7 @@ fn is_plain(model: &Model, plain: &HashSet<DefId>, ty: &Type) -> bool {
 }
 
 impl Generator<'_> {
-    /// Whether the operation is called by values where that is possible.
+    /// Whether collocated calls of the operation may pass copies instead of messages.
     pub(super) fn is_called_by_values(&self, operation: &Operation) -> bool {
         let outputs = self.outputs(operation);
         !operation.oneway
@@ -58,7 +59,7 @@ impl Generator<'_> {
             && outputs.into_iter().all(|ty| self.is_returned(ty))
     }
 
-    /// At the top an argument is looked at before it is handed over, so more will do there.
+    /// Whether an argument of this type may be passed as a copy. Its length is checked before, so bounded sequences may, too.
     fn is_given(&self, ty: &Type) -> bool {
         match self.model.unaliased(ty) {
             Type::Sequence(element, Some(_)) => is_plain(self.model, &self.plain, element),

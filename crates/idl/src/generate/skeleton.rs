@@ -1,4 +1,4 @@
-//! Skeletons: from a request to a call of the servant, and from its result to the reply.
+//! Skeletons, which turn a request into a call of the servant, and its result into the reply.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -115,8 +115,8 @@ impl Generator<'_> {
         (start, operations)
     }
 
-    /// The upcall of one operation: a function of the ORB with the servant's method, and types that say how arguments
-    /// and results travel.
+    /// The upcall of one operation: a function of the ORB, with the servant's method and the codecs of arguments and results
+    /// as parameters.
     fn upcall(
         &self,
         from: ScopeId,
@@ -149,7 +149,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The upcall of an operation with more parameters or results than that function knows.
+    /// The upcall of an operation with more parameters or results than the function of the ORB supports.
     fn large_upcall(
         &self,
         from: ScopeId,

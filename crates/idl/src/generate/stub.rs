@@ -1,4 +1,4 @@
-//! Typed references: what a client calls.
+//! Typed references, whose methods (stubs) a client calls.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -94,8 +94,8 @@ impl Generator<'_> {
             true => quote!(self.object.invoke_oneway(#wire, #arguments)),
             false => self.call(from, operation, &arguments, &error),
         };
-        // No `async fn`: rustc would look at the body of each as it looks at a program. One lifetime for all that the
-        // call borrows is short, and is captured in every edition.
+        // No `async fn`, as rustc would analyse the body of each as that of a program. One lifetime for all that the call
+        // borrows keeps the signature short, and is captured in every edition.
         let named = !operation.context.is_empty() || inputs.iter().any(|(input, _)| input.lifetime);
         let (lifetimes, of_self, captured) = match named {
             true => (Some(quote!(<'a>)), Some(quote!('a)), quote!('a)),
@@ -133,7 +133,7 @@ impl Generator<'_> {
         if codecs.len() <= CODEC_MEMBERS {
             return quote!(self.object.invoke::<_, (#(#codecs,)*), _>(#wire, #arguments));
         }
-        // In groups, which is the same on the wire; and out of them again.
+        // Decoded in groups, which have the same encoding, and taken out of the groups again.
         let groups = codecs
             .chunks(CODEC_MEMBERS)
             .map(|codecs| quote!(#private::Group<(#(#codecs,)*)>));
@@ -152,7 +152,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The codecs of what an operation returns.
+    /// The codecs of the results of an operation.
     pub(super) fn results(&self, from: ScopeId, operation: &Operation) -> Vec<TokenStream> {
         let outputs = self.outputs(operation).into_iter();
         outputs.map(|ty| self.codec(from, ty).tokens).collect()

@@ -1,18 +1,18 @@
-//! Tuples as the codec takes them: of any size, though it knows them up to [`CODEC_MEMBERS`] only.
+//! Tuples of any size for the codec, which supports tuples of up to [`CODEC_MEMBERS`] members.
 
 use core::ops::RangeInclusive;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-/// How many members a tuple of the codec has at most. Each size adds two implementations to every build, and hardly an
-/// operation has as many parameters.
+/// The most members that a tuple of the codec has. Each size adds two implementations to every build, and few operations
+/// have as many parameters.
 pub(super) const CODEC_MEMBERS: usize = 32;
 
-/// How many results are wrapped, as Rust's tuples of so many have neither `Debug` nor `PartialEq`.
+/// The numbers of results that are wrapped, as Rust's tuples of such sizes have neither `Debug` nor `PartialEq`.
 pub(super) const MANY_RESULTS: RangeInclusive<usize> = 13..=CODEC_MEMBERS;
 
-/// A tuple of `members`: types, values or patterns. Where there are too many it is one of tuples, which is the same on
-/// the wire: their members one behind the other.
+/// A tuple of `members`, which are types, values or patterns. With too many members it is a tuple of tuples, which has the
+/// same encoding.
 pub(super) fn tuple(members: &[TokenStream]) -> TokenStream {
     if members.len() <= CODEC_MEMBERS {
         return quote!((#(#members,)*));
@@ -23,7 +23,7 @@ pub(super) fn tuple(members: &[TokenStream]) -> TokenStream {
     quote!((#(#groups,)*))
 }
 
-/// Where member `index` of the tuple `of` is, which has `count` of them.
+/// The expression for member `index` of the tuple `of`, which has `count` members.
 pub(super) fn place(of: &TokenStream, index: usize, count: usize) -> TokenStream {
     let (group, index) = match count > CODEC_MEMBERS {
         true => (Some(index / CODEC_MEMBERS), index % CODEC_MEMBERS),

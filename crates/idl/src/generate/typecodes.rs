@@ -1,4 +1,4 @@
-//! TypeCodes: one static for each type that has a name, which those of other types point at.
+//! TypeCodes: a static for each named type, to which the TypeCodes of other types point.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::ast::{InterfaceKind, ValueKind};
 use crate::contains::{member_types, names_in, parts, spread};
 use crate::model::{Basic, DefId, DefKind, Model, ScopeId, Struct, Type, Union, Value};
 
-/// Every definition that CORBA has no TypeCode for: maps, bitsets and bitmasks, and what contains one. An exception has
-/// one whatever is in it.
+/// Every definition without a TypeCode in CORBA: bitsets, bitmasks, and types that contain one of these or a map. An
+/// exception has a TypeCode whatever it contains.
 pub(super) fn without_type_code(model: &Model) -> HashMap<DefId, ()> {
     let lacks = |id: &DefId| match &model.def(*id).kind {
         DefKind::Bitset(_) | DefKind::Bitmask(_) | DefKind::Unsupported => true,
@@ -35,7 +35,7 @@ pub(super) fn without_type_code(model: &Model) -> HashMap<DefId, ()> {
     })
 }
 
-/// Whether CORBA has no kind for `ty` itself, or for what it is made of without a name in between.
+/// Whether CORBA has no TypeCode kind for `ty` itself, or for its unnamed element types.
 fn lacks_kind(ty: &Type) -> bool {
     match ty {
         Type::Map(..) | Type::Error => true,
@@ -45,7 +45,7 @@ fn lacks_kind(ty: &Type) -> bool {
 }
 
 impl Generator<'_> {
-    /// The name of the static. Two types that would share one would share their own name too.
+    /// The name of the static. Two types of one scope that shared it would share their own Rust name, too.
     fn type_code_name(&self, id: DefId) -> Ident {
         ident(&format!(
             "__TC_{}",
@@ -58,7 +58,7 @@ impl Generator<'_> {
         self.path(from, self.model.def(id).scope, &self.type_code_name(id))
     }
 
-    /// The static of definition `id`, for the item that is made of it.
+    /// A reference to the static of definition `id`, for use in the scope of that definition.
     pub(super) fn own_type_code(&self, id: DefId) -> TokenStream {
         let private = &self.private;
         match self.has_type_code(&Type::Named(id)) {
@@ -83,7 +83,7 @@ impl Generator<'_> {
                 Basic::Boolean => "Boolean",
                 Basic::Char => "Char",
                 Basic::WideChar => "WChar",
-                // CORBA has no kind for the signed one.
+                // CORBA has no TypeCode kind for `int8`.
                 Basic::Octet | Basic::Int8 => "Octet",
                 Basic::Short => "Short",
                 Basic::UShort => "UShort",
@@ -127,12 +127,12 @@ impl Generator<'_> {
                 let path = self.type_code_of(from, *id);
                 quote!(&#path)
             }
-            // No any holds what has one of these in it.
+            // No any holds a type that contains one of these.
             Type::Map(..) | Type::Named(_) | Type::Error => simple("Null"),
         }
     }
 
-    /// Whether CORBA has a TypeCode for this type, with all that is in it.
+    /// Whether CORBA has a TypeCode for this type and all types that it contains.
     pub(super) fn has_type_code(&self, ty: &Type) -> bool {
         !lacks_kind(ty) && {
             let mut named = Vec::new();
@@ -143,8 +143,8 @@ impl Generator<'_> {
         }
     }
 
-    /// The static of definition `id`; what makes the Rust type one that anys may hold; the TypeCode of a typedef, for
-    /// programs.
+    /// The static of definition `id`, the implementation by which anys may hold its Rust type, and a public constant for the
+    /// TypeCode of a typedef.
     pub(super) fn type_code_item(&self, id: DefId) -> TokenStream {
         let Some(value) = self.type_code_value(id) else {
             return TokenStream::new();
@@ -193,7 +193,7 @@ impl Generator<'_> {
                 let ty = self.type_code(from, ty);
                 quote!(Alias(#repository_id, #name, #ty))
             }
-            // One that is only announced has a reference, too, if it is used.
+            // An interface that is only forward-declared has a reference, too, if it is used.
             DefKind::Interface(interface)
                 if interface.defined || self.model.forward_uses.contains_key(&id) =>
             {
@@ -240,7 +240,7 @@ impl Generator<'_> {
         })
     }
 
-    /// The members of a struct, those of the struct it inherits from first.
+    /// The members of a struct, those of its base first.
     fn type_code_members(&self, from: ScopeId, body: &Struct) -> Vec<TokenStream> {
         let mut members = match body.base.map(|base| &self.model.def(base).kind) {
             Some(DefKind::Struct(base)) => self.type_code_members(from, base),

@@ -1,4 +1,4 @@
-//! How each IDL type looks in Rust: as a value, on the wire, as a parameter on either side.
+//! The Rust types of each IDL type: of a value, of its codec, and of a parameter on either side.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
@@ -6,14 +6,14 @@ use quote::quote;
 use super::Generator;
 use crate::model::{Basic, DefKind, ScopeId, Type};
 
-/// Octets of an array from which on a skeleton has it in a box. On its way to the servant an argument is moved about ten
-/// times, and where nothing is optimised each time is another place on a stack, which may be of 2 MB.
+/// The size of an array, in octets, from which on a skeleton keeps it in a box. On its way to the servant an argument is
+/// moved about ten times. Without optimisation each move takes another place on the stack, which may have 2 MB only.
 const LARGE_OCTETS: u64 = 16 << 10;
 
-/// How a value travels.
+/// The codec of a type, by which its values are encoded and decoded.
 pub(super) struct Codec {
     pub(super) tokens: TokenStream,
-    /// The codec is not the Rust type itself.
+    /// Whether the codec is another type than the Rust type of the value.
     pub(super) special: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct StubParameter {
     pub(super) ty: TokenStream,
     /// The argument in the tuple that is encoded.
     pub(super) argument: TokenStream,
-    /// The type mentions the lifetime `'a`.
+    /// Whether the type names the lifetime `'a`.
     pub(super) lifetime: bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct StubParameter {
 pub(super) struct ServantArgument {
     /// The decoded type.
     pub(super) decoded: TokenStream,
-    /// How it is handed over.
+    /// The expression by which it is passed to the servant.
     pub(super) passed: TokenStream,
 }
 
@@ -44,7 +44,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Types that a servant can borrow from the message as `[T]`.
+    /// Whether a servant can borrow elements of this type from the message as `[T]`.
     fn is_numeric(&self, ty: &Type) -> bool {
         use Basic::{Double, Float, Int8, Long, LongLong, Short, ULong, ULongLong, UShort};
         matches!(
@@ -55,7 +55,7 @@ impl Generator<'_> {
         )
     }
 
-    /// Octets of a value in memory, about, and without those that it refers to.
+    /// The approximate size of a value in memory, in octets, without the memory that it refers to.
     fn octets_of(&self, ty: &Type) -> u64 {
         use Basic::{
             Boolean, Char, Double, Float, Int8, Long, LongDouble, LongLong, Octet, Short, ULong,
@@ -70,12 +70,12 @@ impl Generator<'_> {
             Type::Array(element, length) => {
                 self.octets_of(element).saturating_mul(u64::from(*length))
             }
-            // Text and sequences take so many. Structs may take more: theirs are large in large arrays.
+            // The size of text and sequences. Structs may be larger, which matters in large arrays only.
             _ => 24,
         }
     }
 
-    /// Types that are handed over as they are: small, and without anything behind them.
+    /// Whether values of this type are passed by value: they are small, and own no memory.
     fn is_by_value(&self, ty: &Type) -> bool {
         match self.model.unaliased(ty) {
             Type::Basic(_) | Type::Fixed { .. } => true,
@@ -107,7 +107,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The type of an object reference that is not nil.
+    /// The Rust type of a reference that is not nil.
     pub(super) fn reference_type(&self, from: ScopeId, ty: &Type) -> TokenStream {
         if let Some(id) = self.local_interface(ty) {
             let contract = self.path_to(from, id);
@@ -122,7 +122,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The type of a value that is not null: what its state is called.
+    /// The Rust type of the state of a value that is not null.
     pub(super) fn value_state(&self, from: ScopeId, ty: &Type) -> TokenStream {
         match self.model.unaliased(ty) {
             Type::Named(id) => self.path_to(from, *id),
@@ -133,7 +133,7 @@ impl Generator<'_> {
         }
     }
 
-    /// References and values: what a servant gets by value.
+    /// Whether the type is one of references or values, which a servant gets by value.
     fn is_handle(&self, ty: &Type) -> bool {
         self.model.is_reference(ty) || self.model.is_value(ty)
     }
@@ -181,7 +181,7 @@ impl Generator<'_> {
             Type::Named(id) => self.path_to(from, *id),
             // Nothing is generated from a model with errors.
             Type::Object | Type::Error => quote!(()),
-            // No code is generated for these: `support` sees to that.
+            // Not reached: `ValueBase` is a value type, handled above.
             Type::ValueBase => quote!(()),
         }
     }
@@ -276,7 +276,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An owned value as something that can be encoded: itself, or with its codec.
+    /// An expression for an owned value that can be encoded: the value itself, or wrapped with its codec.
     pub(super) fn encoded_value(&self, from: ScopeId, ty: &Type, name: &Ident) -> TokenStream {
         let private = &self.private;
         let Codec { tokens, special } = self.codec(from, ty);
@@ -286,7 +286,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The type to decode a value as, and how to get the value out of `place` afterwards.
+    /// The type to decode a value as, and whether the value has to be taken out of that type's wrapper afterwards.
     pub(super) fn decoded(&self, from: ScopeId, ty: &Type) -> (TokenStream, bool) {
         let private = &self.private;
         let Codec { tokens, special } = self.codec(from, ty);
@@ -297,8 +297,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The type of an `in` parameter that is the same for stub and servant; `None` where they differ. What it borrows, it
-    /// borrows for `lifetime`.
+    /// The type of an `in` parameter that stub and servant share; `None` where they differ. It borrows for `lifetime`.
     fn common_parameter(
         &self,
         from: ScopeId,
@@ -328,7 +327,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A parameter of a stub; what it borrows, it borrows for `'a`.
+    /// A parameter of a stub, which borrows for `'a`.
     pub(super) fn stub_parameter(&self, from: ScopeId, ty: &Type, name: &Ident) -> StubParameter {
         let (orb, private) = (&self.orb, &self.private);
         let Codec { tokens, special } = self.codec(from, ty);
@@ -382,7 +381,7 @@ impl Generator<'_> {
             })
     }
 
-    /// How an argument is read from a request and reaches a servant: a type that says so.
+    /// The type by which the ORB decodes an argument and passes it to a servant.
     pub(super) fn passing(&self, from: ScopeId, ty: &Type) -> TokenStream {
         let private = &self.private;
         let ty = self.model.unaliased(ty);
@@ -417,7 +416,7 @@ impl Generator<'_> {
         }
     }
 
-    /// How the argument at `place` reaches a servant.
+    /// The decoded type of the argument at `place`, and the expression that passes it to a servant.
     pub(super) fn servant_argument(
         &self,
         from: ScopeId,

@@ -81,7 +81,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A label as a pattern and as an expression.
+    /// The tokens of a label, for use as a pattern and as an expression.
     fn label(&self, discriminator: &TokenStream, value: &Value) -> TokenStream {
         match value {
             Value::Integer(number) => {
@@ -107,7 +107,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A sentence on what a member is and when it is there.
+    /// A sentence that names a member and the labels that select it.
     fn selected(&self, member: DefId, selector: &Selector) -> String {
         let name = &self.model.def(member).name;
         let written = |value: &Value| match value {

@@ -44,7 +44,7 @@ impl Generator<'_> {
             })
             .collect();
         let (state, base, kind) = match value.kind {
-            // Of what is only announced, there is nothing but handles, as there is of what is abstract.
+            // A value type that is only forward-declared has handles alone, as has an abstract one.
             _ if !value.defined => {
                 let line = format!(
                     "Value type `{}`, which is declared and not defined here: a handle to one may be null, and \
@@ -97,7 +97,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The trait of the ways to make a value: functions, since there is no value to call them on yet.
+    /// The trait of the factories of a value type: associated functions, since there is no value yet.
     fn factories(&self, id: DefId, value: &ValueType) -> TokenStream {
         let orb = &self.orb;
         let from = self.model.def(id).scope;
@@ -135,7 +135,7 @@ impl Generator<'_> {
         quote! { #[doc = #doc] pub trait #name { #(#functions)* } }
     }
 
-    /// The struct, and the name of the member that is the base's state.
+    /// The struct of the state, and the name of the member with the state of the base.
     fn state(&self, id: DefId, value: &ValueType) -> (TokenStream, Option<Ident>) {
         let private = &self.private;
         let from = self.model.def(id).scope;
@@ -177,7 +177,7 @@ impl Generator<'_> {
         (state, base_name)
     }
 
-    /// A box is a value type with one member, which has no name in IDL.
+    /// A value box: a value type with one member, which has no name in IDL.
     pub(super) fn value_box(&self, id: DefId, ty: &Type) -> TokenStream {
         let private = &self.private;
         let from = self.model.def(id).scope;
@@ -201,7 +201,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Its own repository id, and those of the bases that it may be truncated to.
+    /// The repository ids of a value type and of the bases that it may be truncated to.
     fn truncatable_ids(&self, id: DefId) -> Vec<&str> {
         let mut ids = vec![&*self.model.def(id).repository_id];
         let mut at = self.model.value_type(id);
@@ -237,8 +237,8 @@ impl Generator<'_> {
         ident(&self.names.value_operations(id))
     }
 
-    /// The methods of a value type's trait: its own operations, and those of interfaces that it supports and its bases
-    /// do not; each with the scope of what it raises.
+    /// The methods of a value type's trait: its own operations, and those of interfaces that it supports and its bases do
+    /// not, each with the scope of its error type.
     fn value_operations(&self, id: DefId) -> Vec<(ScopeId, &Operation)> {
         let Some(value) = self.model.value_type(id) else {
             return Vec::new();
@@ -264,7 +264,7 @@ impl Generator<'_> {
         !self.value_operations(id).is_empty()
     }
 
-    /// The trait of the operations, and that values themselves have it.
+    /// The trait of the operations, and its implementation for handles.
     fn value_contract(&self, id: DefId, value: &ValueType) -> TokenStream {
         let orb = &self.orb;
         let from = self.model.def(id).scope;

@@ -28,7 +28,7 @@ pub(super) fn narrow_literal(i: &str) -> IResult<&str, Kind> {
     .parse(i)
 }
 
-/// Of a wide string the halves of characters have to match; a wide character may be one of them.
+/// A wide literal. In a wide string, surrogates have to come in pairs; a wide character may be a single one.
 pub(super) fn wide_literal(i: &str) -> IResult<&str, Kind> {
     let units = fold_many0(part("\"\\\n", true), Vec::new, |mut units, code| {
         match char::from_u32(code) {
@@ -50,7 +50,7 @@ pub(super) fn wide_literal(i: &str) -> IResult<&str, Kind> {
     .parse(i)
 }
 
-/// One character, or its escape, as a code; not one of `end`.
+/// One character other than those of `end`, or an escape, as a code.
 fn part<'a>(
     end: &'static str,
     wide: bool,
@@ -70,7 +70,7 @@ fn quoted<'a, T>(
     delimited(char('"'), text, char('"'))
 }
 
-/// `\n`, `\ooo`, `\xhh` and, in wide literals, `\uhhhh`.
+/// An escape: `\n` and the like, `\ooo`, `\xhh` and, in wide literals, `\uhhhh`.
 fn escape<'a>(
     wide: bool,
 ) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {

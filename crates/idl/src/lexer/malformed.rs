@@ -1,6 +1,6 @@
 //! Messages for malformed literals.
 
-/// Why `text`, which begins like a number, is not one. Messages have it as `shown`.
+/// The message for `text`, which begins like a number and is not one. The message quotes it as `shown`.
 pub(super) fn number(text: &str, shown: &str) -> String {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -27,8 +27,8 @@ pub(super) fn number(text: &str, shown: &str) -> String {
     }
 }
 
-/// Why `text`, up to the quote that closes it or to the end of its line, is no character or string. `wide` if there is
-/// an `L` in front of it, which is not part of `text`.
+/// The message for `text`, up to its closing quote or the end of its line, which is not a valid character or string.
+/// `wide`: whether an `L` precedes it, which is not part of `text`.
 pub(super) fn quoted(text: &str, wide: bool) -> String {
     let quote = if text.starts_with('"') { '"' } else { '\'' };
     let body = text.strip_prefix(quote).unwrap_or(text);
@@ -47,7 +47,7 @@ pub(super) fn quoted(text: &str, wide: bool) -> String {
     }
 }
 
-/// Whether the quote behind `text` is escaped.
+/// Whether a quote after `text` is escaped.
 fn ends_in_backslash(text: &str) -> bool {
     let backslashes = text.len() - text.trim_end_matches('\\').len();
     backslashes % 2 == 1

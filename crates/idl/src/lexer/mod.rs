@@ -1,5 +1,5 @@
-//! Text to tokens, one at a time. Comments become the documentation of the token behind them, or are remarks on the one
-//! before; a preprocessor directive is one token with all of its logical line. Line splices are gone already.
+//! The lexer: text to tokens, one at a time. A comment becomes the documentation of the token after it, or a remark on the
+//! token before it. A preprocessor directive is one token with all of its logical line. Line splices are gone already.
 
 mod literals;
 mod malformed;
@@ -17,29 +17,29 @@ use literals::{narrow_literal, number, wide_literal};
 pub(crate) enum Kind {
     /// A word as written.
     Word(Rc<str>),
-    /// A word behind a leading underscore, which is not part of it and switches keywords off.
+    /// An escaped identifier, without its leading underscore, which makes it no keyword.
     Escaped(Rc<str>),
     Integer(u64),
-    /// As it is written: what it is worth depends on what it is for.
+    /// A floating-point literal as written: its value depends on the type of its use.
     Float(Rc<str>),
     /// A fixed-point literal, as written without its suffix.
     Fixed(Rc<str>),
     Char(char),
-    /// A code point, or half of one, which is a wide character as well.
+    /// A code point, or a single surrogate, which is a wide character as well.
     WideChar(u32),
     Str(Rc<str>),
     WideStr(Rc<str>),
-    /// Also `!`, `?` and `.`, which only the preprocessor knows.
+    /// A punctuation mark. `!`, `?` and `.` are for the preprocessor only.
     Punct(&'static str),
-    /// `#` first on its line, and the rest of the logical line.
+    /// A preprocessor directive: `#` first on its line, and the rest of the logical line.
     Directive,
-    /// `#pragma ID name "text"` and `#pragma version name 1.2`, which mean a name in the scope they stand in.
+    /// `#pragma ID name "text"` or `#pragma version name 1.2`, whose name is looked up in the scope of the pragma.
     Pragma(Rc<IdPragma>),
-    /// A comment that is about what stands in front of it: `///< text`. The preprocessor puts it where it belongs.
+    /// A comment on the declaration before it: `///< text`. The preprocessor attaches it there.
     Remark(Rc<str>),
-    /// Text that is not a token, with the message. An error only where `#ifdef` does not skip it.
+    /// The message for text that is not a token. It is reported only where `#ifdef` does not skip the text.
     Bad(Rc<str>),
-    /// The end of everything; only the preprocessor makes it.
+    /// The end of the input; only the preprocessor makes it.
     End,
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
 pub(crate) struct IdPragma {
     /// Parts of the scoped name.
     pub(crate) name: Vec<String>,
-    /// Written with a leading `::`.
+    /// Whether the name has a leading `::`.
     pub(crate) global: bool,
     pub(crate) set: IdSetting,
 }
@@ -64,22 +64,22 @@ pub(crate) enum IdSetting {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prefix {
     pub(crate) text: String,
-    /// How many scopes were open at the pragma: their names are replaced by it.
+    /// The number of scopes open at the pragma, whose names the prefix replaces.
     pub(crate) depth: usize,
 }
 
-/// One token, where it is, and what the text around it says about it.
+/// One token, with its place, its documentation, and the prefix in force.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
-    /// Comment lines that end on the line before.
+    /// The comment lines that end on the line before it.
     pub(crate) doc: Option<Rc<str>>,
-    /// Set by the preprocessor.
+    /// The `#pragma prefix` in force, which the preprocessor sets.
     pub(crate) prefix: Rc<Prefix>,
 }
 
-/// Every word of a compilation once, so that a name which is used often is allocated once.
+/// The words of a compilation, each allocated once.
 #[derive(Debug, Default)]
 pub(crate) struct Words(HashSet<Rc<str>>);
 
@@ -94,7 +94,7 @@ impl Words {
     }
 }
 
-/// All tokens of `text[range]`, which is a part of `file`. Never fails: what is no token is [`Kind::Bad`].
+/// All tokens of `text[range]`, a part of `file`. Never fails: text that is not a token becomes [`Kind::Bad`].
 pub(crate) fn lex(
     file: FileId,
     text: &Rc<str>,
@@ -112,18 +112,18 @@ pub(crate) fn lex(
 #[derive(Default)]
 struct Comment {
     text: String,
-    /// The line the last of them ends on.
+    /// The line on which the last comment ends.
     end: usize,
 }
 
-/// A place in a text, and what has been seen before it.
+/// The state of the lexer: its place in a text, and the comments gathered before it.
 pub(crate) struct Lexer {
     file: FileId,
     text: Rc<str>,
     at: usize,
     end: usize,
     line: usize,
-    /// No token yet on this line.
+    /// Whether the line has no token yet.
     line_is_blank: bool,
     doc: Comment,
     no_prefix: Rc<Prefix>,
@@ -169,7 +169,7 @@ impl Lexer {
                 b'#' if self.line_is_blank => {
                     return Some(self.token(rest, directive_length(rest), Kind::Directive));
                 }
-                // The mark of UTF-8, which may stand anywhere where files have been put together.
+                // A byte order mark, which may stand anywhere in concatenated files.
                 0xef if rest.starts_with('\u{feff}') => self.at += '\u{feff}'.len_utf8(),
                 _ => {
                     let (kind, length) = scan(rest, first, words);
@@ -179,8 +179,8 @@ impl Lexer {
         }
     }
 
-    /// The next directive. Nothing but comments and literals is looked at on the way, as what `#if` leaves out need not
-    /// be IDL; its doc comments are dropped.
+    /// The next directive. The text before it is scanned for comments and strings only, as text that `#if` skips need not be
+    /// IDL; its doc comments are dropped.
     pub(crate) fn next_directive(&mut self) -> Option<Token> {
         let text = Rc::clone(&self.text);
         self.doc.text.clear();
@@ -199,7 +199,7 @@ impl Lexer {
                     self.line += lines_in(&rest[..length]);
                     self.at += length;
                 }
-                // An apostrophe in prose opens nothing.
+                // An apostrophe does not open a literal here: skipped text may be prose.
                 b'"' => {
                     self.line_is_blank = false;
                     self.at += closed_quote(rest).unwrap_or(1);
@@ -248,7 +248,7 @@ impl Lexer {
             doc = (near && !text.is_empty()).then(|| Rc::from(text));
             self.doc.text.clear();
         }
-        // Words and marks, nearly all there is, have no line ends.
+        // Words and marks, nearly all tokens, contain no line ends.
         if matches!(kind, Kind::Directive | Kind::Bad(_)) {
             self.line += lines_in(&rest[..length]);
         }
@@ -299,7 +299,7 @@ fn remark(comment: &str) -> Option<Rc<str>> {
     Some(text.trim().into())
 }
 
-/// How long the comment at the start of `rest` is; `None` when it is never closed.
+/// The length of the comment at the start of `rest`, in octets; `None` if it is not closed.
 fn comment_length(rest: &str) -> Option<usize> {
     match rest.strip_prefix("/*") {
         Some(body) => body.find("*/").map(|at| at + 4),
@@ -307,7 +307,7 @@ fn comment_length(rest: &str) -> Option<usize> {
     }
 }
 
-/// How long the directive at the start of `rest` is: to the end of its line, through block comments.
+/// The length of the directive at the start of `rest`, in octets: to the end of its line, through block comments.
 fn directive_length(rest: &str) -> usize {
     let octets = rest.as_bytes();
     let mut at = 0;
@@ -327,7 +327,7 @@ fn directive_length(rest: &str) -> usize {
     at
 }
 
-/// How long the literal at the start of `rest` is, both its quotes included; `None` when its line ends before it does.
+/// The length of the literal at the start of `rest`, in octets, with both quotes; `None` if its line ends before it does.
 fn closed_quote(rest: &str) -> Option<usize> {
     let octets = rest.as_bytes();
     let quote = octets.first()?;
@@ -342,7 +342,7 @@ fn closed_quote(rest: &str) -> Option<usize> {
     }
 }
 
-/// The token at the start of `rest`, and how long it is.
+/// The token at the start of `rest`, and its length in octets.
 fn scan(rest: &str, first: u8, words: &mut Words) -> (Kind, usize) {
     let second = rest.as_bytes().get(1).copied().unwrap_or_default();
     let parsed = match (first, second) {
@@ -376,7 +376,7 @@ fn word(rest: &str, words: &mut Words) -> (Kind, usize) {
         .iter()
         .position(|octet| !part(octet))
         .unwrap_or(octets.len());
-    // A word with letters that IDL has not is one fault, and not a fault for each letter.
+    // A word with letters that IDL does not permit is one error, not one for each letter.
     if octets.get(length).is_some_and(|octet| !octet.is_ascii()) {
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
         let end = end.unwrap_or(rest.len());
@@ -395,7 +395,7 @@ fn word(rest: &str, words: &mut Words) -> (Kind, usize) {
         Some(name) if name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
             Kind::Escaped(words.get(name))
         }
-        // As the name of a macro it may do.
+        // Still valid as the name of a macro.
         Some(_) => {
             let message = format!("`{text}` is no name: behind one `_` comes a letter");
             Kind::Bad(message.into())
@@ -410,7 +410,7 @@ fn no_name(text: &str) -> Kind {
     Kind::Bad(message.into())
 }
 
-/// Text as a message may quote it.
+/// Text as a message quotes it: its first 40 characters.
 fn shown(text: &str) -> String {
     let mut start: String = text.chars().take(40).collect();
     if start.len() < text.len() {
@@ -419,7 +419,7 @@ fn shown(text: &str) -> String {
     start
 }
 
-/// The message for text that is not a token, and how much of it to skip.
+/// The message for text that is not a token, and the number of octets to skip.
 fn bad(rest: &str) -> (Kind, usize) {
     let wide = usize::from(rest.starts_with("L\"") || rest.starts_with("L'"));
     let quoted = &rest[wide..];
@@ -455,7 +455,7 @@ fn bad(rest: &str) -> (Kind, usize) {
     (Kind::Bad(message.into()), first.len_utf8())
 }
 
-/// The quote that a word processor has made `found` of.
+/// The quote that a word processor may have replaced by `found`.
 fn quote_meant(found: char) -> Option<char> {
     match found {
         '\u{201c}'..='\u{201f}' => Some('"'),

@@ -1,4 +1,4 @@
-//! Names that would clash in Rust, and free ones to offer for them.
+//! Names that would clash in Rust, and free names to suggest instead.
 
 use super::{BASE, Names, UNSET};
 use crate::diagnostic::{Report, Sink};
@@ -18,20 +18,20 @@ enum Space {
     Value,
 }
 
-/// The check that no two things share a Rust name.
+/// The check that no two generated items of one scope share a Rust name.
 pub(super) struct Clashes<'a> {
     pub(super) model: &'a Model,
     pub(super) names: &'a Names,
     pub(super) sink: &'a Sink,
     /// [`Options::delegates`].
     pub(super) delegates: bool,
-    /// Pairs whose clash has been reported: once is enough, though the items generated for both clash too.
+    /// Pairs of definitions whose clash was reported. It is reported once, though items generated for both clash, too.
     pub(super) reported: RefCell<HashSet<(DefId, DefId)>>,
-    /// The names that hints have offered, as [`folded`] has them.
+    /// The [folded] names that hints have suggested.
     pub(super) offered: RefCell<Vec<String>>,
 }
 
-/// A name without case and underscores: names that differ there may meet again in what is generated.
+/// A name without case and underscores: names that differ only there may clash in generated items.
 fn folded(name: &str) -> String {
     name.replace('_', "").to_lowercase()
 }
@@ -185,7 +185,7 @@ impl Clashes<'_> {
                 }
             }
             DefKind::ValueBox(_) | DefKind::Native => self.take(taken, Space::Type, name, id, None),
-            // Enumerators live in their enum, members in their struct, operations in their trait.
+            // Enumerators have their enum as scope, members their struct, operations their trait.
             DefKind::Enumerator(_)
             | DefKind::Member
             | DefKind::Operation
@@ -240,7 +240,7 @@ impl Clashes<'_> {
         }
     }
 
-    /// The functions of one trait or reference of `owner`, which has inherited ones too.
+    /// Checks the functions of one trait or reference of `owner`, inherited ones included.
     fn methods<'b>(&self, owner: DefId, operations: impl Iterator<Item = &'b Operation>) {
         let mut taken = Taken::new();
         for operation in operations {
@@ -285,7 +285,7 @@ impl Clashes<'_> {
         self.take_in(None, taken, space, name, id, what);
     }
 
-    /// Takes `name` for `id`; `heir` is the interface whose reference it is a name in, inherited or not.
+    /// Takes `name` for `id`. `heir`: the interface whose reference has the name, which may be inherited.
     fn take_in(
         &self,
         heir: Option<DefId>,
@@ -305,7 +305,7 @@ impl Clashes<'_> {
         let describe = |def: &crate::model::Def, what: Option<String>| {
             what.unwrap_or_else(|| format!("`{}`", def.name))
         };
-        // Generated names are fixed.
+        // Only a declared name can be changed: names generated from it follow.
         let renamed = if what.is_some() && was.is_none() {
             other
         } else {
@@ -331,7 +331,7 @@ impl Clashes<'_> {
         self.sink.report(report.hint(hint));
     }
 
-    /// The option that ends a clash: `name` with a number behind it that none of `taken` has.
+    /// The option that resolves a clash: `name` followed by a number, so that it differs from all of `taken`.
     fn rename<'b>(
         &self,
         of: &str,
@@ -339,7 +339,7 @@ impl Clashes<'_> {
         taken: impl Iterator<Item = &'b str> + Clone,
     ) -> String {
         let mut offered = self.offered.borrow_mut();
-        // Further reports are not shown.
+        // Further errors are not shown.
         if offered.len() >= MAX_DIAGNOSTICS {
             return String::new();
         }
@@ -349,7 +349,7 @@ impl Clashes<'_> {
             false => "",
         };
         let mut numbered = (2..).map(|number: usize| format!("{stem}{between}{number}"));
-        // A longer name may be a prefix or suffix away from what is generated for this one.
+        // A longer name in use may equal the suggested name with a generated prefix or suffix.
         let free = numbered.find(|name| {
             let folded_name = folded(name);
             !offered.contains(&folded_name)

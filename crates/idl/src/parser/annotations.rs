@@ -10,7 +10,7 @@ use super::input::{Parsed, Tokens, expected, ident, punct, scoped_name};
 use crate::ast::{Annotation, Expr, Ident};
 use crate::lexer::Kind;
 
-/// The annotations before a declaration, which hold for all it declares.
+/// The comment and the annotations before a declaration, which hold for all names that it declares.
 #[derive(Clone, Default)]
 pub(super) struct Start {
     pub(super) doc: Option<Rc<str>>,
@@ -18,7 +18,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Of a declaration in the middle of another, which has no annotations of its own.
+    /// The start of a declaration within another one, which has no annotations of its own.
     pub(super) fn inline(i: Tokens<'_>) -> Self {
         Self {
             doc: i.first().doc.clone(),
@@ -27,7 +27,7 @@ impl Start {
     }
 }
 
-/// The comment at `i` and the annotations behind it.
+/// The comment at `i` and the annotations after it.
 pub(super) fn start<'a>(i: Tokens<'a>) -> Parsed<'a, Start> {
     let mut start = Start::inline(i);
     if !i.is_punct("@") {
@@ -54,7 +54,7 @@ fn annotation<'a>(i: Tokens<'a>) -> Parsed<'a, Annotation> {
         return Ok((i, annotation));
     }
     let mut i = i.advance();
-    // Some write `@final()`.
+    // Empty parentheses, as in `@final()`, are accepted.
     if i.is_punct(")") {
         return Ok((i.advance(), annotation));
     }
@@ -72,8 +72,8 @@ fn annotation<'a>(i: Tokens<'a>) -> Parsed<'a, Annotation> {
     }
 }
 
-/// Names of annotations are no keywords: there is `@default`, and `@oneway`. What `::` a blank sets apart belongs to the
-/// type behind: `@key ::Name member`.
+/// The name of an annotation, which may be a keyword, as in `@default`. A `::` after a blank begins the type that follows:
+/// `@key ::Name member`.
 fn scoped_name_or_keyword<'a>(i: Tokens<'a>) -> Parsed<'a, crate::ast::ScopedName> {
     match &i.first().kind {
         Kind::Word(word)
@@ -100,7 +100,7 @@ fn parameter<'a>(i: Tokens<'a>) -> Parsed<'a, (Option<Ident>, Expr)> {
         return const_expr.map(|value| (None, value)).parse(i);
     }
     let (i, name) = match i.word() {
-        // `default = 1`, again a keyword.
+        // The name of a parameter may be a keyword, too: `default = 1`.
         Some(word) => (
             i.advance(),
             Ident {
@@ -123,12 +123,12 @@ pub(super) fn is_definition(i: Tokens<'_>) -> bool {
         && matches!(i.nth(3).kind, Kind::Punct("{"))
 }
 
-/// annotation_dcl: passed over, since annotations of other people mean nothing here.
+/// annotation_dcl: skipped, since only known annotations have a meaning.
 pub(super) fn definition(i: Tokens<'_>) -> Tokens<'_> {
     skip_group(i.advance().advance().advance(), "{", "}")
 }
 
-/// Behind the bracket that closes the one at `i`.
+/// The position after the bracket that closes the one at `i`.
 pub(super) fn skip_group<'a>(mut i: Tokens<'a>, open: &str, close: &str) -> Tokens<'a> {
     let mut depth = 0_usize;
     while !i.at_end() {

@@ -1,12 +1,12 @@
-//! Which brace is not closed, by the layout of the text: people indent what is within braces.
+//! Finds an unclosed brace by the layout of the text, as the contents of braces are usually indented.
 
 use super::input::Tokens;
 use super::mistakes::begins_definition;
 use crate::lexer::Kind;
 use crate::source::Span;
 
-/// Whether the definition at `i` stands where it would behind the body that the brace at `open` begins, though that is
-/// not closed: first on its line, no further in than the line of the brace, while the body begins further in.
+/// Whether the definition at `i` is outside of the body of the unclosed brace at `open`, by its indentation: it is first on
+/// its line, and indented no further than the line of the brace, while the body is.
 pub(super) fn is_outside(open: Tokens<'_>, i: Tokens<'_>) -> bool {
     let layout = |i: Tokens<'_>| i.context.sources.layout(i.first().span);
     let one_file = open.first().span.file == i.first().span.file;
@@ -21,8 +21,8 @@ pub(super) fn is_outside(open: Tokens<'_>, i: Tokens<'_>) -> bool {
         && inner.indent > brace.indent
 }
 
-/// From the brace at `open` to the end, where some brace is not closed: the first one whose closing brace stands further
-/// out than its own line, and that closing brace.
+/// The first brace from `open` on whose closing brace is indented less than its own line, and that closing brace. For text
+/// in which some brace is not closed.
 pub(super) fn misplaced(open: Tokens<'_>) -> Option<(Span, Span)> {
     let layout = |span: Span| open.context.sources.layout(span);
     let mut opened: Vec<Span> = Vec::new();

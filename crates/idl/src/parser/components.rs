@@ -1,5 +1,5 @@
-//! The component model and template modules: parsed in full, so that their own errors are reported, and refused, each
-//! once. Their names stay declared, so that uses are no further errors.
+//! The component model and template modules. They are parsed in full, so that their own errors are reported, and each is
+//! refused once. Their names stay declared, so that uses cause no further errors.
 
 use std::rc::Rc;
 
@@ -20,11 +20,11 @@ use crate::diagnostic::Report;
 use crate::lexer::Kind;
 use crate::source::Span;
 
-/// The refused declaration, and its alternative.
+/// The message for a refused declaration, with its alternative.
 struct Refusal {
     what: &'static str,
     hint: &'static str,
-    /// Further declarations implied by the refused one, by the suffix of their names.
+    /// The suffixes of the names of further declarations that the refused one implies.
     implied: &'static [&'static str],
 }
 
@@ -106,7 +106,7 @@ fn refuse(i: Tokens<'_>, span: Span, refusal: &Refusal, head: Head, out: &mut Ve
     }));
 }
 
-/// event: [ "abstract" | "custom" ] "eventtype" identifier …: in everything else a value type.
+/// event: [ "abstract" | "custom" ] "eventtype" identifier …; the rest has the syntax of a value type.
 fn event<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let span = i.first().span;
     let mut parsed = Vec::new();
@@ -133,7 +133,7 @@ fn component<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Par
     let span = i.first().span;
     let (i, head) = cut(head(start)).parse(i.advance())?;
     if i.is_punct(";") {
-        // A reference to a component is one to its equivalent interface, and no more is said here.
+        // A forward declaration: a reference to a component is one to its equivalent interface.
         let kind = DefinitionKind::InterfaceForward(InterfaceKind::Plain);
         out.push(Definition { head, kind });
         return semicolon(i);
@@ -169,7 +169,7 @@ fn port<'a>(i: Tokens<'a>, _: &mut Vec<()>) -> Parsed<'a, ()> {
     semicolon(i)
 }
 
-/// Whether `multiple` stands at `i` and is no type.
+/// Whether `multiple` stands at `i` as a keyword, and not as the name of a type.
 fn multiple(i: Tokens<'_>) -> bool {
     let type_follows = matches!(
         i.nth(1).kind,
@@ -214,8 +214,8 @@ fn home_export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     semicolon(i)
 }
 
-/// template_module: "module" identifier "<" … ">" "{" definition+ "}" | "module" scoped_name "<" … ">" identifier; from
-/// the `<` on.
+/// template_module: "module" identifier "<" … ">" "{" definition+ "}" | "module" scoped_name "<" … ">" identifier.
+/// Parsing starts at the `<`.
 pub(super) fn template<'a>(
     i: Tokens<'a>,
     span: Span,

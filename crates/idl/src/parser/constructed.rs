@@ -1,4 +1,4 @@
-//! Structs, unions, enums, bitsets and bitmasks: types with members, also where a type may stand.
+//! Structs, unions, enums, bitsets and bitmasks, as declarations and where a type may stand.
 
 use std::rc::Rc;
 
@@ -116,7 +116,7 @@ fn case<'a>(i: Tokens<'a>, out: &mut Vec<Case>) -> Parsed<'a, ()> {
     if let Some(rest) = inner_pragma(i) {
         return Ok((rest, ()));
     }
-    // A comment in front of `case` is about the member, unless the member has its own.
+    // A comment before `case` documents the member, unless the member has its own.
     let (mut i, outer) = start(i)?;
     let mut labels = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Modules, interfaces, types, constants: what may stand in a file, a module or an interface.
+//! Modules, interfaces, types and constants: the declarations of a file, a module or an interface.
 
 use std::rc::Rc;
 
@@ -62,7 +62,7 @@ pub(super) fn definition<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed
     }
 }
 
-/// A declaration of modules and interfaces alike, if `word` begins one.
+/// A declaration that modules and interfaces may both contain, if `word` begins one.
 fn type_or_constant<'a>(
     i: Tokens<'a>,
     word: &str,
@@ -84,7 +84,7 @@ fn type_or_constant<'a>(
             }
             Err(error) => Err(error),
         },
-        // These words are names in older files, and an operation may begin with the name of a type.
+        // Older files use these words as names, and an operation may begin with the name of a type.
         "bitset" if named && matches!(i.nth(2).kind, Kind::Punct("{" | ":")) => {
             bitset(i, start, out)
         }
@@ -153,7 +153,7 @@ fn type_id<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i;
     let (i, of) = match scoped_name(i.advance()) {
         Ok(found) => found,
-        // `typeprefix :: "x"` is about the whole file.
+        // `typeprefix :: "x"` applies to the whole file.
         Err(error) if !matches!(i.nth(1).kind, Kind::Punct("::")) => return Err(error),
         Err(_) => {
             let of = ScopedName {
@@ -169,7 +169,7 @@ fn type_id<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
         false => DefinitionKind::TypePrefix { of, prefix: text },
     };
     out.push(nameless(from, kind));
-    // The CORBA module as JacORB ships it has none behind a prefix.
+    // The CORBA module that JacORB ships has no semicolon after a prefix.
     if from.is_word("typeprefix") && !i.is_punct(";") {
         return Ok((i, ()));
     }
@@ -198,7 +198,7 @@ pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, StringLiteral> {
 /// import: "import" imported_scope
 fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i;
-    // The preprocessor has taken those away that it could read.
+    // The preprocessor has removed imports of files that it could read.
     if let Kind::Str(name) = &i.nth(1).kind {
         let message = format!("cannot find the file `{name}`, which is to be imported");
         let report = Report::new(i.nth(1).span, message);
@@ -225,7 +225,7 @@ fn pragma<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     Ok((i.advance(), ()))
 }
 
-/// Where members stand, there is no place in the tree for a pragma: it moves behind the type.
+/// Moves a pragma among members behind their type, as the tree has no place for it among them.
 pub(super) fn inner_pragma(i: Tokens<'_>) -> Option<Tokens<'_>> {
     let mut moved = Vec::new();
     match &i.first().kind {
@@ -238,7 +238,7 @@ pub(super) fn inner_pragma(i: Tokens<'_>) -> Option<Tokens<'_>> {
     }
 }
 
-/// Puts the pragmas from within the types of the last definition behind it.
+/// Moves pragmas from within the last definition behind it.
 fn place_pragmas(i: Tokens<'_>, out: &mut Vec<Definition>) {
     let mut pragmas = i.context.pragmas.take();
     if pragmas.is_empty() {
@@ -258,7 +258,7 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
     let from = i.first();
     let (i, global) = opt(punct("::")).parse(i.advance())?;
     let (mut i, head) = cut(head(start)).parse(i)?;
-    // `module Scope::Generic<long> Name;` makes one of a template.
+    // `module Scope::Generic<long> Name;` instantiates a template.
     while i.is_punct("::") {
         (i, _) = cut(super::input::ident).parse(i.advance())?;
     }
@@ -278,8 +278,8 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
     })
 }
 
-/// A braced list; its opening brace may be missed, its closing one is missed once: where a definition stands that cannot
-/// be in it, or at the end of the file.
+/// A list in braces. Without an opening brace it fails. A missing closing brace is reported once, at a definition that
+/// cannot be in the list or at the end of the file.
 pub(super) fn body<'a, T: Remarked>(
     i: Tokens<'a>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
@@ -311,7 +311,8 @@ pub(super) fn body<'a, T: Remarked>(
     Ok((i, items))
 }
 
-/// interface: [ "abstract" | "local" ] "interface" identifier [ ":" scoped_name { "," scoped_name }* ] "{" export* "}" | "interface" identifier
+/// interface: [ "abstract" | "local" ] "interface" identifier [ ":" scoped_name { "," scoped_name }* ] "{" export* "}"
+/// | "interface" identifier
 fn interface<'a>(
     i: Tokens<'a>,
     kind: InterfaceKind,

@@ -10,7 +10,7 @@ use crate::ast::{BinaryOp, Expr, ExprKind};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
 
-/// const_expr: or_expr. The levels, loosest first, and their operators.
+/// const_expr: or_expr. The levels of precedence, the lowest first, and their operators.
 const LEVELS: [&[(&str, BinaryOp)]; 6] = [
     &[("|", BinaryOp::Or)],
     &[("^", BinaryOp::Xor)],
@@ -123,7 +123,7 @@ fn primary<'a>(i: Tokens<'a>) -> Parsed<'a, Expr> {
         Kind::WideChar(c) => simple(ExprKind::WideChar(*c)),
         Kind::Str(_) => Ok(strings(i, false)),
         Kind::WideStr(_) => Ok(strings(i, true)),
-        // Reported already.
+        // The lexer has reported it.
         Kind::Bad(_) => simple(ExprKind::Unsupported),
         Kind::Fixed(text) => simple(ExprKind::Fixed(Rc::clone(text))),
         Kind::Word(word) if &**word == "TRUE" => simple(ExprKind::Boolean(true)),
@@ -150,7 +150,7 @@ fn primary<'a>(i: Tokens<'a>) -> Parsed<'a, Expr> {
     }
 }
 
-/// Adjacent literals of one kind are one string.
+/// A string of adjacent literals of one kind, which are concatenated.
 fn strings(i: Tokens<'_>, wide: bool) -> (Tokens<'_>, Expr) {
     let (start, mut end) = (i.first().span, i.first().span);
     let mut text = String::new();

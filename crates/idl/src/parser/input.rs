@@ -27,26 +27,26 @@ use crate::source::{SourceMap, Span};
 /// The state of the parser beside its input.
 pub(crate) struct Context<'a> {
     pub(crate) sink: &'a Sink,
-    /// Something was no IDL: what the tree says of the rest is not to be trusted.
+    /// Whether an error was found: the rest of the tree may be wrong.
     pub(crate) failed: Cell<bool>,
     depth: Cell<usize>,
-    /// Nested too deep somewhere: where what follows belongs is unknown, and it is not complained of.
+    /// Whether nesting was too deep: the scopes of further declarations are unknown, and their errors are not reported.
     pub(crate) too_deep: Cell<bool>,
-    /// Which definitions stand in which scope is not known: a brace is missing, or there is one too many.
+    /// Whether the scopes of definitions are unknown, because of a missing or superfluous brace.
     pub(crate) scopes_unsure: Cell<bool>,
-    /// The token in front of which a `}` is missing, which has been reported.
+    /// The token before which a `}` was reported missing.
     pub(crate) implied: Cell<Option<usize>>,
-    /// Every word of what was left out, in lower case: it may have been declared there.
+    /// Every word of skipped text, in lower case, as it may be a name declared there.
     pub(crate) lost: RefCell<HashSet<String>>,
     pub(crate) sources: &'a SourceMap,
-    /// How many scopes were not opened where a `{` was missing, which has been reported: so many `}` are too many.
+    /// The number of scopes whose `{` was reported missing. As many `}` are superfluous.
     pub(crate) unopened: Cell<usize>,
-    /// In the middle of what has been refused, or is going to be.
+    /// Whether the parser is inside of a refused declaration.
     pub(crate) refused_inside: Cell<bool>,
-    /// Pragmas from within the type that is being read; they go behind it.
+    /// Pragmas from within the type that is being parsed, which move behind it.
     pub(crate) pragmas: RefCell<Vec<Definition>>,
     remarks: &'a Remarks,
-    /// Between the angle brackets of a type, where `>>` closes two of them and is no shift.
+    /// Whether the parser is between the angle brackets of a type, where `>>` closes two of them and is no shift.
     pub(crate) in_angles: Cell<bool>,
 }
 
@@ -78,10 +78,10 @@ impl<'a> Context<'a> {
 /// A position in the stream; cheap to copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Tokens<'a> {
-    /// All of them; the last is [`Kind::End`].
+    /// All tokens; the last is [`Kind::End`].
     all: &'a [Token],
     at: usize,
-    /// One past the last token that may be taken; the end token never is.
+    /// One past the last token that may be consumed; the end token is not consumed.
     end: usize,
     pub(crate) context: &'a Context<'a>,
 }
@@ -96,7 +96,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The next token, which is the end token when there is none.
+    /// The next token; the end token if there is no other.
     pub(crate) fn first(&self) -> &'a Token {
         &self.all[self.at]
     }
@@ -109,7 +109,7 @@ impl<'a> Tokens<'a> {
         self.at.checked_sub(1).and_then(|at| self.all.get(at))
     }
 
-    /// The comment behind the previous token.
+    /// The remark after the previous token.
     pub(super) fn remark(&self) -> Option<&'a str> {
         if self.context.remarks.is_empty() {
             return None;
@@ -126,7 +126,7 @@ impl<'a> Tokens<'a> {
         self.at
     }
 
-    /// Without the next token; itself at the end.
+    /// The position after the next token; the same position at the end.
     pub(crate) fn advance(self) -> Self {
         Self {
             at: (self.at + 1).min(self.end),
@@ -198,12 +198,12 @@ impl<'a> Input for Tokens<'a> {
     }
 }
 
-/// Why a parser failed: the furthest token that did not fit, and what would have.
+/// Why a parser failed: the furthest token that did not fit, and the expected ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     pub(crate) at: usize,
     pub(crate) expected: Vec<&'static str>,
-    /// Said instead of the list of what was expected.
+    /// The report that replaces the list of expected tokens.
     pub(crate) report: Option<Box<Report>>,
 }
 
@@ -239,7 +239,7 @@ impl<'a> ParseError<Tokens<'a>> for Fault {
 
 pub(crate) type Parsed<'a, T> = IResult<Tokens<'a>, T, Fault>;
 
-/// Recoverable: another alternative may fit.
+/// Fails recoverably: another alternative may fit.
 pub(crate) fn expected<'a, T>(i: Tokens<'a>, what: &'static str) -> Parsed<'a, T> {
     Err(nom::Err::Error(Fault {
         at: i.index(),
@@ -248,7 +248,7 @@ pub(crate) fn expected<'a, T>(i: Tokens<'a>, what: &'static str) -> Parsed<'a, T
     }))
 }
 
-/// No alternative can fit any more.
+/// Fails for good: no alternative can fit.
 pub(crate) fn refused<'a, T>(i: Tokens<'a>, report: Report) -> Parsed<'a, T> {
     Err(nom::Err::Failure(Fault {
         at: i.index(),
@@ -257,7 +257,7 @@ pub(crate) fn refused<'a, T>(i: Tokens<'a>, report: Report) -> Parsed<'a, T> {
     }))
 }
 
-/// Runs `parser` one level deeper, or refuses.
+/// Runs `parser` one level deeper, unless the limit on nesting is reached.
 pub(crate) fn nested<'a, T>(
     i: Tokens<'a>,
     parser: impl FnOnce(Tokens<'a>) -> Parsed<'a, T>,
@@ -320,8 +320,8 @@ pub(crate) fn keyword<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'
     }
 }
 
-/// The words of CORBA 2.0, which no name may resemble, whatever the case. Later words (`component`, `port`, `map`, …) are
-/// names in too many files to be reserved.
+/// The keywords of CORBA 2.0, to which no name may be equal, ignoring case. Later keywords (`component`, `port`, `map`, …)
+/// are not reserved, as too many files use them as names.
 static KEYWORDS: phf::Set<Ascii<&'static str>> = phf::phf_set! {
     Ascii::new("any"),
     Ascii::new("attribute"),
@@ -359,8 +359,8 @@ static KEYWORDS: phf::Set<Ascii<&'static str>> = phf::phf_set! {
     Ascii::new("void"),
 };
 
-/// The words that CORBA 2.1 to 2.4 added. The services of the OMG itself have a `Factory` and a `ValueType`, which were
-/// good names when they were written, so that only the very word is reserved.
+/// The keywords that CORBA 2.1 to 2.4 added. Older services of the OMG have names such as `Factory` and `ValueType`, so
+/// these keywords are reserved in their exact case only.
 static EXACT_KEYWORDS: phf::Set<&'static str> = phf::phf_set! {
     "abstract",
     "custom",
@@ -382,12 +382,12 @@ pub(crate) fn is_keyword(word: &str) -> bool {
     keyword_meant(word).is_some() || EXACT_KEYWORDS.contains(word)
 }
 
-/// The keyword that `word` is, or would be in another case.
+/// The keyword that `word` equals, ignoring case.
 pub(crate) fn keyword_meant(word: &str) -> Option<&'static str> {
     KEYWORDS.get_key(&Ascii::new(word)).map(|keyword| **keyword)
 }
 
-/// A name that is no keyword.
+/// An identifier that is not a keyword.
 pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
     let token = i.first();
     match &token.kind {
@@ -434,7 +434,7 @@ pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
     }
 }
 
-/// A name that is being declared, with what stands in front of its declaration.
+/// The name of a declaration, with the comment and annotations before it.
 pub(super) fn head<'a>(start: &Start) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head> {
     move |i| {
         let prefix = Rc::clone(&i.first().prefix);
@@ -454,7 +454,7 @@ pub(super) fn head<'a>(start: &Start) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head>
 pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
     let (i, global) = opt(punct("::")).parse(i)?;
     let (i, first) = ident(i)?;
-    // Behind `::` there is no way back.
+    // After `::` no other alternative fits.
     let (i, rest) = many0(preceded(punct("::"), cut(ident))).parse(i)?;
     let parts = std::iter::once(first).chain(rest).collect();
     Ok((
@@ -466,7 +466,7 @@ pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
     ))
 }
 
-/// item { "," item }*; behind a comma there is no way back.
+/// item { "," item }*; after a comma no other alternative fits.
 pub(super) fn commas<'a, T: Remarked>(
     item: impl Fn(Tokens<'a>) -> Parsed<'a, T>,
 ) -> impl Fn(Tokens<'a>) -> Parsed<'a, Vec<T>> {
@@ -487,13 +487,13 @@ pub(super) fn commas<'a, T: Remarked>(
     }
 }
 
-/// The `;` that ends a declaration. When it is only forgotten, says so and goes on: the rest of the file is as good as
-/// before.
+/// The `;` that ends a declaration. If it is only missing, that is reported, and parsing continues: the rest of the file
+/// may be valid.
 pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
     if i.is_punct(";") {
         return Ok((i.advance(), ()));
     }
-    // C++ has operations that end in `const`.
+    // An operation that ends in `const`, as in C++.
     let ends = i.is_word("const") && matches!(i.nth(1).kind, Kind::Punct(";"));
     let is_value = i.is_word("TRUE") || i.is_word("FALSE");
     let begins = i.word().is_some_and(is_keyword) && !ends && !is_value;
@@ -502,7 +502,7 @@ pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
         .previous()
         .is_some_and(|token| matches!(token.kind, Kind::Bad(_)));
     if !forgotten {
-        // The text after a malformed token is no second error.
+        // The text after a malformed token causes no second error.
         let at = i.index() - usize::from(reported);
         return expected(i, "`;`").map_err(|error| error.map(|fault: Fault| Fault { at, ..fault }));
     }
@@ -520,7 +520,7 @@ pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
     Ok((i, ()))
 }
 
-/// A token in a message.
+/// A token as a message names it.
 pub(crate) fn describe(token: &Token) -> String {
     match &token.kind {
         Kind::Word(word) => format!("`{word}`"),

@@ -71,7 +71,7 @@ pub(super) fn operation<'a>(
     semicolon(i)
 }
 
-/// Behind the `(`, up to and with the `)`.
+/// The parameters of an operation, after the `(` and including the `)`.
 pub(super) fn parameters<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Parameter>> {
     if i.is_punct(")") {
         return Ok((i.advance(), Vec::new()));

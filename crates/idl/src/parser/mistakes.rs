@@ -1,4 +1,4 @@
-//! Mistakes by habits of other languages, and their messages.
+//! Common mistakes, many of them habits of other languages, and their messages.
 
 use super::input::{Tokens, is_keyword, keyword_meant};
 use super::types::begins;
@@ -122,12 +122,12 @@ const DEFINITIONS: [&str; 16] = [
     "valuetype",
 ];
 
-/// Whether `word` begins a definition, and no member of one.
+/// Whether `word` begins a definition, and cannot begin a member of one.
 pub(super) fn begins_definition(word: &str) -> bool {
     DEFINITIONS.contains(&word)
 }
 
-/// Words that stand in front of a keyword where a definition begins, or an operation or attribute.
+/// Words that may precede a keyword at the beginning of a definition, an operation or an attribute.
 const LEADING: [&str; 7] = [
     "attribute",
     "const",
@@ -138,7 +138,7 @@ const LEADING: [&str; 7] = [
     "void",
 ];
 
-/// The keyword that `found` resembles, or the word that makes what is behind it a fault.
+/// The keyword that was probably meant by `found`, or by an earlier word that makes `found` an error.
 fn resembled(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<&'static str> {
     let keywords: &[&str] = match (expected, &found.kind) {
         // `excepton E {`
@@ -147,7 +147,7 @@ fn resembled(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Opti
             return nearest(introduced?, &NAMED);
         }
         ("a definition", _) => &DEFINITIONS,
-        // `int` is rather a type without its direction.
+        // `int` is more likely a type without its direction.
         ("`in`, `out` or `inout`", Kind::Word(word)) if &**word != "int" => &["in", "out", "inout"],
         ("`;`", _) => &["raises", "getraises", "setraises", "context"],
         ("`switch` or `;`", _) => &["switch"],
@@ -160,7 +160,7 @@ fn resembled(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Opti
     nearest(found, keywords).filter(|keyword| *keyword != &**found)
 }
 
-/// Words that a name and a body follow.
+/// Keywords that are followed by a name and a body.
 const NAMED: [&str; 7] = [
     "enum",
     "exception",
@@ -178,7 +178,7 @@ fn word_of(token: Option<&Token>) -> Option<&str> {
     }
 }
 
-/// Words of other languages that stand in front of a declaration.
+/// Modifiers of other languages that precede a declaration.
 static MODIFIERS: phf::Set<&'static str> = phf::phf_set! {
     "constexpr",
     "explicit",
@@ -211,7 +211,7 @@ pub(super) fn modifier(i: Tokens<'_>) -> Option<Report> {
     Some(report().hint(format!("there is a keyword of a similar name: `{keyword}`")))
 }
 
-/// The words that are put together to types in C.
+/// Whether C combines `word` with others to the name of a type.
 fn makes_types(word: &str) -> bool {
     [
         "unsigned", "signed", "long", "short", "int", "char", "double", "float",
@@ -219,7 +219,7 @@ fn makes_types(word: &str) -> bool {
     .contains(&word)
 }
 
-/// The message for several such words, from `i` on, that are not an IDL type; the first `taken` would be one.
+/// The message for several words of C types, from `i` on, that are not an IDL type, though the first `taken` of them are.
 pub(super) fn no_type(i: Tokens<'_>, taken: usize) -> Option<Report> {
     let word = |at: usize| match &i.nth(at).kind {
         Kind::Word(word) => Some(&**word),
@@ -240,7 +240,7 @@ pub(super) fn no_type(i: Tokens<'_>, taken: usize) -> Option<Report> {
     Some(no_such_type(i, count))
 }
 
-/// That the `count` words from `i` on are no type.
+/// The message that the `count` words from `i` on are not a type.
 pub(super) fn no_such_type(i: Tokens<'_>, count: usize) -> Report {
     let words: Vec<&str> = (0..count)
         .filter_map(|at| match &i.nth(at).kind {
@@ -253,7 +253,7 @@ pub(super) fn no_such_type(i: Tokens<'_>, count: usize) -> Report {
     Report::new(i.first().span.to(last), message).hint(meant(&words))
 }
 
-/// The type that was probably meant.
+/// The IDL type that was probably meant by `words`.
 fn meant(words: &[&str]) -> &'static str {
     let count = |word: &str| words.iter().filter(|found| **found == word).count();
     let has = |word: &str| count(word) > 0;

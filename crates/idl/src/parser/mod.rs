@@ -1,8 +1,7 @@
-//! Tokens to a syntax tree, by nom.
+//! The parser: tokens to a syntax tree, by nom.
 //!
-//! IDL is almost LL(1): the keyword decides, so that the functions look at the next token, commit to one production and
-//! can say exactly what they miss. A list of definitions survives a faulty one: the fault is reported, and reading goes
-//! on behind its `;` or `}`.
+//! IDL is almost LL(1): the functions look at the next token, commit to one production, and can name exactly what they
+//! expect. A list of definitions survives a faulty one: the error is reported, and parsing continues after its `;` or `}`.
 
 mod annotations;
 mod braces;
@@ -33,10 +32,9 @@ use remarks::Remarked;
 /// The parsed definitions.
 pub(crate) struct Tree {
     pub(crate) definitions: Vec<Definition>,
-    /// All of it was IDL.
+    /// Whether all of the text was valid IDL.
     pub(crate) whole: bool,
-    /// Names that may have been declared in parts that were not IDL, in lower case. `None` when it is not known which
-    /// definitions stand in which scope.
+    /// Names that may have been declared in invalid parts, in lower case. `None` if the scopes of definitions are unknown.
     pub(crate) lost: Option<HashSet<String>>,
 }
 
@@ -73,8 +71,8 @@ pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sources: &SourceMap, si
     }
 }
 
-/// Items up to `}` or the end, the faulty ones reported and left out. `open` is the brace in front of them: where a
-/// faulty item shows by its place that the brace should have been closed, that is reported, and the list ends there.
+/// Items up to `}` or the end; faulty ones are reported and left out. `open`: the brace before them. Where the indentation
+/// of a faulty item shows that the brace should have been closed, that is reported, and the list ends there.
 fn list<'a, T: Remarked>(
     mut i: Tokens<'a>,
     open: Option<Tokens<'a>>,
@@ -103,7 +101,7 @@ fn list<'a, T: Remarked>(
                     return (i, items);
                 }
                 let rest = match i.context.implied.get() {
-                    // An inner body was not closed, and what follows it does not fit either.
+                    // An inner body was not closed, and the text after it does not fit either.
                     Some(implied) if implied == fault.at && implied > i.index() => {
                         (i.index()..implied).fold(i, |i, _| i.advance())
                     }
@@ -116,7 +114,7 @@ fn list<'a, T: Remarked>(
         }
         if faults > MAX_DIAGNOSTICS {
             i.context.scopes_unsure.set(true);
-            // Nothing of what follows would be shown.
+            // No further error would be shown.
             while !i.at_end() {
                 i = i.advance();
             }
@@ -125,7 +123,7 @@ fn list<'a, T: Remarked>(
     (i, items)
 }
 
-/// Reports `fault` of the item at `i`, and finds where the next one begins.
+/// Reports `fault` of the item at `i`, and returns where the next item begins.
 fn past<'a>(i: Tokens<'a>, fault: Fault) -> Tokens<'a> {
     let at = fault.at;
     let unopened = fault.expected.iter().any(|what| what.contains("`{`"));
@@ -139,7 +137,7 @@ fn past<'a>(i: Tokens<'a>, fault: Fault) -> Tokens<'a> {
     rest
 }
 
-/// Notes the words from `i` to `rest`, which are left out.
+/// Notes the words from `i` to `rest`, which are skipped.
 fn lose(i: Tokens<'_>, rest: Tokens<'_>) {
     let mut lost = i.context.lost.borrow_mut();
     for ahead in 0..rest.index() - i.index() {
@@ -152,7 +150,7 @@ fn lose(i: Tokens<'_>, rest: Tokens<'_>) {
 fn unwrap(i: Tokens<'_>, error: nom::Err<Fault>) -> Fault {
     match error {
         nom::Err::Error(fault) | nom::Err::Failure(fault) => fault,
-        // All parsers are "complete" ones; none asks for more.
+        // Not reached: all parsers are the "complete" ones of nom.
         nom::Err::Incomplete(_) => Fault {
             at: i.index(),
             expected: Vec::new(),
@@ -163,7 +161,7 @@ fn unwrap(i: Tokens<'_>, error: nom::Err<Fault>) -> Fault {
 
 fn report(i: Tokens<'_>, fault: Fault) {
     let token = i.nth(fault.at.saturating_sub(i.index()));
-    // The lexer has said what is wrong here, or `nested` has.
+    // The lexer or `nested` has reported this error.
     if matches!(token.kind, Kind::Bad(_)) || i.context.too_deep.get() {
         return i.context.failed.set(true);
     }
@@ -193,8 +191,8 @@ fn report(i: Tokens<'_>, fault: Fault) {
     i.context.error(report);
 }
 
-/// Past the item that begins at `i` and went wrong at token `at`: behind its `;` or its closing brace, but never past
-/// the brace that closes the scope around it.
+/// The position after the item that begins at `i` and is faulty at token `at`: after its `;` or its closing brace, but not
+/// past the brace that closes the scope around it.
 fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
     let start = i.index();
     let mut i = i;
@@ -204,7 +202,7 @@ fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
         match i.first().kind {
             Kind::Punct("{") => depth += 1,
             Kind::Punct("}") if depth == 0 => {
-                // Always some progress; `list` never starts an item at a closing brace.
+                // At least one token is skipped; `list` does not start an item at a closing brace.
                 return if i.index() > start { i } else { i.advance() };
             }
             Kind::Punct("}") => {
@@ -229,14 +227,14 @@ fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
     i
 }
 
-/// Whether the `;` here stands where a `,` belongs.
+/// Whether the `;` at `i` stands in place of a `,` between parameters.
 fn parts_parameters(i: Tokens<'_>) -> bool {
     let next = i.advance();
     ["in", "out", "inout"].iter().any(|way| next.is_word(way))
 }
 
-/// Behind all `;` that follow each other: one too many is one fault, and so are a hundred. And behind the `)` of a list
-/// that one of them stood in.
+/// The position after all adjacent `;` and `)`: superfluous ones are one error, however many. The `)` may end a list that
+/// contained one of the `;`.
 fn behind_marks(mut i: Tokens<'_>) -> Tokens<'_> {
     while (i.is_punct(";") || i.is_punct(")")) && !i.at_end() {
         i = i.advance();

@@ -1,4 +1,4 @@
-//! Comments that stand behind what they are about: `long x; ///< how far`.
+//! Remarks: comments after the declaration that they document, as in `long x; ///< how far`.
 
 use std::rc::Rc;
 
@@ -8,12 +8,12 @@ use crate::ast::{
     StringLiteral,
 };
 
-/// The subject of a comment.
+/// A syntax node that a remark may document.
 pub(super) trait Remarked {
-    /// The heads that its documentation is in.
+    /// The heads that hold its documentation.
     fn heads(&mut self) -> Vec<&mut Head>;
 
-    /// Adds what is said of the token in front of `i`, its last one or the comma behind it.
+    /// Adds the remark on the token before `i`, which is the last one of this node or the comma after it.
     fn remark(&mut self, i: Tokens<'_>) {
         if let Some(text) = i.remark() {
             self.heads().into_iter().for_each(|head| add(head, text));
@@ -21,13 +21,13 @@ pub(super) trait Remarked {
     }
 }
 
-/// Adds what is said of the `;` in front of `i` to what that ends: all of it, unless some has had its own.
+/// Adds the remark on the `;` before `i` to the names of the statement that it ends: to all, unless some have their own.
 pub(super) fn on_all<T: Remarked>(i: Tokens<'_>, items: &mut [T]) {
     let Some(text) = i.remark() else {
         return;
     };
     let mut heads: Vec<&mut Head> = items.iter_mut().flat_map(Remarked::heads).collect();
-    // Pragmas and the like declare no name.
+    // Pragmas and similar definitions declare no name.
     heads.retain(|head| !head.name.text.is_empty());
     let Some(last) = heads
         .last()

@@ -32,7 +32,7 @@ pub(super) fn type_spec<'a>(i: Tokens<'a>) -> Parsed<'a, TypeSpec> {
 
 fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     if let Some((rest, basic)) = basic(i) {
-        // Nothing but a name, or what closes something, stands behind a type.
+        // Only a name or a closing mark may follow a type.
         return match no_type(i, rest.index() - i.index()) {
             Some(report) => refused(i, report),
             None => Ok((rest, TypeKind::Basic(basic))),
@@ -123,7 +123,7 @@ fn text<'a>(i: Tokens<'a>, wide: bool) -> Parsed<'a, TypeKind> {
     ))
 }
 
-/// Refuses where brackets close in place of `what`.
+/// Refuses a closing bracket in place of `what`.
 fn given<'a>(i: Tokens<'a>, what: &str, hint: impl FnOnce() -> String) -> Parsed<'a, ()> {
     if !i.is_punct(">") {
         return Ok((i, ()));
@@ -201,7 +201,7 @@ fn fixed<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     Ok((i, TypeKind::Fixed(Some(Box::new((digits, scale))))))
 }
 
-/// A name and its dimensions, with what stands in front of the declaration and, behind a comma, of the declarator.
+/// A name and its dimensions, with the annotations of the declaration and of the declarator itself.
 pub(super) fn declarator<'a>(
     outer: &Start,
 ) -> impl Fn(Tokens<'a>) -> Parsed<'a, (Head, Vec<Expr>)> {

@@ -1,4 +1,4 @@
-//! The expression behind `#if`, with every operator of C: 64 bit, signed unless one side is not.
+//! The expression of `#if`, with every operator of C. Numbers have 64 bits; an operation is signed unless one side is not.
 
 use super::piece::Piece;
 use crate::diagnostic::Report;
@@ -13,7 +13,7 @@ struct Value {
     unsigned: bool,
 }
 
-/// Binary operators by precedence, the weakest first. Longer ones stand before those they begin with.
+/// Binary operators by precedence, the lowest first. A longer operator stands before its own prefix.
 const BINARY: [&[&str]; 10] = [
     &["||"],
     &["&&"],
@@ -27,7 +27,7 @@ const BINARY: [&[&str]; 10] = [
     &["*", "/", "%"],
 ];
 
-/// Every operator of two marks, so that the first of them is not taken for an operator of its own.
+/// The operators of two marks, so that their first mark is not taken for an operator.
 const DOUBLE: [&str; 8] = ["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"];
 
 /// Whether the expression is true, after macros and `defined` have been replaced.
@@ -60,12 +60,12 @@ struct Evaluator<'a> {
     directive: Span,
     sources: &'a SourceMap,
     depth: usize,
-    /// Inside of so many operands whose value does not matter: there a division by zero is in order.
+    /// The number of enclosing operands whose value does not matter. A division by zero is no error there.
     idle: usize,
 }
 
 impl Evaluator<'_> {
-    /// How deep it goes: parentheses and `?:` are all that recurs without bound.
+    /// Runs `inner` one level deeper, up to the limit on nesting. Only parentheses and `?:` recurse.
     fn deeper<T>(
         &mut self,
         inner: impl FnOnce(&mut Self) -> Result<T, Report>,
@@ -108,7 +108,7 @@ impl Evaluator<'_> {
         Ok(Value { bits, unsigned })
     }
 
-    /// Operators from `level` on; each level is one stack frame.
+    /// Evaluates operators from precedence `level` on; each level is one stack frame.
     fn binary(&mut self, level: usize) -> Result<Value, Report> {
         let Some(operators) = BINARY.get(level) else {
             return self.unary();
@@ -195,7 +195,7 @@ impl Evaluator<'_> {
     }
 
     fn unary(&mut self) -> Result<Value, Report> {
-        // A row of signs is no recursion.
+        // A row of unary operators does not recurse.
         let mut operators = Vec::new();
         while let Some(operator) = ["!", "~", "-", "+"].iter().find(|mark| self.taken(mark)) {
             operators.push(*operator);
@@ -262,7 +262,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Takes `operator` if it comes next.
+    /// Consumes `operator` if it comes next, and returns whether it did.
     fn taken(&mut self, operator: &str) -> bool {
         let Some(first) = self.pieces.get(self.at) else {
             return false;
@@ -280,7 +280,7 @@ impl Evaluator<'_> {
         true
     }
 
-    /// Where the next piece is, or the directive, when there is none.
+    /// The place of the next piece, or of the directive if there is none.
     fn place(&self) -> Span {
         self.pieces
             .get(self.at)
@@ -296,7 +296,7 @@ fn integer(number: u64, unsigned: bool) -> Value {
     }
 }
 
-/// `100L`, `0xffUL`: numbers of C that IDL does not have.
+/// The value of a number with a suffix of C, which IDL does not have: `100L`, `0xffUL`.
 fn suffixed(text: &str) -> Option<Value> {
     let number = text.trim_end_matches(['u', 'U', 'l', 'L']);
     let suffix = &text[number.len()..];

@@ -1,4 +1,4 @@
-//! `#if`, `#ifdef`, `#ifndef`, `#elif`, `#else`, `#endif`: which text counts.
+//! Conditionals: `#if`, `#ifdef`, `#ifndef`, `#elif`, `#else`, `#endif`.
 
 use std::rc::Rc;
 
@@ -8,20 +8,20 @@ use crate::diagnostic::Report;
 use crate::lexer::{Kind, Token};
 use crate::source::Span;
 
-/// One `#if … #else … #endif` that is open.
+/// An open conditional, `#if … #else … #endif`.
 pub(super) struct Conditional {
     pub(super) span: Span,
-    /// Whether the text around it counts.
+    /// Whether the text around it is active.
     outer: bool,
-    /// Whether the group being read counts.
+    /// Whether the group that is being read is active.
     pub(super) active: bool,
-    /// Whether one of its groups has counted already.
+    /// Whether one of its groups has been active.
     taken: bool,
     had_else: bool,
 }
 
 impl Preprocessor<'_> {
-    /// Obeys the directive `name` if it is one of a conditional.
+    /// Handles the directive `name` if it belongs to a conditional, and returns whether it does.
     pub(super) fn conditional(
         &mut self,
         name: &str,
@@ -103,7 +103,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// `X` of `#if !defined(X)` and `#if !defined X`.
+    /// The name `X` of an include guard: `#if !defined(X)` or `#if !defined X`.
     pub(super) fn guard_of(&self, args: &[Token]) -> Option<Rc<str>> {
         let name = match args {
             [not, defined, name] if is(not, "!") && is_defined_word(defined) => name,
@@ -117,7 +117,7 @@ impl Preprocessor<'_> {
         macro_name(name, self.sources)
     }
 
-    /// Whether the expression behind `#if` holds. A faulty one does not.
+    /// Whether the expression of `#if` is true; a faulty one counts as false.
     fn condition(&mut self, span: Span, args: &[Token]) -> bool {
         self.in_condition = true;
         let pieces = self.expanded(Piece::row(args.to_vec()));
@@ -151,17 +151,17 @@ fn open(reader: &mut Reader, span: Span, outer: bool, holds: bool) {
     });
 }
 
-/// The first thing of a file opens a conditional that asks for `name` to be undefined, or for something else.
+/// Notes a conditional that opens: at the beginning of a file it may be an include guard, whose macro is `name`.
 fn note_guard(reader: &mut Reader, name: Option<Rc<str>>) {
     reader.guard = match (std::mem::replace(&mut reader.guard, Guard::No), name) {
         (Guard::Start, Some(name)) => Guard::Open(name),
-        // Inside of the guard.
+        // A conditional inside of the guard.
         (Guard::Open(name), _) => Guard::Open(name),
         _ => Guard::No,
     };
 }
 
-/// An `#else` of the guard itself: something is left of the file the second time.
+/// Notes an `#else` of the guard itself: the file is not empty the second time.
 fn not_a_guard(reader: &mut Reader) {
     if reader.conditionals.len() == 1 {
         reader.guard = Guard::No;

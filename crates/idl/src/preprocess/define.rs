@@ -13,11 +13,11 @@ use crate::source::Span;
 #[derive(Debug)]
 pub(super) struct Macro {
     pub(super) name: Rc<str>,
-    /// Where it is defined; nowhere, if by the compiler.
+    /// The place of its definition; `None` for a macro of the compiler.
     pub(super) span: Option<Span>,
-    /// The names of its parameters, if it has parentheses behind its name.
+    /// The names of its parameters; `None` for a macro without parentheses.
     pub(super) parameters: Option<Vec<Rc<str>>>,
-    /// The last of them stands for all arguments that are left, however many.
+    /// Whether the last parameter stands for all remaining arguments.
     pub(super) variadic: bool,
     pub(super) body: Body,
 }
@@ -29,7 +29,7 @@ pub(super) enum Body {
     Line,
     /// `__FILE__`
     File,
-    /// `__DATE__` and `__TIME__`: what C says when they are not known. Two builds of one text give one result.
+    /// `__DATE__` or `__TIME__`, with the text of C for an unknown date or time, so that builds are reproducible.
     Text(&'static str),
 }
 
@@ -43,14 +43,14 @@ pub(super) struct MacroPart {
 /// The parameter that `...` declares.
 pub(super) const REST: &str = "__VA_ARGS__";
 
-/// Keeps what stands in parentheses behind it if there is anything left for [`REST`].
+/// Keeps the text in the parentheses after it if there are arguments for [`REST`].
 pub(super) const IF_REST: &str = "__VA_OPT__";
 
-/// The name of the text that `-D` makes.
+/// The file name, in diagnostics, of the text made from [`Options::defines`](crate::Options::defines).
 const OPTIONS: &str = "<defines>";
 
 impl Preprocessor<'_> {
-    /// Defines what is always defined, and what the caller wants to be.
+    /// Defines the predefined macros and those of the caller.
     pub(super) fn predefine(&mut self, defines: &[(String, String)]) {
         let ours = [
             ("__LINE__", Body::Line),
@@ -69,7 +69,7 @@ impl Preprocessor<'_> {
             };
             self.macros.insert(name, Rc::new(known));
         }
-        // Each on a line of its own, where an error can show it.
+        // Each definition has a line of its own, which an error can show.
         let mut text = String::from("#define __ZORB_IDL__ 1\n");
         for (name, value) in defines {
             let line = format!("#define {name} {value}").replace(['\n', '\r'], " ");
@@ -99,7 +99,7 @@ impl Preprocessor<'_> {
         }
         let mut rest = &args[1..];
         let (mut parameters, mut variadic) = (None, false);
-        // Only a parenthesis that touches the name belongs to it.
+        // Only a parenthesis directly after the name begins parameters.
         if let [paren, tail @ ..] = rest
             && paren.kind == Kind::Punct("(")
             && paren.span.start == first.span.end
@@ -153,7 +153,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The names up to `)`, and what is behind it.
+    /// The names of the parameters up to `)`, and the tokens after it.
     fn parameters<'t>(
         &self,
         open: Span,
@@ -202,7 +202,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The replacement: `##` put together, parameters found, operators checked.
+    /// The replacement of a macro: joins the two marks of `##`, finds parameters, and checks operators.
     fn body(
         &self,
         tokens: &[Token],
@@ -280,7 +280,7 @@ impl Preprocessor<'_> {
         matches!(part.piece.kind, Kind::Bad(_)) && part.piece.spelled(self.sources) == IF_REST
     }
 
-    /// Whether two definitions say the same, which may be said twice.
+    /// Whether two definitions of a macro are the same, so that the second one is permitted.
     fn same(&self, old: &Macro, new: &Macro) -> bool {
         let (Body::Pieces(a), Body::Pieces(b)) = (&old.body, &new.body) else {
             return false;
@@ -319,7 +319,7 @@ pub(super) fn group(parts: &[MacroPart], open: usize) -> Option<std::ops::Range<
     None
 }
 
-/// Checks that every `##` has something on both of its sides.
+/// Checks that every `##` has an operand on either side.
 fn pasted(parts: &[MacroPart]) -> Result<(), Report> {
     for edge in [parts.first(), parts.last()].into_iter().flatten() {
         if edge.piece.is("##") {

@@ -1,5 +1,5 @@
-//! Macro expansion by the rules of C: the expansion is scanned again together with what
-//! follows it, and a macro is not used within what it has made itself.
+//! Macro expansion by the rules of C: the expansion is scanned again together with the text after it, and a macro is not
+//! expanded within its own expansion.
 
 use std::rc::Rc;
 use std::vec::IntoIter;
@@ -12,20 +12,20 @@ use crate::lexer::Kind;
 use crate::limits::{MAX_MACRO_DEPTH, MAX_MACRO_TOKENS};
 use crate::source::Span;
 
-/// Pieces that are to be looked at, and the macro that made them.
+/// Pieces that have yet to be scanned, and the macro that made them.
 pub(super) struct Expansion {
     pieces: IntoIter<Piece>,
     by: Option<Rc<Macro>>,
 }
 
-/// Where pieces come from: what stands above `base` on the stack, and then, if there is one, a file.
+/// The source of pieces: the expansions above `base` on the stack, followed by a file, if there is one.
 struct Supply<'r> {
     base: usize,
     reader: Option<&'r mut Reader>,
 }
 
 impl Preprocessor<'_> {
-    /// Puts out what `first`, which a file has just given, stands for.
+    /// Emits the expansion of `first`, which was just read from a file.
     pub(super) fn expand(&mut self, first: Piece, reader: &mut Reader) {
         let mut supply = Supply {
             base: self.stack.len(),
@@ -43,7 +43,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// `pieces` with every macro in them expanded, seen for themselves.
+    /// `pieces` with every macro in them expanded, independent of the text after them.
     pub(super) fn expanded(&mut self, pieces: Vec<Piece>) -> Vec<Piece> {
         let mut supply = Supply {
             base: self.stack.len(),
@@ -63,7 +63,7 @@ impl Preprocessor<'_> {
         done
     }
 
-    /// The next piece above `base`. A context that has nothing more is left, and its macro may be used again.
+    /// The next piece above `base`. An exhausted expansion is removed, so that its macro may be used again.
     fn pop(&mut self, base: usize) -> Option<Piece> {
         while self.stack.len() > base {
             let piece = self.stack.last_mut().and_then(|top| top.pieces.next());
@@ -75,7 +75,7 @@ impl Preprocessor<'_> {
         None
     }
 
-    /// `piece`, unless it is the use of a macro: then what that makes lies on the stack.
+    /// Returns `piece`, unless it is the use of a macro, whose expansion goes onto the stack.
     fn step(&mut self, mut piece: Piece, supply: &mut Supply<'_>) -> Option<Piece> {
         if piece.frozen {
             return Some(piece);
@@ -110,7 +110,7 @@ impl Preprocessor<'_> {
                 Ok(arguments) => arguments,
                 Err(report) => {
                     self.lost(report);
-                    // The parser takes it for an error that has been reported.
+                    // The parser treats it as an error that was reported.
                     return Some(piece.with(Kind::Bad("".into())));
                 }
             },
@@ -139,7 +139,7 @@ impl Preprocessor<'_> {
         None
     }
 
-    /// `defined X` or `defined(X)` as 1 or 0. What follows is taken as it is, before macros can replace it.
+    /// The value of `defined X` or `defined(X)`, as 1 or 0. The name is read without expanding macros.
     fn defined(&mut self, piece: Piece, supply: &mut Supply<'_>) -> Option<Piece> {
         let mut next = self.pull(supply, piece.place);
         let in_parentheses = next.as_ref().is_some_and(|next| next.is("("));
@@ -166,7 +166,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Whether the next piece is `(`. Looks behind the ends of contexts, and leaves them as they are.
+    /// Whether the next piece is `(`. Looks past the ends of expansions, without removing them.
     fn opens_call(&mut self, supply: &mut Supply<'_>) -> bool {
         let above = self.stack.get(supply.base..).unwrap_or_default();
         let next = above
@@ -185,7 +185,7 @@ impl Preprocessor<'_> {
         matches!(&reader.ahead, Some(token) if token.kind == Kind::Punct("("))
     }
 
-    /// The next piece, wherever it comes from.
+    /// The next piece, from an expansion or from the file.
     fn pull(&mut self, supply: &mut Supply<'_>, caller: Span) -> Option<Piece> {
         if let Some(piece) = self.pop(supply.base) {
             return Some(piece);
@@ -209,7 +209,7 @@ impl Preprocessor<'_> {
             let message = format!("the arguments of `{}` are never closed", called.name);
             with_definition(Report::new(used.place, message), called)
         };
-        // The parenthesis that has been seen.
+        // The opening parenthesis, which was seen before.
         self.pull(supply, used.place).ok_or_else(unclosed)?;
         let mut arguments = Vec::new();
         let mut argument = Vec::new();
@@ -231,11 +231,11 @@ impl Preprocessor<'_> {
             }
             argument.push(piece);
         }
-        // No argument and one that is empty look the same.
+        // No argument and a single empty one have the same text.
         if wanted > 0 || !argument.is_empty() || !arguments.is_empty() {
             arguments.push(argument);
         }
-        // Nothing at all is left for it.
+        // The variadic parameter gets no arguments.
         if called.variadic && arguments.len() + 1 == wanted {
             arguments.push(Vec::new());
         }
@@ -256,7 +256,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Says where the macro comes from.
+/// Adds a label for the definition of the macro.
 fn with_definition(report: Report, called: &Macro) -> Report {
     match called.span {
         Some(span) => report.label(span, "the macro is defined here"),

@@ -1,4 +1,4 @@
-//! `#include`: finding files, reading them, and not reading them for ever.
+//! `#include` and `import`: finding and reading files, within limits.
 
 use std::borrow::Cow;
 use std::fs;
@@ -17,16 +17,16 @@ use crate::source::{BUILTIN_NAME, FileId, Span, decode};
 /// The argument of `#include`.
 struct Wanted {
     name: String,
-    /// In quotes: looked for beside the including file first.
+    /// Whether the name is in quotes: the directory of the including file is searched first.
     local: bool,
 }
 
-/// The declarations of module CORBA that other IDL uses, where no directory has an `orb.idl`.
+/// The built-in `orb.idl`, with declarations of module CORBA, for use if no directory has one.
 const BUILTIN: &str = include_str!("../../idl/orb.idl");
 
 /// The name of an `import`.
 enum Imported {
-    /// By the first part of its name.
+    /// A module, by the first part of its name.
     Module(Rc<str>),
     File(Rc<str>),
 }
@@ -58,9 +58,9 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Behind a `;`: if it ends `import ::Name`, reads the file that the OMG keeps module `Name` in, in front of the
-    /// statement, and if it ends `import "file"`, reads that file in its stead. Where there is none, the module may have
-    /// come from elsewhere, which is the resolver's to say.
+    /// Handles an `import` that a `;` has just ended. For `import ::Name`, reads the file in which the OMG keeps module `Name`,
+    /// before the statement; for `import "file"`, reads that file in place of the statement. Without such a file the module may
+    /// have come from elsewhere, which the resolver decides.
     pub(super) fn import(&mut self) {
         let Some((start, imported)) = self.imported() else {
             return;
@@ -93,7 +93,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The `orb.idl` that every ORB has.
+    /// Includes the [built-in](BUILTIN) `orb.idl`.
     fn include_builtin(&mut self, place: Span) {
         let known = self.known.get(Path::new(BUILTIN_NAME)).copied();
         let file = known
@@ -102,7 +102,7 @@ impl Preprocessor<'_> {
         self.enter(place, file);
     }
 
-    /// Where the statement begins whose `;` is the last token, and what it imports, if it is an import.
+    /// The beginning and the target of the import whose `;` is the last token; `None` for any other statement.
     fn imported(&self) -> Option<(usize, Imported)> {
         let is_import =
             |token: &Token| matches!(&token.kind, Kind::Word(word) if &**word == "import");
@@ -111,7 +111,7 @@ impl Preprocessor<'_> {
             at = at.checked_sub(1)?;
             Imported::File(Rc::clone(name))
         } else {
-            // Names and `::` in turn, from the end.
+            // A scoped name, read from its end.
             loop {
                 let (Kind::Word(name) | Kind::Escaped(name)) = &self.out.get(at)?.kind else {
                     return None;
@@ -142,7 +142,7 @@ impl Preprocessor<'_> {
         canonical.is_ok_and(|path| self.known.contains_key(&path))
     }
 
-    /// The file to include: as written, or as expanded from macros.
+    /// The file to include, as written or as the expansion of macros.
     fn wanted(&mut self, place: Span, at: Span, args: &[Token]) -> Option<Wanted> {
         let text = self.sources.file(place.file).text();
         let rest = text[at.end as usize..place.end as usize].trim();
@@ -175,10 +175,10 @@ impl Preprocessor<'_> {
         (!wanted.name.is_empty()).then_some(wanted)
     }
 
-    /// Where the file may be, the best first.
+    /// The paths at which the file may be, in the order of the search.
     fn candidates(&self, includer: FileId, name: &str, local: bool) -> Vec<PathBuf> {
         let includer = self.sources.file(includer);
-        // By the name it has for people, and not the canonical one, so that messages stay short.
+        // The name as written, not the canonical path, so that messages stay short.
         let own_dir = includer
             .path
             .as_ref()
@@ -189,7 +189,7 @@ impl Preprocessor<'_> {
             .chain(self.include_dirs.iter().cloned())
             .collect();
         let mut candidates: Vec<PathBuf> = dirs.iter().map(|dir| dir.join(name)).collect();
-        // The path as written on systems that separate directories by backslashes.
+        // The name may be written for a system that separates directories by backslashes.
         if name.contains('\\') {
             let name = name.replace('\\', "/");
             candidates.extend(dirs.iter().map(|dir| dir.join(&name)));
@@ -204,7 +204,7 @@ impl Preprocessor<'_> {
         }
         self.sources.include(file, place);
         if self.open_files.contains(&file) {
-            // A guarded file may be named again while it is open: nothing is left of it the second time.
+            // A guarded file may be included again while it is open: it is empty the second time.
             if !self.guarded(file) {
                 let name = &self.sources.file(file).name;
                 let hint = "add an include guard: `#ifndef X`, `#define X`, `#endif`";
@@ -261,7 +261,7 @@ impl Preprocessor<'_> {
         name.is_some_and(|name| self.macros.contains_key(&name))
     }
 
-    /// The file at `path`, read unless it has been already.
+    /// The file at `path`, which is read unless it was read before.
     pub(super) fn read_file(&mut self, path: &Path, main: bool) -> Result<FileId, String> {
         let canonical = fs::canonicalize(path).map_err(|error| error.to_string())?;
         if let Some(&file) = self.known.get(&canonical) {
@@ -271,7 +271,7 @@ impl Preprocessor<'_> {
             return Ok(file);
         }
         let metadata = fs::metadata(&canonical).map_err(|error| error.to_string())?;
-        // A pipe or a device could keep us for ever.
+        // Reading a pipe or a device might never end.
         if !metadata.is_file() {
             return Err("it is not a regular file".to_owned());
         }
@@ -310,7 +310,7 @@ fn missing(candidates: &[PathBuf]) -> String {
     format!("looked for {}", searched.join(", "))
 }
 
-/// A file that is called as `path`, but for upper and lower case.
+/// A file whose name differs from `path` in case only.
 fn in_other_case(path: &Path) -> Option<PathBuf> {
     let wanted = path.file_name()?;
     let mut entries = fs::read_dir(path.parent()?).ok()?.flatten();
@@ -318,7 +318,7 @@ fn in_other_case(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(found.file_name()))
 }
 
-/// As much of the name of a file as a message has.
+/// The name of a file as a message shows it, limited in length.
 fn shown(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((at, _)) => Cow::Owned(format!("{}\u{2026}", &name[..at])),

@@ -1,12 +1,11 @@
-//! Files to one stream of tokens: `#include`, conditionals, macros and pragmas.
+//! The preprocessor: files to one stream of tokens, with `#include`, conditionals, macros and pragmas.
 //!
-//! The stream says with every token which repository id prefix is in force there, so that the grammar need not know
-//! that pragmas and files exist: every scope of IDL opens with a brace, hence counting braces shows how many names of
-//! the path a prefix replaces.
+//! Every token of the stream carries the repository id prefix in force there, so that the parser need not know of pragmas
+//! and files. Every scope of IDL opens with a brace, so counting braces shows how many names of the path a prefix replaces.
 //!
 //! ```text
 //!   Reader (a file) ──► directives ──► include: another Reader
-//!         │                │            conditional, condition: what counts
+//!         │                │            conditional, condition: active text
 //!         │                └──────────► define: the table of macros
 //!         ▼
 //!       expand ──► substitute (#, ##, arguments) ──► expand …
@@ -45,20 +44,20 @@ pub(crate) enum Input<'a> {
     File(&'a Path),
 }
 
-/// The input of the grammar.
+/// The input of the parser.
 pub(crate) struct Stream {
-    /// Ends in [`Kind::End`].
+    /// The tokens; the last is [`Kind::End`].
     pub(crate) tokens: Vec<Token>,
-    /// Comments on the tokens after them, by index.
+    /// Comments after the tokens that they document.
     pub(crate) remarks: Remarks,
-    /// Whether all of the text is in there. If not, what the grammar would miss says nothing about the text.
+    /// Whether the stream has all of the text. If not, errors of the parser may be consequences of the missing part.
     pub(crate) whole: bool,
 }
 
 /// Comments by `///<`, by the index of the token before them.
 pub(crate) type Remarks = HashMap<usize, String>;
 
-/// Reads every input, and all they include, into one stream.
+/// Reads all inputs, with the files that they include, into one stream.
 pub(crate) fn preprocess(
     inputs: &[Input<'_>],
     options: &Options,
@@ -113,7 +112,7 @@ pub(crate) fn preprocess(
 }
 
 fn sources_end(sources: &SourceMap, file: FileId) -> Span {
-    // Behind the last thing that is not blank: that is where a missing brace is missed.
+    // After the last octet that is not blank, where a missing brace is reported.
     let end = sources.file(file).text().trim_end().len();
     Span::new(file, end, end)
 }
@@ -126,20 +125,20 @@ struct Preprocessor<'a> {
     macros: HashMap<Rc<str>, Rc<Macro>>,
     /// Expansions still to be scanned; the innermost is the last.
     stack: Vec<Expansion>,
-    /// How many tokens macros have made so far.
+    /// The number of tokens that macros have made so far.
     macro_tokens: usize,
-    /// How many octets of text `#` and `##` have made so far.
+    /// The number of octets of text that `#` and `##` have made so far.
     macro_octets: usize,
-    /// Expands the condition of an `#if`, where `defined` is an operator.
+    /// Whether the condition of an `#if` is being expanded, in which `defined` is an operator.
     in_condition: bool,
     open_files: Vec<FileId>,
-    /// How many braces were open when each of them began.
+    /// The number of braces that were open at the beginning of each open file.
     bases: Vec<usize>,
-    /// Files that are not to be entered again.
+    /// Files with `#pragma once`, which are not entered again.
     once: HashSet<FileId>,
     /// Files read so far, by canonical path.
     known: HashMap<PathBuf, FileId>,
-    /// The macros that guard whole files: defined, nothing is left of the file.
+    /// The macros of include guards: once the macro is defined, its file is empty.
     guards: HashMap<FileId, Rc<str>>,
     includes: usize,
     read_octets: u64,
@@ -149,30 +148,30 @@ struct Preprocessor<'a> {
     braces: Vec<Rc<Prefix>>,
     out: Vec<Token>,
     remarks: Remarks,
-    /// Nothing is missing so far.
+    /// Whether no part of the text is missing so far.
     whole: bool,
-    /// A limit was reached: nothing more is taken. Said once.
+    /// Whether a limit was reached, which is reported once: nothing more is read.
     full: bool,
 }
 
 /// A file that is being read.
 struct Reader {
     lexer: Lexer,
-    /// Read already, and not taken yet.
+    /// A token that was read ahead.
     ahead: Option<Token>,
     conditionals: Vec<Conditional>,
     guard: Guard,
-    /// Where the last token ended, to know of blanks.
+    /// The end of the last token, by which blanks are found.
     last_end: u32,
 }
 
 /// The include guard of a file.
 enum Guard {
-    /// Nothing has been seen yet.
+    /// No token has been read yet.
     Start,
-    /// Inside of the first conditional, which asks for this macro to be undefined.
+    /// The file began with a conditional that requires this macro to be undefined, and is inside of it.
     Open(Rc<str>),
-    /// Behind its end.
+    /// That conditional has ended, with nothing after it so far.
     Closed(Rc<str>),
     No,
 }
@@ -182,7 +181,7 @@ impl Reader {
         self.conditionals.last().is_none_or(|group| group.active)
     }
 
-    /// The next token or directive. Where nothing counts, the next directive.
+    /// The next token or directive; in skipped text, the next directive.
     fn read(&mut self, words: &mut Words) -> Option<Token> {
         if let Some(token) = self.ahead.take() {
             return Some(token);
@@ -220,7 +219,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Adds a text. Octets that are no text are an error, and count as empty.
+    /// Adds a text. One with octets that are not text is reported, and counts as empty.
     fn add(&mut self, name: String, path: Option<PathBuf>, text: String, main: bool) -> FileId {
         let (file, fault) = self.sources.add(name, path, text, main);
         if let Some(fault) = fault {
@@ -230,13 +229,13 @@ impl Preprocessor<'_> {
         file
     }
 
-    /// Reports the loss of something without which the rest of the text need not make sense.
+    /// Reports an error after which the rest of the text may be invalid as a consequence.
     fn lost(&mut self, report: Report) {
         self.whole = false;
         self.sink.report(report);
     }
 
-    /// Reports that a limit has been reached, after which no more is read.
+    /// Reports that a limit was reached; nothing more is read.
     fn overflow(&mut self, span: Span, message: String) {
         if !self.full {
             self.full = true;
@@ -244,14 +243,14 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Everything in one file, with a prefix of its own.
+    /// Reads one file, which has a prefix of its own.
     fn file(&mut self, file: FileId) {
         if self.once.contains(&file) {
             return;
         }
         let outer_prefix = Rc::clone(&self.prefix);
         let base = self.braces.len();
-        // The OMG puts module `CORBA` together from files without a prefix: what stands in a module, has its prefix.
+        // A file that is included within a module keeps the prefix there: the OMG's module `CORBA` consists of such files.
         if base == 0 {
             self.prefix = Rc::clone(&self.no_prefix);
         }
@@ -292,13 +291,13 @@ impl Preprocessor<'_> {
         self.prefix = outer_prefix;
     }
 
-    /// The next token of a file that counts, with every directive before it obeyed. `caller` is the macro whose
-    /// arguments are being read.
+    /// The next active token of a file, after handling all directives before it. `caller`: the use of a macro whose arguments
+    /// are being read.
     fn next(&mut self, reader: &mut Reader, caller: Option<Span>) -> Option<Token> {
         loop {
             let token = reader.read(&mut self.words)?;
             if let Kind::Remark(text) = &token.kind {
-                // Among the arguments of a macro it would be about none of what the macro makes.
+                // Within the arguments of a macro, a remark has no declaration to document.
                 if caller.is_none() {
                     self.remark(text, token.span);
                 }
@@ -317,13 +316,13 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Puts out `token`, or what it stands for when it names a macro.
+    /// Emits `token`, or its expansion if it names a macro.
     fn take(&mut self, token: Token, reader: &mut Reader) {
         let blank = token.span.start != reader.last_end;
         reader.last_end = token.span.end;
         let plain = match &token.kind {
             Kind::Word(word) => !self.macros.contains_key(word),
-            // Names with underscores in front are names of macros, if anything.
+            // A name with leading underscores can only be the name of a macro.
             Kind::Escaped(_) | Kind::Bad(_) => false,
             _ => true,
         };
@@ -358,7 +357,7 @@ impl Preprocessor<'_> {
             }
             _ => {}
         }
-        // An empty one has been reported already, and of those that touch each other the first is enough.
+        // An empty one was reported already. Of adjacent ones only the first is reported.
         let touches = self.out.last().is_some_and(|last| {
             matches!(last.kind, Kind::Bad(_)) && last.span.after() == token.span.before()
         });
@@ -371,14 +370,14 @@ impl Preprocessor<'_> {
                 let message = "a control character: this is no text";
                 return self.overflow(token.span, message.to_owned());
             }
-            // Goes on, so that the parser knows what it misses and says nothing of it.
+            // The token is emitted, so that the parser does not report its place again.
             self.sink.report(Report::new(token.span, &**message));
         }
         token.prefix = Rc::clone(&self.prefix);
         self.out.push(token);
     }
 
-    /// Notes what a comment at `place` says of the last token.
+    /// Notes the remark at `place` on the last token.
     fn remark(&mut self, text: &str, place: Span) {
         let near = |last: &Token| last.span.file == place.file;
         if text.is_empty() || !self.out.last().is_some_and(near) {
@@ -400,7 +399,7 @@ impl Preprocessor<'_> {
         let (span, args) = (*span, &words[1..]);
         let name = match kind {
             Kind::Word(name) => Rc::clone(name),
-            // `# 12 "file.idl"` is what C preprocessors write.
+            // C preprocessors write `# 12 "file.idl"`.
             Kind::Integer(_) => {
                 if active {
                     self.line(span, &words, token.span);
@@ -440,7 +439,7 @@ impl Preprocessor<'_> {
                 let message = format!("#error {}", text.trim());
                 self.lost(Report::new(span, message));
             }
-            // They change nothing that is generated.
+            // These directives do not affect the output.
             "warning" | "ident" | "sccs" | "assert" | "unassert" => {}
             _ => self.sink.report(Report::new(
                 span,
@@ -449,21 +448,21 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The tokens of a directive behind its `#`. What looks like a second directive in there is `#` and more words.
+    /// The tokens of a directive after its `#`. A further `#` within it begins no other directive.
     fn directive_words(&mut self, directive: Span) -> Vec<Token> {
         let text = self.sources.file(directive.file).text();
         let range = directive.start as usize + 1..directive.end as usize;
         lex(directive.file, text, range, &mut self.words)
     }
 
-    /// `#line 12 "file.idl"`: errors behind it are reported with these lines.
+    /// Handles `#line 12 "file.idl"`: errors after it are reported with such lines.
     fn line(&mut self, span: Span, args: &[Token], directive: Span) {
         let args: Vec<Piece> = Piece::row(args.to_vec());
         let args = self.expanded(args);
         let kinds: Vec<&Kind> = args.iter().map(|piece| &piece.kind).collect();
         let (line, file) = match kinds[..] {
             [Kind::Integer(line)] => (*line, None),
-            // Flags follow where a C preprocessor has written it.
+            // C preprocessors add flags.
             [Kind::Integer(line), Kind::Str(file), ..] => (*line, Some(file.to_string())),
             _ => {
                 let report = Report::new(span, "malformed `#line`");

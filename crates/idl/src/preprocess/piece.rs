@@ -1,30 +1,30 @@
-//! Tokens on their way through macros.
+//! Pieces: tokens during macro expansion.
 
 use std::rc::Rc;
 
 use crate::lexer::{Kind, Token};
 use crate::source::{SourceMap, Span};
 
-/// A token, and what macros have to know of it.
+/// A token with the data that macro expansion needs.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub(super) kind: Kind,
     pub(super) doc: Option<Rc<str>>,
-    /// Where errors are reported: where the macro is used.
+    /// The place at which errors are reported: the use of the macro.
     pub(super) place: Span,
     pub(super) spelling: Spelling,
-    /// There is a blank in front of it.
+    /// Whether a blank precedes it.
     pub(super) blank: bool,
-    /// It named the macro that made it, and stays what it is.
+    /// Whether it names the macro that made it, so that it is not expanded again.
     pub(super) frozen: bool,
 }
 
-/// How a token is written.
+/// The spelling of a token.
 #[derive(Debug, Clone)]
 pub(super) enum Spelling {
-    /// As it is there.
+    /// The text at this place.
     Source(Span),
-    /// By `#` or `##`, which is nowhere.
+    /// Text that `#` or `##` has made, which is in no file.
     Made(Rc<str>),
 }
 
@@ -40,7 +40,7 @@ impl Piece {
         }
     }
 
-    /// Tokens that follow each other in one text.
+    /// The pieces of tokens that follow each other in one text.
     pub(super) fn row(tokens: Vec<Token>) -> Vec<Self> {
         let mut end = None;
         let pieces = tokens.into_iter().map(|token| {
@@ -60,7 +60,7 @@ impl Piece {
         }
     }
 
-    /// Something else in its place.
+    /// The piece with another kind.
     pub(super) fn with(&self, kind: Kind) -> Self {
         Self {
             kind,
@@ -72,7 +72,7 @@ impl Piece {
         matches!(self.kind, Kind::Punct(found) if found == mark)
     }
 
-    /// As it is written.
+    /// The spelling of the piece.
     pub(super) fn spelled<'a>(&'a self, sources: &'a SourceMap) -> &'a str {
         match &self.spelling {
             Spelling::Source(span) => sources.text(*span),
@@ -80,7 +80,7 @@ impl Piece {
         }
     }
 
-    /// As the name of a macro, if it can be one.
+    /// The piece as the name of a macro, if it can be one.
     pub(super) fn macro_name(&self, sources: &SourceMap) -> Option<Rc<str>> {
         match &self.kind {
             Kind::Word(word) => Some(Rc::clone(word)),
@@ -90,7 +90,7 @@ impl Piece {
     }
 }
 
-/// As [`Piece::macro_name`], of a token as it stands in its file.
+/// A token of a file as the name of a macro, if it can be one.
 pub(super) fn macro_name(token: &Token, sources: &SourceMap) -> Option<Rc<str>> {
     match &token.kind {
         Kind::Word(word) => Some(Rc::clone(word)),
@@ -99,7 +99,7 @@ pub(super) fn macro_name(token: &Token, sources: &SourceMap) -> Option<Rc<str>> 
     }
 }
 
-/// `text` if it is a name of C that begins with an underscore, as those of IDL do not.
+/// `text` if it is an identifier of C that begins with an underscore, which IDL does not permit.
 fn underscored(text: &str) -> Option<Rc<str>> {
     let name =
         text.starts_with('_') && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');

@@ -33,17 +33,17 @@ impl Preprocessor<'_> {
             "once" => {
                 self.once.insert(span.file);
             }
-            // Pragmas carry the options of every other compiler.
+            // Other pragmas are options of other compilers.
             _ => {}
         }
     }
 
     fn prefix_pragma(&mut self, at: Span, args: &[Token]) {
-        // The prefix of a product is often a macro.
+        // Some files give the prefix by a macro.
         let pieces = self.expanded(Piece::row(args.to_vec()));
         let one = match pieces.as_slice() {
             [one] => one,
-            // As some people end all that they write.
+            // Some files have a semicolon after the prefix.
             [one, end] if end.is(";") => one,
             _ => return self.malformed_prefix(at),
         };
@@ -56,7 +56,7 @@ impl Preprocessor<'_> {
             return self.sink.report(Report::new(one.place, message));
         }
         let depth = match self.bases.last() {
-            // A file that stands in a module: its own prefix leaves the names of that as they are.
+            // In a file that is included within a module, the prefix does not replace the names of that module.
             Some(&base) if base > 0 && base == self.braces.len() => self.prefix.depth,
             _ => self.braces.len(),
         };
@@ -72,7 +72,7 @@ impl Preprocessor<'_> {
             .report(report.hint("write `#pragma prefix \"example.com\"`"));
     }
 
-    /// The last token as it was written: version 1.10 is not the number 1.1.
+    /// The spelling of the last token, as version 1.10 is not the number 1.1.
     fn last_text(&self, args: &[Token]) -> &str {
         args.last()
             .map_or("", |token| self.sources.text(token.span))

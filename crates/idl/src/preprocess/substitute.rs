@@ -1,4 +1,4 @@
-//! The body of a macro with its arguments put in: `#` makes a string of one, `##` one token of two.
+//! Substitution of arguments in the body of a macro: `#` makes a string of an argument, `##` one token of two.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ struct Argument {
 }
 
 impl Preprocessor<'_> {
-    /// The expansion of `found`, used at `place`. Stops where more tokens than macros may make have come about.
+    /// The expansion of `found`, used at `place`. Stops at the limit on tokens that macros may make.
     pub(super) fn substitute(
         &mut self,
         found: &Macro,
@@ -57,7 +57,7 @@ impl Preprocessor<'_> {
             }
             let pastes = |at: usize| parts.get(at).is_some_and(|part| part.piece.is("##"));
             if let Some(number) = swallows(found, parts, at) {
-                // `, ## __VA_ARGS__`: the comma is there if the arguments are, and nothing is pasted.
+                // `, ## __VA_ARGS__`: the comma is kept if there are arguments, and nothing is pasted.
                 let written = arguments
                     .get(number)
                     .map(|argument| argument.written.clone());
@@ -74,7 +74,7 @@ impl Preprocessor<'_> {
             } else if pastes(at + 1) || is_string(found, part) && pastes(at + 2) {
                 let (mut left, taken) = self.operand(parts, at, &arguments, place);
                 if left.is_empty() {
-                    // So that the operand of `##` is this nothing, and not what stands before it.
+                    // An empty piece, so that it is the operand of `##`, and not the piece before it.
                     left.push(made(Kind::Bad("".into()), String::new(), place));
                 }
                 out.append(&mut left);
@@ -95,12 +95,13 @@ impl Preprocessor<'_> {
                 at += 1;
             }
         }
-        // The nothings that `##` was given.
+        // Remove the empty pieces.
         out.retain(|piece| !matches!(&piece.spelling, Spelling::Made(text) if text.is_empty()));
         out
     }
 
-    /// The parts of the body of a variadic macro where every `__VA_OPT__(…)` is what it keeps, or a nothing.
+    /// The parts of the body of a variadic macro in which every `__VA_OPT__(…)` is replaced by its contents or by an empty
+    /// piece.
     fn settled<'p>(
         &mut self,
         parts: &'p [MacroPart],
@@ -137,7 +138,7 @@ impl Preprocessor<'_> {
         Cow::Owned(settled)
     }
 
-    /// The pieces of an operand of `##`, whose macros are not expanded, and how many parts of the body it takes.
+    /// The pieces of an operand of `##`, whose macros are not expanded, and the number of parts of the body that it takes.
     fn operand(
         &mut self,
         parts: &[MacroPart],
@@ -174,7 +175,7 @@ impl Preprocessor<'_> {
         argument.expanded.clone().unwrap_or_default()
     }
 
-    /// Whether so much more text may be made.
+    /// Whether macros may make so many more octets of text. Reports the limit.
     fn may_make(&mut self, octets: usize, place: Span) -> bool {
         self.macro_octets = self.macro_octets.saturating_add(octets);
         let fits = self.macro_octets <= MAX_MACRO_OCTETS;
@@ -185,13 +186,13 @@ impl Preprocessor<'_> {
         fits
     }
 
-    /// `#argument`: a string literal of its spelling, where any blanks are one.
+    /// `#argument`: a string literal of the spelling, with runs of blanks as one.
     fn stringified(&mut self, argument: &[Piece], place: Span) -> Piece {
         let octets = argument
             .iter()
             .map(|piece| piece.spelled(self.sources).len() + 1);
         let octets = octets.sum();
-        // As it is, and quoted.
+        // The text counts twice: as the value and as the spelling.
         if !self.may_make(2 * octets, place) {
             return made_string("", place);
         }
@@ -221,7 +222,7 @@ impl Preprocessor<'_> {
             let tokens = lex(FileId::default(), &text, 0..text.len(), &mut self.words);
             let joined = match tokens.as_slice() {
                 [] if text.is_empty() => Kind::Bad("".into()),
-                // `_` and `__x` are the beginnings of something, and as such in order.
+                // `_` and `__x` are invalid in IDL, and valid as parts of further pasting.
                 [one] if one.span.end as usize == text.len() && one.kind != Kind::Directive => {
                     one.kind.clone()
                 }
@@ -262,12 +263,12 @@ fn swallows(found: &Macro, parts: &[MacroPart], at: usize) -> Option<usize> {
         .filter(|_| swallows && rest.parameter == last)
 }
 
-/// Whether `part` is the `#` in front of a parameter.
+/// Whether `part` is the `#` before a parameter.
 fn is_string(found: &Macro, part: &MacroPart) -> bool {
     found.parameters.is_some() && part.piece.is("#")
 }
 
-/// A piece of a body where the macro is used.
+/// A piece of a body, with the use of the macro as its place.
 fn at_place(piece: &Piece, place: Span) -> Piece {
     Piece {
         place,

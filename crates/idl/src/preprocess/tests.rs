@@ -1,4 +1,4 @@
-//! What comes out of the preprocessor, as words.
+//! The output of the preprocessor, as words.
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn refused(text: &str, message: &str) {
     assert!(said.contains(message), "{text}: {said}");
 }
 
-/// What the first group of `#if condition` and its `#else` give.
+/// Whether `#if condition` selects its first group.
 fn holds(condition: &str) -> bool {
     match pre(&format!("#if {condition}\nyes\n#else\nno\n#endif\n")).as_deref() {
         Ok("yes") => true,
@@ -155,7 +155,7 @@ fn two_sharps_make_one_token() {
         "#define SEQ(T) typedef sequence<T> T##Seq;\nSEQ(Point)",
         "typedef sequence < Point > PointSeq ;",
     );
-    // An operand of `##` is not expanded, and what comes out is.
+    // An operand of `##` is not expanded; the result is.
     check(
         "#define J(a, b) a##b\n#define A z\n#define AB 7\nJ(A, B) J(A, A)",
         "7 AA",
@@ -198,18 +198,18 @@ fn the_last_parameter_may_be_any_number_of_arguments() {
         "2 1",
     );
     check("#define F(x, ...) x\n#define F(x, ...) x\nF(1)", "1");
-    // What is no name of IDL is one for the preprocessor alone.
+    // The preprocessor accepts names that IDL does not permit.
     refused("__VA_ARGS__", "behind one `_` comes a letter");
 }
 
 #[test]
 fn a_comma_goes_with_the_arguments_that_it_is_put_before() {
-    // Not of the standard, and common in practice.
+    // Common in practice, though not in the standard.
     check(
         "#define F(x, ...) f(x, ## __VA_ARGS__)\n#define A z\nF(1) F(1, A) F(1, 2, 3)",
         "f ( 1 ) f ( 1 , z ) f ( 1 , 2 , 3 )",
     );
-    // This is of the standard, since 2020.
+    // In the standard since 2020.
     check(
         "#define F(x, ...) f(x __VA_OPT__(,) __VA_ARGS__)\nF(1) F(1, ) F(1, 2, 3)",
         "f ( 1 ) f ( 1 ) f ( 1 , 2 , 3 )",
@@ -424,7 +424,7 @@ fn one_group_of_a_conditional_counts() {
     check(&text("1", "1"), "1 4");
     check(&text("0", "1"), "2 4");
     check(&text("0", "0"), "3 4");
-    // What is not looked at need not be right.
+    // Skipped text need not be valid.
     check(&text("1", "1 / 0"), "1 4");
     check(
         "#if 0\n#if 1\na\n#else\nb\n#endif\n#nonsense\ndon't /*\n#else\n*/\n#else\nc\n#endif",
@@ -512,13 +512,13 @@ fn a_macro_that_makes_too_much_is_stopped() {
 
 #[test]
 fn what_few_macros_make_out_of_few_octets_is_bounded() {
-    // Each macro makes eight times what the one before it does.
+    // Each macro makes eight times as many tokens as the one before it.
     let eight = |name: &str, of: &str| format!("#define {name} {}\n", [of; 8].join(" "));
     let chain = ["x", "a", "b", "c", "d", "e", "f"];
     let text: String = chain.windows(2).map(|two| eight(two[1], two[0])).collect();
     assert!(text.len() < 170);
     refused(&(text + "f\n"), "macros make more than 250000 tokens");
-    // Each quotes what the one before it has quoted, twice.
+    // Each call quotes the result of the inner one twice.
     let calls = 12;
     let quoted = "T(".repeat(calls) + "\"a\"" + &")".repeat(calls);
     let text = "#define S(x) #x\n#define T(x) S(x x)\n".to_owned() + &quoted;

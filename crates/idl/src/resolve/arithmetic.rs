@@ -1,4 +1,4 @@
-//! The operators of constant expressions, on values.
+//! The operators of constant expressions.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -18,7 +18,7 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// The range of every step of an expression: 32 or 64 bits, without a sign unless negative.
+    /// The range of every step of an expression: the signed and the unsigned numbers of 32 or 64 bits.
     pub(super) fn range(self) -> (i128, i128) {
         match self.octets {
             8 => (i64::MIN.into(), u64::MAX.into()),
@@ -26,11 +26,12 @@ impl Width {
         }
     }
 
-    /// `~`: of what is negative or may become so, the two's complement; else what is missing to all bits set.
+    /// The operator `~`: for a signed number, the two's complement; for an unsigned one, its difference to a number with all
+    /// bits set.
     pub(super) fn complement(self, number: i128) -> i128 {
         let all_set = |octets: u32| (1_i128 << (octets * 8)) - 1;
         let wide = self.octets.max(4);
-        // A part that only fits without a sign has none.
+        // A number that only fits an unsigned type is unsigned.
         let unsigned = !self.signed || number > all_set(wide) / 2;
         if number < 0 || !unsigned {
             -(number + 1)
@@ -47,13 +48,13 @@ impl Width {
 pub(super) enum Refusal {
     DivisionByZero,
     ShiftCount(i128),
-    /// Out of what can be computed at all.
+    /// The result exceeds the range of the computation.
     TooLarge,
     /// The operator is for whole numbers only.
     WholeOnly,
     /// The operator is for numbers only.
     NumbersOnly,
-    /// Numbers of two kinds.
+    /// The operands are numbers of different kinds.
     Mixed,
 }
 
@@ -176,8 +177,8 @@ fn floats(op: BinaryOp, left: Real, right: Real, precision: Precision) -> Result
         .ok_or(Refusal::TooLarge)
 }
 
-/// Operands lie within 64 bits, so that nothing overflows 128 but a product, which is checked, and a shift, whose count
-/// is.
+/// An operator on integers. Operands have 64 bits, so only a product and a shift could overflow 128: the product is
+/// checked, and so is the count of the shift.
 fn integers(op: BinaryOp, left: i128, right: i128) -> Result<i128, Refusal> {
     let count = || {
         u32::try_from(right)

@@ -5,7 +5,7 @@ use crate::ast::{Basic, Bitfield as AstBitfield, Expr, Head, ScopedName};
 use crate::diagnostic::Report;
 use crate::model::{Bitfield, Bitmask, Bitset, DefId, DefKind, ScopeId, Type, Value};
 
-/// IDL 4: as many bits as the widest integer has.
+/// The most bits of a bitset or bitmask (IDL 4): as many as the widest integer has.
 const MAX_BITS: u32 = 64;
 
 impl Resolver<'_> {
@@ -65,7 +65,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// How many bits a bitset has with its bases.
+    /// The number of bits of a bitset with its bases.
     fn bits(&self, id: DefId) -> u32 {
         let mut bits = 0;
         let mut at = Some(id);
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         bits
     }
 
-    /// The type a field is read as: the one that was written, or the smallest that holds it.
+    /// The type of a field: the declared one, or the smallest that holds it.
     fn bitfield_type(&mut self, scope: ScopeId, field: &AstBitfield, width: u32) -> Basic {
         let smallest = match width {
             1 => Basic::Boolean,
@@ -152,7 +152,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The whole number that an annotation of `head` gives, and where.
+    /// The integer value of an annotation of `head`, and its expression.
     fn number_of<'a>(
         &mut self,
         scope: ScopeId,

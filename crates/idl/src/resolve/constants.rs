@@ -1,4 +1,5 @@
-//! Constant expressions, evaluated as IDL says: in 32 or 64 bits according to the target, every step checked.
+//! Evaluation of constant expressions by the rules of IDL: in 32 or 64 bits according to the target, with every step
+//! checked.
 
 use super::Resolver;
 use super::arithmetic::{Refusal, Width, binary, is_number, noun, symbol, unary};
@@ -9,7 +10,7 @@ use crate::model::{DefId, DefKind, ScopeId, Type, Value};
 use crate::real::{Precision, Real};
 use crate::source::Span;
 
-/// The range of the target, and its name.
+/// The range of an integer type, and its name.
 fn limits(basic: Basic) -> Option<(i128, i128, &'static str)> {
     Some(match basic {
         Basic::Octet => (0, 255, "octet"),
@@ -24,7 +25,7 @@ fn limits(basic: Basic) -> Option<(i128, i128, &'static str)> {
     })
 }
 
-/// The width that whole numbers are computed in for a constant of that type, and the precision of others.
+/// The width of integers, and the precision of floating-point numbers, in which a constant of this type is computed.
 fn width(ty: &Type) -> Width {
     let (octets, signed) = match ty {
         Type::Basic(Basic::Octet) => (1, false),
@@ -34,7 +35,7 @@ fn width(ty: &Type) -> Width {
         Type::Basic(Basic::Long) => (4, true),
         Type::Basic(Basic::ULong) => (4, false),
         Type::Basic(Basic::ULongLong) => (8, false),
-        // Of all other types, none is a whole number: the widest will do to find that out.
+        // No other type is an integer: the widest one suffices to find the mismatch.
         _ => (8, true),
     };
     let precision = match ty {
@@ -49,7 +50,7 @@ fn width(ty: &Type) -> Width {
 }
 
 impl Resolver<'_> {
-    /// The value of `expr` as a `ty`, written at `written` if anywhere; `Value::Error` when that has been reported.
+    /// The value of `expr` as a `ty`, whose name is at `written`; `Value::Error` after a reported error.
     pub(super) fn constant(
         &mut self,
         scope: ScopeId,
@@ -86,7 +87,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The value of `expr` for a constant that is only called `fixed`, at `written`: its type follows from the value.
+    /// The value of `expr` for a constant of type `fixed` without digits, at `written`. Its type follows from the value.
     pub(super) fn fixed_constant(&mut self, scope: ScopeId, written: Span, expr: &Expr) -> Value {
         let roomy = Type::Fixed {
             digits: u8::MAX,
@@ -114,13 +115,13 @@ impl Resolver<'_> {
     fn float_literal(&self, text: &str, span: Span, precision: Precision) -> Option<Value> {
         let number = Real::parse(text, precision);
         if number.is_none() {
-            // The lexer has taken it, so that it fits a quad.
+            // The lexer has accepted the literal, so it fits a quad.
             self.report(beyond_double(text, span));
         }
         number.map(Value::Float)
     }
 
-    /// A long double where a double is computed with is one as far as it can be.
+    /// `value` in the precision of the expression: a long double is rounded where the target is a double.
     fn at_precision(&self, value: Value, span: Span, precision: Precision) -> Option<Value> {
         let Value::Float(number) = value else {
             return Some(value);
@@ -132,7 +133,7 @@ impl Resolver<'_> {
         rounded.map(Value::Float)
     }
 
-    /// The positive number that bounds a string, a sequence or an array; 1 when there is none and that was reported.
+    /// The bound of a string, a sequence or an array, at least 1; 1 after a reported error.
     pub(super) fn bound(&mut self, scope: ScopeId, expr: &Expr) -> u32 {
         let Some(value) = self.evaluate(scope, expr, width(&Type::Basic(Basic::ULong))) else {
             return 1;
@@ -180,7 +181,7 @@ impl Resolver<'_> {
         Value::Error
     }
 
-    /// `None` when a fault was reported.
+    /// The value of `expr`, computed in `width`; `None` after a reported error.
     fn evaluate(&mut self, scope: ScopeId, expr: &Expr, width: Width) -> Option<Value> {
         Some(match &expr.kind {
             ExprKind::Integer(number) => Value::Integer((*number).into()),
@@ -235,14 +236,14 @@ impl Resolver<'_> {
         })
     }
 
-    /// The operand of an operator: in the range of the expression.
+    /// The value of an operand, which has to be in the range of the expression.
     fn part(&mut self, scope: ScopeId, expr: &Expr, width: Width) -> Option<Value> {
         let value = self.evaluate(scope, expr, width)?;
         self.in_range(&value, expr.span, width)?;
         Some(value)
     }
 
-    /// Every step must fit the width it is computed in.
+    /// Checks that the result of a step fits the width of the expression.
     fn in_range(&self, value: &Value, span: Span, width: Width) -> Option<()> {
         let (least, most) = width.range();
         match value {
@@ -339,7 +340,7 @@ fn refused(
     }
 }
 
-/// `value`, which `expr` has given, as a `ty`, which is written at `written`.
+/// The value of `expr` converted to `ty`, whose name is at `written`.
 fn fit(ty: &Type, value: Value, expr: &Expr, written: Option<Span>) -> Result<Value, Box<Report>> {
     let refuse = |message: String| Err(Box::new(Report::new(expr.span, message)));
     match (ty, value) {
@@ -414,7 +415,7 @@ fn beyond_double(number: &str, span: Span) -> Report {
     Report::new(span, message).hint("a `long double` has room for it")
 }
 
-/// With a label at `written`, if that is anywhere.
+/// The report with a label at `written`, if there is such a place.
 fn labelled(report: Report, written: Option<Span>, text: &str) -> Report {
     match written {
         Some(span) => report.label(span, text),
@@ -444,7 +445,7 @@ fn text_fits(
     }
 }
 
-/// `value` is of another kind than `ty` asks for.
+/// The report of a value whose kind does not fit `ty`.
 fn mismatch(ty: &Type, value: &Value, expr: &Expr, written: Option<Span>) -> Report {
     let wanted = match ty {
         Type::Basic(Basic::Boolean) => "`TRUE` or `FALSE`",

@@ -1,26 +1,26 @@
-//! Arithmetic of fixed-point constants: computed in up to 62 digits, cut (not rounded) to 31.
+//! Arithmetic of fixed-point constants: computed in up to 62 digits, truncated (not rounded) to 31.
 
 use std::cmp::Ordering;
 
 use crate::limits::MAX_FIXED_DIGITS;
 
-/// How many digits a fixed-point number has at most.
+/// The most digits of a fixed-point number.
 pub(super) const MAX_DIGITS: u32 = MAX_FIXED_DIGITS as u32;
 
 /// Two limbs of this base hold any intermediate result: 64 digits.
 const BASE: u128 = 10_u128.pow(32);
 
-/// A decimal number: `unscaled` without its point, `scale` digits behind it. At most [`MAX_DIGITS`] digits.
+/// A decimal number of at most [`MAX_DIGITS`] digits: `unscaled` has all digits, of which `scale` are after the point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub(super) unscaled: i128,
     pub(super) scale: u8,
 }
 
-/// Why there is no result.
+/// Why an operation has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DecimalError {
-    /// More digits in front of the point than there can be.
+    /// The result has too many digits before the point.
     Overflow,
     DivisionByZero,
 }
@@ -63,7 +63,7 @@ impl Wide {
         }
     }
 
-    /// `self` is not the smaller one.
+    /// The difference; `self` must not be less than `other`.
     fn minus(self, other: Self) -> Self {
         let borrow = u128::from(self.low < other.low);
         Self {
@@ -72,7 +72,7 @@ impl Wide {
         }
     }
 
-    /// Both of at most 32 digits.
+    /// The product of two numbers of at most 32 digits.
     fn product(left: u128, right: u128) -> Self {
         const HALF: u128 = 10_u128.pow(16);
         let (left_high, left_low) = (left / HALF, left % HALF);
@@ -87,7 +87,8 @@ impl Wide {
 }
 
 impl Decimal {
-    /// A literal without its suffix: digits with at most one point. Zeros that say nothing do not count.
+    /// The value of a literal without its suffix: digits with at most one point. Leading and trailing zeros do not count as
+    /// digits.
     pub(super) fn parse(text: &str) -> Result<Self, DecimalError> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let whole = whole.trim_start_matches('0');
@@ -103,7 +104,7 @@ impl Decimal {
         Ok(Self { unscaled, scale })
     }
 
-    /// How many digits stand in front of the point; a zero alone is none.
+    /// The number of digits before the point; a single zero does not count.
     pub(super) fn whole_digits(self) -> u8 {
         let digits = self.unscaled.unsigned_abs().checked_ilog10();
         let digits = digits.map_or(0, |log| log + 1);
@@ -112,7 +113,7 @@ impl Decimal {
             .saturating_sub(self.scale)
     }
 
-    /// With `scale` digits behind the point; more are cut off.
+    /// The number with at most `scale` digits after the point; further digits are dropped.
     pub(super) fn cut(mut self, scale: u8) -> Self {
         while self.scale > scale {
             self.unscaled /= 10;
@@ -160,7 +161,7 @@ impl Decimal {
         let dividend = self.unscaled.unsigned_abs();
         let (mut quotient, mut rest) = (dividend / divisor, dividend % divisor);
         let mut scale = i32::from(self.scale) - i32::from(other.scale);
-        // One digit more at a time, while there is room for it and something is left.
+        // Long division: one more digit at a time, while there is room and a remainder.
         while (scale < 0 || rest != 0) && quotient < 10_u128.pow(MAX_DIGITS - 1) && scale < 62 {
             rest *= 10;
             quotient = quotient * 10 + rest / divisor;
@@ -177,7 +178,7 @@ impl Decimal {
         (self.scale..scale).fold(number, |number, _| number.times_ten())
     }
 
-    /// Cuts digits off at the end until [`MAX_DIGITS`] are left, and zeros behind the point.
+    /// Drops digits at the end until [`MAX_DIGITS`] are left, and trailing zeros after the point.
     fn normal(negative: bool, mut number: Wide, mut scale: u32) -> Result<Self, DecimalError> {
         let most = Wide::new(10_u128.pow(MAX_DIGITS));
         while number >= most || scale > MAX_DIGITS || (scale > 0 && number.low.is_multiple_of(10)) {

@@ -1,4 +1,4 @@
-//! Repository ids: what the text around a definition makes of its name, and what pragmas and declarations set.
+//! Repository ids: those made from the scoped names of definitions, and those set by pragmas and declarations.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::lexer::{IdPragma, IdSetting};
 use crate::model::{DefId, DefKind, ScopeId};
 use crate::source::Span;
 
-/// The pragmas and declarations on a definition's repository id.
+/// The pragma or declaration that has set a definition's repository id.
 pub(super) struct SetId {
     span: Span,
     what: What,
@@ -17,16 +17,17 @@ pub(super) struct SetId {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
-    /// `#pragma version`: the rest is as it would be.
+    /// `#pragma version`, which sets the version alone.
     Version,
     /// `#pragma ID`.
     Id,
-    /// `typeid`, which may be said once, even with the same id.
+    /// `typeid`, which may be given once only, even with the same id.
     TypeId,
 }
 
 impl Resolver<'_> {
-    /// `IDL:` prefix, the names around it as far as the prefix leaves them, its own, `:1.0`.
+    /// The repository id of a definition: `IDL:`, the prefix, the names of enclosing scopes that the prefix does not replace,
+    /// its own name, and `:1.0`.
     pub(super) fn repository_id(&self, scope: ScopeId, head: &Head) -> String {
         let path = self.model.path(scope);
         let mut parts: Vec<&str> = Vec::new();
@@ -38,7 +39,7 @@ impl Resolver<'_> {
         format!("IDL:{}:1.0", parts.join("/"))
     }
 
-    /// `within` is the type in whose braces the pragma stands, where that is no scope of definitions.
+    /// Applies a pragma. `within`: the type in whose braces it stands, if that has members instead of definitions.
     pub(super) fn pragma(
         &mut self,
         scope: ScopeId,
@@ -77,7 +78,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `typeid`.
+    /// Applies a `typeid` declaration.
     pub(super) fn type_id(&mut self, scope: ScopeId, of: &ScopedName, text: &StringLiteral) {
         let Some(id) = self.lookup(scope, of) else {
             return;
@@ -97,7 +98,7 @@ impl Resolver<'_> {
                     self.model.scoped_name(id)
                 );
                 self.report(Report::new(span, message).label(before.span, "given here"));
-                // The first counts.
+                // The first one stays in force.
                 self.ids.insert(id, before);
                 return;
             }
@@ -105,7 +106,7 @@ impl Resolver<'_> {
         self.model.defs[id.0].repository_id = repository_id;
     }
 
-    /// A format, a colon, and something behind it.
+    /// Checks that a repository id consists of a format, a colon, and further text.
     fn check_id(&self, id: &str, span: Span) -> bool {
         let formed = id.split_once(':').is_some_and(|(format, rest)| {
             !format.is_empty() && !rest.is_empty() && is_plain(format) && is_plain(rest)
@@ -117,8 +118,8 @@ impl Resolver<'_> {
         formed
     }
 
-    /// `typeprefix`: for everything in a scope, also for what stands before, and people write it even in front of the
-    /// module that it names. Hence it is put off to the end.
+    /// Notes a `typeprefix` declaration. It applies to all of a scope, earlier declarations included, and may stand before the
+    /// module that it names. So it is applied at the end.
     pub(super) fn type_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &StringLiteral) {
         self.put_off.push((scope, of.clone(), prefix.clone()));
     }
@@ -163,7 +164,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `import`: what is imported is there already, or cannot be found.
+    /// Handles an `import`: the preprocessor has read the imported declarations already, or they cannot be found.
     pub(super) fn import(&mut self, scope: ScopeId, name: &ScopedName) {
         let first = name.parts.first().map(|part| part.text.to_lowercase());
         let Some(key) = first else { return };
@@ -180,7 +181,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Gives every definition that has no id of its own the one that the nearest `typeprefix` around it makes.
+    /// Gives every definition whose id was not set the id that the nearest enclosing `typeprefix` makes.
     pub(super) fn apply_prefixes(&mut self) {
         for (scope, of, prefix) in std::mem::take(&mut self.put_off) {
             self.set_prefix(scope, &of, &prefix);
@@ -211,7 +212,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Nothing that would be invisible.
+/// Whether a text has no blanks or control characters.
 fn is_plain(text: &str) -> bool {
     !text.chars().any(|c| c.is_control() || c.is_whitespace())
 }

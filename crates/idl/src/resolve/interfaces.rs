@@ -13,7 +13,7 @@ use crate::model::{DefId, DefKind, Interface, Operation, Parameter, Role, ScopeI
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// The interface `head` names, made or found; `None` when it cannot be filled.
+    /// The interface that `head` names, a new or an existing one; `None` if it cannot be defined here.
     pub(super) fn interface_entry(
         &mut self,
         scope: ScopeId,
@@ -55,7 +55,7 @@ impl Resolver<'_> {
         define.then_some(id)
     }
 
-    /// A forward declaration and the definition say `word` both, or neither.
+    /// Reports a forward declaration and a definition of which only one has the keyword `word`.
     pub(super) fn kind_differs(&self, id: DefId, head: &Head, before: bool, word: &str) {
         let name = &head.name.text;
         let message = match before {
@@ -98,7 +98,7 @@ impl Resolver<'_> {
         self.definitions(inner, body);
     }
 
-    /// Notes when not all of what `id` inherits from is known.
+    /// Notes that a base of `id` is unknown, or that a base has an unknown base.
     pub(super) fn note_broken(&mut self, id: DefId, missing: bool, bases: &[DefId]) {
         if (missing || self.any_broken(bases))
             && let Some(scope) = self.model.own_scope(id)
@@ -107,13 +107,13 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether not all of what one of `bases` inherits from is known.
+    /// Whether one of `bases` has an unknown base.
     fn any_broken(&self, bases: &[DefId]) -> bool {
         let mut scopes = bases.iter().filter_map(|&base| self.model.own_scope(base));
         scopes.any(|scope| self.broken.contains(&scope))
     }
 
-    /// `bases` and all they inherit from, each once, nearer ones first.
+    /// `bases` and their direct and indirect bases, each once, nearer ones first.
     pub(super) fn with_ancestors(&self, bases: &[DefId]) -> Vec<DefId> {
         let further = bases
             .iter()
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         all.filter(|&base| seen.insert(base)).collect()
     }
 
-    /// Bounds them, and makes sure that they agree.
+    /// Limits the number of ancestors, and checks that their operations do not clash.
     pub(super) fn check_ancestors(
         &mut self,
         id: DefId,
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         ancestors: &mut Vec<DefId>,
     ) {
         if ancestors.len() > MAX_BASES {
-            // Of what inherits from one that was refused, nothing is said when it has as many bases again.
+            // A type that inherits from a refused one exceeds the limit as a consequence, which is not reported.
             if !self.any_broken(bases) {
                 let message = format!(
                     "`{}` inherits from more than {MAX_BASES} interfaces",
@@ -175,8 +175,8 @@ impl Resolver<'_> {
                     format!("`{}` is named twice as a base", def.name)
                 }
                 DefKind::Interface(base) => match (kind, base.kind) {
-                    // `CORBA::Current` and `CORBA::Policy` became local when there was IDL already that inherits from
-                    // them: that is local, too.
+                    // `CORBA::Current` and `CORBA::Policy` became local when existing IDL inherited from them. Interfaces
+                    // that inherit from them are local, too.
                     (InterfaceKind::Plain, InterfaceKind::Local) if !self.is_of_corba(id) => {
                         format!(
                             "`{}` is local, and only a local interface can inherit from it",
@@ -210,7 +210,7 @@ impl Resolver<'_> {
         interface.is_some_and(|interface| interface.kind == InterfaceKind::Local)
     }
 
-    /// Whether `id` stands in module `CORBA`, or inherits from what does, and is local for that.
+    /// Whether `id` is a local interface of module `CORBA`, or inherits from one.
     fn is_of_corba(&self, id: DefId) -> bool {
         let ancestors = self.model.ancestors(id).unwrap_or_default();
         std::iter::once(&id).chain(ancestors).any(|&id| {
@@ -220,7 +220,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Two bases may not bring two operations of one name.
+    /// Checks that two bases do not declare operations of one name.
     fn check_bases_agree(&self, head: &Head, ancestors: &[DefId]) {
         let mut seen: HashMap<String, DefId> = HashMap::new();
         for scope in ancestors
@@ -261,7 +261,7 @@ impl Resolver<'_> {
             .iter()
             .filter(|parameter| parameter.direction != Direction::In)
             .count();
-        // A context is one more.
+        // The context counts as a parameter.
         if parameters.len() + usize::from(!operation.context.is_empty()) > MAX_PARAMETERS
             || given_back + usize::from(result.is_some()) > MAX_PARAMETERS
         {
@@ -298,7 +298,7 @@ impl Resolver<'_> {
         );
     }
 
-    /// A name of the context: a letter, then letters, digits, dots and underscores, and at most a `*` at the end.
+    /// Checks a name of a `context` clause: a letter, then letters, digits, dots and underscores, and optionally a `*`.
     fn check_pattern(&self, pattern: &StringLiteral) {
         let name = pattern.text.strip_suffix('*').unwrap_or(&pattern.text);
         let mut chars = name.chars();
@@ -310,7 +310,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The parameters of `owner`. Their list is a scope of its own, as far as the use of names is concerned.
+    /// The parameters of `owner`. Their list is a scope of its own for the use of names.
     pub(super) fn parameters(
         &mut self,
         scope: ScopeId,
@@ -436,7 +436,7 @@ impl Resolver<'_> {
             };
             let def = self.model.def(id);
             match &def.kind {
-                // The languages that have native exceptions can say so, and Rust's errors are any type.
+                // A native type may stand for an exception of the language; in Rust an error may be of any type.
                 DefKind::Exception(_) | DefKind::Native => match spans.insert(id, name.span()) {
                     Some(first) => {
                         let message = format!("`{}` is named twice", def.name);
@@ -480,7 +480,7 @@ impl Resolver<'_> {
     }
 }
 
-/// CORBA 3.
+/// The names of the system exceptions of CORBA 3, which a `raises` clause must not list.
 static SYSTEM_EXCEPTIONS: phf::Set<&'static str> = phf::phf_set! {
     "ACTIVITY_COMPLETED",
     "ACTIVITY_REQUIRED",

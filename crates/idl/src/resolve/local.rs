@@ -1,4 +1,4 @@
-//! Local types: local interfaces, and all that contains one.
+//! Local types: local interfaces, and types that contain one.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use crate::model::{DefId, DefKind, InterfaceKind, Model, Operation, Role, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// Checks that remote operations have no local types in their signatures, and that values have none in their
-    /// state. Only asked at the end, as forward declarations and recursion leave open what a type contains.
+    /// Checks that remote operations have no local types in their signatures, and that values have none in their state. Runs
+    /// at the end: before it, forward declarations and recursion leave open what a type contains.
     pub(super) fn check_local(&self) {
         let local = local_types(&self.model);
         if local.is_empty() {
@@ -41,7 +41,7 @@ impl Resolver<'_> {
             self.refuse_local(result, span, WHAT, local);
         }
         for parameter in &operation.parameters {
-            // The setter's is the getter's result.
+            // The parameter of a setter was checked as the result of the getter.
             if operation.role != Role::Set {
                 self.refuse_local(&parameter.ty, parameter.span, WHAT, local);
             }
@@ -71,7 +71,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Every definition that is local or contains something local, and the local interface that makes it so.
+/// Every definition that is local or contains a local type, with the local interface that makes it so.
 fn local_types(model: &Model) -> HashMap<DefId, DefId> {
     let is_local = |id: &DefId| {
         let interface = model.interface(*id);

@@ -1,5 +1,5 @@
-//! From the syntax tree to the [`Model`]: declares, looks up, checks and evaluates in one pass over the text, as IDL
-//! wants every name declared before its use.
+//! The resolver: from the syntax tree to the [`Model`]. It declares, looks up, checks and evaluates in one pass over the
+//! text, as IDL requires every name to be declared before its use.
 
 mod arithmetic;
 mod bits;
@@ -31,8 +31,8 @@ use crate::parser::Tree;
 use crate::source::{BUILTIN_NAME, SourceMap, Span};
 use ids::SetId;
 
-/// Resolves `tree`; what is wrong goes to `sink`, and what remains is sound enough to be looked at further. Of a tree that
-/// is not whole, only what is wrong is of use: what the missing parts may have declared is not missed.
+/// Resolves `tree`, and reports errors to `sink`; the model remains sound enough for further checks. For an incomplete
+/// tree only the errors are of use: names that its missing parts may have declared are not reported.
 pub(crate) fn resolve(
     tree: Tree,
     externs: &[(String, String)],
@@ -84,21 +84,21 @@ struct Resolver<'a> {
     sink: &'a Sink,
     /// Definitions used while only declared, each with its first use.
     forward_uses: HashMap<DefId, Span>,
-    /// How deep the types of typedefs are.
+    /// The depths of the types of typedefs.
     depths: HashMap<DefId, usize>,
     /// Definitions whose repository id a pragma or `typeid` has set.
     ids: HashMap<DefId, SetId>,
     /// The `typeprefix` of a scope.
     prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
-    /// `typeprefix` declarations, until everything is there that they may mean.
+    /// `typeprefix` declarations, which are applied when all names are declared.
     put_off: Vec<(ScopeId, ScopedName, StringLiteral)>,
     /// Names of failed imports and of parts that are not IDL, in lower case: they are not reported a second time.
     missed: HashSet<String>,
     /// Scopes that inherit from a faulty definition: their names are unknown.
     broken: HashSet<ScopeId>,
-    /// Definitions whose names something else wanted too, which has been reported.
+    /// Definitions whose names were declared a second time, which was reported.
     contested: HashSet<DefId>,
-    /// Names that were not found, and in which scope: said once per scope, and when all else is known.
+    /// Names that were not found, each with its scope: they are reported once per scope, at the end.
     unknown: HashSet<(ScopeId, Option<DefId>, Rc<str>)>,
     unknowns: Vec<suggest::Unknown>,
 }
@@ -118,7 +118,7 @@ impl Resolver<'_> {
         let head = &definition.head;
         match &definition.kind {
             DefinitionKind::Module(body) => self.module(scope, head, body),
-            // The definition may be in a part that is not IDL.
+            // The definition may be in an invalid part of the text.
             DefinitionKind::InterfaceForward(_)
             | DefinitionKind::ValueForward(_)
             | DefinitionKind::StructForward
@@ -199,7 +199,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Declares what is of no use, but has a name.
+    /// Declares the name of an unsupported declaration.
     fn unsupported(&mut self, scope: ScopeId, head: &Head) {
         let known = self.existing(scope, head);
         // The declaration may turn out to be a component or an event type.
@@ -251,7 +251,7 @@ impl Resolver<'_> {
         let inner = match self.existing(scope, head) {
             Some(id) if let DefKind::Module(inner) = self.model.def(id).kind => {
                 self.check_spelling(id, head);
-                // Names used by an earlier opening are no longer pinned.
+                // Names used in an earlier opening of the module may be declared again.
                 self.model.scopes[inner.0].introduced.clear();
                 inner
             }
@@ -265,7 +265,7 @@ impl Resolver<'_> {
         self.definitions(inner, body);
     }
 
-    /// The struct `head` names, made or found; `None` when it cannot be filled.
+    /// The struct that `head` names, a new or an existing one; `None` if it cannot be defined here.
     fn struct_entry(&mut self, scope: ScopeId, head: &Head, define: bool) -> Option<DefId> {
         if let Some(id) = self.existing(scope, head)
             && let DefKind::Struct(Struct { complete, .. }) = self.model.def(id).kind
@@ -286,9 +286,9 @@ impl Resolver<'_> {
         define.then_some(id)
     }
 
-    /// A forward declaration, or what it announced: the same in everything.
+    /// Checks that a further declaration agrees with the first one in spelling and repository id.
     fn redeclared(&mut self, id: DefId, head: &Head, define: bool) {
-        // Another spelling makes another id, which is no second fault.
+        // Another spelling makes another id, which is no second error.
         if self.check_spelling(id, head) {
             self.check_same_id(id, head);
         }
@@ -331,7 +331,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// Whether a struct or bitset can inherit from `base`: it has few enough bases itself.
+    /// Whether a struct or bitset may inherit from `base` under the limit on bases.
     fn check_chain(&self, base: DefId, name: &ScopedName) -> bool {
         let mut length = 0;
         let mut at = Some(base);
@@ -372,7 +372,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The members that the struct or bitset `base` has and inherits, by lower-case name.
+    /// The members of the struct or bitset `base`, inherited ones included, by lower-case name.
     fn inherited_names(&self, base: Option<DefId>) -> HashMap<String, DefId> {
         let mut names = HashMap::new();
         let mut at = base;
@@ -498,7 +498,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The built-in `orb.idl` has been compiled into the ORB. IDL that adds to the module gets code for all of it.
+    /// Maps module `CORBA` to the ORB, which has the built-in `orb.idl` compiled in. IDL that adds to the module gets code for
+    /// all of it.
     fn builtin_corba(&mut self, sources: &SourceMap) {
         let corba = self.model.scope(ScopeId::ROOT).names.get("corba");
         let Some(scope) = corba.and_then(|&id| self.model.own_scope(id)) else {
@@ -511,8 +512,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Structs and unions that were declared forward and never defined. An interface or value type need not be: it is
-    /// only referred to, so that is code generation's to judge.
+    /// Reports structs and unions that were declared forward and never defined. An interface or value type need not be
+    /// defined, as it is only referred to.
     fn unfinished(&mut self) {
         for (index, def) in self.model.defs.iter().enumerate() {
             let noun = match &def.kind {
@@ -538,13 +539,13 @@ impl Resolver<'_> {
         self.model.forward_uses = uses;
     }
 
-    /// The error type stands for what was reported already.
+    /// Whether `ty` is the error type, which stands for a reported error.
     fn is_error(&self, ty: &Type) -> bool {
         matches!(self.model.unaliased(ty), Type::Error)
     }
 }
 
-/// The type of a constant that is only called `fixed`: as many digits as it takes.
+/// The type of a constant of type `fixed` without digits: as many digits as its value has.
 fn fixed_type(unscaled: i128, scale: u8) -> Type {
     let digits = unscaled
         .unsigned_abs()

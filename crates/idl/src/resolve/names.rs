@@ -1,4 +1,4 @@
-//! Declaring names and looking them up.
+//! Declaration and look-up of names.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::model::{DefId, DefKind, ScopeId, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// The definition that already has the name of `head` in `scope`, whatever the case.
+    /// The definition that already has the name of `head` in `scope`, ignoring case.
     pub(super) fn existing(&self, scope: ScopeId, head: &Head) -> Option<DefId> {
         self.model
             .scope(scope)
@@ -18,8 +18,8 @@ impl Resolver<'_> {
             .copied()
     }
 
-    /// Makes a definition. When the scope has or inherits its name already that is reported, and it stands outside of
-    /// every scope; where the name is wrong for another reason, that is reported, and what follows may use it.
+    /// Makes a definition, and reports a name that is not permitted. If the scope has or inherits the name already, the new
+    /// definition is in no scope; otherwise later declarations may use it.
     pub(super) fn declare(&mut self, scope: ScopeId, head: &Head, kind: DefKind) -> DefId {
         let (name, span) = (Rc::clone(&head.name.text), head.name.span);
         let key = name.to_lowercase();
@@ -73,7 +73,7 @@ impl Resolver<'_> {
         Some(self.used_before(head, *used, *meaning))
     }
 
-    /// Whether `id` has been announced, and not defined yet.
+    /// Whether `id` has a forward declaration only.
     pub(super) fn is_only_forward(&self, id: DefId) -> bool {
         match &self.model.def(id).kind {
             DefKind::Struct(body) => !body.complete,
@@ -84,7 +84,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `head` would give a name a second meaning in a scope that has used it.
+    /// The report of a declaration that would give a name a second meaning in a scope that has used it.
     pub(super) fn used_before(&self, head: &Head, used: Span, meaning: DefId) -> Report {
         let name = &head.name.text;
         let meant = self.model.def(meaning);
@@ -118,7 +118,7 @@ impl Resolver<'_> {
             .filter(|&owner| self.model.ancestors(owner).is_some())
     }
 
-    /// The operation, attribute or state of that lower-case name in a base of `heir`.
+    /// The operation, attribute or state member with this lower-case name in a base of `heir`.
     pub(super) fn inherited_operation(&self, heir: DefId, key: &str) -> Option<DefId> {
         let ancestors = self.model.ancestors(heir)?;
         ancestors.iter().find_map(|&base| {
@@ -135,7 +135,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Whether `head` spells its name as it was declared; reported if not.
+    /// Whether `head` spells its name as it was declared. If not, that is reported.
     pub(super) fn check_spelling(&self, id: DefId, head: &Head) -> bool {
         let first = self.model.def(id);
         let same = first.name == head.name.text;
@@ -151,7 +151,7 @@ impl Resolver<'_> {
         same
     }
 
-    /// A forward declaration and the definition must agree about the repository id.
+    /// Checks that a forward declaration and the definition have the same repository id.
     pub(super) fn check_same_id(&self, id: DefId, head: &Head) {
         let first = self.model.def(id);
         let here = self.repository_id(first.scope, head);
@@ -186,7 +186,7 @@ impl Resolver<'_> {
             }
             return None;
         };
-        // A declaration after a use of its name in another case has been reported: the use keeps its meaning.
+        // A declaration after a use of its name in another case was reported; further uses keep the first meaning.
         if let Some(&(_, meant)) = self.model.scope(found_in).introduced.get(&key)
             && self.model.def(id).name != first.text
             && self.model.def(meant).name == first.text
@@ -222,11 +222,11 @@ impl Resolver<'_> {
             }
             spelled &= self.check_use(id, &part.text, part.span);
         }
-        // `ROW` may not mean `row`: whether `row` could stand here is no second error.
+        // `ROW` must not be used for `row`. That is reported; whether `row` would be valid here is not checked.
         spelled.then_some(id)
     }
 
-    /// The meaning of `name` as a base: without the typedefs that may lead to it.
+    /// The meaning of `name` as a base, through typedefs.
     pub(super) fn lookup_base(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
         let id = self.lookup(scope, name)?;
         match self.model.unaliased(&Type::Named(id)) {
@@ -235,7 +235,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// From `scope` outwards. `None` outside when it is ambiguous, which has been reported.
+    /// Searches from `scope` outwards. The outer `None` means an ambiguous name, which was reported.
     pub(super) fn search(
         &self,
         scope: ScopeId,
@@ -253,7 +253,7 @@ impl Resolver<'_> {
         Some(None)
     }
 
-    /// `key` in `scope`, or in what it inherits.
+    /// The definition of `key` in `scope`, or in its bases.
     fn member(&self, scope: ScopeId, key: &str, name: &ScopedName) -> Option<Option<DefId>> {
         if let Some(&id) = self.model.scope(scope).names.get(key) {
             return Some(Some(id));
@@ -266,7 +266,7 @@ impl Resolver<'_> {
         };
         let mut found: Vec<DefId> = Vec::new();
         let mut hidden: Vec<DefId> = Vec::new();
-        // Nearer bases come first, and hide what they redefine.
+        // Nearer bases come first, and hide the names that they redefine.
         for &base in ancestors {
             if hidden.contains(&base) {
                 continue;
@@ -326,8 +326,8 @@ impl Resolver<'_> {
         spelled
     }
 
-    /// Using an outer name pins its meaning in this scope, and in the scopes around it out to the outermost that is no
-    /// module.
+    /// Notes the use of an outer name, which fixes its meaning in this scope, and in the scopes around it out to the outermost
+    /// that is not a module.
     pub(super) fn introduce(
         &mut self,
         scope: ScopeId,
@@ -356,7 +356,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether a base of a scope around `scope` could not be found, and with it perhaps a name.
+    /// Whether `scope` or a scope around it has an unknown base, which may declare a missing name.
     fn is_broken(&self, scope: ScopeId) -> bool {
         let mut at = Some(scope);
         while let Some(scope) = at {

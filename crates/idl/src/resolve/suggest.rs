@@ -1,4 +1,4 @@
-//! Names that were not found: reported when everything is known, so that what is meant can be suggested.
+//! Names that were not found. They are reported when all names are known, so that a similar one can be suggested.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use crate::model::{DefId, DefKind, ScopeId, Type};
 use crate::parser::keyword_meant;
 use crate::similar::{distance, slips};
 
-/// How many names are compared with one that was not found. A suggestion must not delay the error.
+/// The number of names that are compared with one that was not found, so that suggestions take little time.
 const MAX_CANDIDATES: usize = 10_000;
 
-/// Names of IDL's types in other languages.
+/// Names of types in other languages, with the IDL types.
 static FOREIGN: phf::Map<&'static str, &'static str> = phf::phf_map! {
     "int" => "long",
     "integer" => "long",
@@ -51,7 +51,7 @@ static FOREIGN: phf::Map<&'static str, &'static str> = phf::phf_map! {
     "f64" => "double",
 };
 
-/// The types that a name which was not found may have meant.
+/// The names of types that may be suggested for a name that was not found.
 const BASIC: [&str; 14] = [
     "boolean", "char", "double", "fixed", "float", "long", "octet", "sequence", "short", "string",
     "unsigned", "wchar", "wstring", "Object",
@@ -59,16 +59,16 @@ const BASIC: [&str; 14] = [
 
 /// A name that was not found.
 pub(super) struct Unknown {
-    /// Where it was looked for, and outwards from there.
+    /// The scope from which the look-up started outwards.
     scope: ScopeId,
-    /// The scope of the part before it, the only place of the look-up.
+    /// The definition that the part before it names, if that is the only place of the look-up.
     within: Option<DefId>,
     name: Ident,
 }
 
 impl Resolver<'_> {
-    /// Notes that `name` was not found in `scope`, or in `within` if a part before it says so. Once per scope, and a list
-    /// of parameters is none of its own here.
+    /// Notes that `name` was not found in `scope`, or in `within` if the part before it names that. It is noted once per scope;
+    /// a list of parameters does not count as a scope here.
     pub(super) fn unknown(&mut self, scope: ScopeId, within: Option<DefId>, name: &Ident) {
         let here = self.model.scope(scope);
         let operation = here
@@ -104,7 +104,7 @@ impl Resolver<'_> {
                 }
             };
             let report = Report::new(span, message);
-            // More are not shown.
+            // Further errors are not shown.
             if index >= MAX_DIAGNOSTICS {
                 self.report(report);
                 continue;
@@ -115,7 +115,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Where names that may be meant are declared first, by lower-case name.
+    /// The first declarations of names that may be suggested, by lower-case name.
     fn everywhere(&self) -> HashMap<String, DefId> {
         let mut everywhere = HashMap::new();
         for index in 0..self.model.defs.len() {
@@ -200,7 +200,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `scope`, what it inherits from, and the same of those around it.
+    /// `scope` and the scopes around it, each followed by its bases.
     fn outwards(&self, scope: ScopeId) -> Vec<ScopeId> {
         let mut scopes = Vec::new();
         let mut at = Some(scope);
@@ -222,7 +222,7 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// Whether `id` names a type or constant that has an error inside: it may be made of the very name that was not found.
+    /// Whether `id` names a type or constant with an error inside, which may be the very name that was not found.
     fn is_made_of_errors(&self, id: DefId) -> bool {
         match &self.model.def(id).kind {
             DefKind::Typedef(ty) | DefKind::ValueBox(ty) | DefKind::Const(ty, _) => has_error(ty),
@@ -230,7 +230,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The name in `scopes` that is nearest to `key`, if any is near.
+    /// The name in `scopes` that is most similar to `key`, if one is similar enough.
     fn similar(&self, key: &str, scopes: &[ScopeId]) -> Option<DefId> {
         let most = slips(key);
         let names = scopes
@@ -249,7 +249,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether `ty` is an error, or is written with one.
+/// Whether `ty` is an error, or has an element type that is one.
 fn has_error(ty: &Type) -> bool {
     match ty {
         Type::Error => true,
@@ -259,7 +259,7 @@ fn has_error(ty: &Type) -> bool {
     }
 }
 
-/// The type of IDL's own whose name is `key` but for one slip: names of two are rather names of the file.
+/// The IDL type whose name differs from `key` by one slip. With two slips, a name of the file is more likely.
 fn similar_type(key: &str) -> Option<&'static str> {
     BASIC
         .iter()

@@ -1,4 +1,4 @@
-//! Types: looking them up and checking where they may stand.
+//! Types: their look-up, and checks of where they are permitted.
 
 use super::Resolver;
 use crate::ast::{Basic, Expr, ScopedName, TypeKind, TypeSpec};
@@ -10,7 +10,7 @@ use crate::model::{
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// The keys of a map have an order.
+    /// Checks the key type of a map, which has to be ordered.
     fn check_key(&self, key: &Type, span: Span) {
         let fits = match self.model.unaliased(key) {
             Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble) => false,
@@ -29,8 +29,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The type `spec` means in `scope`. `define` says whether what it defines inline is to be declared: a list of
-    /// declarators shares one type, which is defined once.
+    /// The type of `spec` in `scope`. `define`: whether a type defined inline is declared, as a list of declarators shares one
+    /// type, which is declared once.
     pub(super) fn type_spec(&mut self, scope: ScopeId, spec: &TypeSpec, define: bool) -> Type {
         match &spec.kind {
             TypeKind::Basic(basic) => Type::Basic(*basic),
@@ -67,14 +67,14 @@ impl Resolver<'_> {
                     Some(id) if self.model.def(id).span == definition.head.name.span => {
                         Type::Named(id)
                     }
-                    // Its name was taken, which has been said.
+                    // The name of the type was taken, which was reported.
                     _ => Type::Error,
                 }
             }
         }
     }
 
-    /// `fixed<digits, scale>`; only a constant can do without them.
+    /// The type `fixed<digits, scale>`. Only constants may have it without digits.
     fn fixed(&mut self, scope: ScopeId, span: Span, size: Option<&(Expr, Expr)>) -> Type {
         let Some((digits_expr, scale_expr)) = size else {
             let message = "`fixed` without digits is the type of constants only";
@@ -143,7 +143,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Names that IDL 4 or the CORBA module give a meaning, unless the file does so itself.
+    /// The type of a name that IDL 4 or module `CORBA` defines, unless the file itself does.
     fn late_word(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Type> {
         let text: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
         let basic = match text[..] {
@@ -164,7 +164,7 @@ impl Resolver<'_> {
         Some(Type::Basic(basic))
     }
 
-    /// `CORBA::TypeCode` and `CORBA::Principal`, which are there without a declaration.
+    /// The types `CORBA::TypeCode` and `CORBA::Principal`, which need no declaration.
     fn built_in(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Type> {
         let text: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
         let missing = match text[..] {
@@ -172,7 +172,7 @@ impl Resolver<'_> {
                 let visible = word == "TypeCode" || self.is_in_corba(scope);
                 visible && !self.declared(scope, word)
             }
-            // A file may open the module and not declare them there.
+            // A file may open the module without declaring them.
             ["CORBA", word] => match self.model.scope(ScopeId::ROOT).names.get("corba") {
                 None => !self.declared(scope, "CORBA"),
                 Some(&module) => self.model.own_scope(module).is_some_and(|inner| {
@@ -191,7 +191,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Whether `id` is what the OMG's own files declare as `interface TypeCode` in module `CORBA`.
+    /// Whether `id` is the `interface TypeCode` of module `CORBA` in the OMG's own files.
     fn is_type_code(&self, id: DefId) -> bool {
         let def = self.model.def(id);
         let around = self.model.scope(def.scope);
@@ -224,9 +224,9 @@ impl Resolver<'_> {
         false
     }
 
-    /// `base` as an array of those dimensions, outermost first.
+    /// An array of `base` with these dimensions, outermost first.
     pub(super) fn array(&mut self, scope: ScopeId, base: Type, dimensions: &[Expr]) -> Type {
-        // Its declaration reports it; a type of more levels could not even be dropped.
+        // The declaration reports an excess; dropping a deeper type might overflow the stack.
         let bounds: Vec<u32> = dimensions
             .iter()
             .take(MAX_TYPE_DEPTH + 1)
@@ -238,8 +238,8 @@ impl Resolver<'_> {
             .fold(base, |element, bound| Type::Array(Box::new(element), bound))
     }
 
-    /// A struct or union that is not complete has no size yet: only a sequence of it will do. `within` is the one whose
-    /// members are being read.
+    /// Checks that `ty` is not an incomplete struct or union, of which only sequences are permitted. `within`: the struct or
+    /// union whose members are being declared.
     pub(super) fn check_complete(&self, ty: &Type, span: Span, within: Option<DefId>) {
         let mut ty = self.model.unaliased(ty);
         while let Type::Array(element, _) = ty {
@@ -279,7 +279,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A struct or union that is only declared so far.
+    /// The struct or union that `ty` names, if it has a forward declaration only.
     fn incomplete(&self, ty: &Type) -> Option<&Def> {
         let Type::Named(id) = ty else { return None };
         let def = self.model.def(*id);
@@ -294,7 +294,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// An element has a type that has been defined elsewhere.
+    /// Checks that an element type does not define a type inline.
     fn check_no_definition(&self, element: &TypeSpec) {
         if let TypeKind::Inline(definition) = &element.kind {
             let name = &definition.head.name;
@@ -304,9 +304,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// `ty`, unless it is too deep: bounds every walk and recursion over types, here and in everything behind.
+    /// `ty`, or an error if it is too deep. This limit bounds every recursion over types, here and in later stages.
     pub(super) fn bounded(&mut self, ty: Type, span: Span) -> Type {
-        // A type made of one that is too deep repeats no error.
+        // A type that contains a reported one causes no second error.
         let mut inner = self.model.unaliased(&ty);
         while let Type::Sequence(element, _) | Type::Array(element, _) = inner {
             inner = self.model.unaliased(element);
@@ -323,8 +323,8 @@ impl Resolver<'_> {
         Type::Error
     }
 
-    /// How many types `ty` is made of, one in the other; a typedef is no more than what it names, and was counted when
-    /// it was declared. Stops where it is too much.
+    /// The number of levels of `ty`. A typedef has the depth of its type, which was counted at its declaration. Stops beyond
+    /// the limit.
     pub(super) fn depth(&self, ty: &Type, so_far: usize) -> usize {
         let deeper = so_far + 1;
         if deeper > MAX_TYPE_DEPTH {
@@ -338,7 +338,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Parameters and results need a type with a name.
+    /// Checks that the type of a parameter or result has a name.
     pub(super) fn check_named(&self, spec: &TypeSpec) {
         let what = match &spec.kind {
             TypeKind::Sequence { .. } => "a sequence",

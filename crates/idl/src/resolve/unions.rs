@@ -8,18 +8,18 @@ use crate::diagnostic::Report;
 use crate::model::{Case, DefId, DefKind, Member, ScopeId, Type, Union, Value, show_wide};
 use crate::source::Span;
 
-/// The labels of a union so far.
+/// The labels of a union that have been resolved so far.
 #[derive(Default)]
 struct Labels {
-    /// By the number that each stands for.
+    /// The places of labels, by their ordinals.
     values: HashMap<i128, Span>,
     default: Option<Span>,
-    /// One of them is unknown, which has been reported.
+    /// Whether a label is unknown, which was reported.
     faulty: bool,
 }
 
 impl Resolver<'_> {
-    /// The union `head` names, made or found; `None` when it cannot be filled.
+    /// The union that `head` names, a new or an existing one; `None` if it cannot be defined here.
     pub(super) fn union_entry(
         &mut self,
         scope: ScopeId,
@@ -89,7 +89,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `ty` if it can tell members apart.
+    /// `ty` if it may be the type of a discriminator; otherwise an error is reported.
     fn discriminator(&self, ty: Type, span: Span) -> Type {
         let fits = match self.model.unaliased(&ty) {
             Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble) => false,
@@ -114,8 +114,8 @@ impl Resolver<'_> {
         self.constant(scope, ty, Some(written), expr)
     }
 
-    /// The meaning of `name` among the enumerators of `of`, unless it means something of that enum where it stands
-    /// anyway: the labels of a union know the enumerators of its discriminator, wherever the enum is declared.
+    /// The enumerator of `of` that `name` names, unless normal look-up finds it anyway. The labels of a union may use the
+    /// enumerators of its discriminator, wherever the enum is declared.
     fn enumerator_of(&mut self, of: DefId, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
         let [part] = &name.parts[..] else {
             return None;
@@ -136,7 +136,7 @@ impl Resolver<'_> {
                 return None;
             }
         }
-        // Enumerators lie in the scope around their enum.
+        // Enumerators are declared in the scope around their enum.
         let around = self.model.scope(self.model.def(of).scope);
         let known = around.names.get(&key).copied()?;
         if !matches!(self.model.def(known).kind, DefKind::Enumerator(parent) if parent == of) {
@@ -178,7 +178,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Where the labels cover every value, `default` means nothing.
+    /// Reports a `default` whose union has labels for every value.
     fn check_default(&self, seen: &Labels, discriminator: &Type, written: Span) {
         let values: u64 = match self.model.unaliased(discriminator) {
             Type::Basic(Basic::Boolean) => 2,

@@ -1,4 +1,4 @@
-//! Value types: what they inherit and support, their state, their factories.
+//! Value types: their bases, supported interfaces, state and factories.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::model::{
 };
 
 impl Resolver<'_> {
-    /// The value type `head` names, made or found; `None` when it cannot be filled.
+    /// The value type that `head` names, a new or an existing one; `None` if it cannot be defined here.
     pub(super) fn value_entry(
         &mut self,
         scope: ScopeId,
@@ -87,7 +87,7 @@ impl Resolver<'_> {
         self.definitions(inner, &value.body);
     }
 
-    /// One value type with state, first, and abstract ones.
+    /// The bases of a value type: at most one with state, which comes first, and abstract ones.
     fn value_bases(&mut self, scope: ScopeId, derived: DefId, value: &AstValue) -> Vec<DefId> {
         let mut bases: Vec<DefId> = Vec::new();
         for name in value.bases.iter().take(MAX_BASES + 1) {
@@ -176,7 +176,7 @@ impl Resolver<'_> {
         self.report(Report::new(span, message));
     }
 
-    /// One interface that is not abstract, first, and abstract ones.
+    /// The supported interfaces: at most one that is not abstract, which comes first, and abstract ones.
     fn supported(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut supports: Vec<DefId> = Vec::new();
         for name in names.iter().take(MAX_BASES + 1) {
@@ -216,7 +216,7 @@ impl Resolver<'_> {
         supports
     }
 
-    /// A value type that supports a concrete interface also supports the bases of that interface.
+    /// Checks the concrete interface that a value type supports: it must inherit from those that its bases support.
     fn check_supported(&self, head: &Head, bases: &[DefId], supports: &[DefId]) {
         let own = supports.first().copied().filter(|&id| self.is_concrete(id));
         let Some(own) = own else {
@@ -242,7 +242,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Without an interface of its own, what the bases support has to be one line.
+    /// Checks a value type without a concrete interface of its own: one of those that its bases support must inherit from all
+    /// others.
     fn check_one_supported(&self, head: &Head, bases: &[DefId]) {
         let all = self.concrete_supports(bases);
         let covers = |id: DefId| {
@@ -270,7 +271,7 @@ impl Resolver<'_> {
         interface.is_some_and(|interface| interface.kind != InterfaceKind::Abstract)
     }
 
-    /// The interfaces, abstract ones left out, that `bases` and their bases name as supported.
+    /// The concrete interfaces that `bases` and their bases support.
     fn concrete_supports(&self, bases: &[DefId]) -> Vec<DefId> {
         let values = self.with_ancestors(bases);
         let values = values

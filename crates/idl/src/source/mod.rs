@@ -1,4 +1,4 @@
-//! Where text came from: files, and positions in them.
+//! Source files, and positions in them.
 
 mod text;
 
@@ -33,7 +33,7 @@ impl Span {
         }
     }
 
-    /// The zero-width place right behind `self`.
+    /// The zero-width place right after `self`.
     pub(crate) fn after(self) -> Self {
         Self {
             start: self.end,
@@ -41,7 +41,7 @@ impl Span {
         }
     }
 
-    /// The zero-width place right in front of `self`.
+    /// The zero-width place right before `self`.
     pub(crate) fn before(self) -> Self {
         Self {
             end: self.start,
@@ -62,37 +62,37 @@ impl Span {
     }
 }
 
-/// How diagnostics call the `orb.idl` that is built in. No file has such a name, since those are absolute paths.
+/// The name of the built-in `orb.idl` in diagnostics. It equals the path of no file, as those are absolute.
 pub(crate) const BUILTIN_NAME: &str = "<orb.idl>";
 
 /// One text and where its lines begin.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
-    /// How diagnostics call it.
+    /// The name in diagnostics.
     pub(crate) name: String,
-    /// Canonical path; `None` for text that never was a file.
+    /// The canonical path; `None` for text that is not from a file.
     pub(crate) path: Option<PathBuf>,
     text: Text,
-    /// Asked for by name, as opposed to included.
+    /// Whether the caller named it, as opposed to `#include`.
     pub(crate) main: bool,
     line_starts: Vec<usize>,
     /// The `#line` directives, in order.
     renumbered: Vec<Renumbered>,
-    /// The first `#include` of it, or `import`.
+    /// The first `#include` or `import` of it.
     included: Option<Span>,
 }
 
-/// From `line` on, lines are reported as others.
+/// A `#line` directive: from `line` on, lines are reported with other numbers.
 #[derive(Debug)]
 struct Renumbered {
     line: usize,
     reported: usize,
-    /// `None` leaves the name as it is.
+    /// The reported file name; `None` for the file's own.
     file: Option<String>,
 }
 
 impl SourceFile {
-    /// The text of spans.
+    /// The text in which spans are positions.
     pub(crate) fn text(&self) -> &Rc<str> {
         &self.text.clean
     }
@@ -117,7 +117,7 @@ impl SourceFile {
     }
 }
 
-/// A position as people count: from 1, columns in characters.
+/// A position in diagnostics: line and column from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) file: String,
@@ -134,14 +134,14 @@ pub(crate) struct Location {
 /// Columns from one tab stop to the next.
 const TAB: usize = 8;
 
-/// The line that something begins on.
+/// The layout of a span: its line and the indentation of that line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// From 1, whatever `#line` says.
+    /// The number of the line in its file, from 1, regardless of `#line`.
     pub(crate) line: usize,
     /// Columns of blanks at the beginning of the line.
     pub(crate) indent: usize,
-    /// Nothing but blanks stands before it.
+    /// Whether only blanks precede the span on its line.
     pub(crate) first: bool,
 }
 
@@ -150,14 +150,14 @@ pub(crate) struct Layout {
 pub(crate) struct SourceMap {
     files: Vec<SourceFile>,
     settings: Option<Settings>,
-    /// Where macros are used, and where the name of each stands in its definition.
+    /// The uses of macros, each with the place of the macro's name in its definition.
     expansions: HashMap<Span, Span>,
-    /// The text that the macros of [`Options::defines`](crate::Options::defines) are made of.
+    /// The file with the definitions of [`Options::defines`](crate::Options::defines).
     defines: Option<FileId>,
 }
 
 impl SourceMap {
-    /// Adds a text; the second value is why it cannot be compiled, in which case it counts as empty.
+    /// Adds a text. The second value is the reason why it cannot be compiled, if there is one; the text counts as empty then.
     pub(crate) fn add(
         &mut self,
         name: String,
@@ -183,7 +183,7 @@ impl SourceMap {
         (id, fault)
     }
 
-    /// Adds the file that options have their places in.
+    /// Adds the file in which options have their places.
     pub(crate) fn add_settings(&mut self) -> Settings {
         let (file, _) = self.add("<options>".to_owned(), None, String::new(), false);
         let settings = Settings { file };
@@ -191,12 +191,12 @@ impl SourceMap {
         settings
     }
 
-    /// Notes that each line of `file` but the first is one of the macros that the options define.
+    /// Notes that each line of `file` but the first defines a macro of the options.
     pub(crate) fn set_defines(&mut self, file: FileId) {
         self.defines = Some(file);
     }
 
-    /// The option that `span` is a place of.
+    /// The option whose place is `span`.
     pub(crate) fn setting(&self, span: Span) -> Option<Setting> {
         if self.defines == Some(span.file) {
             return self.line(span).0.checked_sub(2).map(Setting::Define);
@@ -214,24 +214,24 @@ impl SourceMap {
         file.included.get_or_insert(place);
     }
 
-    /// Where `id` was first included, unless it was asked for by name.
+    /// The first `#include` of `id`, unless the caller named the file.
     pub(crate) fn included(&self, id: FileId) -> Option<Span> {
         let file = self.file(id);
         file.included.filter(|_| !file.main)
     }
 
-    /// Notes that what stands at `place` is a macro that is defined at `definition`.
+    /// Notes that the macro used at `place` is defined at `definition`.
     pub(crate) fn expand(&mut self, place: Span, definition: Span) {
-        // Its own expansions are at the same place, and less specific.
+        // Macros within the expansion have the same place; the outermost one is kept.
         self.expansions.entry(place).or_insert(definition);
     }
 
-    /// Where the macro at `place` is defined, if there is one.
+    /// The definition of the macro used at `place`, if there is one.
     pub(crate) fn expansion(&self, place: Span) -> Option<Span> {
         self.expansions.get(&place).copied()
     }
 
-    /// Notes that `id` was asked for by name after all.
+    /// Notes that the caller has named the file `id`, too.
     pub(crate) fn make_main(&mut self, id: FileId) {
         self.files[id.0 as usize].main = true;
     }
@@ -243,11 +243,11 @@ impl SourceMap {
             .unwrap_or_default()
     }
 
-    /// The line behind that of `directive` is reported as line `reported`, of `file` if that is given.
+    /// Renumbers lines: the line after that of `directive` is reported as line `reported`, of `file` if that is given.
     pub(crate) fn renumber(&mut self, directive: Span, reported: usize, file: Option<String>) {
         let source = &mut self.files[directive.file.0 as usize];
         let line = source.physical_line(source.text.end(directive.end as usize)) + 1;
-        // A file that is read a second time says the same again.
+        // A file that is read a second time repeats its directives.
         if source
             .renumbered
             .last()
@@ -263,20 +263,20 @@ impl SourceMap {
         });
     }
 
-    /// Canonical paths of everything that was read from disk, each once, in reading order.
+    /// The canonical paths of all files that were read, each once, in reading order.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let mut known = std::collections::HashSet::new();
         let paths = self.files.iter().filter_map(|file| file.path.as_ref());
         paths.filter(|path| known.insert(*path)).cloned().collect()
     }
 
-    /// The number of the line `span` begins on, and the name of its file, as they are reported.
+    /// The reported number of the line on which `span` begins, and the reported name of its file.
     pub(crate) fn line(&self, span: Span) -> (usize, &str) {
         let file = self.file(span.file);
         file.reported_line(file.physical_line(file.text.begin(span.start as usize)))
     }
 
-    /// How `span` lies on the line it begins on.
+    /// The layout of `span` on the line on which it begins.
     pub(crate) fn layout(&self, span: Span) -> Layout {
         let file = self.file(span.file);
         let text = file.text.original();
@@ -325,8 +325,8 @@ impl SourceMap {
     }
 }
 
-/// As much of a line as people like to see, with some of what is before octet `at`, which is character `column`; and
-/// the column it begins at.
+/// The part of a line that a diagnostic shows, and the column at which it begins. The part contains octet `at`, which is
+/// character `column`, and some text before it.
 fn part(line: &str, at: usize, column: usize) -> (usize, String) {
     let (before, behind) = line.split_at(at.min(line.len()));
     if line.len() <= MAX_SHOWN_CHARS {

@@ -1,32 +1,32 @@
-//! From the octets of a file to the text that the lexer reads, and from places in the one back to the other.
+//! Conversion of the octets of a file to the text that the lexer reads, and of places in that text back to the file.
 
 use std::rc::Rc;
 
-/// A text without what has no meaning in it: marks of an encoding, spliced line ends, the kinds of line ends.
+/// A text without encoding marks and spliced line ends, and with uniform line ends.
 #[derive(Debug)]
 pub(crate) struct Text {
     /// The text that the lexer reads; spans count its octets.
     pub(crate) clean: Rc<str>,
     /// The text for messages, if it differs.
     original: Option<Box<str>>,
-    /// Where line splices have been taken out, in order.
+    /// The places of removed line splices, in order.
     cuts: Vec<Cut>,
 }
 
-/// A backslash and the line end behind it were in front of this octet of the clean text.
+/// A removed line splice: a backslash and a line end before octet `at` of the clean text.
 #[derive(Debug)]
 struct Cut {
     at: usize,
-    /// Octets taken out so far, this splice included.
+    /// Octets removed so far, this splice included.
     removed: usize,
 }
 
-/// Octets that are not text.
+/// Why octets are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoText {
-    /// A zero octet, and where it is.
+    /// A zero octet, with its offset.
     Nul(usize),
-    /// The mark of UTF-16 at its beginning.
+    /// The byte order mark of UTF-16 at the beginning.
     Utf16,
 }
 
@@ -48,18 +48,18 @@ impl NoText {
     }
 }
 
-/// Octets that are no UTF-8 are read as ISO 8859-1, which IDL is defined in.
+/// The text of a file: octets that are not valid UTF-8 are read as ISO 8859-1, the character set of IDL.
 pub(crate) fn decode(octets: Vec<u8>) -> String {
     String::from_utf8(octets)
         .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
 }
 
 impl Text {
-    /// The text, and why it is none.
+    /// The text, and the reason why it cannot be compiled, if there is one.
     pub(crate) fn new(text: String) -> (Self, Option<NoText>) {
         let text = lines(text);
         if let Some(fault) = no_text(&text) {
-            // Something to show in the diagnostic, and nothing to compile.
+            // The diagnostic shows the original; an empty text is compiled.
             let empty = Self {
                 clean: "".into(),
                 original: Some(text.into_boxed_str()),
@@ -83,17 +83,17 @@ impl Text {
         (text, None)
     }
 
-    /// The text that people see.
+    /// The text that diagnostics show.
     pub(crate) fn original(&self) -> &str {
         self.original.as_deref().unwrap_or(&self.clean)
     }
 
-    /// The place in the original of an octet that begins something.
+    /// The offset in the original of octet `at`, as the beginning of a span.
     pub(crate) fn begin(&self, at: usize) -> usize {
         self.shifted(at, self.cuts.partition_point(|cut| cut.at <= at))
     }
 
-    /// The place in the original of an octet that something ends before.
+    /// The offset in the original of octet `at`, as the end of a span.
     pub(crate) fn end(&self, at: usize) -> usize {
         self.shifted(at, self.cuts.partition_point(|cut| cut.at < at))
     }
@@ -108,7 +108,7 @@ impl Text {
 
 /// Normalises line ends (a bare carriage return is one) and drops the trailing control characters of old editors.
 fn lines(mut text: String) -> String {
-    // DOS ended a text with this, and some editors wrote it.
+    // The end-of-file character of DOS.
     if text.ends_with('\u{1a}') {
         text.pop();
     }
@@ -120,7 +120,7 @@ fn lines(mut text: String) -> String {
     if !bare {
         return text;
     }
-    // Octet for octet, so that no place moves: CR LF stays.
+    // One octet replaces one, so that no offset changes: CR LF stays.
     let mut behind = text.chars().skip(1);
     text.chars()
         .map(|c| match (c, behind.next()) {
@@ -131,14 +131,14 @@ fn lines(mut text: String) -> String {
 }
 
 fn no_text(text: &str) -> Option<NoText> {
-    // The two octets of the mark, read as ISO 8859-1.
+    // The two octets of the byte order mark, read as ISO 8859-1.
     if text.starts_with("\u{ff}\u{fe}") || text.starts_with("\u{fe}\u{ff}") {
         return Some(NoText::Utf16);
     }
     text.find('\0').map(NoText::Nul)
 }
 
-/// Without the line ends that stand behind a backslash; `None` when there are none.
+/// The text without line splices; `None` if it has none.
 fn unspliced(text: &str) -> (Option<String>, Vec<Cut>) {
     let mut cuts = Vec::new();
     let mut clean = String::new();
