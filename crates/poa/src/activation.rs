@@ -1,4 +1,4 @@
-//! Adapter activators: adapters that are made on demand.
+//! Adapter activators, which make adapters on demand.
 
 use crate::adapter::Adapter;
 use crate::key::{ObjectId, ObjectKey, Path};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 
 impl ObjectAdapter {
-    /// The adapter below which the next one on the way to the adapter of a key is missing, and that one's name. An adapter
-    /// that its parent's activator is still making is missing too.
+    /// The first missing adapter on the path that a key names: its existing parent, and its name. An adapter that its
+    /// parent's activator is still making counts as missing.
     fn missing_child(&self, key: &[u8]) -> Option<(Arc<Adapter>, String)> {
         let parsed = ObjectKey::parse(key).and_then(|parsed| self.open(parsed));
         let Some(ObjectKey::Persistent { path, .. }) = parsed else {
@@ -39,12 +39,14 @@ impl ObjectAdapter {
         self.missing_child(key).is_some()
     }
 
-    /// Makes the adapters that a key names by their activators, outermost first. One request at a time does so for each name; others, for
-    /// that adapter and those below it, wait until its activator is done.
+    /// Makes the adapters that a key names by their activators, outermost first. One request at a time does so for each name;
+    /// other requests for that adapter, and for those below it, wait until its activator is done.
+    ///
+    /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::AdapterActivator`).
     ///
     /// # Errors
-    /// OBJECT_NOT_EXIST if an activator says that there is no such adapter, or does not make it; OBJ_ADAPTER if it raises a system
-    /// exception; the exceptions of the parents' managers for requests.
+    /// OBJECT_NOT_EXIST if an activator returns `false`, or does not make the adapter; OBJ_ADAPTER if it raises a system
+    /// exception; the exceptions by which the parents' managers refuse requests.
     ///
     /// # Cancel safety
     /// Safe: adapters made so far stay. A running activator is dropped, and the next request calls it again.
@@ -53,7 +55,7 @@ impl ObjectAdapter {
         while let Some((parent, name)) = self.missing_child(key) {
             admitted(&parent).await?;
             if parent.is_destroyed() {
-                // It has left the tree: look for the parent again.
+                // The parent has left the tree: look for it again.
                 continue;
             }
             match self.activate_child(&parent, &name).await {
@@ -65,10 +67,11 @@ impl ObjectAdapter {
         Ok(())
     }
 
-    /// The child of that name, made by the adapter activator if it is missing; `None` if there is no activator, or it makes none.
+    /// The child of this name, made by the adapter activator if it is missing; `None` if there is no activator, or it makes
+    /// none.
     ///
     /// # Errors
-    /// The activator's exception.
+    /// The exception that the activator raises.
     ///
     /// # Cancel safety
     /// Safe: the activator is dropped, and an adapter that it has made stays.
@@ -84,7 +87,7 @@ impl ObjectAdapter {
             parent,
             name,
         };
-        // The request that had the turn before may have made it.
+        // An earlier request may have made it while this one waited for its turn.
         if let Some(found) = self.find(parent, name) {
             return Ok(Some(found));
         }
@@ -98,7 +101,7 @@ impl ObjectAdapter {
     }
 }
 
-/// Shows the adapter that an activator has created to requests, when the activator is done or dropped.
+/// Makes the adapter that an activator has created visible to requests, when the activator is done or dropped.
 struct Made<'a> {
     server: &'a ObjectAdapter,
     parent: &'a Adapter,
@@ -141,7 +144,7 @@ mod tests {
     use std::sync::Weak;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// Makes the child, and goes on when it may.
+    /// Makes the child, and returns once `goes_on` is set.
     struct Slow {
         server: Weak<ObjectAdapter>,
         goes_on: Arc<AtomicBool>,

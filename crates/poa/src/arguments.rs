@@ -1,4 +1,4 @@
-//! Sequences as servants get them: borrowed from the message, or in a `Vec` that was used before.
+//! Sequence arguments of servants: borrowed from the message, or decoded into a recycled `Vec`.
 
 use core::any::{Any, TypeId};
 use core::cell::RefCell;
@@ -6,22 +6,22 @@ use core::fmt;
 use core::ops::Deref;
 use zorb_cdr::{ByteOrder, Codec, Decode, DecodeError, DecodeErrorKind, Decoder, Number};
 
-/// Vectors kept per thread: one for each sequence that an upcall in progress is given, so a handful.
+/// Vectors kept per thread: a few suffice, one for each sequence argument of an upcall in progress.
 const MAX_KEPT: usize = 16;
-/// A vector grown beyond this many octets is freed: one large message must not hold its memory for ever.
+/// A vector of more octets is freed, so that one large message does not hold its memory for ever.
 const MAX_KEPT_OCTETS: usize = 256 << 10;
 
-/// A vector of whichever type, boxed so that it is returned without allocating.
+/// A vector of any type with the id of that type, boxed so that returning it allocates nothing.
 type Kept = (TypeId, Box<dyn Any>);
 
 thread_local! {
     static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A sequence argument whose elements travel by codec `C`, `MAX` of them at most, decoded into a vector that an earlier
-/// upcall on this thread has given back; to decode one allocates only what its elements do.
+/// A sequence argument with elements of codec `C`, at most `MAX` of them, decoded into a vector that an earlier upcall on
+/// this thread has returned. Decoding allocates memory for the elements' own contents only.
 ///
-/// The vector is there until this is dropped.
+/// The vector returns to its thread's pool when this is dropped.
 #[expect(
     clippy::box_collection,
     reason = "it is kept in a box, which would be allocated anew each time it is given back"
@@ -40,16 +40,16 @@ fn take<T: 'static>(id: TypeId) -> Option<Box<T>> {
     taken.ok().flatten()
 }
 
-/// Keeps what is empty again, and has room for so many octets.
+/// Keeps an emptied value with a capacity of so many octets.
 fn keep<T: 'static>(id: TypeId, octets: usize, empty: Box<T>) {
     if octets == 0 || octets > MAX_KEPT_OCTETS {
         return;
     }
-    // At thread exit the pool is gone, so it is freed.
+    // At thread exit the pool is gone, and the value is freed.
     let _ = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
         if kept.len() >= MAX_KEPT {
-            // The one that has been there for longest is of a type that is not asked for any more.
+            // The oldest one probably has a type that is not used any more.
             kept.remove(0);
         }
         kept.push((id, empty));
@@ -61,7 +61,7 @@ impl<C: Codec<Value: 'static>, const MAX: u32> Recycled<C, MAX> {
         Self(take(TypeId::of::<C::Value>()))
     }
 
-    /// A copy of these elements, for a call by values. Allocates only what their clones do.
+    /// A copy of these elements, for a collocated call without a message. Allocates only for the clones of the elements.
     #[must_use]
     pub fn copied(elements: &[C::Value]) -> Self
     where
@@ -93,7 +93,7 @@ impl<C: Codec<Value: 'static>, const MAX: u32> Drop for Recycled<C, MAX> {
     }
 }
 
-/// Text in a `String` that an earlier call by values on this thread has given back.
+/// Text in a `String` that an earlier collocated call on this thread has returned.
 #[derive(Debug)]
 #[expect(clippy::box_collection, reason = "a box is recycled with its string")]
 pub struct RecycledText(Option<Box<String>>);
@@ -157,13 +157,13 @@ impl<C: Codec<Value: 'static>, const MAX: u32> fmt::Debug for Recycled<C, MAX> {
     }
 }
 
-/// A sequence of numbers, borrowed from the message where it lies aligned in native order and in one piece, else decoded
-/// as [`Recycled`].
+/// A sequence of numbers. It is borrowed from the message if it lies there aligned, in native byte order and in one piece;
+/// otherwise it is decoded into a [`Recycled`] vector.
 #[derive(Debug)]
 pub enum Numbers<'de, T: Number> {
-    /// In the message.
+    /// The numbers in the message.
     Borrowed(&'de [T]),
-    /// Copied, since it was not aligned, in the other order, or in fragments.
+    /// A copy, since the numbers were not aligned, in the other byte order, or in fragments.
     Copied(Recycled<T>),
 }
 
@@ -218,7 +218,7 @@ mod tests {
         drop(first);
         let second: Recycled<(u8, u16)> = decoder::<BigEndian>(&short, 0).get().unwrap();
         assert_eq!((second.as_ptr(), &*second), (place, &[(5, 6)][..]));
-        // While it is in use, another call gets another one.
+        // While the vector is in use, another call gets another one.
         let third: Recycled<(u8, u16)> = decoder::<BigEndian>(&long, 0).get().unwrap();
         assert_ne!(third.as_ptr(), place);
     }

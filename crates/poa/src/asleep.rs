@@ -1,4 +1,5 @@
-//! Objects that are activated when they are called, and requests whose servants are found within them.
+//! Servant managers at work: objects that a servant activator activates when they are called, and requests for which a
+//! servant locator finds servants.
 
 use crate::adapter::{Adapter, AdapterError};
 use crate::identity::Identity;
@@ -22,7 +23,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags};
 
-/// An object that is not active, of an adapter that has an activator.
+/// An inactive object of an adapter with a servant activator.
 pub(crate) struct Asleep {
     pub(crate) adapter: Arc<Adapter>,
     activator: Arc<dyn Activator>,
@@ -38,23 +39,23 @@ impl Asleep {
         }
     }
 
-    /// Waits until the object is active: by the activator, or by a request that was faster.
+    /// Waits until the object is active: this request calls the activator, unless another request has activated the object.
     ///
     /// # Errors
-    /// The activator's exception; OBJECT_NOT_EXIST when it does nothing, or the adapter is destroyed meanwhile; OBJ_ADAPTER when
-    /// the servant is active for another object, and may not be.
+    /// The exception of the activator; OBJECT_NOT_EXIST if it returns no servant, or the adapter is destroyed meanwhile;
+    /// OBJ_ADAPTER if the servant is active for another object in spite of UNIQUE_ID.
     pub(crate) async fn wake(&self) -> Result<Arc<ActiveObject>, Raised> {
         let _turn = self.adapter.turns.turn(&self.id).await;
         let id = self.id.as_ref();
         let raise = |fault: Fault| Raised::System(fault.raise(CompletionStatus::No));
         loop {
-            // An object that has been deactivated executes its requests to the end first.
+            // A deactivated object finishes its requests first.
             self.adapter.deactivation_ended(id).await;
-            // The request that had the turn before may have done it.
+            // An earlier request may have activated it while this one waited for its turn.
             if let Some(object) = self.adapter.find(id) {
                 return Ok(object);
             }
-            // Or the object was there until now, and is being deactivated: it is noted before it leaves the map.
+            // The object may have been active until now, and is being deactivated: it is noted before it leaves the map.
             if self.adapter.leaving().contains(id) {
                 continue;
             }
@@ -62,9 +63,9 @@ impl Asleep {
                 Ok(Incarnated::ByItself) => Missing::Object.raise().into(),
                 Ok(Incarnated::Servant(servant)) => {
                     match self.adapter.activate_at(id, servant) {
-                        // Not looked up: another thread may have deactivated it already, which waits for this request.
+                        // Not looked up again: another thread may have deactivated it already, and waits for this request.
                         Ok(object) => return Ok(object),
-                        // Another thread has activated one meanwhile, and may have deactivated it.
+                        // Another thread has activated an object meanwhile, and may have deactivated it.
                         Err(
                             AdapterError::ObjectAlreadyActive(_)
                             | AdapterError::BeingDeactivated(_),
@@ -82,7 +83,8 @@ impl Asleep {
     }
 }
 
-/// The answer to a request whose servant manager has raised something. A client that has its acknowledgement hears no more.
+/// The outcome of a request whose servant manager has raised an exception. A client that has got its acknowledgement
+/// (SYNC_WITH_SERVER) gets no further reply.
 fn raised(raised: &Raised, receipt: &Receipt) -> Outcome {
     match raised {
         Raised::System(exception) => receipt.system_exception(exception),
@@ -91,7 +93,7 @@ fn raised(raised: &Raised, receipt: &Receipt) -> Outcome {
     }
 }
 
-/// Has an object activated, and serves the request with it.
+/// Activates an object, and serves the request with it.
 pub(crate) async fn incarnate(asleep: Arc<Asleep>, request: Request) -> Outcome {
     let receipt = request.receipt();
     match asleep.wake().await {
@@ -105,12 +107,12 @@ pub(crate) async fn incarnate(asleep: Arc<Asleep>, request: Request) -> Outcome 
     }
 }
 
-/// Serves a request with a servant that has been found within it, on a thread that may block if the servant does.
+/// Serves a request with a servant that was found during it, on a thread that may block if the servant does.
 async fn serve_found(adapter: &Adapter, object: Arc<ActiveObject>, request: Request) -> Outcome {
     match adapter.off_reactor().filter(|_| object.blocks()) {
         None => object.serve(request).await,
         Some(off_reactor) => {
-            // The turns of the upcalls that it is nested in go along.
+            // The upcall keeps the turns of the upcalls that it is nested in.
             let lineage = Lineage::current();
             let mut upcall = Box::pin(object.serve(request));
             let entered = poll_fn(move |cx| lineage.enter(|| upcall.as_mut().poll(cx)));
@@ -133,12 +135,12 @@ impl<L: Locator> AnyLocator<Adapter> for L {
 
 /// The name of an operation, which outlives its request.
 enum OperationName {
-    /// Without an allocation: names are mostly so short.
+    /// A short name, without an allocation; most names are short.
     Short(ArrayString<SHORT_NAME>),
     Long(String),
 }
 
-/// Octets of a short name, which the future of the request holds.
+/// The most octets of a short name, which the future of the request contains.
 const SHORT_NAME: usize = 31;
 
 impl OperationName {
@@ -178,7 +180,7 @@ async fn locate_and_serve<L: Locator>(
     let ended = {
         let object = adapter.object_for_request(Arc::clone(&servant), identity);
         let mut upcall = pin!(serve_found(&adapter, object, request));
-        // A panic of the operation does not keep `postinvoke` from running.
+        // `postinvoke` runs even if the operation panics.
         poll_fn(|cx| {
             let mut poll = |cx: &mut Context<'_>| upcall.as_mut().poll(cx).map(Ok);
             catch_unwind(AssertUnwindSafe(|| poll(cx)))
@@ -194,11 +196,11 @@ async fn locate_and_serve<L: Locator>(
     }
 }
 
-/// The objects that are being activated, and the requests that wait for that.
+/// The objects that are being activated, each with the requests that wait for it.
 #[derive(Default)]
 pub(crate) struct Turns(Mutex<HashMap<ObjectId, Vec<Waker>>>);
 
-/// The right to activate one object; passed on when it is dropped.
+/// The right to activate one object, which passes to the next request when it is dropped.
 pub(crate) struct Turn<'a> {
     turns: &'a Turns,
     id: &'a ObjectId,
@@ -206,7 +208,7 @@ pub(crate) struct Turn<'a> {
 
 impl Turns {
     fn waiting(&self) -> MutexGuard<'_, HashMap<ObjectId, Vec<Waker>>> {
-        // Nothing in here panics half-way.
+        // No code panics under this lock, so its data is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! The call of a skeleton: a message, or the values themselves.
+//! Calls on their way to a skeleton: a message, or a collocated call with its arguments as values.
 
 use crate::operations::Operations;
 use crate::request::{Outcome, Receipt, Request};
@@ -7,23 +7,23 @@ use core::any::{Any, TypeId};
 use core::fmt;
 use zorb_giop::{CompletionStatus, Fault};
 
-/// A call on its way to a servant. Small, since it is passed by value from the adapter to the skeleton; the request stays
-/// where it is until the upcall takes it.
+/// A call on its way to a servant. It is small, since it is passed by value from the adapter to the skeleton; the request
+/// is not moved until the upcall takes it.
 #[derive(Debug)]
 pub enum Incoming<'a> {
     /// A call that came as a message, from any client.
     Message(IncomingRequest<'a>),
-    /// A collocated call whose arguments are values.
+    /// A collocated call with its arguments as values.
     Typed(&'a mut Typed<'a>),
 }
 
-/// A request whose upcall is polled once, without a waker, as soon as it has begun: most upcalls end there.
+/// A request whose upcall is polled once, without a waker, as soon as it begins. Most upcalls end in that poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct IncomingRequest<'a> {
-    /// The request, taken by an upcall that needs it.
+    /// The request; an upcall that needs it takes it.
     pub request: &'a mut Option<Request>,
-    /// The outcome of an upcall that has ended with its first poll.
+    /// The outcome of an upcall that has ended in its first poll.
     pub outcome: &'a mut Option<Outcome>,
 }
 
@@ -36,23 +36,23 @@ impl<'a> IncomingRequest<'a> {
     }
 }
 
-/// A call whose arguments are values, of the types that the caller's IDL says.
+/// A collocated call whose arguments are values, of the types of the caller's generated code.
 ///
-/// The servant's IDL is compiled apart from the caller's, so the skeleton looks whether these are its types too, and
-/// answers [`Upcall::untyped`] if not.
+/// The servant's IDL may be compiled separately, so the skeleton checks that its types are the same, and returns
+/// [`Upcall::untyped`] if they are not.
 pub struct Typed<'a> {
     /// The operation's name on the wire.
     pub operation: &'a str,
     /// How exceptions are reported.
     pub receipt: Receipt,
-    /// An `Option` of a tuple of them, which is taken if it is of the right type.
+    /// The arguments: an `Option` of a tuple, which the skeleton takes if it has the expected type.
     pub arguments: &'a mut (dyn Any + Send),
-    /// The type of the results that the caller wants.
+    /// The type of the results that the caller expects.
     pub results: TypeId,
 }
 
 impl Incoming<'_> {
-    /// The request, if it came as a message and is there still.
+    /// The request of a call by message, unless the upcall has taken it.
     #[inline]
     fn request(&self) -> Option<&Request> {
         match self {
@@ -70,8 +70,8 @@ impl Incoming<'_> {
         }
     }
 
-    /// The operation's number in `operations`, the table of the [skeleton](crate::Skeleton::operations) that this is
-    /// for. It is not looked up if it is known.
+    /// The operation's number in `operations`, the table of the [skeleton](crate::Skeleton::operations) that is called. A
+    /// number that is known already costs no look-up.
     #[must_use]
     #[inline]
     pub fn find(&self, operations: &Operations) -> Option<u32> {
@@ -83,7 +83,8 @@ impl Incoming<'_> {
         operations.find(self.operation())
     }
 
-    /// The message; `None` for a call by values, which a skeleton that takes messages only answers by [untyped](Upcall::untyped).
+    /// The message; `None` for a collocated call by values. A skeleton that takes messages only returns
+    /// [`Upcall::untyped`] then.
     #[must_use]
     pub fn into_message(self) -> Option<Request> {
         match self {
@@ -92,7 +93,7 @@ impl Incoming<'_> {
         }
     }
 
-    /// Ends the upcall of an operation that the skeleton does not know.
+    /// The upcall of an operation that the skeleton does not know: it ends with BAD_OPERATION.
     #[cold]
     pub fn unknown_operation(&self) -> Upcall {
         let receipt = match (self, self.request()) {

@@ -13,12 +13,12 @@
 //!  4  code: 16 octets
 //! 20  key of one of the kinds above …
 //! ```
-//! All numbers are big-endian. An authenticated key holds another one, and a code over all octets of that (keyed BLAKE3, the first
-//! 16 octets), which cannot be made without the server's secret. A *plain* key is whatever else a client asks for, such as the
+//! All numbers are big-endian. An authenticated key contains another one, and a code over all octets of that (keyed BLAKE3,
+//! the first 16 octets), which cannot be made without the server's secret. Any other key is a *plain* key, such as the
 //! `Bank` of `corbaloc::host/Bank`.
 //!
-//! Nothing in a persistent key is parsed to find its adapter: the path is one string of octets
-//! that is looked up as it is. Counted parts make it unambiguous, whatever the names hold.
+//! Finding the adapter of a persistent key needs no parsing: the path is looked up as one string of octets. Its parts are
+//! counted, so that it is unambiguous for all names.
 
 use crate::seal::CODE_LEN;
 use crate::table::Index;
@@ -28,23 +28,23 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 const MAGIC: [u8; 3] = *b"ZRB";
-/// Dies with the ORB instance that made it; both parts are indexes.
+/// A transient key, valid as long as the ORB instance that made it; adapter and object are indexes.
 const KIND_INDEXED: u8 = 1;
-/// Outlives the process.
+/// A persistent key, which outlives the process.
 const KIND_PERSISTENT: u8 = 2;
-/// Dies with the ORB instance that made it; the object has an id of the application's.
+/// A transient key, valid as long as the ORB instance that made it; the object has an id of the application.
 const KIND_NAMED: u8 = 3;
-/// Holds a key of another kind and its code.
+/// An authenticated key: a key of another kind and its code.
 const KIND_SEALED: u8 = 4;
-/// Kinds that later versions may use: below the first printable character, so that a plain key
-/// may well begin with "ZRB".
+/// Octets below this one are reserved for kinds of later versions. They are not printable, so that a plain key may be a word
+/// that begins with "ZRB".
 const KINDS: u8 = 0x20;
 
-/// Octets of the key of a transient object whose id the system chose.
+/// Octets of the key of a transient object whose id the adapter assigns.
 const INDEXED_LEN: usize = 28;
 
-/// The incarnation of the server: drawn at random when an ORB starts, so that a reference of an earlier incarnation is
-/// OBJECT_NOT_EXIST and never another object.
+/// The id of one life of the server, drawn at random when an ORB starts. So a transient reference of an earlier life is
+/// OBJECT_NOT_EXIST, and does not denote another object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InstanceId(pub u64);
 
@@ -54,11 +54,11 @@ impl fmt::Debug for InstanceId {
     }
 }
 
-/// The meaning of an object key.
+/// A parsed object key. Its octets are opaque to every other ORB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "dispatch handles every kind")]
 pub enum ObjectKey<'a> {
-    /// Of a transient adapter whose ids the system chooses: two indexes.
+    /// A key of a transient adapter that assigns ids: two indexes.
     Indexed {
         /// The life of the server that made the key.
         instance: InstanceId,
@@ -67,7 +67,7 @@ pub enum ObjectKey<'a> {
         /// Which object there.
         object: Index,
     },
-    /// Of a transient adapter whose ids the application chooses.
+    /// A key of a transient adapter whose ids the application assigns.
     Named {
         /// The life of the server that made the key.
         instance: InstanceId,
@@ -76,26 +76,26 @@ pub enum ObjectKey<'a> {
         /// Which object there.
         id: &'a [u8],
     },
-    /// Of a persistent adapter.
+    /// A key of a persistent adapter.
     Persistent {
-        /// Which server and which adapter there: a [`Path`] as it is written in keys.
+        /// The server and the adapter: an encoded [`Path`].
         path: &'a [u8],
         /// Which object there.
         id: &'a [u8],
     },
-    /// Of an adapter whose keys cannot be guessed.
+    /// A key of an adapter with authenticated keys, which cannot be guessed.
     Sealed {
-        /// The proof that the server has made the key.
+        /// The code, by which the server verifies that it has made the key.
         code: &'a [u8; CODE_LEN],
-        /// A key of one of the other kinds, if the code is right.
+        /// The octets of a key of another kind, to be trusted only if the code is right.
         key: &'a [u8],
     },
-    /// Not made by a zorb ORB, or by one whose application chose the whole key.
+    /// A key that the application chose as a whole, or that another ORB has made.
     Plain(&'a [u8]),
 }
 
 impl<'a> ObjectKey<'a> {
-    /// Reads a key; `None` for octets that begin as ours do and go on otherwise.
+    /// Parses a key; `None` for octets that have the prefix of zorb's keys, and are otherwise malformed.
     #[must_use]
     pub fn parse(octets: &'a [u8]) -> Option<Self> {
         if !is_reserved(octets) {
@@ -133,7 +133,7 @@ impl<'a> ObjectKey<'a> {
         }
     }
 
-    /// Writes the key, in one allocation of its size.
+    /// Encodes the key, in one allocation of its size.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         let octets = match *self {
@@ -170,8 +170,8 @@ impl<'a> ObjectKey<'a> {
         octets.into()
     }
 
-    /// The key within an authenticated one, whether its code is right or not; of other kinds the key itself. `None` for an
-    /// authenticated key in another, which is never made.
+    /// The key within an authenticated one, whether its code is right or not; a key of another kind itself. `None` for an
+    /// authenticated key within another, which no server makes.
     #[must_use]
     pub fn unsealed(self) -> Option<Self> {
         match self {
@@ -182,7 +182,7 @@ impl<'a> ObjectKey<'a> {
         }
     }
 
-    /// Whether the key dies with the ORB instance that made it.
+    /// Whether the key becomes invalid with the ORB instance that made it.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -192,7 +192,7 @@ impl<'a> ObjectKey<'a> {
     }
 }
 
-/// Whether octets begin as the keys do that zorb makes, and so are no plain key.
+/// Whether octets have the prefix of keys that zorb makes, so that they are no plain key.
 #[must_use]
 pub fn is_reserved(octets: &[u8]) -> bool {
     octets
@@ -201,7 +201,7 @@ pub fn is_reserved(octets: &[u8]) -> bool {
         .is_some_and(|kind| *kind < KINDS)
 }
 
-/// Instance, adapter, and what is left.
+/// The instance, the adapter, and the remaining octets.
 fn born_with(octets: &[u8]) -> Option<(InstanceId, Index, &[u8])> {
     let (instance, rest) = octets.split_first_chunk::<8>()?;
     let (adapter, rest) = index(rest)?;
@@ -225,13 +225,12 @@ fn counted(octets: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The count of a part's octets, which stands before it.
 fn count(part: &[u8]) -> [u8; 4] {
-    // A part of four thousand million octets fits into no message: the reference cannot be
-    // written then.
+    // A part of 4 GiB fits into no message, so the reference could not be written anyway.
     u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes()
 }
 
 impl Index {
-    /// As an object id: the last octets of an [`ObjectKey::Indexed`].
+    /// The index as an object id: the last octets of an [`ObjectKey::Indexed`].
     pub(crate) fn to_id(self) -> ObjectId {
         ObjectId::from(self.octets().as_flattened())
     }
@@ -245,18 +244,17 @@ impl Index {
     }
 }
 
-/// Where a persistent adapter is: the server's id, then the names of the adapters from below the
-/// root.
+/// The path of a persistent adapter: the server's id, and the names of the adapters from below the root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Path {
-    /// The name given to [`ObjectAdapter::new`](crate::ObjectAdapter::new); empty unless set.
+    /// The server id given to [`ObjectAdapter::new`](crate::ObjectAdapter::new); empty unless set.
     pub server_id: String,
     /// Names of adapters, outermost first.
     pub names: Vec<String>,
 }
 
 impl Path {
-    /// Reads the path in a persistent key; `None` for what no zorb ORB wrote.
+    /// Parses the path in a persistent key; `None` for octets that no zorb ORB has written.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
         let mut rest = octets;
@@ -273,7 +271,7 @@ impl Path {
         })
     }
 
-    /// Writes the path as it is in keys.
+    /// Encodes the path as it is in keys.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         let names = self.names.iter().map(String::as_str);
@@ -287,7 +285,7 @@ impl Path {
     }
 }
 
-/// The name of an object within its adapter: any octets, also none at all.
+/// The id of an object within its adapter: any octets, including none at all.
 ///
 /// ```
 /// # extern crate zorb_poa as zorb;
@@ -303,7 +301,7 @@ impl Path {
 #[derive(Clone)]
 pub struct ObjectId(IdOctets);
 
-/// Octets of an id that is kept without an allocation: as many as leave it as large as [`Bytes`].
+/// The most octets of an id that is kept without an allocation: as many as fit into the size of [`Bytes`].
 const SHORT_ID: usize = 20;
 
 #[derive(Clone)]

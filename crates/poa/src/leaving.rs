@@ -1,5 +1,5 @@
-//! Ids of objects that were deactivated while upcalls on them went on, and requests beside the active object map: what an adapter
-//! waits for until it has ended.
+//! Objects that were deactivated while upcalls on them were executing, and requests without an entry in the active object
+//! map. A destroyed adapter has ended when all of these have.
 
 use crate::key::ObjectId;
 use crate::skeleton::Skeleton;
@@ -12,35 +12,35 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
-/// The ids of an adapter whose deactivated objects still execute requests.
+/// The deactivated objects of an adapter that still execute requests, by their ids.
 #[derive(Default)]
 pub(crate) struct Leaving {
     ids: Mutex<Ids>,
-    /// Objects that were made for one request.
+    /// The number of objects that were made for one request.
     requests: AtomicUsize,
-    /// A task has waited for the end of all.
+    /// Whether a task has waited for the end of all of them.
     is_awaited: AtomicBool,
     waiting: Mutex<Vec<Waker>>,
-    /// Deactivated objects that have not gone, by the addresses of their memberships.
+    /// Deactivated objects that have not been dropped, by the addresses of their memberships.
     departing: Mutex<HashMap<usize, Departing>>,
 }
 
-/// Etherealizes an object, whose id is free when the departure is dropped.
+/// A function that etherealizes an object. Its id becomes free when the departure is dropped.
 pub(crate) type Etherealize = Box<dyn FnOnce(Arc<dyn Skeleton>, Departure) + Send>;
 
 /// An object that has left the active object map.
 pub(crate) struct Departing {
     pub(crate) departure: Departure,
-    /// With a servant activator.
+    /// The etherealization, if the adapter has a servant activator.
     pub(crate) etherealize: Option<Etherealize>,
 }
 
 #[derive(Default)]
 struct Ids {
     left: HashMap<ObjectId, Left>,
-    /// Destroyed adapters whose objects have not been noted yet: any id may be one of theirs.
+    /// Destructions of the adapter whose objects are not noted yet, so that any id may be one of theirs.
     emptying: usize,
-    /// Wait for the end of that.
+    /// Tasks that wait until the objects are noted.
     waiting: Vec<Waker>,
 }
 
@@ -52,12 +52,12 @@ impl Ids {
 
 #[derive(Default)]
 struct Left {
-    /// Deactivated objects of that id.
+    /// The number of deactivated objects of the id.
     objects: usize,
     waiting: Vec<Waker>,
 }
 
-/// Held by a deactivated object, which is dropped when its last upcall has ended.
+/// Held for a deactivated object until its last upcall has ended.
 #[derive(Debug)]
 pub(crate) struct Departure {
     leaving: Arc<Leaving>,
@@ -69,7 +69,7 @@ impl Leaving {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the adapter has been destroyed, until the result is dropped: its objects are noted meanwhile, and all ids count
+    /// Notes that the adapter has been destroyed. Until the result is dropped, its objects are being noted, and all ids count
     /// as taken.
     pub(crate) fn begin_emptying(self: &Arc<Self>) -> Emptying {
         let mut ids = self.ids();
@@ -83,7 +83,7 @@ impl Leaving {
         self.requests.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Notes that an object which was made for one request has gone.
+    /// Notes that an object that was made for one request was dropped.
     pub(crate) fn end_request(&self) {
         if self.requests.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.wake_all();
@@ -96,8 +96,8 @@ impl Leaving {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes once that the object of this membership is being deactivated, and calls `then` before another thread finds it noted.
-    /// Who etherealizes it may be noted later.
+    /// Notes, once, that the object of this membership is being deactivated, and calls `then` before another thread can find
+    /// the note. The etherealization may be added by a later call.
     pub(crate) fn note_departing(
         self: &Arc<Self>,
         membership: usize,
@@ -120,7 +120,7 @@ impl Leaving {
         }
     }
 
-    /// Takes the note on the departing object of this membership, if `is_wanted`.
+    /// Removes the note on the departing object of this membership, if `is_wanted` accepts it.
     pub(crate) fn take_departing(
         &self,
         membership: usize,
@@ -134,7 +134,7 @@ impl Leaving {
 
     /// Ready when neither deactivated objects nor objects of single requests execute requests.
     pub(crate) fn poll_all_ended(&self, waker: &Waker) -> Poll<()> {
-        // Noted before it is looked at: pairs with `end_request` and `Departure::drop`.
+        // Set before the check: pairs with `end_request` and `Departure::drop`.
         self.is_awaited.store(true, Ordering::SeqCst);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if !waiting.iter().any(|other| other.will_wake(waker)) {
@@ -149,7 +149,8 @@ impl Leaving {
 
     /// Whether neither deactivated objects nor objects of single requests execute requests.
     pub(crate) fn is_idle(&self) -> bool {
-        // Read and written: orders what precedes it before the end of the last request, which looks whether a task waits.
+        // A read-modify-write: it orders the preceding store before the end of the last request, which checks for waiting
+        // tasks.
         self.requests.fetch_add(0, Ordering::SeqCst) == 0 && self.ids().is_idle()
     }
 
@@ -174,13 +175,13 @@ impl Leaving {
         }
     }
 
-    /// Whether a deactivated object of that id still executes requests, or may do so.
+    /// Whether a deactivated object of this id executes requests, or may do so.
     pub(crate) fn contains(&self, id: &[u8]) -> bool {
         let ids = self.ids();
         ids.emptying > 0 || (!ids.left.is_empty() && ids.left.contains_key(&ObjectId::from(id)))
     }
 
-    /// Waits until no deactivated object of that id executes requests.
+    /// Waits until no deactivated object of this id executes requests.
     ///
     /// # Cancel safety
     /// Safe.
@@ -199,7 +200,7 @@ impl Leaving {
         self.at_most(id, 0).await;
     }
 
-    /// Waits until no more than so many deactivated objects of that id execute requests.
+    /// Waits until at most `count` deactivated objects of this id execute requests.
     pub(crate) async fn at_most(&self, id: &ObjectId, count: usize) {
         poll_fn(|cx| match self.ids().left.get_mut(id) {
             None => Poll::Ready(()),

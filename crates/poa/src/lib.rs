@@ -1,9 +1,8 @@
 //! The portable object adapter: object key → adapter → servant → operation.
 //!
-//! This crate knows no socket and no runtime. It answers one question per request, in constant
-//! time whatever the number of adapters and objects: *whose upcall is this?* The keys of transient
-//! objects are indexes (active demultiplexing), so finding the servant is one bounds check and one
-//! generation check per table; ids of the application's are found by hashing. The skeleton finds
+//! This crate knows no socket and no runtime. It finds the servant and the operation of a request, in constant time for any
+//! number of adapters and objects. The keys of transient objects are indexes (active demultiplexing), so finding the servant
+//! is one bounds check and one generation check per table; ids of the application are found by hashing. The skeleton finds
 //! the operation by a perfect hash made at compile time.
 //!
 //! ```text
@@ -12,7 +11,7 @@
 //!                path and object id         states of its manager arguments          Outcome
 //! ```
 //!
-//! The way of a key in full:
+//! The look-up of each kind of key:
 //!
 //! ```text
 //! "ZRB" 1  transient, ids by the system     instance = this life? ──► adapters[slot]  generation? ──► objects[slot]  generation?
@@ -25,7 +24,7 @@
 //!                                                               of ids known beforehand: a perfect hash, one load, one comparison
 //! ```
 //!
-//! The policies of the adapter decide on that:
+//! The servant retention and request processing policies decide how a request is served:
 //!
 //! ```text
 //!                                  RETAIN                           NON_RETAIN

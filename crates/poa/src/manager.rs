@@ -7,7 +7,8 @@ use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
-/// The state of a manager: what happens to new requests. Executing requests run on in every state.
+/// The state of a POA manager, which decides on new requests: they are held, served, discarded or refused. Executing
+/// requests continue in every state.
 ///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManager::State`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,7 +21,9 @@ pub enum State {
     Inactive = 3,
 }
 
-/// The manager is INACTIVE, which is final.
+/// The error of changing the state of a manager that is INACTIVE, which is final.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManager::AdapterInactive`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the POA manager is inactive, which is final")]
 pub struct AdapterInactive;
@@ -32,18 +35,19 @@ pub enum ManagerError {
     /// The manager is INACTIVE.
     #[error(transparent)]
     Inactive(#[from] AdapterInactive),
-    /// Inside an upcall of the same ORB, which would wait for itself. Nothing has changed. BAD_INV_ORDER of the specification.
+    /// The call came from an upcall of the same ORB, which would wait for itself. The state has not changed. In the
+    /// specification this is BAD_INV_ORDER.
     #[error("waiting for completion inside an upcall would wait for itself")]
     WithinUpcall,
 }
 
-/// An adapter, as its manager sees it.
+/// An adapter as its manager uses it.
 pub(crate) trait Controlled: Send + Sync {
-    /// Notes which upcalls are in progress: those that [`poll_completed`](Self::poll_completed) waits for.
+    /// Notes the upcalls in progress, for which [`poll_completed`](Self::poll_completed) waits.
     fn begin_to_wait(&self);
-    /// Ready when none of them is.
+    /// Ready when the noted upcalls have ended.
     fn poll_completed(&self, waker: &Waker) -> Poll<()>;
-    /// Has a servant activator etherealize all objects, if there is one.
+    /// Removes all objects, and has the servant activator etherealize them, if there is one.
     fn etherealize_all(&self);
     /// Whether this thread is polling an upcall of the adapter's ORB.
     fn executes_here(&self) -> bool;
@@ -56,34 +60,34 @@ pub(crate) trait Controlled: Send + Sync {
 #[derive(Default)]
 pub struct PoaManager {
     state: AtomicU8,
-    /// By which the factory finds it.
+    /// The id by which the factory finds it.
     id: OnceLock<String>,
     adapters: Mutex<Vec<Weak<dyn Controlled>>>,
-    /// Those that wait for completion, to be woken when the state changes.
+    /// Tasks that wait for completion, which are woken when the state changes.
     watching: Mutex<Vec<Waker>>,
     waiting: Mutex<Waiting>,
-    /// A state has been chosen, or its absence has been reported.
+    /// Whether the application has chosen a state, or was warned that it has not.
     minded: AtomicBool,
 }
 
-/// Wakers of held requests, by number in order of arrival. A number without a waker has been woken
-/// and not looked yet.
+/// The wakers of held requests, by numbers in the order of arrival. A request without a waker was woken, and has yet to
+/// check the state.
 #[derive(Default)]
 struct Waiting {
     next: u64,
     held: BTreeMap<u64, Option<Waker>>,
 }
 
-/// The end of a held request.
+/// Why a held request is polled again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// The state now; HOLDING when something else has to be looked at.
+    /// The present state. If it is HOLDING, another condition has to be checked.
     Changed(State),
-    /// As many wait as may.
+    /// The limit on held requests is reached.
     Full,
 }
 
-/// The place of one request among those held; given up when it is dropped.
+/// The place of one request among the held ones, which is free when this is dropped.
 pub(crate) struct HoldTicket<'a> {
     manager: &'a PoaManager,
     number: Option<u64>,
@@ -132,7 +136,7 @@ impl Drop for HoldTicket<'_> {
 }
 
 impl PoaManager {
-    /// Requests that wait at most in the HOLDING state; beyond it they get TRANSIENT.
+    /// The limit on requests held in the HOLDING state; further requests get TRANSIENT.
     pub const MAX_HELD_REQUESTS: usize = 1024;
 
     /// A manager in the HOLDING state.
@@ -141,7 +145,7 @@ impl PoaManager {
         Self::default()
     }
 
-    /// The state now.
+    /// The present state. Costs an atomic load.
     #[must_use]
     #[doc(alias = "get_state")]
     #[inline]
@@ -168,14 +172,14 @@ impl PoaManager {
         Ok(())
     }
 
-    /// Whether this is the first request that is held, and no state has been chosen yet: most likely the program lacks
-    /// a call of [`activate`](Self::activate). True once.
+    /// Whether the first request is held and the application has not chosen a state yet: probably the program lacks a call of
+    /// [`activate`](Self::activate). Returns `true` once.
     #[must_use]
     pub fn looks_forgotten(&self) -> bool {
         self.state() == State::Holding && !self.minded.swap(true, Ordering::Relaxed)
     }
 
-    /// Lets every held request look again at what it waits for.
+    /// Wakes every held request, which then checks the state and its adapter again.
     pub(crate) fn wake_held(&self) {
         let wakers: Vec<Waker> = self
             .waiting()
@@ -186,7 +190,7 @@ impl PoaManager {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// A place among the requests that are held; taken when it is first polled.
+    /// A place among the held requests, which is taken at the first poll.
     pub(crate) fn hold(&self) -> HoldTicket<'_> {
         HoldTicket {
             manager: self,
@@ -198,7 +202,7 @@ impl PoaManager {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its id among the managers of the ORB: `RootPOAManager` for the root POA's. Empty before a POA has it.
+    /// The id among the managers of the ORB, `RootPOAManager` for that of the root POA. Empty before a POA uses the manager.
     #[must_use]
     #[doc(alias = "get_id")]
     pub fn id(&self) -> &str {
@@ -210,10 +214,10 @@ impl PoaManager {
         self.id.get_or_init(id);
     }
 
-    /// Notes an adapter of the manager.
+    /// Adds an adapter to the manager.
     pub(crate) fn control(&self, adapter: Weak<dyn Controlled>) {
         let mut adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that are gone go before the list grows.
+        // Remove dropped adapters before the list grows.
         if adapters.len() == adapters.capacity() {
             adapters.retain(|adapter| adapter.strong_count() > 0);
         }
@@ -225,7 +229,7 @@ impl PoaManager {
         adapters.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Changes the state, and waits until the requests that were being executed have ended, or the state is changed again.
+    /// Changes the state, and waits until the executing requests have ended, or the state is changed again.
     async fn change_and_wait(
         &self,
         to: State,
@@ -261,47 +265,49 @@ impl PoaManager {
         Ok(())
     }
 
-    /// [`hold_requests`](Self::hold_requests), and waits until the requests have ended that are being executed, or the state is
-    /// changed again.
+    /// Holds new requests as [`hold_requests`](Self::hold_requests), and waits until the executing requests have ended, or the
+    /// state is changed again.
     ///
     /// Costs a walk over the active objects of the POAs.
-    ///
-    /// # Errors
-    /// [`ManagerError::Inactive`]; [`ManagerError::WithinUpcall`] inside an upcall of the ORB.
-    ///
-    /// # Cancel safety
-    /// The state has changed once it has been polled.
-    pub async fn hold_requests_and_wait(&self) -> Result<(), ManagerError> {
-        self.change_and_wait(State::Holding, false).await
-    }
-
-    /// [`discard_requests`](Self::discard_requests), and waits as
-    /// [`hold_requests_and_wait`](Self::hold_requests_and_wait).
     ///
     /// # Errors
     /// [`ManagerError::Inactive`] if the manager is inactive, [`ManagerError::WithinUpcall`] inside an upcall of the ORB.
     ///
     /// # Cancel safety
-    /// Safe: the manager keeps its new state, and only the waiting ends.
+    /// Safe: the state changes at the first poll, and dropping the future only ends the wait.
+    pub async fn hold_requests_and_wait(&self) -> Result<(), ManagerError> {
+        self.change_and_wait(State::Holding, false).await
+    }
+
+    /// Discards new requests as [`discard_requests`](Self::discard_requests), and waits until the executing requests have
+    /// ended, or the state is changed again.
+    ///
+    /// Costs a walk over the active objects of the POAs.
+    ///
+    /// # Errors
+    /// [`ManagerError::Inactive`] if the manager is inactive, [`ManagerError::WithinUpcall`] inside an upcall of the ORB.
+    ///
+    /// # Cancel safety
+    /// Safe: the state changes at the first poll, and dropping the future only ends the wait.
     pub async fn discard_requests_and_wait(&self) -> Result<(), ManagerError> {
         self.change_and_wait(State::Discarding, false).await
     }
 
-    /// [`deactivate_with`](Self::deactivate_with), and waits until the requests have ended that are being executed, and objects have
-    /// been etherealized.
+    /// Refuses new requests as [`deactivate_with`](Self::deactivate_with), and waits until the executing requests have ended
+    /// and objects have been etherealized.
     ///
     /// # Errors
     /// [`ManagerError::WithinUpcall`] inside an upcall of the ORB.
     ///
     /// # Cancel safety
-    /// As [`hold_requests_and_wait`](Self::hold_requests_and_wait).
+    /// Safe: the state changes at the first poll, and dropping the future only ends the wait.
     pub async fn deactivate_and_wait(&self, etherealize_objects: bool) -> Result<(), ManagerError> {
         self.change_and_wait(State::Inactive, etherealize_objects)
             .await
     }
 
-    /// [`deactivate`](Self::deactivate); with `etherealize_objects` the POAs that have servant activators etherealize their active
-    /// objects, each when its last request has ended.
+    /// Refuses new requests as [`deactivate`](Self::deactivate). With `etherealize_objects`, POAs with servant activators
+    /// etherealize their active objects, each when its last request has ended.
     pub fn deactivate_with(&self, etherealize_objects: bool) {
         self.deactivate();
         if etherealize_objects {
@@ -315,32 +321,32 @@ impl PoaManager {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Serves requests, held ones too: those of one connection begin in the order in which they came,
-    /// before requests that come on it from now on.
+    /// Serves requests, including held ones. Held requests of one connection begin in the order in which they came, before
+    /// requests that come on it from now on.
     ///
     /// # Errors
-    /// When the manager is INACTIVE.
+    /// [`AdapterInactive`] if the manager is INACTIVE.
     pub fn activate(&self) -> Result<(), AdapterInactive> {
         self.change(State::Active)
     }
 
-    /// Lets new requests wait, up to [`MAX_HELD_REQUESTS`](Self::MAX_HELD_REQUESTS).
+    /// Holds new requests, up to [`MAX_HELD_REQUESTS`](Self::MAX_HELD_REQUESTS) of them.
     ///
     /// # Errors
-    /// When the manager is INACTIVE.
+    /// [`AdapterInactive`] if the manager is INACTIVE.
     pub fn hold_requests(&self) -> Result<(), AdapterInactive> {
         self.change(State::Holding)
     }
 
-    /// Answers new requests with TRANSIENT.
+    /// Discards new requests, with TRANSIENT.
     ///
     /// # Errors
-    /// When the manager is INACTIVE.
+    /// [`AdapterInactive`] if the manager is INACTIVE.
     pub fn discard_requests(&self) -> Result<(), AdapterInactive> {
         self.change(State::Discarding)
     }
 
-    /// Refuses new requests (OBJ_ADAPTER) for good. Does nothing when INACTIVE already.
+    /// Refuses new requests for good, with OBJ_ADAPTER. Does nothing if the manager is INACTIVE already.
     pub fn deactivate(&self) {
         let _ = self.change(State::Inactive);
     }
@@ -400,7 +406,7 @@ mod tests {
         let mut places: Vec<_> = (0..PoaManager::MAX_HELD_REQUESTS)
             .map(|_| manager.hold())
             .collect();
-        // However often they are polled, and by which task.
+        // A place counts once, however often and by whichever task it is polled.
         for _ in 0..3 {
             for place in &mut places {
                 assert_ne!(place.poll_changed(&waker()), Poll::Ready(Held::Full));

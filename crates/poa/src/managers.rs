@@ -6,13 +6,17 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, PoisonError, Weak};
 
-/// A manager of that id exists.
+/// The error of creating a POA manager with the id of an existing one, which it contains.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManagerFactory`).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a POA manager with the id {0:?} exists already")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
 pub struct ManagerAlreadyExists(pub String);
 
-/// The POA managers of an ORB, while a POA or the application holds them.
+/// The POA managers of an ORB, each as long as a POA or the application holds it.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManagerFactory`).
 #[derive(Debug, Default)]
 pub struct Managers {
     by_id: Mutex<BTreeMap<String, Weak<PoaManager>>>,
@@ -21,14 +25,14 @@ pub struct Managers {
 
 impl Managers {
     fn by_id(&self) -> MutexGuard<'_, BTreeMap<String, Weak<PoaManager>>> {
-        // Nothing in here panics half-way.
+        // No code panics under this lock, so its data is consistent.
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a manager in the HOLDING state.
+    /// Makes a manager in the HOLDING state, with this id.
     ///
     /// # Errors
-    /// [`ManagerAlreadyExists`].
+    /// [`ManagerAlreadyExists`] if a manager of this id exists.
     pub fn create(&self, id: &str) -> Result<Arc<PoaManager>, ManagerAlreadyExists> {
         let manager = Arc::new(PoaManager::new());
         manager.set_id(|| id.to_owned());
@@ -46,7 +50,7 @@ impl Managers {
         Ok(manager)
     }
 
-    /// Notes the manager of an adapter, and gives it an id if it has none.
+    /// Adds the manager of an adapter, and gives it an id if it has none.
     pub(crate) fn register(&self, manager: &Arc<PoaManager>) {
         manager.set_id(|| format!("POAManager{}", self.next.fetch_add(1, Ordering::Relaxed)));
         let mut by_id = self.by_id();
@@ -56,13 +60,13 @@ impl Managers {
         }
     }
 
-    /// All of them, by id.
+    /// All managers, sorted by their ids.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<PoaManager>> {
         self.by_id().values().filter_map(Weak::upgrade).collect()
     }
 
-    /// That with this id.
+    /// The manager with this id, if it exists.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Arc<PoaManager>> {
         self.by_id().get(id)?.upgrade()

@@ -1,4 +1,4 @@
-//! The membership of an object in its adapter: policies, use and departure.
+//! The membership of an object in its adapter: its properties, its last use and its departure.
 
 use crate::key::ObjectId;
 use crate::leaving::{Departing, Etherealize, Leaving};
@@ -12,43 +12,43 @@ pub(crate) struct ObjectContext<A> {
     pub(crate) adapter: Weak<A>,
     pub(crate) manager: Arc<PoaManager>,
     pub(crate) leaving: Arc<Leaving>,
-    /// There is a servant activator: uses of objects are noted.
+    /// Whether the adapter has a servant activator, so that uses of objects are noted.
     pub(crate) notes_use: bool,
 }
 
-/// An object's membership in its adapter. It ends after what serves the object's requests has gone: its id is free then.
+/// An object's membership in its adapter. It is dropped after the object's servant, and the id is free then.
 pub(crate) struct Membership<A> {
     pub(crate) context: Arc<ObjectContext<A>>,
-    /// Of objects whose adapter has its upcalls scheduled.
+    /// The CORBA priority of its upcalls, if the adapter schedules them.
     pub(crate) priority: Option<i16>,
-    /// When a request had come, in the adapter's ticks.
+    /// The time of the last noted request, in ticks of the adapter.
     last_use: AtomicU32,
     /// See [`ServantAddress::mark`](crate::identity::ServantAddress::mark).
     pub(crate) servant_mark: u32,
-    /// A request has come since the last look.
+    /// Whether a request has come since the last check.
     is_used: AtomicBool,
-    /// It is noted among those that leave.
+    /// Whether it is noted as departing.
     is_departing: AtomicBool,
     traits: Traits,
 }
 
-/// The constant properties of an object, a bit each: there may be millions of objects.
+/// The constant properties of an object, one bit each, as there may be millions of objects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traits(u8);
 
 impl Traits {
     /// See [`Skeleton::blocks`](crate::Skeleton::blocks).
     pub(crate) const BLOCKS: Self = Self(1);
-    /// Its upcalls hold no worker of the lane.
+    /// Its upcalls occupy no worker of the lane.
     pub(crate) const HOLDS_NO_WORKER: Self = Self(2);
     /// A one-way request begins when the one before it has ended.
     pub(crate) const ORDERS_ONE_WAYS: Self = Self(4);
-    /// Of an adapter with a servant activator: its use is noted.
+    /// Its use is noted, as the adapter has a servant activator.
     pub(crate) const NOTES_USE: Self = Self(8);
-    /// It has been made for one request.
+    /// It was made for one request.
     pub(crate) const FOR_ONE_REQUEST: Self = Self(16);
 
-    /// With another trait, if it `has` that.
+    /// Returns the traits with `other` added, if `has`.
     pub(crate) const fn with(self, other: Self, has: bool) -> Self {
         match has {
             true => Self(self.0 | other.0),
@@ -94,7 +94,7 @@ impl<A> Membership<A> {
         }
     }
 
-    /// For how many ticks the object has not been used, at this tick; `None` if it is not known whether it is.
+    /// The number of ticks, as of `now`, for which the object was not used; `None` if its use is not noted.
     pub(crate) fn unused_for(&self, now: u32) -> Option<u32> {
         if !self.has(Traits::NOTES_USE) {
             return None;
@@ -105,7 +105,7 @@ impl<A> Membership<A> {
         Some(now.saturating_sub(self.last_use.load(Ordering::Relaxed)))
     }
 
-    /// Where it is, as long as the object is.
+    /// The address of the membership, which identifies it while the object exists.
     fn address(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
@@ -120,13 +120,13 @@ impl<A> Membership<A> {
         (self.context.leaving).note_departing(self.address(), id, etherealize, noted);
     }
 
-    /// The note on an object that has been deactivated in an adapter with a servant activator, which etherealizes it.
+    /// The note on a deactivated object that a servant activator has to etherealize; `None` for any other object.
     pub(crate) fn to_be_etherealized(&self) -> Option<Departing> {
         self.departing(|noted| noted.etherealize.is_some())
     }
 
     fn departing(&self, is_wanted: impl FnOnce(&Departing) -> bool) -> Option<Departing> {
-        // The latest value there is: nothing else refers to the object any more.
+        // A read-modify-write loads the latest value; no other reference to the object exists.
         let is_departing = !self.has(Traits::FOR_ONE_REQUEST)
             && self.is_departing.fetch_or(false, Ordering::AcqRel);
         match is_departing {
@@ -140,7 +140,7 @@ impl<A> Drop for Membership<A> {
     fn drop(&mut self) {
         match self.has(Traits::FOR_ONE_REQUEST) {
             true => self.context.leaving.end_request(),
-            // The id is free when the servant is gone.
+            // The servant was dropped before, so the id becomes free here.
             false => drop(self.departing(|_| true)),
         }
     }

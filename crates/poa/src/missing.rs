@@ -1,14 +1,16 @@
-//! Why a key leads nowhere.
+//! Why an object key has no target.
 
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 
-/// Why a key leads nowhere.
+/// Why an object key has no target.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (request processing).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to miss")]
 pub enum Missing {
-    /// There is no such adapter, or none in this incarnation of the server; or no object has that plain key.
+    /// There is no such adapter, or none in this life of the server; or no object has this plain key.
     Adapter,
-    /// The adapter is there, the object is not active.
+    /// The adapter exists, and the object is not active.
     Object,
     /// The adapter has no default servant yet.
     DefaultServant,
@@ -17,7 +19,7 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// OBJECT_NOT_EXIST or OBJ_ADAPTER, COMPLETED_NO, with the minor code that says which.
+    /// The system exception: OBJECT_NOT_EXIST or OBJ_ADAPTER, COMPLETED_NO, with the minor code of the reason.
     #[must_use]
     pub fn raise(self) -> SystemException {
         match self {

@@ -23,11 +23,11 @@ use std::sync::{Arc, Weak};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
 
-/// A servant, or what leads to one, at its place in an adapter.
+/// The target of requests for one object: a servant, a forward, or a servant manager that finds the servant.
 pub struct ActiveObject {
     behind: Behind,
     identity: Identity,
-    /// Ends when what is before it has gone.
+    /// Declared last, so that it is dropped after the servant.
     membership: Membership<Adapter>,
 }
 
@@ -46,15 +46,15 @@ enum Other {
     Refused(Missing),
 }
 
-/// Where requests are sent on to.
+/// The target that requests for an object are forwarded to (LOCATION_FORWARD).
 #[derive(Clone)]
 pub struct Forward {
-    /// The repository id of the objects there, as far as it is known here.
+    /// The repository id of the target's interface, as far as it is known; else empty.
     pub type_id: String,
-    /// Whether clients may forget the reference they came with (GIOP 1.2).
+    /// Whether clients may replace their reference for good (LOCATION_FORWARD_PERM, GIOP 1.2).
     pub permanent: bool,
-    /// Asked once for every request. Runs within the upcall, so it may block no longer than a
-    /// servant may, and a panic is UNKNOWN.
+    /// Returns the target reference; called once for every request. It runs within the upcall, so it may block no longer than
+    /// a servant may, and a panic is UNKNOWN.
     pub target: Arc<dyn Fn() -> Result<Ior, SystemException> + Send + Sync>,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Debug for Forward {
     }
 }
 
-/// Settings of a new object beside its servant.
+/// Properties of a new object other than its servant.
 pub(crate) struct Site<'a> {
     pub(crate) identity: Identity,
     pub(crate) priority: Option<i16>,
@@ -77,7 +77,7 @@ pub(crate) struct Site<'a> {
 impl Named for Arc<ActiveObject> {
     #[inline]
     fn name(&self) -> &[u8] {
-        // An index is in a table of its own.
+        // Objects with indexes are in a table, not in a map by names.
         self.identity.octets().unwrap_or_default()
     }
 }
@@ -129,7 +129,7 @@ impl ActiveObject {
         site: Site<'_>,
     ) -> Arc<Self> {
         let blocks = skeleton.blocks();
-        // Of one that is not in the map nothing is looked for by it.
+        // An object that is not in the map is not looked up by its servant.
         let servant_mark = match is_for_one_request {
             true => 0,
             false => ServantAddress::of(&*skeleton).map_or(0, ServantAddress::mark),
@@ -142,7 +142,7 @@ impl ActiveObject {
             .with(Traits::FOR_ONE_REQUEST, is_for_one_request)
             .with(Traits::BLOCKS, blocks)
             .with(Traits::HOLDS_NO_WORKER, blocks)
-            // Several threads would not keep it.
+            // Several threads would not keep the order.
             .with(
                 Traits::ORDERS_ONE_WAYS,
                 blocks || one_way_order == OneWayOrder::Ended,
@@ -173,13 +173,13 @@ impl ActiveObject {
         Self::of_one_request(Other::Locate(adapter, locator), site)
     }
 
-    /// An object whose requests are refused once their manager admits them.
+    /// An object whose requests are refused with the exception of `missing`, once their manager admits them.
     pub(crate) fn refused(missing: Missing, site: Site<'_>) -> Arc<Self> {
         Self::of_one_request(Other::Refused(missing), site)
     }
 
-    /// Notes that the object is being deactivated: its id is taken until its last upcall has ended, and it has been etherealized
-    /// then.
+    /// Notes that the object is being deactivated. Its id stays taken until its last upcall has ended, and the activator, if
+    /// there is one, has etherealized it.
     pub(crate) fn depart(&self, activator: Option<&Arc<dyn Activator>>, cleanup_in_progress: bool) {
         let id = || self.identity.to_id();
         let etherealize = || -> Option<Etherealize> {
@@ -199,7 +199,7 @@ impl ActiveObject {
         self.membership.depart(id, etherealize);
     }
 
-    /// The servant's skeleton, if there is a servant.
+    /// The skeleton of the servant; `None` for a target without an active servant.
     #[must_use]
     pub fn skeleton(&self) -> Option<&Arc<dyn Skeleton>> {
         match &self.behind {
@@ -217,21 +217,21 @@ impl ActiveObject {
         self.identity.to_id()
     }
 
-    /// The object's adapter, unless it is gone.
+    /// The object's adapter; `None` once it has been dropped.
     #[must_use]
     pub fn adapter(&self) -> Option<Arc<Adapter>> {
         self.membership.context.adapter.upgrade()
     }
 
-    /// Whether the application declared the servant blocking ([`Skeleton::blocks`]): its upcalls run on a thread of their own, and
-    /// never on a worker of the lane.
+    /// Whether the application declared the servant blocking ([`Skeleton::blocks`]): its upcalls run on threads that may block,
+    /// not on workers of the lane.
     #[must_use]
     #[inline]
     pub fn blocks(&self) -> bool {
         self.membership.has(Traits::BLOCKS)
     }
 
-    /// Whether a one-way request begins when the one before it, of its connection, has ended.
+    /// Whether a one-way request begins only when the earlier one of its connection has ended.
     #[must_use]
     #[inline]
     pub fn orders_one_ways(&self) -> bool {
@@ -246,19 +246,19 @@ impl ActiveObject {
         self.membership.has(Traits::HOLDS_NO_WORKER)
     }
 
-    /// The priority of its upcalls, if its adapter has them [scheduled](crate::UpcallScheduling).
+    /// The CORBA priority of its upcalls, if its adapter [schedules](crate::UpcallScheduling) them.
     #[must_use]
     #[inline]
     pub const fn priority(&self) -> Option<i16> {
         self.membership.priority
     }
 
-    /// See [`Membership::unused_for`].
+    /// The ticks for which the object was not used: [`Membership::unused_for`].
     pub(crate) fn unused_for(&self, now: u32) -> Option<u32> {
         self.membership.unused_for(now)
     }
 
-    /// The reference that requests are forwarded to (LOCATION_FORWARD); `None` for an object with a servant.
+    /// The forward that answers requests with another reference (LOCATION_FORWARD); `None` for other targets.
     #[must_use]
     pub fn forward(&self) -> Option<&Forward> {
         match &self.behind {
@@ -270,7 +270,7 @@ impl ActiveObject {
         }
     }
 
-    /// Why its requests are refused once their manager admits them, if they are.
+    /// Why its requests are refused once their manager admits them; `None` if they are served.
     #[must_use]
     pub fn refusal(&self) -> Option<Missing> {
         match &self.behind {
@@ -282,15 +282,14 @@ impl ActiveObject {
         }
     }
 
-    /// Whether it has been made for the request that looked for it, since it is not in the active object map: the same key leads
-    /// to another one next time.
+    /// Whether it was made for one request, since it is not in the active object map. The next look-up of the same key returns
+    /// another one, so the result must not be cached.
     #[must_use]
     pub fn is_for_one_request(&self) -> bool {
         self.membership.has(Traits::FOR_ONE_REQUEST)
     }
 
-    /// The repository id of the most derived interface; empty when it is not known before the
-    /// request has its servant.
+    /// The repository id of the most derived interface; empty if it is unknown until a servant manager has found the servant.
     #[must_use]
     pub fn type_id(&self) -> &str {
         match (self.skeleton(), self.forward()) {
@@ -300,7 +299,7 @@ impl ActiveObject {
         }
     }
 
-    /// The manager that says whether requests are served.
+    /// The POA manager, which decides whether requests are served.
     #[must_use]
     #[inline]
     pub fn manager(&self) -> &Arc<PoaManager> {
@@ -308,15 +307,15 @@ impl ActiveObject {
     }
 
     /// Waits while the manager holds requests, or until the adapter has been destroyed. The key has to be looked up again then:
-    /// a request that has not begun is treated as if it had just come (CORBA 3.3 Part 1, `PortableServer::POA::destroy`).
+    /// a request that has not begun is treated as a new one (CORBA 3.3 Part 1, `PortableServer::POA::destroy`).
     /// The future keeps neither the object nor its servant.
     ///
     /// # Errors
-    /// TRANSIENT when as many wait as may, or when they are discarded; OBJ_ADAPTER when the
-    /// manager is inactive.
+    /// TRANSIENT if the limit on held requests is reached, or if the manager discards requests; OBJ_ADAPTER if the manager is
+    /// INACTIVE.
     ///
     /// # Cancel safety
-    /// Safe: a dropped request makes room for another.
+    /// Safe: a dropped future makes room for another held request.
     pub fn released(&self) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
         let manager = Arc::clone(self.manager());
         let adapter = Weak::clone(&self.membership.context.adapter);
@@ -340,7 +339,8 @@ impl ActiveObject {
         }
     }
 
-    /// The number of an operation in the servant's table, if it is one of those and not one that every object has.
+    /// The number of an operation in the table of the skeleton; `None` for an operation that every object has, and for one that
+    /// the table does not contain.
     #[must_use]
     pub fn number_of(&self, operation: &[u8]) -> Option<u32> {
         match self.skeleton() {
@@ -359,10 +359,10 @@ impl ActiveObject {
         core::str::from_utf8(name).ok()
     }
 
-    /// Begins the upcall of a call by values, of an operation that the IDL declares. It is
-    /// [untyped](Upcall::untyped) unless there is a servant that takes them.
+    /// Begins the upcall of a collocated call by values, of an operation that the IDL declares. It is
+    /// [untyped](Upcall::untyped) unless there is a servant that takes these values.
     pub fn start_typed(&self, call: Typed<'_>) -> Upcall {
-        // Lent for as long as it lives, so it is made here.
+        // Borrowed mutably for its own lifetime, so a new one is made here.
         let mut call = Typed {
             operation: call.operation,
             receipt: call.receipt,
@@ -377,17 +377,16 @@ impl ActiveObject {
     }
 
     /// Begins the upcall of a request: the skeleton's operations first, then those that every object has. An upcall that
-    /// ends at its first poll leaves its outcome in `outcome`; any other is [`Upcall`]'s to give.
+    /// ends at its first poll puts its outcome into `outcome`; any other returns it from the [`Upcall`].
     ///
-    /// A forward answers every operation, these too. One-way requests to it are lost, as their
-    /// clients wait for no answer. An object that is still to be activated is activated within
-    /// the upcall.
+    /// A forward answers every operation, including those that every object has. One-way requests to it are lost, as their
+    /// clients wait for no reply. An object of a servant activator is activated within the upcall.
     #[inline]
     pub fn start(&self, request: &mut Option<Request>, outcome: &mut Option<Outcome>) -> Upcall {
         zorb_giop::probe!(Admitted);
         self.membership.note_use();
         if let (Behind::Servant(skeleton), Some(known)) = (&self.behind, &*request)
-            // Generated operation names never begin with an underscore but for attributes.
+            // Of generated operation names, only those of attributes begin with an underscore.
             && (known.number().is_some() || known.operation().first() != Some(&b'_'))
         {
             return skeleton.start(Incoming::Message(IncomingRequest::new(request, outcome)));
@@ -398,7 +397,7 @@ impl ActiveObject {
         }
     }
 
-    /// As [`start`](Self::start), to the end.
+    /// Runs the upcall of a request, begun by [`start`](Self::start), to its end.
     pub(crate) async fn serve(self: Arc<Self>, request: Request) -> Outcome {
         let mut outcome = None;
         let mut upcall = self.enter(|| self.start(&mut Some(request), &mut outcome));
@@ -447,7 +446,7 @@ impl ActiveObject {
     }
 }
 
-/// An upcall that takes turns, if there is a queue for them.
+/// An upcall that runs when its turn in `turns` has come, or at once without a queue.
 pub(crate) fn taking_turns(
     turns: Option<&Arc<TurnQueue>>,
     upcall: impl Future<Output = Outcome> + Send + 'static,
@@ -458,7 +457,7 @@ pub(crate) fn taking_turns(
     }
 }
 
-/// Begins the upcall of a request: the operations that every object has here, the others in the skeleton.
+/// Begins the upcall of a request. Operations that every object has are answered here, the others by the skeleton.
 fn start(skeleton: &Arc<dyn Skeleton>, request: Request, outcome: &mut Option<Outcome>) -> Upcall {
     let mut begin = |request| {
         let mut request = Some(request);
@@ -476,7 +475,7 @@ fn start(skeleton: &Arc<dyn Skeleton>, request: Request, outcome: &mut Option<Ou
             Ok(id) => request.reply(is_a(&**skeleton, &id)),
             Err(exception) => request.system_exception(&exception),
         },
-        // The request has found its object; the older name is still sent by 1.0 peers.
+        // The request has found its object, so it exists. Peers of GIOP 1.0 still send the older name.
         b"_non_existent" | b"_not_existent" => request.reply(false),
         b"_repository_id" => request.reply(skeleton.repository_id()),
         b"_interface" => request.system_exception(&SystemException::new(
@@ -496,9 +495,9 @@ fn is_a(skeleton: &dyn Skeleton, repository_id: &str) -> bool {
 }
 
 impl Drop for ActiveObject {
-    /// Hands a deactivated object over to its activator. Nothing executes its requests any more.
+    /// Passes a deactivated object to its activator. No request of it is executing any more.
     fn drop(&mut self) {
-        // Without an activator the id is free when the servant is gone: that is the order of the fields.
+        // Without an activator the id becomes free after the servant was dropped, by the order of the fields.
         if let Some(Departing {
             departure,
             etherealize: Some(etherealize),
@@ -520,12 +519,12 @@ impl fmt::Debug for ActiveObject {
     }
 }
 
-/// The fate of a new request by the state of its manager, once it is not HOLDING.
+/// The decision on a new request by the state of its manager, once that is not HOLDING.
 impl State {
-    /// `Ok` when requests are served.
+    /// Decides on a request; `Ok` if it is served.
     ///
     /// # Errors
-    /// TRANSIENT when they are discarded, OBJ_ADAPTER when the manager is inactive.
+    /// TRANSIENT in DISCARDING, OBJ_ADAPTER in INACTIVE, both COMPLETED_NO.
     pub fn admit(self) -> Result<(), SystemException> {
         match self {
             Self::Active | Self::Holding => Ok(()),
@@ -541,7 +540,7 @@ mod tests {
 
     #[test]
     fn an_object_is_as_large_as_it_has_to_be() {
-        // Millions may be active.
+        // Millions of objects may be active.
         assert!(
             size_of::<ActiveObject>() <= 56,
             "{}",

@@ -1,4 +1,4 @@
-//! A set of object ids that is known when the server is compiled, and the active object map of such a set.
+//! Sets of object ids that are known at compile time, and the active object map of such a set.
 
 use crate::operations::Operations;
 #[cfg(test)]
@@ -7,17 +7,17 @@ use crate::sync::{ArcSwapOption, Mutex, MutexGuard};
 use core::fmt;
 use std::sync::{Arc, PoisonError};
 
-/// A set of object ids that is known at compile time, by a perfect hash: one hash, two look-ups, one comparison, whatever
-/// their number.
+/// A set of object ids that is known at compile time, as a perfect hash. A look-up costs one hash, two loads and one
+/// comparison, for any number of ids.
 ///
-/// The macro `object_ids!` of the crate `zorb` makes one. An adapter [of such a set](crate::AdapterOptions::ids) has a
-/// place for each of the ids, and no object with another one.
+/// The macro `object_ids!` of the crate `zorb` makes one. An adapter [with such a set](crate::AdapterOptions::ids) has a
+/// place for each of the ids, and no object with another id.
 #[derive(Debug)]
 pub struct ObjectIds(Operations);
 
 impl ObjectIds {
-    /// A table that the macro has computed: key and displacements of the hash, and ids with their numbers in the order of their
-    /// slots, as [`Operations::new`] takes them. The numbers are those below the number of ids.
+    /// The set from a table that the macro has computed: the key and the displacements of the hash, and the ids with their
+    /// numbers in the order of their slots, as for [`Operations::new`]. The numbers count from 0.
     #[must_use]
     pub const fn new(
         key: u64,
@@ -27,20 +27,20 @@ impl ObjectIds {
         Self(Operations::new(key, displacements, slots))
     }
 
-    /// The number of an id in the order in which the ids were given.
+    /// The number of an id, from 0, in the order in which the ids were given; `None` for an id outside of the set.
     #[must_use]
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<usize> {
         usize::try_from(self.0.number(id)?).ok()
     }
 
-    /// How many there are.
+    /// The number of ids.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.names().len()
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -52,10 +52,10 @@ impl ObjectIds {
     }
 }
 
-/// The active object map of a fixed set of ids. Reading takes no lock, and is wait-free; writing takes a short one.
+/// The active object map of a fixed set of ids. Reading is wait-free; writing takes a short lock.
 pub(crate) struct FixedMap<T> {
     ids: &'static ObjectIds,
-    /// By the numbers of the ids.
+    /// The entries, by the numbers of the ids.
     places: Box<[ArcSwapOption<T>]>,
     writer: Mutex<()>,
 }
@@ -69,7 +69,7 @@ impl<T> FixedMap<T> {
         }
     }
 
-    /// Whether there is a place for the id.
+    /// Whether the set contains the id.
     pub(crate) fn has(&self, id: &[u8]) -> bool {
         self.ids.find(id).is_some()
     }
@@ -79,7 +79,7 @@ impl<T> FixedMap<T> {
     }
 
     fn writing(&self) -> MutexGuard<'_, ()> {
-        // Nothing in here panics half-way.
+        // No code panics under this lock, so its data is consistent.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,7 +88,7 @@ impl<T> FixedMap<T> {
         self.place(id)?.load_full()
     }
 
-    /// Puts an entry in, unless there is one or `is_free` says that the id is not; says whether it did.
+    /// Inserts an entry, unless the id has one or `is_free` returns `false`. Returns whether it was inserted.
     pub(crate) fn insert_if(
         &self,
         id: &[u8],
@@ -101,20 +101,20 @@ impl<T> FixedMap<T> {
         let _writing = self.writing();
         let is_free = place.load().is_none() && is_free();
         if is_free {
-            // There was none, so that nothing is dropped under the lock.
+            // The place was empty, so no entry is dropped under the lock.
             place.store(Some(entry));
         }
         is_free
     }
 
-    /// Puts an entry in, and gives the one that it takes the place of.
+    /// Inserts an entry, and returns the one that it replaces.
     pub(crate) fn replace(&self, id: &[u8], entry: Arc<T>) -> Option<Arc<T>> {
         let place = self.place(id)?;
         let _writing = self.writing();
         place.swap(Some(entry))
     }
 
-    /// Puts another entry in the place of `before`, if that is there, and says whether it did.
+    /// Replaces the entry `before` by another one or by none, and returns whether the map had it.
     pub(crate) fn replace_if(&self, id: &[u8], entry: Option<Arc<T>>, before: &Arc<T>) -> bool {
         let Some(place) = self.place(id) else {
             return false;
@@ -126,7 +126,7 @@ impl<T> FixedMap<T> {
         replaced.is_some()
     }
 
-    /// Removes an entry; if there is one, calls `then` before there can be another one of that id.
+    /// Removes and returns the entry of an id. If there is one, calls `then` before the id can get another entry.
     pub(crate) fn remove_and(&self, id: &[u8], then: impl FnOnce()) -> Option<Arc<T>> {
         let place = self.place(id)?;
         let _writing = self.writing();
@@ -155,7 +155,7 @@ impl<T> fmt::Debug for FixedMap<T> {
     }
 }
 
-/// A set of ids as the macro makes it.
+/// A set of ids, as the macro makes it.
 #[cfg(test)]
 pub(crate) fn ids_of(ids: &[&[u8]]) -> &'static ObjectIds {
     Box::leak(Box::new(ObjectIds(table_of(ids))))

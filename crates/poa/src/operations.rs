@@ -1,10 +1,10 @@
-//! From an operation's name to its number, by a perfect hash that the IDL compiler computes.
+//! Tables from operation names to numbers, by a perfect hash that the IDL compiler computes.
 
 use phf::Map;
 
 /// The operations of an interface by name: a `phf::Map` that the IDL compiler has computed.
 ///
-/// One hash, two look-ups and one comparison, whatever the number of operations.
+/// A look-up costs one hash, two loads and one comparison, for any number of operations.
 #[derive(Debug)]
 pub struct Operations {
     numbers: Map<&'static [u8], u32>,
@@ -13,13 +13,13 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// A table of no operations.
+    /// The empty table.
     pub const NONE: Self = Self::new(0, &[], &[]);
 
-    /// The map whose parts `phf_generator::generate_hash` has computed: the key of its hash, the displacements of its
-    /// buckets, and names with their numbers in the order of their slots. The numbers are those below the number of names.
+    /// The table from parts that `phf_generator::generate_hash` has computed: the key of the hash, the displacements of the
+    /// buckets, and the names with their numbers in the order of their slots. The numbers count from 0.
     ///
-    /// Parts that are computed in any other way make a table that does not find its names.
+    /// A table from other parts does not find its names.
     #[must_use]
     pub const fn new(
         key: u64,
@@ -34,7 +34,7 @@ impl Operations {
             }
             rest = behind;
         }
-        // The one place that names these fields, for which the workspace requires exactly one version of phf.
+        // Only this code names these fields; for it the workspace requires one exact version of phf.
         let numbers = Map {
             key,
             disps: displacements,
@@ -43,7 +43,7 @@ impl Operations {
         Self { numbers, longest }
     }
 
-    /// The number of the operation with this name.
+    /// The number of the operation with this name; `None` if the table does not contain it.
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
         let number = self.number(name);
@@ -51,7 +51,7 @@ impl Operations {
         number
     }
 
-    /// The number of a name, whatever it names. A name longer than all of the table is not hashed.
+    /// The number of a name. A name longer than all names of the table is not hashed.
     #[inline]
     pub(crate) fn number(&self, name: &[u8]) -> Option<u32> {
         if name.len() > self.longest {
@@ -66,7 +66,7 @@ impl Operations {
     }
 }
 
-/// The table that the IDL compiler and `object_ids!` make of `names`. A table lives as long as the program, here too.
+/// The table that the IDL compiler and `object_ids!` make of `names`. It is leaked, as tables are static.
 #[cfg(test)]
 pub(crate) fn table_of(names: &[&[u8]]) -> Operations {
     let hash = phf_generator::generate_hash(names);
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Octets that differ little from `name`.
+    /// Names that differ little from `name`.
     fn near_misses(name: &[u8]) -> Vec<Vec<u8>> {
         let mut misses = vec![
             name[1..].to_vec(),
@@ -136,7 +136,7 @@ mod tests {
         misses
     }
 
-    /// Each name is found with its number, and `others` and what differs little only if they are names.
+    /// Checks that each name is found with its number, and that `others` and similar names are found only if they are names.
     fn check(table: &Operations, numbers: &BTreeMap<Vec<u8>, u32>, others: &[Vec<u8>]) {
         for (name, number) in numbers {
             assert_eq!(table.find(name), Some(*number));
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// The same for the table of these names, whose numbers are their indexes.
+    /// Checks the table of these names, whose numbers are their indexes.
     fn check_of(names: &BTreeSet<Vec<u8>>, others: &[Vec<u8>]) {
         let ordered: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
         let numbers = names.iter().cloned().zip(0..).collect();
@@ -164,7 +164,7 @@ mod tests {
             check_of(&names.into_iter().map(String::into_bytes).collect(), &others);
         }
 
-        /// Names of no IDL, which share most of their octets.
+        /// Names that IDL does not permit, which share most of their octets.
         #[test]
         fn a_table_of_names_that_are_alike_finds_each_of_them_and_no_other(
             names in btree_set(proptest::collection::vec(0_u8..3, 1..12), 0..200),

@@ -1,9 +1,11 @@
 //! Policies of an adapter.
 //!
-//! The policies of CORBA 3.3 Part 1 §15.3.9 (Policy Objects), as enumerations whose defaults are those of `create_POA`, and the
-//! combinations of them that an adapter can have.
+//! The policies of CORBA 3.3 Part 1 §15.3.9 (Policy Objects) are enumerations whose defaults are those of `create_POA`.
+//! [`Policies::validate`] checks their combinations.
 
 /// The lifetime of references.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::LifespanPolicyValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "LifespanPolicy")]
 #[doc(alias = "LifespanPolicyValue")]
@@ -12,8 +14,8 @@
     reason = "the specification has these and no others"
 )]
 pub enum Lifespan {
-    /// TRANSIENT: references end with their adapter. Afterwards they are OBJECT_NOT_EXIST, also when an adapter of the same
-    /// name is created again.
+    /// TRANSIENT: references end with their adapter. Afterwards they are OBJECT_NOT_EXIST, even if an adapter of the same name
+    /// is created again.
     #[default]
     #[doc(alias = "TRANSIENT")]
     Transient,
@@ -24,6 +26,8 @@ pub enum Lifespan {
 }
 
 /// The assignment of object ids: by the user or the system.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::IdAssignmentPolicyValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "IdAssignmentPolicy")]
 #[doc(alias = "IdAssignmentPolicyValue")]
@@ -41,32 +45,35 @@ pub enum IdAssignment {
     User,
 }
 
-/// When a one-way request begins, beside earlier ones of the same connection.
+/// When a one-way request begins, relative to earlier ones of the same connection. A policy of zorb's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OneWayOrder {
-    /// On arrival, after the beginnings of the earlier ones. Requests whose servants await something may end in another
-    /// order.
+    /// On arrival, after the earlier ones have begun. Requests whose servants await may end in another order.
     #[default]
     Started,
     /// When the earlier one-way requests of the connection to adapters of this policy have ended. Requests with a reply do
-    /// not wait for them, so that what a one-way request awaits can come on its connection.
+    /// not wait for them, so that a one-way request may await a request that comes on its own connection.
     Ended,
 }
 
-/// Whether keys of objects can be guessed.
+/// Whether clients can guess the keys of objects. A policy of zorb's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum KeyProtection {
-    /// Keys can be guessed: a key identifies its object and no more. A client that knows one row of a table knows the others.
+    /// Keys can be guessed: a key identifies its object, and protects nothing. A client that knows the key of one object may
+    /// construct those of others.
     #[default]
     None,
-    /// Keys have a code that only the server can make ([`KeySecret`](crate::KeySecret)), 20 octets more. A key with a wrong code,
-    /// or none, is OBJECT_NOT_EXIST, whatever it leads to. A client may pass its key on: the key is a capability.
+    /// Keys have a code that only the server can make ([`KeySecret`](crate::KeySecret)), and are 20 octets longer. A key with a
+    /// wrong code, or without one, is OBJECT_NOT_EXIST, whether its object exists or not. A client may pass its key on: the key
+    /// is a capability.
     Authenticated,
 }
 
 /// The number of object ids that one servant may stand for at a time.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::IdUniquenessPolicyValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "IdUniquenessPolicy")]
 #[doc(alias = "IdUniquenessPolicyValue")]
@@ -75,7 +82,7 @@ pub enum KeyProtection {
     reason = "the specification has these and no others"
 )]
 pub enum IdUniqueness {
-    /// UNIQUE_ID: to activate a servant that is active in this adapter is `ServantAlreadyActive`.
+    /// UNIQUE_ID: activating a servant that is active in this adapter fails with `ServantAlreadyActive`.
     #[default]
     #[doc(alias = "UNIQUE_ID")]
     Unique,
@@ -85,6 +92,8 @@ pub enum IdUniqueness {
 }
 
 /// Whether an adapter keeps active objects in a table, its active object map.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::ServantRetentionPolicyValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "ServantRetentionPolicy")]
 #[doc(alias = "ServantRetentionPolicyValue")]
@@ -103,6 +112,8 @@ pub enum ServantRetention {
 }
 
 /// The processing of a request whose object is not in the active object map.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::RequestProcessingPolicyValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "RequestProcessingPolicy")]
 #[doc(alias = "RequestProcessingPolicyValue")]
@@ -111,20 +122,22 @@ pub enum ServantRetention {
     reason = "the specification has these and no others"
 )]
 pub enum RequestProcessing {
-    /// OBJECT_NOT_EXIST.
+    /// USE_ACTIVE_OBJECT_MAP_ONLY: the request is OBJECT_NOT_EXIST.
     #[default]
     #[doc(alias = "USE_ACTIVE_OBJECT_MAP_ONLY")]
     ActiveObjectMapOnly,
-    /// The default servant serves it; OBJ_ADAPTER if none has been set.
+    /// USE_DEFAULT_SERVANT: the default servant serves the request; OBJ_ADAPTER if none has been set.
     #[doc(alias = "USE_DEFAULT_SERVANT")]
     DefaultServant,
-    /// The servant manager finds its servant: a servant activator with [`ServantRetention::Retain`], else a servant locator.
-    /// OBJ_ADAPTER if none has been set.
+    /// USE_SERVANT_MANAGER: the servant manager finds a servant for the request. It is a servant activator with
+    /// [`ServantRetention::Retain`], else a servant locator. OBJ_ADAPTER if none has been set.
     #[doc(alias = "USE_SERVANT_MANAGER")]
     ServantManager,
 }
 
-/// Whether a servant becomes active when its id or reference is asked for.
+/// Whether a servant becomes active when its id or reference is requested (`servant_to_id`, `servant_to_reference`).
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::ImplicitActivationPolicyValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "ImplicitActivationPolicy")]
 #[doc(alias = "ImplicitActivationPolicyValue")]
@@ -142,7 +155,9 @@ pub enum ImplicitActivation {
     Implicit,
 }
 
-/// The number of upcalls of an adapter that may run at a time.
+/// Whether upcalls of an adapter may run at the same time.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::ThreadPolicyValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "ThreadPolicy")]
 #[doc(alias = "ThreadPolicyValue")]
@@ -151,20 +166,20 @@ pub enum ImplicitActivation {
     reason = "the specification has these and no others"
 )]
 pub enum ThreadModel {
-    /// ORB_CTRL_MODEL: upcalls of all requests run at a time, also those on one servant.
+    /// ORB_CTRL_MODEL: upcalls of all requests may run at the same time, even those on one servant.
     #[default]
     #[doc(alias = "ORB_CTRL_MODEL")]
     OrbControlled,
-    /// SINGLE_THREAD_MODEL: servants and servant managers take turns, in the order of their requests. An upcall keeps its turn while it awaits.
-    /// Calls that it makes itself to objects of the adapter, in the same ORB, share the turn.
+    /// SINGLE_THREAD_MODEL: upcalls of servants and servant managers take turns, in the order of their requests. An upcall
+    /// keeps its turn while it awaits. Collocated calls that it makes to objects of the adapter share its turn.
     ///
-    /// The specification lets calls back into the adapter by the same thread through, and says nothing of calls that come back
-    /// through another process: those arrive on a connection, which says nothing of the upcall that they are caused by, and wait
-    /// for the turn that waits for them, until a timeout of the call (`RelativeRoundtripTimeout`) ends one of them.
+    /// The specification permits recursive calls by the same thread, and does not mention calls that come back through another
+    /// process. Such a call arrives on a connection, which does not identify the upcall that caused it. It waits for the turn
+    /// of that upcall, which waits for the call, until a timeout (`RelativeRoundtripTimeout`) ends one of them.
     #[doc(alias = "SINGLE_THREAD_MODEL")]
     SingleThread,
-    /// MAIN_THREAD_MODEL: the upcalls of all adapters of the ORB with this policy take turns, as those of one adapter do with
-    /// [`SingleThread`](Self::SingleThread).
+    /// MAIN_THREAD_MODEL: the upcalls of all adapters of the ORB with this policy take turns, as the upcalls of one adapter do
+    /// with [`SingleThread`](Self::SingleThread).
     ///
     /// DIFFERENCE: the specification names the thread that runs the main loop of the ORB. Here upcalls exclude each other, and
     /// run on any thread of the runtime.
@@ -185,7 +200,7 @@ pub enum ThreadModel {
 /// assert!(policies.validate().is_ok());
 /// ```
 ///
-/// A list of single policies, as `create_POA` takes it, becomes one by `TryFrom`:
+/// A list of single policies, as for `create_POA`, is converted by `TryFrom`:
 ///
 /// ```
 /// # extern crate zorb_poa as zorb;
@@ -201,12 +216,12 @@ pub enum ThreadModel {
 /// assert!(Policies::try_from(&list[..]).is_ok());
 /// ```
 ///
-/// Copied by value; checked when the adapter is created.
+/// The combination is checked when the adapter is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[doc(alias = "PolicyList")]
 pub struct Policies {
-    /// The number of upcalls that may run at a time.
+    /// Whether upcalls may run at the same time.
     pub thread: ThreadModel,
     /// The lifetime of references.
     pub lifespan: Lifespan,
@@ -214,19 +229,19 @@ pub struct Policies {
     pub id_uniqueness: IdUniqueness,
     /// The assignment of object ids: by the user or the system.
     pub id_assignment: IdAssignment,
-    /// Whether a servant becomes active when its id or reference is asked for.
+    /// Whether a servant becomes active when its id or reference is requested.
     pub implicit_activation: ImplicitActivation,
     /// Whether there is an active object map.
     pub servant_retention: ServantRetention,
-    /// The processing of requests for objects that are not in it.
+    /// The processing of requests for objects that are not in the active object map.
     pub request_processing: RequestProcessing,
-    /// When one-way requests begin. A policy of zorb's own.
+    /// When one-way requests begin: a policy of zorb's own.
     pub one_way_order: OneWayOrder,
-    /// Whether keys can be guessed. A policy of zorb's own.
+    /// Whether keys can be guessed: a policy of zorb's own.
     pub key_protection: KeyProtection,
 }
 
-/// The type of a policy, by the numbers of the specification.
+/// The type of a policy, with the number (`CORBA::PolicyType`) that the specification assigns to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u32)]
 #[non_exhaustive]
@@ -279,16 +294,19 @@ impl Policy {
     }
 }
 
-/// A policy that the others of its adapter exclude.
+/// A policy that does not fit the other policies of its adapter.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POA::InvalidPolicy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("policy {index} ({policy:?}) is not possible: {why}")]
 #[non_exhaustive]
 pub struct InvalidPolicy {
-    /// Its index in the list; for [`Policies`] that were not made from a list, in the order of the policies' types.
+    /// The index of the policy in the list, from 0. For [`Policies`] that were not made from a list, the list is that of all
+    /// policy types in the order of their numbers.
     pub index: u16,
     /// The type of the policy.
     pub policy: PolicyType,
-    /// The rule that it breaks.
+    /// The rule that the policy breaks.
     pub why: &'static str,
 }
 
@@ -301,7 +319,7 @@ impl InvalidPolicy {
     }
 }
 
-/// When two policies exclude each other, which they are, and why.
+/// A rule on two policies: the condition in which they exclude each other, their types, and the reason.
 type Rule = (fn(&Policies) -> bool, [PolicyType; 2], &'static str);
 
 /// The rules of CORBA 3.3 Part 1 §15.3.8.3 (create_POA).
@@ -341,7 +359,7 @@ const RULES: [Rule; 4] = [
 ];
 
 impl Policies {
-    /// The defaults of `create_POA`: as [`Policies::default`], in constants too.
+    /// The defaults of `create_POA`: the value of [`Policies::default`], for constants.
     pub const DEFAULT: Self = Self {
         thread: ThreadModel::OrbControlled,
         lifespan: Lifespan::Transient,
@@ -360,16 +378,16 @@ impl Policies {
         ..Self::DEFAULT
     };
 
-    /// References that outlive the process, to objects whose ids the application chooses: what
-    /// an object with a record in a database wants.
+    /// PERSISTENT and USER_ID: references outlive the process, and the application assigns ids. For objects with a record in a
+    /// database, for example.
     pub const PERSISTENT: Self = Self {
         lifespan: Lifespan::Persistent,
         id_assignment: IdAssignment::User,
         ..Self::DEFAULT
     };
 
-    /// Whether keys consist of indexes, which depends on nothing but lifespan and ids: a policy of another kind must not
-    /// change the keys of an adapter.
+    /// Whether keys consist of indexes. This depends on the policies of lifespan and id assignment only, so that other policies
+    /// do not change the keys of an adapter.
     pub(crate) const fn is_indexed(self) -> bool {
         matches!(
             (self.lifespan, self.id_assignment),
@@ -382,10 +400,10 @@ impl Policies {
         self.servant_retention == ServantRetention::Retain
     }
 
-    /// Whether an adapter can have these policies.
+    /// Checks whether an adapter can have these policies.
     ///
     /// # Errors
-    /// [`InvalidPolicy`] with the later one of two that exclude each other.
+    /// [`InvalidPolicy`] with the later one of two policies that exclude each other.
     pub fn validate(&self) -> Result<(), InvalidPolicy> {
         let index = |policy| (policy as u32).saturating_sub(PolicyType::Thread as u32);
         self.check(|policy| u16::try_from(index(policy)).ok())
@@ -398,7 +416,7 @@ impl Policies {
             }
             let given = policies.map(|policy| (index(policy), policy));
             let [first, second] = given;
-            // A default that the list does not name is not reported as the fault.
+            // A default that the list does not contain is not reported as the invalid policy.
             let (at, policy) = if first.0 > second.0 { first } else { second };
             let index = at.unwrap_or_default();
             return Err(InvalidPolicy { index, policy, why });
@@ -406,7 +424,7 @@ impl Policies {
         Ok(())
     }
 
-    /// Returns the policies with another policy of that type.
+    /// Returns the policies with `policy` in place of the one of its type.
     #[must_use]
     pub fn with(mut self, policy: Policy) -> Self {
         match policy {
@@ -477,7 +495,7 @@ impl Policies {
         self
     }
 
-    /// Returns the policies with keys that can be guessed or cannot.
+    /// Returns the policies with or without authenticated keys.
     #[must_use]
     pub fn with_key_protection(mut self, protection: KeyProtection) -> Self {
         self.key_protection = protection;
@@ -498,7 +516,7 @@ impl TryFrom<&[Policy]> for Policies {
     /// The defaults with the policies of the list.
     ///
     /// # Errors
-    /// [`InvalidPolicy`] with the index of the policy that another one excludes, or of the second of one type.
+    /// [`InvalidPolicy`] with the index of a policy that another one excludes, or of the second one of a type.
     fn try_from(list: &[Policy]) -> Result<Self, InvalidPolicy> {
         let at = |wanted: PolicyType| {
             let found = list
@@ -561,7 +579,7 @@ mod tests {
         })
     }
 
-    /// The rules as the specification has them, one sentence each.
+    /// The rules of the specification, one expression for each sentence.
     fn is_legal(policies: &Policies) -> bool {
         let (retain, processing) = (policies.retains(), policies.request_processing);
         let non_retain = retain || processing != RequestProcessing::ActiveObjectMapOnly;
@@ -606,14 +624,14 @@ mod tests {
         );
         let persistent = Policy::Lifespan(Lifespan::Persistent);
         for (list, index) in [
-            // Only one of the two is in the list.
+            // Only one of the two excluding policies is in the list.
             (&[persistent, non_retain][..], 1),
             (&[default_servant, persistent], 0),
-            // The later one of two.
+            // The later one of the two is reported.
             (&[user, persistent, implicit], 2),
             (&[implicit, persistent, user], 2),
             (&[multiple, non_retain, default_servant, implicit], 3),
-            // Twice.
+            // A policy type is given twice.
             (&[persistent, user, persistent], 2),
         ] {
             let error = Policies::try_from(list).unwrap_err();

@@ -1,8 +1,8 @@
-//! The boxes of upcalls, which the next upcall of their type uses again.
+//! Pooled boxes for the futures of upcalls.
 //!
-//! A future that has been polled cannot move, so it is boxed before its first poll, and most upcalls end with that
-//! poll. Their boxes stay with the thread, a few for each type of future (that is: for each operation of each
-//! servant's type), so that a server in a steady state allocates none.
+//! A future that has been polled cannot move, so it is boxed before its first poll, and most upcalls end in that poll. The
+//! thread keeps their boxes, a few for each type of future (that is, for each operation of each servant type), so that a
+//! server in a steady state allocates none.
 
 use crate::request::Outcome;
 use crate::skeleton::Finish;
@@ -14,24 +14,24 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::collections::HashMap;
 
-/// Places kept for each type of upcall and thread. One is in use at a time but for upcalls that are pending, which
-/// become tasks and allocate anyway, and calls that upcalls make to objects of their own ORB.
+/// Boxes kept per type of upcall and thread. Usually one is in use at a time. More are in use for pending upcalls, which
+/// become tasks and allocate anyway, and for collocated calls that upcalls make.
 const MAX_KEPT: usize = 4;
-/// A place larger than this is freed: so large a future is rare, and its operation takes long.
+/// The most octets of a box that is kept: larger futures are rare, and their operations take long.
 const MAX_KEPT_OCTETS: usize = 16 << 10;
 
 /// A boxed future, without its type.
 pub(crate) trait PooledFuture: Send {
-    /// Polls the future; always pending without one.
+    /// Polls the future; always pending if the box is empty.
     ///
-    /// Results of a call by values go to `values`, an `Option` of their type.
+    /// The results of a collocated call by values go to `values`, an `Option` of their type.
     fn poll(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         values: Option<&mut (dyn Any + Send)>,
     ) -> Poll<Outcome>;
 
-    /// Drops the future, and keeps its box for the next one.
+    /// Drops the future, and keeps its box for another one.
     fn leave(self: Pin<Box<Self>>);
 }
 
@@ -48,7 +48,7 @@ impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Option<F> {
     }
 
     fn leave(mut self: Pin<Box<Self>>) {
-        // Dropping it runs code of the application, which may begin another upcall.
+        // Dropping the future runs code of the application, which may begin another upcall.
         self.set(None);
         if size_of::<F>() <= MAX_KEPT_OCTETS {
             keep(self);
@@ -56,9 +56,9 @@ impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Option<F> {
     }
 }
 
-/// The places of one type that are free.
+/// The free boxes of one type.
 struct Free<F> {
-    /// The place that was freed last, mostly the only one.
+    /// The box that was freed last, usually the only one.
     last: Option<Pin<Box<Option<F>>>>,
     more: Vec<Pin<Box<Option<F>>>>,
 }
@@ -67,7 +67,7 @@ impl<F> Free<F> {
     fn new() -> Self {
         Self {
             last: None,
-            // The first of its type makes room for it to be kept: later ones allocate nothing then.
+            // The first upcall of a type allocates this list, so that later ones allocate nothing.
             more: Vec::with_capacity(MAX_KEPT - 1),
         }
     }
@@ -80,7 +80,7 @@ impl<F> Free<F> {
         }
     }
 
-    /// Gives back the one that is one too many.
+    /// Keeps a box, and returns one that exceeds the limit.
     #[inline]
     fn keep(&mut self, place: Pin<Box<Option<F>>>) -> Option<Pin<Box<Option<F>>>> {
         let before = self.last.replace(place)?;
@@ -92,20 +92,20 @@ impl<F> Free<F> {
     }
 }
 
-/// Types of upcalls whose places are found by index, a power of two. Others are searched for: few servers have as many
-/// operations that are called all the time.
+/// The number of types of upcalls whose boxes are found by index, a power of two. Boxes of other types are looked up by
+/// hash: few servers have more operations that are called all the time.
 const AT_ONCE: usize = 64;
 const AT_ONCE_MASK: u64 = AT_ONCE as u64 - 1;
 
-/// The free places of all types.
+/// The free boxes of all types.
 struct AllFree {
-    /// By the type's id, which is as good as hashed.
+    /// The boxes by the low bits of the type's id, which is a hash value itself.
     at_once: [Option<Box<dyn Any>>; AT_ONCE],
     others: HashMap<TypeId, Box<dyn Any>, BuildHasherDefault<AsIs>>,
 }
 
 impl AllFree {
-    /// Does something with the free places of a type.
+    /// Calls `run` with the free boxes of a type.
     #[inline]
     fn of<F: 'static, T>(&mut self, run: impl FnOnce(&mut Free<F>) -> T) -> Option<T> {
         let mut hasher = AsIs::default();
@@ -129,7 +129,7 @@ impl AllFree {
     }
 }
 
-/// Type ids are as good as hashed.
+/// A hasher that returns a type id unchanged, as it is a hash value itself.
 #[derive(Default)]
 struct AsIs(u64);
 
@@ -160,7 +160,7 @@ thread_local! {
     };
 }
 
-/// A place with `future` in it.
+/// A box with `future` in it.
 #[inline]
 pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(
     future: F,
@@ -175,8 +175,8 @@ pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(
     }
 }
 
-/// Makes a future in a place and polls it there, once and without a waker: a finished future's result is in `outcome`
-/// then, a pending one is in the place that is returned.
+/// Makes a future in a box, and polls it once, without a waker. The result of a finished future goes to `outcome`; a pending
+/// one is returned in its box.
 #[inline]
 pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     make: impl FnOnce() -> F,
@@ -187,7 +187,7 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
         Ok(Some(place)) => place,
         _ => Box::pin(None),
     };
-    // It always is. The check lets the compiler leave out the drop, so the future is made in its place and not moved.
+    // Always true. The check lets the compiler omit a drop, so that the future is made in the box and not moved.
     if place.is_none() {
         place.set(Some(make()));
     }
@@ -197,7 +197,7 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     };
     match polled {
         Poll::Ready(finished) => {
-            // It always is. The check lets the compiler leave out the drop.
+            // Always true. The check lets the compiler omit a drop.
             if outcome.is_none() {
                 finished.finish_in(outcome);
             }
@@ -210,7 +210,7 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
 
 #[inline]
 fn keep<F: Future<Output: Finish> + Send + 'static>(place: Pin<Box<Option<F>>>) {
-    // At thread exit the pool is gone. A place that is not pooled is freed when nothing is borrowed any more.
+    // At thread exit the pool is gone. A box that is not kept is dropped after the borrow has ended.
     let _ = FREE.try_with(|free| {
         let mut free = free.try_borrow_mut().ok()?;
         free.of(|free| free.keep(place))?
@@ -229,11 +229,11 @@ mod tests {
             .poll(&mut Context::from_waker(Waker::noop()), None)
     }
 
-    /// The address of the future that reports it.
+    /// A future that passes its own address to `at`.
     async fn here(at: impl Fn(usize) + Send + 'static) -> Outcome {
         let octet = 0_u8;
         at((&raw const octet).addr());
-        // The octet has to live in the future for that.
+        // The octet lives across an await, so that it is a part of the future.
         poll_fn(|_| Poll::Ready(())).await;
         let _ = core::hint::black_box(&octet);
         Outcome::Silent
@@ -266,7 +266,7 @@ mod tests {
         };
         let first = run();
         assert_eq!((run(), run()), (first, first));
-        // Of the same type as the next, and not ready before it is polled again.
+        // Futures of one type, which are ready at their second poll.
         let waits = || {
             let mut polled = false;
             poll_fn(move |_| match core::mem::replace(&mut polled, true) {

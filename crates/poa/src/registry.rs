@@ -17,7 +17,7 @@ use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 
-/// The kind of a key, by its octets.
+/// The owner of a key, as far as its octets tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum Whose {
@@ -25,35 +25,35 @@ pub enum Whose {
     Ours,
     /// A key of another server, or of an earlier life of this one.
     Others,
-    /// A plain key, which any server may have: the endpoint decides.
+    /// A plain key, which any server may use: the endpoint of the reference decides.
     AnyServers,
 }
 
-/// The id of the root's manager.
+/// The id of the root POA's manager.
 const ROOT_MANAGER: &str = "RootPOAManager";
 
 type Paths<'a> = MutexGuard<'a, HashMap<Vec<String>, Arc<Adapter>>>;
 
-/// All adapters of one ORB.
+/// All adapters of one ORB, and the look-up of objects by their keys.
 #[derive(Debug)]
 pub struct ObjectAdapter {
     instance: InstanceId,
     server_id: String,
     /// The prefix of this server's paths.
     path_prefix: Bytes,
-    /// The transient ones, by the index in their keys.
+    /// The transient adapters, by the index in their keys.
     transient: Table<Adapter>,
-    /// The persistent ones, by the path in their keys.
+    /// The persistent adapters, by the path in their keys.
     persistent: Names<Arc<Adapter>>,
-    /// Children by full path, for look-ups by name; requests do not use it.
+    /// All adapters but the root, by their full paths, for look-ups by name; requests do not use it.
     by_path: Mutex<HashMap<Vec<String>, Arc<Adapter>>>,
     root: Arc<Adapter>,
     plain: Arc<Adapter>,
-    /// A look has found a manager that is not HOLDING.
+    /// Whether a manager that is not HOLDING has been found.
     begun: AtomicBool,
     common: Arc<Common>,
     managers: Managers,
-    /// Persistent adapters that have been destroyed, and whose upcalls have not ended: their ids are taken as long.
+    /// Destroyed persistent adapters whose upcalls have not ended. Their ids stay taken until then.
     ending: Mutex<HashMap<Vec<String>, Weak<Leaving>>>,
 }
 
@@ -61,8 +61,8 @@ impl ObjectAdapter {
     /// The name of the adapter whose object ids are the whole keys.
     pub const PLAIN_NAME: &'static str = "INSPOA";
 
-    /// The two adapters that are always there, under one manager, which is HOLDING: the root,
-    /// and the one of [plain keys](Self::plain). `server_id` goes into persistent keys.
+    /// A server with the two adapters that always exist, under one manager in the HOLDING state: the root, and the adapter of
+    /// [plain keys](Self::plain). `server_id` becomes a part of persistent keys.
     #[must_use]
     pub fn new(instance: InstanceId, server_id: &str) -> Self {
         let transient = Table::new();
@@ -123,35 +123,35 @@ impl ObjectAdapter {
         }
     }
 
-    /// Names the ORB that the adapters are of, once; see [`Adapter::owner`].
+    /// Sets the ORB to which the adapters belong, once: [`Adapter::owner`] returns it.
     pub fn set_owner(&self, owner: Weak<dyn core::any::Any + Send + Sync>) {
         let _ = self.common.owner.set(owner);
     }
 
-    /// Has upcalls that block run by `off_reactor`, if their servants are found by servant managers within their requests: of the
-    /// others it is known before ([`ActiveObject::blocks`]). To be called once, before requests come.
+    /// Sets the function that runs blocking upcalls whose servants are found by servant managers during the request. For other
+    /// upcalls it is known before whether they block ([`ActiveObject::blocks`]). To be called once, before requests come.
     pub fn set_off_reactor(&self, off_reactor: OffReactor) {
         let _ = self.common.off_reactor.set(off_reactor);
     }
 
-    /// Sets what codes in keys are made with ([`KeyProtection`]), once, before the first adapter that has them.
+    /// Sets the secret of codes in keys ([`KeyProtection`]), once, before the first adapter with such keys is created.
     pub fn set_key_secret(&self, secret: KeySecret) {
         let _ = self.common.secret.set(secret);
     }
 
-    /// Whether there is something to make codes in keys with.
+    /// Whether the secret of codes in keys is set.
     #[must_use]
     pub fn has_key_secret(&self) -> bool {
         self.common.secret.get().is_some()
     }
 
-    /// This life of the server.
+    /// The id of this life of the server.
     #[must_use]
     pub fn instance(&self) -> InstanceId {
         self.instance
     }
 
-    /// The server's name in persistent keys.
+    /// The server id in persistent keys.
     #[must_use]
     pub fn server_id(&self) -> &str {
         &self.server_id
@@ -163,13 +163,13 @@ impl ObjectAdapter {
         &self.root
     }
 
-    /// The adapter whose object ids are the whole keys, as `Bank` in `corbaloc::host/Bank`.
+    /// The adapter of plain keys, whose object ids are the whole keys, as `Bank` in `corbaloc::host/Bank`.
     #[must_use]
     pub fn plain(&self) -> &Arc<Adapter> {
         &self.plain
     }
 
-    /// The owner of a key: this server, another one, or unknown.
+    /// The owner of a key: this server, another one, or any.
     #[must_use]
     pub fn whose(&self, key: &[u8]) -> Whose {
         match ObjectKey::parse(key).and_then(ObjectKey::unsealed) {
@@ -192,7 +192,8 @@ impl ObjectAdapter {
         self.by_path.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a child of `parent`, with its own manager or a shared one.
+    /// Makes a child of `parent` (`PortableServer::POA::create_POA`). `manager`: a shared manager; `None` for a new one, in the
+    /// HOLDING state.
     ///
     /// # Errors
     /// [`AdapterError::InvalidPolicy`], [`AdapterError::AlreadyExists`], [`AdapterError::Full`], and
@@ -207,10 +208,10 @@ impl ObjectAdapter {
         self.create_with(parent, name, policies, manager, AdapterOptions::default())
     }
 
-    /// Makes a child of `parent` whose upcalls are scheduled by its owner, or whose ids are known beforehand.
+    /// Makes a child of `parent` as [`create`](Self::create) does, with options: scheduled upcalls, or a fixed set of ids.
     ///
     /// # Errors
-    /// As [`create`](Self::create); [`AdapterError::WrongPolicy`] for a set of ids without USER_ID and RETAIN.
+    /// Those of [`create`](Self::create), and [`AdapterError::WrongPolicy`] for a set of ids without USER_ID and RETAIN.
     pub fn create_with(
         &self,
         parent: &Adapter,
@@ -235,7 +236,7 @@ impl ObjectAdapter {
         }
         let path = below(parent, name);
         let mut paths = self.paths();
-        // Under the lock: destroying the parent destroys its children.
+        // Checked under the lock, as destroying the parent destroys its children.
         if parent.is_destroyed() {
             return Err(match parent.has_ended() {
                 true => AdapterError::Destroyed,
@@ -289,7 +290,7 @@ impl ObjectAdapter {
         Ok(adapter)
     }
 
-    /// The child of that name, if there is one.
+    /// The child of this name, if it exists. Does not call an adapter activator.
     #[must_use]
     pub fn find(&self, parent: &Adapter, name: &str) -> Option<Arc<Adapter>> {
         if parent.is_destroyed() {
@@ -298,7 +299,7 @@ impl ObjectAdapter {
         self.paths().get(&below(parent, name)).cloned()
     }
 
-    /// The children of an adapter, by name.
+    /// The children of an adapter, sorted by name.
     #[must_use]
     pub fn children(&self, parent: &Adapter) -> Vec<Arc<Adapter>> {
         let is_child = |adapter: &&Arc<Adapter>| match adapter.path.split_last() {
@@ -313,7 +314,7 @@ impl ObjectAdapter {
         children
     }
 
-    /// The adapter that another one is in; `None` for the root, and if it has been destroyed.
+    /// The parent of an adapter; `None` for the root, and if the parent has been destroyed.
     #[must_use]
     pub fn parent(&self, child: &Adapter) -> Option<Arc<Adapter>> {
         match child.path.split_last()? {
@@ -322,7 +323,7 @@ impl ObjectAdapter {
         }
     }
 
-    /// The adapter with this path from below the root; the root for none.
+    /// The adapter with this path from below the root; the root for an empty path.
     pub(crate) fn at(&self, path: &[String]) -> Option<Arc<Adapter>> {
         match path {
             [] => Some(Arc::clone(&self.root)),
@@ -330,23 +331,22 @@ impl ObjectAdapter {
         }
     }
 
-    /// The managers of the adapters.
+    /// The POA managers of the adapters.
     #[must_use]
     pub fn managers(&self) -> &Managers {
         &self.managers
     }
 
-    /// Destroys an adapter and those below it: requests to their objects are OBJECT_NOT_EXIST
-    /// from now on. References of transient ones stay so for ever; those of persistent ones work
-    /// again when the adapter is made again, by the application or by its parent's activator. Requests
-    /// that their managers hold are looked up again, as those that come from now on. The root and the
-    /// adapter of plain keys stay.
+    /// Destroys an adapter and those below it (`PortableServer::POA::destroy`), and etherealizes their objects. Requests for
+    /// their objects are OBJECT_NOT_EXIST from now on. References of transient adapters stay invalid; those of persistent
+    /// ones work again when the adapter is made again, by the application or by its parent's activator. Held requests are
+    /// looked up again, as new ones are. The root and the adapter of plain keys are not destroyed.
     pub fn destroy(&self, adapter: &Arc<Adapter>) {
         self.destroy_with(adapter, true);
     }
 
-    /// [`destroy`](Self::destroy); says whether servant activators etherealize the objects, and returns the adapters that
-    /// were destroyed, children first: [`Adapter::completed`] waits for their upcalls.
+    /// Destroys an adapter and those below it, as [`destroy`](Self::destroy). `etherealize_objects`: whether servant activators
+    /// etherealize the objects. Returns the destroyed adapters, children first: [`Adapter::completed`] waits for their upcalls.
     pub fn destroy_with(
         &self,
         adapter: &Arc<Adapter>,
@@ -393,7 +393,7 @@ impl ObjectAdapter {
             }
             !below
         });
-        // Before another adapter can be in the place of one of these.
+        // Counted before another adapter can be created in place of one of these.
         self.common.changes.count();
         // Dropped servants run code of the application.
         drop(paths);
@@ -407,9 +407,8 @@ impl ObjectAdapter {
         gone
     }
 
-    /// Whether any manager has left HOLDING yet. Before that a server may still be making its
-    /// adapters and objects, so a persistent one that is missing may be on its way. Takes a walk
-    /// over the adapters until it is true, and a load afterwards.
+    /// Whether any manager has left HOLDING. Before that, the server may still be creating its adapters and objects, so a
+    /// missing persistent object may come to exist. Costs a walk over the adapters until it is true, and a load afterwards.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         if self.begun.load(Ordering::Relaxed) {
@@ -421,7 +420,7 @@ impl ObjectAdapter {
         begun
     }
 
-    /// Makes every manager INACTIVE: held requests are refused.
+    /// Makes every manager INACTIVE, so that held requests are refused.
     pub fn deactivate_managers(&self) {
         self.root.manager().deactivate();
         let managers: Vec<_> = self
@@ -442,7 +441,7 @@ impl ObjectAdapter {
         }
     }
 
-    /// The object in an active object map for which `is_it` is true. Looks at all of them.
+    /// An active object for which `is_it` returns `true`. Takes time in proportion to the active objects of all adapters.
     #[must_use]
     pub fn find_object(&self, is_it: impl Fn(&ActiveObject) -> bool) -> Option<Arc<ActiveObject>> {
         let below: Vec<_> = self.paths().values().map(Arc::clone).collect();
@@ -452,15 +451,16 @@ impl ObjectAdapter {
             .find_map(|adapter| adapter.entries().into_iter().find(|object| is_it(object)))
     }
 
-    /// The number of events that ended the target of a key. While it is the same as before a [`locate`](Self::locate), that result
-    /// is valid, unless it was [for one request](ActiveObject::is_for_one_request). For caches of results; costs one load.
+    /// The number of events that may have changed the target of a key, for caches of targets. While it is the same as before a
+    /// [`locate`](Self::locate), the result of that is valid, unless it was [for one
+    /// request](ActiveObject::is_for_one_request). Costs one load.
     #[must_use]
     #[inline]
     pub fn changes(&self) -> u64 {
         self.common.changes.so_far()
     }
 
-    /// The key within an authenticated one, if its code is right.
+    /// The key within an authenticated one, if its code is right; any other key itself.
     pub(crate) fn open<'a>(&self, parsed: ObjectKey<'a>) -> Option<ObjectKey<'a>> {
         if let ObjectKey::Sealed { code, key } = parsed
             && !self.common.secret.get()?.is_code_of(code, key)
@@ -470,14 +470,14 @@ impl ObjectAdapter {
         parsed.unsealed()
     }
 
-    /// Finds the object that `key` names, in constant time whatever the number of adapters and
-    /// objects. Transient objects with ids by the system: two look-ups by index, wait-free. The
-    /// others: a hash table for the id, and for persistent ones another for the path. With a servant activator, an
-    /// object that is not active is found too.
+    /// Finds the object that `key` names, in constant time for any number of adapters and objects. Transient objects with
+    /// SYSTEM_ID take two look-ups by index, wait-free. Others take a hash table for the id, and persistent ones another for
+    /// the path. With a default servant or a servant manager, an object that is not active is found, too.
     ///
     /// # Errors
-    /// OBJECT_NOT_EXIST for a key of another ORB or another life of this one, one whose code is wrong or
-    /// missing, a destroyed adapter, or an object that is not active.
+    /// [`Missing`], which [raises](Missing::raise) OBJECT_NOT_EXIST for a key of another ORB or of another life of this one, a
+    /// key with a wrong or missing code, a destroyed adapter, or an object that is not active. It raises OBJ_ADAPTER if the
+    /// default servant or servant manager is not set.
     #[inline]
     pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, Missing> {
         let parsed = ObjectKey::parse(key);
@@ -490,7 +490,8 @@ impl ObjectAdapter {
         }
     }
 
-    /// `sealed`: the key had a code, which was right. Adapters whose keys have none know no such key.
+    /// Finds the object of a parsed key. `sealed`: whether the key had a right code. Adapters whose keys have no codes reject
+    /// such a key.
     #[inline]
     fn locate_parsed(
         &self,
@@ -524,7 +525,7 @@ impl ObjectAdapter {
                 let made = |adapter: &Arc<Adapter>| !adapter.is_being_made();
                 (self.persistent.find(path).filter(made)).map(|adapter| named(&adapter, id))
             }
-            // The key resolver is asked for a plain key that is not found here.
+            // The caller asks the key resolver for a plain key that is not found here.
             Some(ObjectKey::Plain(id)) if !sealed => self.plain.named(id).map(Some),
             _ => None,
         };
@@ -534,8 +535,8 @@ impl ObjectAdapter {
 }
 
 impl ObjectAdapter {
-    /// A temporary object for one that [`locate`](Self::locate) has not found, if the adapter's manager is not ACTIVE: the manager
-    /// holds, discards or refuses requests before their objects are looked up.
+    /// A temporary object for one that [`locate`](Self::locate) has not found, if the adapter's manager is not ACTIVE: by the
+    /// specification, the manager holds, discards or refuses requests before their objects are looked up.
     #[must_use]
     pub fn held_missing(&self, key: &[u8]) -> Option<Arc<ActiveObject>> {
         match self.open(ObjectKey::parse(key)?)? {

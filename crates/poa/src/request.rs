@@ -1,4 +1,4 @@
-//! A request on its way to a servant, and the reply on its way back.
+//! Requests on their way to a servant, and their replies.
 
 use bytes::Bytes;
 use core::fmt;
@@ -16,21 +16,21 @@ use zorb_giop::{
 /// The data of a request that its reply needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Receipt {
-    /// The version the reply is written in.
+    /// The GIOP version of the request and its reply.
     pub version: Version,
     /// The id of the request, which the reply repeats.
     pub request_id: u32,
-    /// Whether the client waits for a reply, and for which point of the upcall.
+    /// Whether the client waits for a reply, and if so, for the arrival of the request or for the end of the upcall.
     pub response: ResponseFlags,
-    /// How text travels on the connection.
+    /// The wire format of text on the connection.
     pub format: WireFormat,
 }
 
-/// The end of an upcall.
+/// The outcome of an upcall, as the ORB sends it.
 pub enum Outcome {
-    /// A whole message, ready to be written.
+    /// A whole Reply message, ready to be written.
     Reply(zorb_cdr::Gather),
-    /// The client waits for no reply.
+    /// No reply, as the client waits for none.
     Silent,
 }
 
@@ -44,8 +44,8 @@ impl fmt::Debug for Outcome {
 }
 
 impl Receipt {
-    /// The empty reply of a request that only wants to know that it has arrived
-    /// (SYNC_WITH_SERVER), before the servant is called; `None` for every other request.
+    /// The empty reply that acknowledges the arrival of a request (SYNC_WITH_SERVER), before the servant is called; `None` for
+    /// a request of another SyncScope.
     #[must_use]
     pub fn acknowledgement(&self) -> Option<Outcome> {
         (self.response == ResponseFlags::WithServer).then(|| {
@@ -69,7 +69,7 @@ impl Receipt {
         .encode(Encoder::with_buffer(buffers::take(), self.format), body)
     }
 
-    /// A reply with a result.
+    /// The reply with a result.
     #[must_use]
     pub fn reply(&self, result: &impl Encode) -> Outcome {
         let mut outcome = None;
@@ -77,7 +77,7 @@ impl Receipt {
         outcome.unwrap_or(Outcome::Silent)
     }
 
-    /// Makes the reply in `outcome`, which has to be empty.
+    /// Puts the reply with a result into `outcome`, which has to be empty.
     #[inline]
     pub fn reply_in(&self, result: &impl Encode, outcome: &mut Option<Outcome>) {
         zorb_giop::probe!(Upcalled);
@@ -101,7 +101,7 @@ impl Receipt {
         zorb_giop::probe!(ReplySealed);
         match written {
             Ok(()) => *outcome = Some(Outcome::Reply(encoder.finish())),
-            // The servant has done its work.
+            // The servant has carried the operation out.
             Err(error) => {
                 let exception = Fault::of_result(error).raise(CompletionStatus::Yes);
                 *outcome = Some(self.system_exception(&exception));
@@ -109,7 +109,7 @@ impl Receipt {
         }
     }
 
-    /// A reply with whichever exception `error` is.
+    /// The reply with the user or system exception `error`.
     #[must_use]
     pub fn exception(&self, error: &impl OperationError) -> Outcome {
         if self.response != ResponseFlags::WithTarget {
@@ -126,7 +126,7 @@ impl Receipt {
         }
     }
 
-    /// A reply with a system exception, as it is.
+    /// The reply with a system exception, unchanged.
     #[must_use]
     pub fn system_exception(&self, exception: &SystemException) -> Outcome {
         if self.response != ResponseFlags::WithTarget {
@@ -135,9 +135,9 @@ impl Receipt {
         self.refusal(exception)
     }
 
-    /// The reply that sends the client on to `target`, for good if it may (GIOP 1.2; an earlier client gets
-    /// LOCATION_FORWARD). A client that waits only until the request has arrived gets it too; a client that waits for
-    /// no reply gets none.
+    /// The reply that forwards the client to `target`: LOCATION_FORWARD, or LOCATION_FORWARD_PERM if `permanent` and the
+    /// request has GIOP 1.2. A client that waits only for the arrival of its request (SYNC_WITH_SERVER) gets it, too; a client
+    /// that waits for no reply gets none.
     #[must_use]
     pub fn forward(&self, target: &Ior, permanent: bool) -> Outcome {
         if self.response == ResponseFlags::None {
@@ -154,8 +154,8 @@ impl Receipt {
         }
     }
 
-    /// The reply to a request that is refused. A client that waits only until its request has arrived (SYNC_WITH_SERVER) and has
-    /// no [`acknowledgement`](Self::acknowledgement) yet gets it, too.
+    /// The reply to a request that is refused. A client that waits only for the arrival of its request (SYNC_WITH_SERVER) gets
+    /// it, too, unless it has got its [`acknowledgement`](Self::acknowledgement).
     #[must_use]
     pub fn refusal(&self, exception: &SystemException) -> Outcome {
         if self.response == ResponseFlags::None {
@@ -166,22 +166,22 @@ impl Receipt {
     }
 }
 
-/// A request: its message, and where its parts are.
+/// A request: its message, and the offsets of its parts.
 ///
 /// Arguments are borrowed from the message, which lives as long as the request.
 pub struct Request {
     message: Message,
     offsets: HeaderOffsets,
     format: WireFormat,
-    /// [`UNKNOWN`](Self::UNKNOWN) until the operation has been looked up.
+    /// The number of the operation; [`UNKNOWN`](Self::UNKNOWN) until it has been looked up.
     number: u32,
     context: Arc<dyn Context>,
-    /// Takes cycles of values among the arguments apart that the servant did not keep. Rare, so it must not make
-    /// requests larger, which are moved by value: up to [128 octets](SIZE) that is a few instructions.
+    /// Breaks up cycles of values among the arguments that the servant did not keep. Cycles are rare, so the field is boxed:
+    /// requests are moved by value, which takes a few instructions up to [128 octets](SIZE).
     cycles: OnceLock<Box<Shared>>,
 }
 
-/// Largest request in octets: compilers move more than this by a call of `memcpy`.
+/// The largest size of a request, in octets: compilers move larger values by a call of `memcpy`.
 const SIZE: usize = 128;
 
 const _: () = assert!(size_of::<Request>() <= SIZE);
@@ -213,7 +213,7 @@ impl Request {
     /// A request in a whole message, whose header is parsed here.
     ///
     /// # Errors
-    /// When the header cannot be read.
+    /// The header of the request is malformed.
     pub fn from_message(
         message: Message,
         format: WireFormat,
@@ -234,28 +234,28 @@ impl Request {
         self
     }
 
-    /// The name of the operation on the wire.
+    /// The operation's name on the wire.
     #[must_use]
     #[inline]
     pub fn operation(&self) -> &[u8] {
         self.offsets.operation(&self.message)
     }
 
-    /// The number of the operation in the servant's table, if it is known.
+    /// The operation's number in the table of the skeleton, if it is known.
     #[must_use]
     #[inline]
     pub fn number(&self) -> Option<u32> {
         (self.number != Self::UNKNOWN).then_some(self.number)
     }
 
-    /// Octets that the request keeps in memory.
+    /// Octets of memory that the request message takes.
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
         self.message.frame.len()
     }
 
-    /// The object key, if the target has one. Parses the header again.
+    /// The object key, if the target contains one. Parses the header again.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
         let header = RequestHeader::read(&self.message).ok()?;
@@ -278,13 +278,13 @@ impl Request {
         header.map_or_else(|_| Vec::new(), |header| header.contexts.to_vec())
     }
 
-    /// The service contexts, read where they lie; `None` where the header cannot be read. Parses the header again.
+    /// The service contexts, borrowed from the message; `None` if the header is malformed. Parses the header again.
     #[must_use]
     pub fn service_contexts(&self) -> Option<ServiceContexts<'_>> {
         Some(RequestHeader::read(&self.message).ok()?.contexts)
     }
 
-    /// The receipt that the reply needs.
+    /// The data that the reply needs.
     #[must_use]
     #[inline]
     pub const fn receipt(&self) -> Receipt {
@@ -296,11 +296,11 @@ impl Request {
         }
     }
 
-    /// Decodes the arguments where they lie. Octets behind them are ignored, as padding may follow.
+    /// Decodes the arguments, borrowing from the message where possible. Octets after them are ignored, as padding may follow.
     ///
     /// # Errors
-    /// MARSHAL or DATA_CONVERSION when they are not what the interface says; COMPLETED_NO, since
-    /// the servant has not been entered.
+    /// MARSHAL or DATA_CONVERSION if the octets are not arguments of type `A`; COMPLETED_NO, since the servant has not been
+    /// called.
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
         let arguments = match self.message.header.endian {
             Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
@@ -317,7 +317,7 @@ impl Request {
             let mut d = d.with_context(&*self.context);
             let arguments = d.get()?;
             if let Some(cycles) = d.take_cycles() {
-                // Arguments are read once; a second decoding drops its own cycles, which is fine, too.
+                // Arguments are usually decoded once; a second decoding drops its own cycles.
                 let _ = self.cycles.set(Box::new(cycles));
             }
             Ok(arguments)
@@ -325,27 +325,27 @@ impl Request {
         read().map_err(|error| Fault::Decode(error).raise(CompletionStatus::No))
     }
 
-    /// The collector for cycles of values among the arguments that the servant has not kept: dropped after the results,
-    /// among which they may be.
+    /// The collector for cycles of values among the arguments that the servant has not kept. To be dropped after the results,
+    /// which may contain these values.
     #[must_use]
     #[inline]
     pub fn take_cycles(&mut self) -> Option<Box<Shared>> {
         self.cycles.take()
     }
 
-    /// Ends the upcall with a result.
+    /// The outcome of an upcall that ends with a result.
     #[must_use]
     pub fn reply(&self, result: impl Encode) -> Outcome {
         self.receipt().reply(&result)
     }
 
-    /// Ends the upcall with whichever exception the servant raised.
+    /// The outcome of an upcall that ends with an exception of the servant.
     #[must_use]
     pub fn exception(&self, error: &impl OperationError) -> Outcome {
         self.receipt().exception(error)
     }
 
-    /// Ends the upcall with a system exception of the ORB.
+    /// The outcome of an upcall that ends with a system exception of the ORB.
     #[must_use]
     pub fn system_exception(&self, exception: &SystemException) -> Outcome {
         self.receipt().system_exception(exception)

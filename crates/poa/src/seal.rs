@@ -1,7 +1,8 @@
-//! Keys that cannot be guessed: a message authentication code over the key of an object, by a secret of the server's.
+//! Authenticated keys, which cannot be guessed: a message authentication code over the key of an object, by a secret of the
+//! server.
 //!
-//! The code is keyed BLAKE3, its first 16 octets. Without the secret there is one chance in 2^128 to hit the code of a
-//! key that has not been given out, and a try says nothing more: the octets are compared in constant time.
+//! The code is the first 16 octets of keyed BLAKE3. Without the secret, a guess of the code of an unknown key has one chance
+//! in 2^128. A failed guess reveals nothing, as the octets are compared in constant time.
 
 use crate::key::ObjectKey;
 use bytes::Bytes;
@@ -11,12 +12,10 @@ use subtle::ConstantTimeEq;
 /// Octets of a code.
 pub(crate) const CODE_LEN: usize = 16;
 
-/// The context for deriving keys from secrets: no other use of the same secret derives the same key.
+/// The context string for deriving keys from secrets, so that no other use of the same secret derives the same key.
 const CONTEXT: &str = "zorb 2026-11-24 codes in object keys";
 
-/// The secret of codes in object keys.
-///
-/// Its [`Debug`] does not show it.
+/// The secret by which the codes in object keys are made. Its [`Debug`] output does not contain it.
 #[derive(Clone)]
 pub struct KeySecret {
     key: [u8; blake3::KEY_LEN],
@@ -24,7 +23,7 @@ pub struct KeySecret {
 }
 
 impl KeySecret {
-    /// From a secret that is the same in every life of the server: any octets, with at least 128 bits that cannot be guessed.
+    /// From a secret that the application gives in every life of the server: any octets with an entropy of at least 128 bits.
     #[must_use]
     pub fn from_application(secret: &[u8]) -> Self {
         Self {
@@ -42,7 +41,7 @@ impl KeySecret {
         }
     }
 
-    /// Whether the next life of the server has the same.
+    /// Whether the next life of the server has the same secret, so that persistent keys may use it.
     #[must_use]
     pub fn outlives_the_server(&self) -> bool {
         self.outlives
@@ -56,14 +55,14 @@ impl KeySecret {
         octets
     }
 
-    /// A key with its code.
+    /// The authenticated key: `key` with its code.
     pub(crate) fn seal(&self, key: &[u8]) -> Bytes {
         let code = self.code(key);
         let sealed = ObjectKey::Sealed { code: &code, key };
         sealed.to_bytes()
     }
 
-    /// Whether the code is that of the key. Takes one pass over the key, and as long for every code.
+    /// Whether `code` is the code of `key`. Takes one pass over the key, and the same time for every code.
     pub(crate) fn is_code_of(&self, code: &[u8; CODE_LEN], key: &[u8]) -> bool {
         self.code(key).ct_eq(code).into()
     }

@@ -1,4 +1,4 @@
-//! Servant managers, as an adapter calls them: activators and locators.
+//! The interfaces by which an adapter calls servant activators, servant locators and adapter activators.
 
 use crate::identity::Identity;
 use crate::key::ObjectId;
@@ -11,13 +11,15 @@ use core::pin::Pin;
 use std::sync::Arc;
 use zorb_giop::{Ior, SystemException};
 
-/// A future in a box.
+/// A boxed future.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Runs an upcall that blocks on a thread that may block, and returns its outcome.
+/// A function that runs a blocking upcall on a thread that may block, and returns its outcome.
 pub type OffReactor = Box<dyn Fn(Boxed<Outcome>) -> Boxed<Outcome> + Send + Sync>;
 
 /// The exception of a servant manager.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (servant managers, `PortableServer::ForwardRequest`).
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -26,7 +28,7 @@ pub type OffReactor = Box<dyn Fn(Boxed<Outcome>) -> Boxed<Outcome> + Send + Sync
 pub enum Raised {
     /// A system exception, which the caller gets.
     System(SystemException),
-    /// `ForwardRequest`: the caller is sent on to this reference.
+    /// `ForwardRequest`: the caller is forwarded to this reference.
     Forward(Ior),
 }
 
@@ -36,13 +38,13 @@ impl From<SystemException> for Raised {
     }
 }
 
-/// The future of [`Activator::incarnate`].
+/// The result of a successful [`Activator::incarnate`].
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum Incarnated {
-    /// The servant, which the adapter activates under the id that was asked for.
+    /// The servant, which the adapter activates under the requested id.
     Servant(Arc<dyn Skeleton>),
-    /// The activator has activated the object itself, has put a forward in its place, or has done nothing: then there is no
-    /// such object.
+    /// The activator has activated the object itself, or has put a forward in its place. If it has done neither, the request
+    /// is OBJECT_NOT_EXIST.
     ByItself,
 }
 
@@ -55,38 +57,39 @@ impl fmt::Debug for Incarnated {
     }
 }
 
-/// The result of [`Activator::incarnate`].
+/// The future of [`Activator::incarnate`].
 pub type Incarnation = Boxed<Result<Incarnated, Raised>>;
 
-/// A servant activator: activates objects when they are called (RETAIN).
+/// A servant activator, which activates objects when they are called (RETAIN).
+///
+/// Source: CORBA 3.3 Part 1, `PortableServer::ServantActivator`.
 pub trait Activator: Send + Sync {
-    /// Incarnates the object with this id. Called for one id at a time only once at a time, within the upcall that
-    /// needs the object.
+    /// Incarnates the object with this id, within the upcall that needs the object. Calls for one id do not overlap.
     fn incarnate(&self, id: ObjectId) -> Incarnation;
 
     /// Begins to etherealize an object that has left the active object map, and whose last upcall has ended. The id can be
-    /// used again when `object` is dropped. Must not block.
+    /// used again once `object` is dropped. Must not block.
     fn etherealize(&self, object: Etherealization);
 }
 
-/// An object to be etherealized.
+/// An object to be etherealized: the arguments of `PortableServer::ServantActivator::etherealize`.
 pub struct Etherealization {
-    /// Its id.
+    /// The id of the object.
     pub id: ObjectId,
-    /// Its servant, which the activator owns from now on.
+    /// The servant, which the activator owns from now on.
     pub servant: Arc<dyn Skeleton>,
     /// Whether the adapter is being destroyed, or its manager deactivated.
     pub cleanup_in_progress: bool,
     /// Whether the servant is still active in this adapter, for other ids.
     pub remaining_activations: bool,
-    /// The adapter is alive as long as this is.
+    /// Keeps the adapter alive.
     pub(crate) _adapter: Arc<dyn Any + Send + Sync>,
-    /// The id is free when it is dropped.
+    /// Keeps the id taken.
     pub(crate) departure: Departure,
 }
 
 impl Etherealization {
-    /// Waits for upcalls on the object that its manager has waited for: their entry has left the map before this one.
+    /// Waits for the upcalls of an earlier entry of the object, which a wait for completion of its manager has replaced.
     ///
     /// # Cancel safety
     /// Safe.
@@ -105,11 +108,13 @@ impl fmt::Debug for Etherealization {
     }
 }
 
-/// A servant locator: finds the servant of each request (NON_RETAIN).
+/// A servant locator, which finds the servant of each request (NON_RETAIN).
 ///
 /// Both operations are called within the upcall of their request, for several requests at the same time.
+///
+/// Source: CORBA 3.3 Part 1, `PortableServer::ServantLocator`.
 pub trait Locator: Send + Sync + 'static {
-    /// What `preinvoke` hands on to `postinvoke`.
+    /// The data that `preinvoke` passes to `postinvoke`.
     type Cookie: Send + 'static;
 
     /// Finds the servant for one request.
@@ -119,7 +124,7 @@ pub trait Locator: Send + Sync + 'static {
         operation: &str,
     ) -> impl Future<Output = Result<(Arc<dyn Skeleton>, Self::Cookie), Raised>> + Send;
 
-    /// Runs when the operation has ended, however. An exception takes the place of its result.
+    /// Runs when the operation has ended, even by an exception or a panic. An exception of `postinvoke` replaces the result.
     fn postinvoke(
         &self,
         id: &ObjectId,
@@ -129,15 +134,17 @@ pub trait Locator: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), SystemException>> + Send;
 }
 
-/// A [`Locator`] without its type, for adapters of type `A`. The whole sequence of a request is one future of the locator's
-/// own type, so that an upcall needs one place for it.
+/// A type-erased [`Locator`], for adapters of type `A`. The whole sequence of a request is one future of a type of the
+/// locator, so that an upcall needs one box for it.
 pub(crate) trait AnyLocator<A>: Send + Sync {
     /// The upcall of a request whose servant the locator finds.
     fn upcall(self: Arc<Self>, adapter: &Arc<A>, identity: &Identity, request: Request) -> Upcall;
 }
 
-/// An adapter activator: makes adapters when they are looked for.
+/// An adapter activator, which makes missing adapters on demand.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::AdapterActivator`).
 pub trait AdapterActivator: Send + Sync {
-    /// Makes the child of this name, or says that there is none. Called for one name at a time only once at a time.
+    /// Makes the child of this name and returns `true`, or returns `false` if there is none. Calls for one name do not overlap.
     fn unknown_adapter(&self, name: String) -> Boxed<Result<bool, SystemException>>;
 }

@@ -1,4 +1,4 @@
-//! Skeletons as the adapter sees them.
+//! The interface between an adapter and skeletons.
 
 use crate::incoming::Incoming;
 use crate::operations::Operations;
@@ -16,49 +16,47 @@ pub trait Skeleton: Send + Sync + 'static {
     /// The repository id of the most derived interface.
     fn repository_id(&self) -> &'static str;
 
-    /// Whether the servant implements the interface with this repository id. `CORBA::Object` is
-    /// the adapter's business.
+    /// Whether the servant implements the interface with this repository id. The adapter itself answers for `CORBA::Object`.
     fn is_a(&self, repository_id: &str) -> bool;
 
     /// Finds the operation and begins the upcall. An upcall of a [message](Incoming::Message) may have ended when this
-    /// returns: its outcome is in the call's [place](crate::IncomingRequest::outcome) then, and not in the upcall.
+    /// returns. Its outcome is in [`outcome`](crate::IncomingRequest::outcome) then, and not in the upcall.
     fn start(&self, call: Incoming<'_>) -> Upcall;
 
-    /// The table that [`start`](Self::start) looks operations up in ([`Incoming::find`]), so that a caller that knows a call to be
-    /// like an earlier one need not have it looked up again. One without a table has an empty one.
+    /// The table in which [`start`](Self::start) looks operations up ([`Incoming::find`]), so that a caller that repeats a call
+    /// can skip the look-up. A skeleton without a table returns an empty one.
     fn operations(&self) -> &'static Operations {
         static NONE: Operations = Operations::NONE;
         &NONE
     }
 
-    /// The servant, by which the adapter knows whether it is active already, and which comes back as its own type. A skeleton
-    /// without one is another servant each time that it is activated.
+    /// The servant, by which the adapter knows whether it is active already, and which can be downcast to its own type. A
+    /// skeleton that returns `None` counts as a new servant each time that it is activated.
     fn servant(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
     }
 
-    /// Whether upcalls block their thread, so that they get one that nothing else waits for.
+    /// Whether upcalls block their thread, so that they run on threads that may block.
     fn blocks(&self) -> bool {
         false
     }
 }
 
-/// One operation on its way through a servant: a future of what goes back to the client.
+/// One execution of a servant's operation: a future of its [`Outcome`].
 ///
-/// The ORB polls it where the request was read; it becomes a task only when that first
-/// poll is pending. Dropping it abandons the operation at its current await.
+/// The ORB polls it where the request was read; it becomes a task only if that first poll is pending. Dropping it cancels
+/// the operation at its current await.
 ///
-/// Costs a box, which is one that an earlier upcall of the same operation has left on this thread
-/// if there is one.
+/// Costs a box, which is recycled from an earlier upcall of the same operation on this thread.
 #[must_use = "an upcall does nothing until it is polled"]
 pub struct Upcall(State);
 
 enum State {
-    /// Nothing to run.
+    /// The upcall has ended; `None` if its outcome was taken, or was put elsewhere by [`Upcall::start`].
     Over(Option<Outcome>),
-    /// There is nothing to run, since the arguments are not of the types that the skeleton knows.
+    /// Nothing runs, since the arguments are not of the types that the skeleton knows.
     Untyped,
-    /// `None` only while it is dropped.
+    /// An upcall that was made by [`Upcall::new`]; `None` only while it is dropped.
     Running(Option<Pin<Box<dyn PooledFuture>>>),
     /// An upcall that is pending after its first poll, which had no waker.
     Polled(Option<Pin<Box<dyn PooledFuture>>>),
@@ -71,8 +69,8 @@ impl Upcall {
         Self(State::Running(Some(pooled_future::make(future))))
     }
 
-    /// An upcall of the future that `make` makes, polled once here, without a waker ([`Incoming::Message`]). The outcome
-    /// of an upcall that ends with this poll is in `outcome`.
+    /// An upcall of the future that `make` returns, polled once here, without a waker ([`Incoming::Message`]). The outcome
+    /// of an upcall that ends in this poll goes to `outcome`.
     #[inline]
     pub fn start<F: Future<Output: Finish> + Send + 'static>(
         make: impl FnOnce() -> F,
@@ -91,8 +89,8 @@ impl Upcall {
         matches!(self.0, State::Polled(_))
     }
 
-    /// The end of a call by values ([`Incoming::Typed`]) whose values are not of the types that the skeleton
-    /// knows, or which takes none: it has to come as a message. Nothing has run.
+    /// The end of a collocated call by values ([`Incoming::Typed`]) that the skeleton does not accept, because the values have
+    /// other types or it takes messages only. The caller has to send a message instead; nothing has run.
     pub const fn untyped() -> Self {
         Self(State::Untyped)
     }
@@ -111,12 +109,12 @@ impl Upcall {
 
 /// The output of an upcall's future.
 pub trait Finish {
-    /// The reply to the client. A result that was called for by values is put into `values` instead, an
-    /// `Option` of its type.
+    /// The reply to the client. The result of a collocated call by values is put into `values` instead, an `Option` of its
+    /// type.
     fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome;
 
-    /// Finishes a marshalled call into `outcome`, which has to be empty: what is handed from
-    /// call to call is copied by each.
+    /// Puts the reply of a call by message into `outcome`, which has to be empty. Returning it through several functions would
+    /// copy it in each.
     #[inline(always)]
     fn finish_in(self, outcome: &mut Option<Outcome>)
     where
@@ -134,8 +132,8 @@ impl Finish for Outcome {
 }
 
 impl Upcall {
-    /// As [`Future::poll`], for a call by values: its results go to `values`, an `Option` of their type, and the
-    /// outcome is [`Outcome::Silent`] then. Exceptions are messages as of any call.
+    /// Polls the upcall of a collocated call by values. Its results go to `values`, an `Option` of their type, and the outcome
+    /// is [`Outcome::Silent`] then. An exception is a reply message, as for any call.
     pub fn poll_into(
         &mut self,
         cx: &mut Context<'_>,
@@ -154,7 +152,7 @@ impl Upcall {
             State::Running(Some(running)) | State::Polled(Some(running)) => {
                 running.as_mut().poll(cx, values)
             }
-            // As of any future, nothing more comes of one that was ready.
+            // Without a future, or after the outcome was taken, the upcall stays pending.
             State::Running(None) | State::Polled(None) | State::Untyped => Poll::Pending,
             State::Over(outcome) => match outcome.take() {
                 Some(outcome) => Poll::Ready(outcome),

@@ -1,4 +1,4 @@
-//! The synchronisation that adapters are built from. The models in `models/` replace it by loom's.
+//! The atomics and locks of the crate. The models in `models/` replace them by those of loom.
 
 #[cfg(not(zorb_model))]
 mod real {

@@ -1,32 +1,32 @@
-//! Slots with generations: an index that finds its entry in constant time, or none.
+//! Tables of slots with generations: an index finds its own entry in constant time, or none.
 //!
-//! Reading is wait-free: a pointer to the chunk (set once, never moved), a bounds check, an
-//! atomic load of the entry and a comparison of its generation. Writing takes a short lock.
+//! Reading is wait-free: a load of the chunk's pointer (set once, never moved), a bounds check, an atomic load of the entry
+//! and a comparison of its generation. Writing takes a short lock.
 
 use crate::sync::{ArcSwapOption, Mutex, MutexGuard, OnceLock};
 use core::fmt;
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
-/// Which slot, and which of its tenants. Never reused: a slot whose generations are used up
-/// stays empty.
+/// The index of an entry: a slot, and the generation of its entry. An index is not reused for another entry: a slot whose
+/// generations are used up stays empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Index {
     /// The slot.
     pub slot: u32,
-    /// Which tenant of the slot, from 0.
+    /// The number of the entry in the slot, from 0.
     pub generation: u32,
 }
 
-/// The table holds as many entries as it can.
+/// The error of a table that holds as many entries as it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the table holds its limit of {limit} entries")]
 pub struct TableFull {
-    /// The limit.
+    /// The limit, in entries.
     pub limit: usize,
 }
 
-/// An index that finds no entry.
+/// The error of an index without an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the index finds no entry")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
@@ -34,14 +34,14 @@ pub struct NotInTable;
 
 /// Slots of the first chunk; each further chunk doubles the table.
 const FIRST_CHUNK: usize = if cfg!(zorb_model) { 1 } else { 64 };
-/// Chunks: 64 · 2^23 slots at most, half a thousand million. Models have few slots, so that tables grow in them.
+/// The number of chunks, for at most 64 · 2^23 slots, some 500 million. Models have few slots, so that their tables grow.
 const CHUNKS: usize = if cfg!(zorb_model) { 4 } else { 24 };
 
 type Slot<T> = ArcSwapOption<T>;
 
-/// An entry of a table, which knows the generation of the index that it has been put in with.
+/// An entry of a table, which stores the generation of its index.
 pub trait Tenant {
-    /// The generation of its index. It stays the same.
+    /// The generation of its index, which must not change.
     fn generation(&self) -> u32;
 }
 
@@ -54,13 +54,13 @@ pub struct Table<T> {
 struct Writer {
     /// Free slots and the generation of their next tenant.
     free: Vec<Index>,
-    /// Given out, without an entry.
+    /// Reserved indexes, which have no entry yet.
     reserved: HashSet<Index>,
-    /// Slots ever used.
+    /// The number of slots used so far.
     used: u32,
 }
 
-/// Which chunk a slot is in, and where.
+/// The chunk of a slot, and the offset in that chunk.
 fn place(slot: u32) -> (usize, usize) {
     // Chunk 0 holds slots 0..64, chunk k (k > 0) holds 64·2^(k-1) .. 64·2^k.
     let slot = slot as usize;
@@ -88,7 +88,7 @@ fn is_tenant<T: Tenant>(slot: &Slot<T>, index: Index) -> bool {
 
 impl<T> Table<T> {
     fn writer(&self) -> MutexGuard<'_, Writer> {
-        // Nothing in here panics half-way.
+        // No code panics under this lock, so its data is consistent.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -112,7 +112,7 @@ impl<T: Tenant> Table<T> {
         self.chunks.get(chunk)?.get()?.get(at)
     }
 
-    /// An index of the caller's own.
+    /// An unused index, for the caller alone.
     fn take(&self) -> Result<Index, TableFull> {
         let mut writer = self.writer();
         if let Some(index) = writer.free.pop() {
@@ -136,16 +136,16 @@ impl<T: Tenant> Table<T> {
         })
     }
 
-    /// Gives the entry that was there, to be dropped when no lock is held: that may run anything.
+    /// Stores an entry, and returns the earlier one, to be dropped without a lock held: its drop may run any code.
     fn put(&self, index: Index, value: Arc<T>) -> Option<Arc<T>> {
         debug_assert_eq!(value.generation(), index.generation);
         self.slot(index.slot)?.swap(Some(value))
     }
 
-    /// Puts in what `make` makes of the index it will have, and gives both.
+    /// Inserts the entry that `make` makes for its index, and returns both.
     ///
     /// # Errors
-    /// When half a thousand million entries are held, or were and used their generations up.
+    /// [`TableFull`] if some 500 million slots are in use, or have used their generations up.
     pub fn insert_with(
         &self,
         make: impl FnOnce(Index) -> Arc<T>,
@@ -159,20 +159,20 @@ impl<T: Tenant> Table<T> {
     /// Reserves an index that finds no entry until it is [filled](Self::fill).
     ///
     /// # Errors
-    /// As [`insert_with`](Self::insert_with).
+    /// [`TableFull`] if some 500 million slots are in use, or have used their generations up.
     pub fn reserve(&self) -> Result<Index, TableFull> {
         let index = self.take()?;
         self.writer().reserved.insert(index);
         Ok(index)
     }
 
-    /// Puts an entry where an index was [reserved](Self::reserve); false, and nothing done, when
-    /// it was not, or was filled before.
+    /// Stores the entry of a [reserved](Self::reserve) index. Returns `false`, and does nothing, if the index was not reserved,
+    /// or was filled before.
     pub fn fill(&self, index: Index, value: Arc<T>) -> bool {
         self.fill_if(index, value, || true)
     }
 
-    /// [`fill`](Self::fill), unless `is_free` says that the index is not free yet: it stays reserved then.
+    /// [Fills](Self::fill) an index, unless `is_free` returns `false`: it stays reserved then.
     pub(crate) fn fill_if(
         &self,
         index: Index,
@@ -187,15 +187,15 @@ impl<T: Tenant> Table<T> {
             return false;
         }
         writer.reserved.remove(&index);
-        // Under the lock, so that the index is known throughout. Nothing was there, so that nothing is dropped here.
+        // Stored under the lock, so that the index is known throughout. The slot was empty, so no entry is dropped here.
         slot.store(Some(value));
         true
     }
 
-    /// Puts another entry in the place of the one there is, or of one that is still to come, and returns the one there was.
+    /// Replaces the entry of an index, or fills a reserved index, and returns the earlier entry.
     ///
     /// # Errors
-    /// The entry, and nothing done, when there is neither.
+    /// `value`, with nothing done, if the index has no entry and is not reserved.
     pub fn replace(&self, index: Index, value: Arc<T>) -> Result<Option<Arc<T>>, Arc<T>> {
         let Some(slot) = self.slot(index.slot) else {
             return Err(value);
@@ -207,8 +207,8 @@ impl<T: Tenant> Table<T> {
         Ok(self.put(index, value))
     }
 
-    /// Replaces the entry at `index` by `value` if it still is `before`, by address, and returns whether it did; else drops
-    /// `value`. Takes the lock of writers; readers go on.
+    /// Replaces the entry at `index` by `value` if it still is `before`, by address, and returns whether it did; otherwise
+    /// drops `value`. Takes the lock of writers; readers do not wait.
     pub fn replace_if(&self, index: Index, value: Arc<T>, before: &Arc<T>) -> bool {
         let Some(slot) = self.slot(index.slot) else {
             return false;
@@ -223,18 +223,18 @@ impl<T: Tenant> Table<T> {
         replaced.is_some()
     }
 
-    /// Whether the index finds an entry, or will when it is filled.
+    /// Whether the index has an entry, or is reserved for one.
     pub fn is_given_out(&self, index: Index) -> bool {
         if self.with(index, |_| ()).is_some() {
             return true;
         }
-        // It may be filled or vacated at the same time, which the lock excludes.
+        // Checked again under the lock: the index may be filled or vacated at the same time.
         let writer = self.writer();
         writer.reserved.contains(&index)
             || (self.slot(index.slot)).is_some_and(|slot| is_tenant(slot, index))
     }
 
-    /// Looks an entry up and lets `read` see it. Wait-free.
+    /// Calls `read` with the entry of an index; `None` if there is none. Wait-free.
     #[inline]
     pub fn with<R>(&self, index: Index, read: impl FnOnce(&Arc<T>) -> R) -> Option<R> {
         let tenant = self.slot(index.slot)?.load();
@@ -242,10 +242,10 @@ impl<T: Tenant> Table<T> {
         (tenant.generation() == index.generation).then(|| read(tenant))
     }
 
-    /// Removes an entry, or gives an index back that was [reserved](Self::reserve). The index is never given out again.
+    /// Removes an entry, or releases a [reserved](Self::reserve) index. The index is not used again.
     ///
     /// # Errors
-    /// [`NotInTable`] when there is neither.
+    /// [`NotInTable`] if the index has no entry and is not reserved.
     pub fn remove(&self, index: Index) -> Result<Option<Arc<T>>, NotInTable> {
         self.take_out(index, |writer| {
             if let Some(generation) = index.generation.checked_add(1) {
@@ -257,17 +257,17 @@ impl<T: Tenant> Table<T> {
         })
     }
 
-    /// Takes an entry out and keeps its index [reserved](Self::reserve), to be filled again.
+    /// Removes an entry, and keeps its index [reserved](Self::reserve), to be filled again.
     ///
     /// # Errors
-    /// [`NotInTable`] when there is no entry, reserved or not.
+    /// [`NotInTable`] if the index has no entry and is not reserved.
     pub fn vacate(&self, index: Index) -> Result<Option<Arc<T>>, NotInTable> {
         self.take_out(index, |writer| {
             writer.reserved.insert(index);
         })
     }
 
-    /// The entry is returned, as what it does when it goes may be to come back here.
+    /// Removes and returns an entry. The caller drops it without the lock, as its drop may use this table.
     fn take_out(
         &self,
         index: Index,
@@ -283,7 +283,7 @@ impl<T: Tenant> Table<T> {
         Ok(gone)
     }
 
-    /// Empties the table, and gives what was in it.
+    /// Empties the table, and returns its entries.
     pub fn drain(&self) -> Vec<Arc<T>> {
         let (used, reserved) = {
             let mut writer = self.writer();
@@ -299,7 +299,7 @@ impl<T: Tenant> Table<T> {
             .collect()
     }
 
-    /// The entries there are, in no order that matters.
+    /// All entries, in no particular order.
     pub fn entries(&self) -> Vec<Arc<T>> {
         let used = self.writer().used;
         (0..used)
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// An entry of that value for an index.
+    /// A constructor of an entry with this value.
     fn entry(value: u32) -> impl Fn(Index) -> Arc<Entry> {
         move |index| Arc::new(Entry(value, index.generation))
     }

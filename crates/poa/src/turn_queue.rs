@@ -1,8 +1,7 @@
-//! SINGLE_THREAD_MODEL: upcalls that take turns.
+//! SINGLE_THREAD_MODEL and MAIN_THREAD_MODEL: upcalls that take turns.
 //!
-//! A turn is had by one upcall at a time, in the order in which they asked for it, and kept while the upcall awaits. Calls
-//! that an upcall makes itself, in the same ORB, share its turn: each upcall knows those that it is nested in, its
-//! [`Lineage`].
+//! One upcall at a time has the turn, in the order of their requests, and keeps it while it awaits. Collocated calls that an
+//! upcall makes share its turn: each upcall knows the upcalls that it is nested in, its [`Lineage`].
 
 use crate::sync::{Mutex, MutexGuard};
 use core::cell::RefCell;
@@ -17,7 +16,7 @@ thread_local! {
     static LINEAGE: RefCell<Lineage> = const { RefCell::new(Lineage(None)) };
 }
 
-/// The turns that the upcall which this thread is polling has, its own and those of the upcalls that it is nested in.
+/// The turns of an upcall: its own, and those of the upcalls that it is nested in.
 #[derive(Debug, Clone, Default)]
 pub struct Lineage(Option<Arc<Held>>);
 
@@ -28,13 +27,13 @@ struct Held {
 }
 
 impl Lineage {
-    /// That of the upcall which this thread is polling.
+    /// The lineage of the upcall that this thread is polling; empty outside of upcalls that take turns.
     #[must_use]
     pub fn current() -> Self {
         LINEAGE.with_borrow(Self::clone)
     }
 
-    /// Runs a part of an upcall that has been begun within others.
+    /// Runs a part of an upcall with this lineage as the current one.
     pub fn enter<T>(&self, run: impl FnOnce() -> T) -> T {
         if self.0.is_none() {
             return run();
@@ -55,7 +54,7 @@ impl Lineage {
     }
 }
 
-/// Restores the lineage from before.
+/// Restores the earlier lineage.
 struct Outer(Lineage);
 
 impl Drop for Outer {
@@ -64,25 +63,25 @@ impl Drop for Outer {
     }
 }
 
-/// The turns of an adapter, or of several.
+/// The queue of upcalls that take turns, of one adapter or of several.
 #[derive(Default)]
 pub(crate) struct TurnQueue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
     is_taken: bool,
-    /// The turn has been passed on to this upcall, which has been woken.
+    /// The number of the upcall to which the turn has passed, and which has been woken.
     passed_to: Option<u64>,
     next: u64,
     queue: VecDeque<(u64, Waker)>,
 }
 
-/// The right to run; passed on when it is dropped.
+/// The turn, which passes to the next upcall when it is dropped.
 struct Turn(Arc<TurnQueue>);
 
 impl TurnQueue {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing in here panics half-way.
+        // No code panics under this lock, so its data is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,7 +107,7 @@ impl TurnQueue {
         Turn(self)
     }
 
-    /// Runs an upcall that has been begun within `lineage`, when its turn has come.
+    /// Runs an upcall when its turn has come; at once if an upcall of `lineage`, in which it is nested, has the turn.
     pub(crate) async fn run<T>(
         self: Arc<Self>,
         lineage: Lineage,
@@ -126,7 +125,7 @@ impl TurnQueue {
     }
 }
 
-/// The place of an upcall in the queue; given up when it is dropped.
+/// The place of an upcall in the queue, which is free when this is dropped.
 struct QueueTicket<'a> {
     queue: &'a TurnQueue,
     number: Option<u64>,
@@ -213,7 +212,7 @@ mod tests {
         for place in &mut waiting {
             assert!(place.as_mut().poll(&mut cx).is_pending());
         }
-        // One that gives up is passed over, whether its turn has come or not.
+        // A dropped upcall is skipped, whether its turn has come or not.
         drop(waiting.remove(1));
         drop(first);
         for place in waiting.iter_mut().skip(1) {
@@ -236,7 +235,7 @@ mod tests {
         let nested = Arc::clone(&queue);
         let mut outer = pin!(Arc::clone(&queue).run(Lineage::current(), async move {
             let within = Lineage::current();
-            // A task that the upcall became keeps the lineage of its beginning.
+            // An upcall that has become a task keeps the lineage of its beginning.
             nested
                 .run(within, async { Lineage::current().0.is_some() })
                 .await

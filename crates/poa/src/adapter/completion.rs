@@ -1,4 +1,4 @@
-//! Waiting for the upcalls of an adapter, for its manager and its destruction; adapter activators.
+//! Waiting for the upcalls of an adapter, for its manager and its destruction. Also, setting its adapter activator.
 
 use super::{ActivatesChildren, Adapter, AdapterError};
 use crate::identity::MapEntry;
@@ -11,8 +11,8 @@ use core::task::{Poll, Waker};
 use std::sync::Arc;
 
 impl Adapter {
-    /// Waits until no upcall of the adapter is being executed, and nothing is being etherealized: of an adapter that has been
-    /// destroyed. Inside such an upcall it would wait for itself.
+    /// Waits until no upcall of a destroyed adapter is executing, and no object is being etherealized. Inside such an upcall it
+    /// would wait for itself.
     ///
     /// # Cancel safety
     /// Safe.
@@ -28,7 +28,7 @@ impl Adapter {
     /// Sets the adapter activator, which makes missing children; `None` removes it.
     ///
     /// # Errors
-    /// [`AdapterError::Destroyed`].
+    /// [`AdapterError::Destroyed`] if the adapter has been destroyed.
     pub fn set_adapter_activator(
         &self,
         activator: Option<Arc<dyn AdapterActivator>>,
@@ -39,14 +39,14 @@ impl Adapter {
         Ok(())
     }
 
-    /// The adapter activator.
+    /// The adapter activator, if one is set.
     #[must_use]
     pub fn adapter_activator(&self) -> Option<Arc<dyn AdapterActivator>> {
         let activator = self.children.load();
         activator.as_ref().map(|activator| Arc::clone(&activator.0))
     }
 
-    /// Replaces an entry that is executing requests.
+    /// Replaces an entry that is executing requests by a new one, so that a wait is for earlier requests alone.
     fn replace_busy(&self, busy: &Arc<ActiveObject>) {
         let identity = MapEntry::identity(&**busy).clone();
         let fresh = match (busy.skeleton(), busy.forward()) {
@@ -62,7 +62,7 @@ impl Adapter {
     }
 }
 
-/// Holders of an entry that executes nothing: the map, and the list of entries.
+/// The references to an entry that executes no request: that of the map, and that of the list of entries.
 const IDLE_HOLDERS: usize = 2;
 
 impl Controlled for Adapter {

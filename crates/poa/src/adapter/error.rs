@@ -7,28 +7,30 @@ use crate::managers::ManagerAlreadyExists;
 use crate::policy::InvalidPolicy;
 use crate::table::TableFull;
 
-/// Why an adapter operation failed.
+/// Why an operation of an adapter failed. The facade maps some to exceptions of the specification.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (exceptions of `PortableServer::POA`).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdapterError {
-    /// A sibling has that name.
+    /// A sibling has this name.
     #[error("an adapter named {0:?} exists already")]
     #[doc(alias = "AdapterAlreadyExists")]
     AlreadyExists(String),
-    /// There is no child of that name.
+    /// There is no child of this name.
     #[error("there is no adapter named {0:?}")]
     #[doc(alias = "AdapterNonExistent")]
     NonExistent(String),
-    /// There is a manager of that id.
+    /// A manager of this id exists.
     #[error(transparent)]
     ManagerAlreadyExists(#[from] ManagerAlreadyExists),
-    /// The object is not active here.
+    /// The object is not active in this adapter.
     #[error("the object is not active in this adapter")]
     ObjectNotActive,
-    /// Another servant, or a forward, has that id.
+    /// The id has a servant or a forward already.
     #[error("an object with the id \"{0}\" is active already")]
     ObjectAlreadyActive(ObjectId),
-    /// An object with that id was deactivated, and an upcall on it has not ended.
+    /// An object with this id was deactivated, and an upcall on it has not ended.
     #[error("the object with the id \"{0}\" was deactivated, and an upcall on it has not ended")]
     BeingDeactivated(ObjectId),
     /// The servant is active for another object of the adapter, which has the policy UNIQUE_ID.
@@ -39,19 +41,19 @@ pub enum AdapterError {
     /// The servant is active for no object of the adapter.
     #[error("the servant is not active in this adapter")]
     ServantNotActive,
-    /// There is no default servant.
+    /// No default servant is set.
     #[error("the adapter has no default servant")]
     NoServant,
-    /// The servant manager has been set before.
+    /// A servant manager was set before, and cannot be replaced.
     #[error("the adapter has a servant manager already")]
     ServantManagerSet,
-    /// The servant is not of the type that was asked for.
+    /// The servant is not of the requested type.
     #[error("the servant is not of the type that was asked for")]
     OtherServant,
     /// The reference was made by another adapter, or another ORB.
     #[error("the reference was not made by this adapter")]
     WrongAdapter,
-    /// The adapter's policies do not have this operation.
+    /// The adapter's policies forbid this operation, for the given reason.
     #[error("the adapter's policies forbid this: {0}")]
     WrongPolicy(&'static str),
     /// The adapter assigns ids, and has not assigned this one, or has freed it.
@@ -60,13 +62,13 @@ pub enum AdapterError {
     /// The adapter has a fixed set of object ids, without this one.
     #[error("\"{0}\" is not in the adapter's set of object ids")]
     IdNotInSet(ObjectId),
-    /// The octets begin as the keys do that zorb makes.
+    /// The octets of a plain key have the prefix of keys that zorb makes.
     #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
     ReservedKey(ObjectId),
-    /// The policies exclude each other.
+    /// The policies do not fit together.
     #[error(transparent)]
     InvalidPolicy(#[from] InvalidPolicy),
-    /// Codes in persistent keys have to be valid in the next life of the server, and the application has set no secret for them.
+    /// Persistent keys with codes need a secret that outlives the server, and the application has set none.
     #[error("codes in persistent keys need a secret that outlives the server")]
     NoKeySecret,
     /// The adapter has been destroyed.

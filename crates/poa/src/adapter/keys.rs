@@ -1,4 +1,4 @@
-//! Ids of objects, and the keys that hold them.
+//! Object ids of an adapter, and the object keys made from them.
 
 use super::{Adapter, AdapterError, Objects, Scheme};
 use crate::key::{ObjectId, ObjectKey, is_reserved};
@@ -9,7 +9,7 @@ use crate::table::Index;
 use bytes::{BufMut, Bytes, BytesMut};
 
 impl Adapter {
-    /// A new id, different from those of earlier lives of the server if references outlive it.
+    /// A new id. With the policy PERSISTENT, it differs from the ids of earlier lives of the server.
     pub(super) fn assign(&self) -> ObjectId {
         let number = self.assigned.fetch_add(1, Ordering::Relaxed);
         if self.policies.is_indexed() {
@@ -21,7 +21,7 @@ impl Adapter {
         octets.freeze().into()
     }
 
-    /// Whether this adapter may have an object of that id.
+    /// Checks that the adapter may have an object of this id.
     pub(super) fn check_id(&self, id: &[u8]) -> Result<(), AdapterError> {
         self.check_alive()?;
         if matches!(self.scheme, Scheme::Plain) && is_reserved(id) {
@@ -76,10 +76,10 @@ impl Adapter {
         }
     }
 
-    /// The key of an object that is still to be activated, under a new id.
+    /// The key of an object with a new id, which is activated later.
     ///
     /// # Errors
-    /// When ids are the user's to assign, the adapter has been destroyed, or the table is full.
+    /// [`AdapterError::WrongPolicy`] with USER_ID, [`AdapterError::Destroyed`], [`AdapterError::Full`].
     pub fn reserve(&self) -> Result<Bytes, AdapterError> {
         self.check_assigns_ids()?;
         let id = match &self.objects {
@@ -92,16 +92,16 @@ impl Adapter {
     /// The key of the object with this id, active or not.
     ///
     /// # Errors
-    /// [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.
+    /// [`AdapterError::UnknownId`] if the adapter assigns ids and has not assigned this one.
     pub fn key_of(&self, id: &[u8]) -> Result<Bytes, AdapterError> {
         self.check_id(id)?;
         Ok(self.key(id))
     }
 
-    /// The id in a key of this adapter's, whether the object is active or not.
+    /// The object id in a key of this adapter, whether the object is active or not.
     ///
     /// # Errors
-    /// [`AdapterError::WrongAdapter`] for a key that is not this adapter's.
+    /// [`AdapterError::WrongAdapter`] for a key that this adapter has not made.
     pub fn id_in(&self, key: &[u8]) -> Result<ObjectId, AdapterError> {
         let parsed = ObjectKey::parse(key);
         let is_ours = match (self.secret(), parsed) {
@@ -145,7 +145,7 @@ impl Adapter {
 /// Octets of an id that a persistent adapter assigns.
 const ASSIGNED_LEN: usize = 16;
 
-/// The index of a transient object without an entry, by the number of its id.
+/// An index that stands for the number of a transient object id without a table entry.
 fn number_to_index(number: u64) -> Index {
     let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
     Index {

@@ -43,11 +43,13 @@ pub(crate) enum Scheme {
     Plain,
 }
 
-/// One POA: a name, a manager, its policies and a table of active objects.
+/// One POA: a name, a manager, its policies and an active object map.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POA`).
 #[derive(Debug)]
 pub struct Adapter {
     this: Weak<Self>,
-    /// Names from below the root.
+    /// The names of the adapters from below the root to this one.
     pub(crate) path: Vec<String>,
     name: String,
     pub(crate) scheme: Scheme,
@@ -59,13 +61,13 @@ pub struct Adapter {
     /// Distinguishes the ids that this adapter assigns.
     assigned: AtomicU64,
     destroyed: AtomicBool,
-    /// Destroyed, and its objects have left the map.
+    /// Whether it was destroyed, and its objects have left the map.
     emptied: AtomicBool,
-    /// Hidden from requests, because its activator is not done yet.
+    /// Whether it is hidden from requests, because the activator that makes it is not done.
     being_made: AtomicBool,
     common: Arc<Common>,
     processing: Processing,
-    /// With [`ThreadModel::SingleThread`] and [`ThreadModel::MainThread`].
+    /// The queue of its upcalls with [`ThreadModel::SingleThread`] or [`ThreadModel::MainThread`].
     turn_queue: Option<Arc<TurnQueue>>,
     pub(crate) turns: Turns,
     /// The adapter activator.
@@ -75,7 +77,7 @@ pub struct Adapter {
     /// The common part of its objects.
     context: Arc<ObjectContext<Self>>,
     scheduling: Option<Arc<dyn UpcallScheduling>>,
-    /// The start of the clock for unused objects.
+    /// The start of the clock by which unused objects are found.
     ticks_began: OnceLock<Instant>,
 }
 
@@ -86,9 +88,9 @@ pub struct Adapter {
     reason = "made by `..AdapterOptions::default()`"
 )]
 pub struct AdapterOptions {
-    /// Schedules the upcalls of its objects; the ORB's lane runs them without it.
+    /// Schedules the upcalls of its objects; if `None`, the ORB's lane runs them.
     pub scheduling: Option<Arc<dyn UpcallScheduling>>,
-    /// The ids that its objects can have, with USER_ID and RETAIN: they are looked up by a perfect hash, and no lock.
+    /// The ids that its objects can have, for USER_ID and RETAIN. They are looked up by a perfect hash, without a lock.
     pub ids: Option<&'static ObjectIds>,
 }
 
@@ -111,7 +113,7 @@ pub(crate) struct Common {
     pub(crate) off_reactor: OnceLock<OffReactor>,
     /// The secret of codes in keys.
     pub(crate) secret: OnceLock<KeySecret>,
-    /// Turns of the adapters with MAIN_THREAD_MODEL.
+    /// The queue of upcalls of all adapters with MAIN_THREAD_MODEL.
     main_thread: Arc<TurnQueue>,
 }
 
@@ -128,7 +130,7 @@ impl Named for Arc<Adapter> {
     fn name(&self) -> &[u8] {
         match &self.scheme {
             Scheme::Persistent(path) => path,
-            // Is found by its index, or always there.
+            // An adapter of these kinds is found by its index, or is always there.
             Scheme::Transient(_) | Scheme::Plain => &[],
         }
     }
@@ -144,16 +146,16 @@ impl Tenant for Adapter {
     }
 }
 
-/// Counts the events that change the target of a key: deactivations, forwards in place of objects, destroyed adapters. A cache
-/// keeps the count from before its look-up with the result, and compares it. New objects are not counted, since missing
-/// ones are not cached.
+/// Counts the events that change the target of a key: deactivations, forwards in place of objects, destroyed adapters. A
+/// cache keeps the count from before its look-up with the result, and compares it later. New objects are not counted,
+/// since missing objects are not cached.
 #[derive(Debug, Default)]
 pub(crate) struct Changes(AtomicU64);
 
 impl Changes {
     /// To be called after the change: later look-ups have to find the new state.
     pub(crate) fn count(&self) {
-        // Released: a reader of the count sees the change.
+        // Release: a reader of the count sees the change.
         self.0.fetch_add(1, Ordering::Release);
     }
 
@@ -223,7 +225,7 @@ impl Adapter {
         adapter
     }
 
-    /// Its name among its siblings.
+    /// The name among the siblings, which differs from theirs.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -235,13 +237,13 @@ impl Adapter {
         &self.path
     }
 
-    /// Its manager.
+    /// The POA manager.
     #[must_use]
     pub fn manager(&self) -> &Arc<PoaManager> {
         &self.manager
     }
 
-    /// The policies of its creation.
+    /// The policies given at its creation.
     #[must_use]
     pub fn policies(&self) -> Policies {
         self.policies
@@ -265,7 +267,7 @@ impl Adapter {
         self.common.owner.get()?.upgrade()
     }
 
-    /// Whether another adapter is of the same ORB.
+    /// Whether another adapter belongs to the same ORB.
     #[must_use]
     pub fn is_beside(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.common, &other.common)
@@ -279,7 +281,7 @@ impl Adapter {
         self.turn_queue.as_ref()
     }
 
-    /// Whether its keys have codes.
+    /// Whether its keys have codes (`KeyProtection::Authenticated`).
     #[inline]
     pub(crate) fn is_sealed(&self) -> bool {
         self.policies.key_protection == KeyProtection::Authenticated
@@ -302,7 +304,7 @@ impl Adapter {
         self.objects.entries()
     }
 
-    /// Hides it from requests until [`show`](Self::show): its parent's activator still equips it.
+    /// Hides it from requests until [`show`](Self::show), while its parent's activator sets it up.
     pub(crate) fn hide(&self) {
         self.being_made.store(true, Ordering::Release);
     }
@@ -316,7 +318,7 @@ impl Adapter {
         self.being_made.load(Ordering::Acquire)
     }
 
-    /// Marks the adapter as gone. Its ids are taken until the result has been given to [`clear`](Self::clear).
+    /// Marks the adapter as destroyed. All of its ids count as taken until the result is passed to [`clear`](Self::clear).
     pub(crate) fn mark_destroyed(&self) -> Emptying {
         self.destroyed.store(true, Ordering::Release);
         self.leaving.begin_emptying()
@@ -327,16 +329,15 @@ impl Adapter {
         self.emptied.load(Ordering::Acquire)
     }
 
-    /// Whether it has been destroyed, and no upcall on its objects goes on.
+    /// Whether it has been destroyed, and no upcall on its objects is executing.
     pub(crate) fn has_ended(&self) -> bool {
         self.is_emptied() && self.leaving.is_idle()
     }
 
-    /// Drops every object, and wakes held requests. With a servant activator the objects are etherealized, if
-    /// that is wanted.
+    /// Removes every object, and wakes held requests. `etherealize_objects`: whether a servant activator etherealizes them.
     pub(crate) fn clear(&self, emptying: Emptying, etherealize_objects: bool) {
         let drained = self.drain(etherealize_objects);
-        // Each object has been noted.
+        // Each object is noted as departing by now.
         drop(emptying);
         self.emptied.store(true, Ordering::Release);
         self.manager.wake_held();
@@ -411,7 +412,7 @@ impl Adapter {
         ActiveObject::forwarding(forward, self.site(identity))
     }
 
-    /// Inserts an object under its id, unless that is taken.
+    /// Inserts an object under its id, unless the id is taken.
     fn put_at(&self, id: &[u8], object: &Arc<ActiveObject>) -> Result<(), AdapterError> {
         // Checked under the map's lock, so that no deactivation comes between check and insertion.
         let mut is_leaving = false;
@@ -436,8 +437,8 @@ impl Adapter {
         object.map_err(|error| not_put(&[], error))
     }
 
-    /// Removes an object that was inserted while the adapter was being destroyed, unless `destroy` has removed it: the adapter is
-    /// marked before its map is emptied.
+    /// Removes an object that was inserted while the adapter was being destroyed, unless the destruction has removed it: the
+    /// adapter is marked as destroyed before its map is emptied.
     fn kept(&self, object: Arc<ActiveObject>) -> Result<Arc<ActiveObject>, AdapterError> {
         if self.is_destroyed() && self.objects.take(&object) {
             self.common.changes.count();
@@ -447,7 +448,7 @@ impl Adapter {
         Ok(object)
     }
 
-    /// An id as entries keep it.
+    /// An object id in the form that entries keep.
     fn identity(&self, id: &[u8]) -> Identity {
         match Index::from_id(id) {
             Some(index) if self.policies.is_indexed() => Identity::Index(index),
@@ -469,8 +470,8 @@ impl Adapter {
     /// Activates a servant under a new object id and returns the object's key.
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`] when ids are the user's to assign or there is no active object map,
-    /// [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID, and when the adapter has been destroyed or the table is full.
+    /// [`AdapterError::WrongPolicy`] with USER_ID or NON_RETAIN, [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID,
+    /// [`AdapterError::Destroyed`], [`AdapterError::Full`].
     pub fn activate(&self, skeleton: Arc<dyn Skeleton>) -> Result<Bytes, AdapterError> {
         Ok(self.key(self.activate_new(&skeleton)?.as_ref()))
     }
@@ -492,24 +493,24 @@ impl Adapter {
         self.objects.find(id)
     }
 
-    /// Removes an object from the table. Upcalls in progress keep their servant until they end; later requests are for an object
-    /// that is not active. When the last upcall has ended the object is etherealized,
-    /// if there is a servant activator, and the same id may be used [again](Self::deactivation_ended), unless it is one of an
-    /// adapter that assigns ids, is transient, and has nothing but its active object map.
+    /// Removes an object from the active object map. Upcalls in progress keep their servant until they end; later requests are
+    /// for an object that is not active. When the last upcall has ended, a servant activator etherealizes the object, and the
+    /// same id may be used [again](Self::deactivation_ended). It may not if the adapter is transient, assigns ids, and has
+    /// nothing but its active object map.
     ///
     /// # Errors
-    /// When the object is not active, or there is no active object map.
+    /// [`AdapterError::ObjectNotActive`], or [`AdapterError::WrongPolicy`] with NON_RETAIN.
     pub fn deactivate(&self, id: &[u8]) -> Result<(), AdapterError> {
         self.check_retains()?;
         let activator = self.activator();
-        // Before it leaves the map, so that no other object can be activated in its place yet. What leaves may be another entry
-        // of the same servant, and only that is etherealized.
+        // Noted before it leaves the map, so that no other object can be activated in its place yet. The removed entry may be
+        // another one of the same servant, and only that one is etherealized.
         if let Some(object) = self.find(id) {
             object.depart(None, false);
         }
-        // Before another thread can activate another object in the place of this one.
+        // Counted before another thread can activate another object in place of this one.
         let count = || self.common.changes.count();
-        // Requests still lead somewhere, unless the map is all there is.
+        // A default servant or servant manager may still serve requests for the id.
         let keeps_id = !self.processing.is_map_only();
         let removed = self.objects.remove(id, keeps_id, count);
         let removed = removed.map_err(|NotInTable| AdapterError::ObjectNotActive)?;
@@ -533,10 +534,10 @@ impl Adapter {
         self.leaving.ended(&id.into()).await;
     }
 
-    /// Creates a forward under a new id, and returns its key.
+    /// Creates a forward under a new object id, and returns its key.
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// [`AdapterError::WrongPolicy`] with USER_ID or NON_RETAIN, [`AdapterError::Destroyed`], [`AdapterError::Full`].
     pub fn forward(&self, forward: Forward) -> Result<Bytes, AdapterError> {
         self.check_assigns_ids()?;
         let make = |identity| self.forwarding(forward, identity);
@@ -544,10 +545,11 @@ impl Adapter {
         Ok(self.key(object.id().as_ref()))
     }
 
-    /// Replaces the object with this id by a forward, whether it is active here or not. Upcalls in progress go on.
+    /// Makes the object with this id a forward, whether it is active here or not. Upcalls in progress continue.
     ///
     /// # Errors
-    /// [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.
+    /// [`AdapterError::UnknownId`] if the adapter assigns ids and has not assigned this one, [`AdapterError::WrongPolicy`] with
+    /// NON_RETAIN, [`AdapterError::Destroyed`].
     pub fn forward_with_id(&self, id: &[u8], forward: Forward) -> Result<(), AdapterError> {
         self.check_retains()?;
         self.check_id(id)?;
@@ -563,7 +565,7 @@ impl Adapter {
         Ok(())
     }
 
-    /// Whether references of this adapter are invalid once the ORB is gone.
+    /// Whether references of this adapter become invalid with this ORB (the policy TRANSIENT).
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.policies.lifespan == Lifespan::Transient

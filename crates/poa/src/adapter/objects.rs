@@ -1,4 +1,4 @@
-//! Active object maps: by index, by id, and by ids that are known beforehand.
+//! Active object maps: by index, by object id, and by a fixed set of ids.
 
 use crate::identity::{Identity, MapEntry};
 use crate::key::ObjectId;
@@ -15,12 +15,12 @@ use std::sync::Arc;
     reason = "one of them an adapter, and a pointer less to follow for every request"
 )]
 pub(super) enum Objects<T> {
-    /// Transient objects whose ids the adapter chooses.
+    /// Transient objects whose ids the adapter assigns.
     Indexed(Table<T>),
     Named(Names<Arc<T>>),
-    /// The application's ids are known beforehand.
+    /// Objects of the application's ids, which are known at compile time.
     Fixed(FixedMap<T>),
-    /// NON_RETAIN.
+    /// No map: the policy NON_RETAIN.
     None,
 }
 
@@ -65,7 +65,7 @@ where
         }
     }
 
-    /// The object with this id, whatever the map.
+    /// The object with this id, in a map of any kind.
     pub(super) fn find(&self, id: &[u8]) -> Option<Arc<T>> {
         match self {
             Self::Indexed(_) => self.indexed(Index::from_id(id)?),
@@ -73,7 +73,7 @@ where
         }
     }
 
-    /// The entries there are, in no order.
+    /// All entries, in no order.
     pub(super) fn entries(&self) -> Vec<Arc<T>> {
         match self {
             Self::Indexed(table) => table.entries(),
@@ -93,8 +93,8 @@ where
         }
     }
 
-    /// Inserts an object under its id, unless the id is taken or `is_free` returns false, which runs while no other thread can
-    /// change the entry. The caller keeps a reference to the object, so no servant is dropped here.
+    /// Inserts an object under its id, unless the id is taken or `is_free` returns `false`. `is_free` runs while no other
+    /// thread can change the entry. The caller keeps a reference to the object, so no servant is dropped here.
     pub(super) fn put(
         &self,
         object: &Arc<T>,
@@ -118,7 +118,7 @@ where
     /// Inserts an object under its id and returns the object that it replaces.
     ///
     /// # Errors
-    /// The adapter assigns ids, and not this one.
+    /// The adapter assigns ids, and has not assigned this one.
     pub(super) fn replace(&self, object: Arc<T>) -> Result<Option<Arc<T>>, NotInTable> {
         match (self, object.identity().clone()) {
             (Self::Indexed(table), Identity::Index(index)) => {
@@ -146,8 +146,8 @@ where
         }
     }
 
-    /// Removes the object with this id, and calls `then` before another object can have the id. With `keeps_id` an id that the
-    /// adapter has assigned can be used again.
+    /// Removes the object with this id, and calls `then` before another object can get the id. `keeps_id`: whether an id that
+    /// the adapter has assigned can be used again.
     ///
     /// # Errors
     /// The map has no such object.
@@ -161,7 +161,7 @@ where
             Self::Indexed(table) => {
                 let index = Index::from_id(id).ok_or(NotInTable)?;
                 let removed = match keeps_id {
-                    // No other object ever has the same index and generation.
+                    // No other object gets the same index and generation.
                     false => table.remove(index)?,
                     true => table.vacate(index)?,
                 };
@@ -194,7 +194,7 @@ where
         }
     }
 
-    /// Whether an object can have this id at all, as far as the map knows; `None` if it does not.
+    /// Whether an object can have this id; `None` if the map does not restrict ids.
     pub(super) fn knows(&self, id: &[u8]) -> Option<bool> {
         match self {
             Self::Indexed(table) => {
@@ -205,10 +205,10 @@ where
         }
     }
 
-    /// Makes an object under a new id of the adapter's: an index, or what `assign` gives.
+    /// Makes an object under a new id of the adapter: an index, or the result of `assign`.
     ///
     /// # Errors
-    /// There is no map, or as many as there can be.
+    /// There is no such map, or it is full.
     pub(super) fn put_new(
         &self,
         assign: impl FnOnce() -> ObjectId,
@@ -226,7 +226,7 @@ where
                 names.replace(Arc::clone(&object));
                 Ok(object)
             }
-            // Their ids are the application's.
+            // The application assigns ids, or there is no map.
             Self::Fixed(_) | Self::None => Err(NotPut::NoMap),
         }
     }

@@ -8,7 +8,7 @@ use crate::sync::ArcSwapOption;
 use core::fmt;
 use std::sync::Arc;
 
-/// The request processing policy, with what it needs.
+/// The request processing policy, with the default servant or servant manager that it uses.
 #[derive(Debug)]
 pub(super) enum Processing {
     ActiveObjectMapOnly,
@@ -17,7 +17,7 @@ pub(super) enum Processing {
     Locator(ArcSwapOption<Set<dyn AnyLocator<Adapter>>>),
 }
 
-/// The processing that the application has set.
+/// A default servant or servant manager that the application has set.
 pub(super) struct Set<T: ?Sized>(pub(super) Arc<T>);
 
 impl<T: ?Sized> fmt::Debug for Set<T> {

@@ -1,4 +1,5 @@
-//! Requests for objects that are not in the active object map, and what the application sets to serve them.
+//! Requests for objects that are not in the active object map, and the servant managers and default servants that serve
+//! them.
 
 use super::processing::{Processing, Set};
 use super::{Adapter, AdapterError, Objects, Scheme};
@@ -14,7 +15,8 @@ use crate::turn_queue::Lineage;
 use std::sync::Arc;
 
 impl Adapter {
-    /// Sets the servant activator: inactive objects are activated when they are called.
+    /// Sets the servant activator, which activates inactive objects when they are called
+    /// (`PortableServer::POA::set_servant_manager`).
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and RETAIN,
@@ -29,7 +31,7 @@ impl Adapter {
         }
     }
 
-    /// Sets the servant locator, which finds a servant for each request.
+    /// Sets the servant locator, which finds a servant for each request (`PortableServer::POA::set_servant_manager`).
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and NON_RETAIN,
@@ -45,7 +47,7 @@ impl Adapter {
     }
 
     /// Sets or replaces the default servant, which serves ids without an active object (`PortableServer::POA::set_servant`).
-    /// Requests in progress keep the one before.
+    /// Requests in progress keep the earlier one.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] without USE_DEFAULT_SERVANT, [`AdapterError::Destroyed`].
@@ -62,10 +64,11 @@ impl Adapter {
         }
     }
 
-    /// The default servant.
+    /// The default servant (`PortableServer::POA::get_servant`).
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`] without USE_DEFAULT_SERVANT, [`AdapterError::NoServant`] if none has been set.
+    /// [`AdapterError::WrongPolicy`] without USE_DEFAULT_SERVANT, [`AdapterError::NoServant`] if none has been set,
+    /// [`AdapterError::Destroyed`].
     pub fn default_servant(&self) -> Result<Arc<dyn Skeleton>, AdapterError> {
         self.check_alive()?;
         match &self.processing {
@@ -80,7 +83,7 @@ impl Adapter {
     /// Whether a servant manager has been set.
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`] without USE_SERVANT_MANAGER.
+    /// [`AdapterError::WrongPolicy`] without USE_SERVANT_MANAGER, [`AdapterError::Destroyed`].
     pub fn has_servant_manager(&self) -> Result<bool, AdapterError> {
         self.check_alive()?;
         match &self.processing {
@@ -99,7 +102,7 @@ impl Adapter {
         }
     }
 
-    /// The servant of a request for an inactive object with this id; `None` for OBJECT_NOT_EXIST.
+    /// The target of a request for an inactive object with this id; `None` for OBJECT_NOT_EXIST.
     #[inline]
     pub(super) fn process_named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
         match self.processing.is_map_only() {
@@ -108,7 +111,7 @@ impl Adapter {
         }
     }
 
-    /// See [`process_named`](Self::process_named).
+    /// The target of a request for an inactive object with this identity; `None` for OBJECT_NOT_EXIST.
     #[inline]
     pub(super) fn process(&self, identity: Identity) -> Option<Arc<ActiveObject>> {
         match self.processing.is_map_only() {
@@ -151,7 +154,8 @@ impl Adapter {
 }
 
 impl Adapter {
-    /// A temporary object for an inactive one while the manager is not ACTIVE: its state is checked before the active object map.
+    /// A temporary object that stands for a missing one while the manager is not ACTIVE, as the state of the manager is checked
+    /// before the active object map.
     pub(crate) fn held_missing(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
         if self.is_destroyed() || self.manager.state() == State::Active {
             return None;
@@ -160,10 +164,11 @@ impl Adapter {
         Some(ActiveObject::refused(Missing::Object, site))
     }
 
-    /// Runs `upcall`, of a servant manager, when its turn has come, if the upcalls of the adapter take turns.
+    /// Runs `upcall`, an upcall of a servant manager, under the thread policy of the adapter: if upcalls take turns, when its
+    /// turn has come.
     ///
     /// # Cancel safety
-    /// The turn is passed on.
+    /// Safe: the turn passes to the next upcall.
     pub async fn taking_turn<T>(&self, upcall: impl Future<Output = T>) -> T {
         match self.turn_queue() {
             None => upcall.await,

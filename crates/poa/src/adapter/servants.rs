@@ -1,4 +1,4 @@
-//! From servants to their objects and back.
+//! The mapping of servants to object ids and back.
 
 use super::{Adapter, AdapterError};
 
@@ -14,9 +14,9 @@ impl Adapter {
     /// Activates a servant under this object id and returns the object's key.
     ///
     /// # Errors
-    /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::BeingDeactivated`] when an upcall on an
-    /// earlier object of that id has not ended, [`AdapterError::UnknownId`] when the adapter assigns ids and not this one,
-    /// [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID, [`AdapterError::WrongPolicy`] without an active object map.
+    /// [`AdapterError::ObjectAlreadyActive`] if the id is taken, [`AdapterError::BeingDeactivated`] if an upcall on an earlier
+    /// object of this id has not ended, [`AdapterError::UnknownId`] if the adapter assigns ids and has not assigned this one,
+    /// [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID, [`AdapterError::WrongPolicy`] with NON_RETAIN.
     pub fn activate_with_id(
         &self,
         id: &[u8],
@@ -26,7 +26,8 @@ impl Adapter {
         Ok(self.key(id))
     }
 
-    /// As [`activate_with_id`](Self::activate_with_id), and returns the object, which another thread may deactivate at once.
+    /// Does the work of [`activate_with_id`](Self::activate_with_id), and returns the object, which another thread may
+    /// deactivate at once.
     pub(crate) fn activate_at(
         &self,
         id: &[u8],
@@ -58,16 +59,18 @@ impl Adapter {
         address.is_some_and(|address| self.servants.is_active(address))
     }
 
-    /// Activates a servant under a new id, and returns that.
+    /// Activates a servant under a new object id, and returns the id.
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// [`AdapterError::WrongPolicy`] with USER_ID or NON_RETAIN, [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID,
+    /// [`AdapterError::Destroyed`], [`AdapterError::Full`].
     pub fn activate_object(&self, skeleton: &Arc<dyn Skeleton>) -> Result<ObjectId, AdapterError> {
         self.activate_new(skeleton)
     }
 
-    /// The id of the object that a servant stands for: the only one that it is active for (UNIQUE_ID), a new one
-    /// (IMPLICIT_ACTIVATION), or, of the default servant, that of the upcall that is being executed on it.
+    /// The id of the object that a servant stands for (`PortableServer::POA::servant_to_id`): the only one that it is active
+    /// for (UNIQUE_ID), a new one (IMPLICIT_ACTIVATION), or, for the default servant, the one of the upcall that is executing
+    /// on it.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] with other policies, [`AdapterError::ServantNotActive`].
@@ -88,7 +91,7 @@ impl Adapter {
         }
         if self.activates_implicitly() {
             return match self.activate_new(skeleton) {
-                // Another thread was faster.
+                // Another thread has activated it meanwhile.
                 Err(AdapterError::ServantAlreadyActive) => address
                     .and_then(|address| self.servants.find(address))
                     .map(|object| object.id())
@@ -107,7 +110,7 @@ impl Adapter {
         Err(AdapterError::ServantNotActive)
     }
 
-    /// The id of the upcall of this adapter that is being executed on a servant, by this thread.
+    /// The object id of the upcall of this adapter that this thread is executing on the servant; `None` if there is none.
     #[must_use]
     pub fn executing(&self, skeleton: &dyn Skeleton) -> Option<ObjectId> {
         let address = ServantAddress::of(skeleton)?;
@@ -119,12 +122,12 @@ impl Adapter {
         })?
     }
 
-    /// The id for a servant's reference: that of the upcall that is being executed on it, else as
-    /// [`servant_to_id`](Self::servant_to_id).
+    /// The id for a servant's reference (`PortableServer::POA::servant_to_reference`): the one of the upcall that is executing
+    /// on it, or else the one that [`servant_to_id`](Self::servant_to_id) finds.
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`] outside of such an upcall without RETAIN and UNIQUE_ID or IMPLICIT_ACTIVATION,
-    /// [`AdapterError::ServantNotActive`].
+    /// [`AdapterError::ServantNotActive`]; [`AdapterError::WrongPolicy`] outside of such an upcall without RETAIN and UNIQUE_ID
+    /// or IMPLICIT_ACTIVATION.
     pub fn servant_to_reference(
         &self,
         skeleton: &Arc<dyn Skeleton>,
@@ -141,7 +144,7 @@ impl Adapter {
         self.servant_to_id(skeleton)
     }
 
-    /// The servant of the object with this id: the active one, else the default servant. Servant managers are not asked.
+    /// The servant of the object with this id: the active one, else the default servant. Servant managers are not called.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] without RETAIN and USE_DEFAULT_SERVANT, [`AdapterError::ObjectNotActive`].

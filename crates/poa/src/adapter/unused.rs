@@ -1,4 +1,4 @@
-//! Deactivating what has not been used for long: a policy for adapters whose servant activator makes objects again.
+//! Deactivation of objects that were not used for long, for adapters whose servant activator incarnates them again.
 
 use super::{Adapter, AdapterError};
 use crate::object::ActiveObject;
@@ -10,17 +10,17 @@ use std::time::Instant;
 const TICK: Duration = Duration::from_millis(100);
 
 impl Adapter {
-    /// Deactivates the objects that no request has come for since `unused_for` before `now`, and returns their number. When the last
-    /// upcall on one has ended it is etherealized, once; the next request for its id has it incarnated again.
+    /// Deactivates the objects for which no request has come since `unused_for` before `now`, and returns their number. When
+    /// the last upcall on such an object has ended, it is etherealized; the next request for its id incarnates it again.
     ///
-    /// This is the clock of the policy: a request leaves a mark at its object, and a look collects the marks, so that an object is
-    /// taken for as young as the look that saw its mark first, or that saw it first at all. To be called several times within
-    /// `unused_for`; times are kept in tenths of a second. Objects that execute a request are in use. Takes time in proportion to
-    /// the active objects, and no lock while it goes through them.
+    /// To be called several times within `unused_for`: a request only sets a flag at its object, and each call collects the
+    /// flags. So the use of an object counts from the first call that found its flag, or that found the object at all. Times
+    /// have a resolution of a tenth of a second. Objects that execute a request are in use. Takes time in proportion to the
+    /// active objects, and holds no lock while it visits them.
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and RETAIN: elsewhere nothing would make the objects
-    /// again. [`AdapterError::Destroyed`].
+    /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and RETAIN, as without a servant activator the
+    /// objects would be lost; [`AdapterError::Destroyed`].
     pub fn deactivate_unused(
         &self,
         now: Instant,
@@ -52,7 +52,7 @@ impl Adapter {
     }
 }
 
-/// Holders of an entry that executes nothing: the map, and the caller.
+/// The references to an entry that executes no request: that of the map, and that of the caller.
 const IDLE_HOLDERS: usize = 2;
 
 fn is_unused(entry: &Arc<ActiveObject>, now: u32, unused_for: u32) -> bool {

@@ -1,4 +1,4 @@
-//! Adapters that are being destroyed, and those that take over their names.
+//! Adapters that are being destroyed, and new adapters of the same names.
 
 use super::tests::{inert, life};
 use super::*;
@@ -30,8 +30,8 @@ impl<F: Fn() + Send + Sync> Drop for AtEnd<F> {
     }
 }
 
-/// The children of a destroyed adapter are emptied before it: while that goes on, its own objects are not noted as departing
-/// yet, and may execute requests.
+/// The children of a destroyed adapter are emptied first. Until they are, its own objects are not noted as departing, and
+/// may execute requests.
 #[test]
 fn the_ids_of_a_destroyed_adapter_are_taken_before_its_objects_have_left_the_map() {
     let server = Arc::new(ObjectAdapter::new(life(), ""));
@@ -56,7 +56,7 @@ fn the_ids_of_a_destroyed_adapter_are_taken_before_its_objects_have_left_the_map
         let mut cx = Context::from_waker(Waker::noop());
         let ended = pin!(bank.deactivation_ended(b"1"));
         assert!(ended.poll(&mut cx).is_pending());
-        // Nor has the old one ended for those that wait for that.
+        // The old adapter has not ended for tasks that wait for its completion.
         let old = old.upgrade().unwrap();
         assert!(pin!(old.completed()).poll(&mut cx).is_pending());
         *found.lock().unwrap() = Some(Arc::clone(&bank));
@@ -74,7 +74,7 @@ fn the_ids_of_a_destroyed_adapter_are_taken_before_its_objects_have_left_the_map
     assert!(pin!(parent.completed()).poll(&mut cx).is_ready());
 }
 
-/// A servant that panics when it is dropped leaves no id taken.
+/// A servant that panics in its drop leaves no id taken.
 #[test]
 fn ids_are_free_although_a_servant_of_the_destroyed_adapter_panics_at_its_end() {
     let server = ObjectAdapter::new(life(), "");

@@ -51,7 +51,7 @@ fn an_adapter_of_fixed_ids_has_objects_with_these_ids_alone() {
         let forwarded = adapter.forward_with_id(b"harbour", forward.clone());
         assert_eq!(forwarded, Err(unknown));
         assert!(adapter.find(b"harbour").is_none());
-        // One moves away, one is deactivated and comes back.
+        // One object becomes a forward, one is deactivated and activated again.
         adapter.forward_with_id(b"main", forward).unwrap();
         let key = adapter.key_of(b"main").unwrap();
         assert!(server.locate(&key).unwrap().forward().is_some());
@@ -112,7 +112,7 @@ fn a_default_servant_serves_ids_of_the_set_alone() {
         adapter.set_default_servant(inert()).unwrap();
         let key = adapter.key_of(b"main").unwrap();
         assert!(server.locate(&key).unwrap().skeleton().is_some());
-        // The key that another adapter of that name would have made.
+        // The key that another adapter of the same name would have made.
         let forged = match &adapter.scheme {
             Scheme::Persistent(path) => ObjectKey::Persistent {
                 path,

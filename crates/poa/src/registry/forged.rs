@@ -42,7 +42,7 @@ fn an_authenticated_key_leads_to_its_object_and_a_forged_one_nowhere() {
         let Some(ObjectKey::Sealed { key: within, .. }) = ObjectKey::parse(&key) else {
             panic!("it has a code");
         };
-        // Without its code; with one octet changed, wherever; truncated, wherever; longer.
+        // The key without its code; with one octet changed; truncated to each length; longer.
         let mut forged: Vec<Vec<u8>> = vec![within.to_vec()];
         forged.extend((0..key.len()).map(|at| {
             let mut changed = key.to_vec();
@@ -71,7 +71,7 @@ fn an_authenticated_key_leads_to_its_object_and_a_forged_one_nowhere() {
             assert!(!server.may_be_activated(key));
         }
     }
-    // A correct code does not help a key that has none by its adapter's policy.
+    // A key with a correct code is rejected if its adapter's keys have none.
     let plain = server.root().activate(inert()).unwrap();
     let sealed = KeySecret::from_application(SECRET).seal(&plain);
     assert!(server.locate(&plain).is_ok());
@@ -106,7 +106,7 @@ fn codes_in_persistent_keys_are_the_same_in_every_life_that_has_the_secret() {
     for dead in [indexed, user] {
         assert_eq!(server.locate(dead).unwrap_err(), Missing::Adapter);
     }
-    // The octets are frozen: references are written down, and outlive versions of zorb.
+    // The octets must not change: stored references outlive versions of zorb.
     assert_eq!(
         kept.escape_ascii().to_string(),
         r"ZRB\x04\'\x85\xf6\x82\xdeK\xdb]\xf6\x92\x05\xe7\xb3\xa0\xb8\xa2ZRB\x02\x00\x00\x00\x0c\x00\x00\x00\x00\x00\x00\x00\x04keptid"
@@ -137,7 +137,7 @@ fn forged_keys_without_codes_lead_nowhere() {
     ];
     for key in &keys {
         assert!(server.locate(key).is_ok());
-        // Another ORB, another slot, another generation, another length, another path, another id: each octet says one of these.
+        // Each changed octet means another ORB, slot, generation, length, path or id.
         for at in 0..key.len() {
             for bit in [1, 0x80] {
                 let mut forged = key.to_vec();

@@ -34,7 +34,7 @@ pub(super) const KEPT: Policies = Policies {
     ..Policies::DEFAULT
 };
 
-/// The id of another life each time.
+/// The id of a new life at each call.
 pub(super) fn life() -> InstanceId {
     static LIVES: AtomicU64 = AtomicU64::new(1);
     InstanceId(LIVES.fetch_add(1, Ordering::Relaxed))
@@ -140,7 +140,7 @@ fn ids_that_a_persistent_adapter_assigns_are_never_assigned_again() {
             assert!(!seen.contains(&id), "{id}");
             seen.push(id);
         }
-        // In the next life it is activated under the id of the first.
+        // In the next life, an object is activated under an id of the first life.
         let first = seen[0].as_ref();
         let _ = adapter.activate_with_id(first, inert());
         assert!(adapter.find(first).is_some());
@@ -225,7 +225,7 @@ fn a_child_made_again_does_not_inherit_the_transient_references_of_the_first() {
     let again = create(Policies::default()).unwrap();
     again.activate(inert()).unwrap();
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Adapter);
-    // A handle of the first does nothing to the second.
+    // Destroying the first adapter again does not affect the second.
     server.destroy(&child);
     assert!(server.find(root, "bank").is_some());
 }
@@ -244,7 +244,7 @@ fn nothing_is_made_below_a_destroyed_adapter() {
             AdapterError::Destroyed
         );
     }
-    // Nor below its namesake by way of the old handle.
+    // The old handle creates no child below the new adapter of the same name.
     let again = server.create(root, "parent", policies, None).unwrap();
     assert!(server.create(&parent, "late", policies, None).is_err());
     assert!(server.find(&again, "late").is_none());
@@ -273,7 +273,7 @@ fn an_object_moves_away_and_its_key_stays() {
     ));
     let key = root.forward(forward()).unwrap();
     assert!(server.locate(&key).unwrap().forward().is_some());
-    // Whose ids the user assigns need never have been active.
+    // With USER_ID, the object need not have been active before.
     server.plain().forward_with_id(b"Bank", forward()).unwrap();
     assert!(server.locate(b"Bank").unwrap().forward().is_some());
 }
@@ -426,12 +426,12 @@ fn an_id_is_free_again_when_the_last_upcall_on_its_deactivated_object_has_ended(
     drop(upcall);
     assert!(ended.as_mut().poll(&mut cx).is_ready());
     adapter.activate_with_id(b"1", inert()).unwrap();
-    // Where none goes on, at once.
+    // Without an upcall in progress, the id is free at once.
     adapter.deactivate(b"1").unwrap();
     adapter.activate_with_id(b"1", inert()).unwrap();
 }
 
-/// The keys of every kind, octet by octet: references that are stored somewhere depend on them.
+/// The keys of every kind, octet by octet, as stored references depend on them.
 #[test]
 fn keys_depend_on_lifespan_ids_and_names_and_are_the_same_octets_for_ever() {
     let live = |instance, policies| {
@@ -563,7 +563,7 @@ fn requests_of_a_holding_adapter_are_held_before_their_objects_are_looked_for() 
     let key = root.activate(inert()).unwrap();
     deactivate(root, &key).unwrap();
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
-    // A manager that is not ACTIVE decides, and what is missing is missing afterwards.
+    // A manager that is not ACTIVE decides first; afterwards the object is still missing.
     let refused = server.held_missing(&key).unwrap();
     assert_eq!(refused.refusal(), Some(Missing::Object));
     assert!(refused.is_for_one_request());
