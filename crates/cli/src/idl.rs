@@ -1,4 +1,4 @@
-//! `zorb idl`: what the IDL compiler makes of files, and what it says of them.
+//! `zorb idl`: checks IDL files, prints the Rust generated from them, and lists the files that they include.
 
 use crate::paint::{Clean, Paint};
 use clap::{Args, Subcommand};
@@ -171,7 +171,7 @@ fn compile(files: &[PathBuf], input: &Input) -> Result<Output, Diagnostics> {
     compile_files(files, &input.options())
 }
 
-/// Diagnostics printed so far. An error in a file that several include is printed once.
+/// Diagnostics printed so far. An error in a file that several files include is printed once.
 struct Reports<'a> {
     paint: &'a Paint,
     said: HashSet<(String, usize, usize, String)>,
@@ -226,7 +226,7 @@ impl<'a> Reports<'a> {
                 Part::Note if text.starts_with("help") => hint,
                 _ => plain,
             };
-            // A colour ends before its line does.
+            // The colour ends before the line end.
             let (text, end) = match text.strip_suffix('\n') {
                 Some(text) => (text, "\n"),
                 None => (text, ""),
@@ -238,7 +238,7 @@ impl<'a> Reports<'a> {
         result.and_then(|()| writeln!(out))
     }
 
-    /// How many errors there were, in how many of `files`.
+    /// Prints the number of errors, and of the faulty files among `files`. Returns the exit code.
     fn end(self, files: usize) -> io::Result<ExitCode> {
         if self.faulty == 0 {
             return Ok(ExitCode::SUCCESS);
@@ -263,7 +263,7 @@ impl<'a> Reports<'a> {
     }
 }
 
-/// Text of the IDL or of file names, without what would make a terminal do something; its line ends stay.
+/// Text of the IDL or of file names, with control characters escaped, except line ends.
 struct Lines<'a>(&'a str);
 
 impl std::fmt::Display for Lines<'_> {

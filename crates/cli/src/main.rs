@@ -1,5 +1,5 @@
-//! `zorb`: what a CORBA person does from a shell. It explains references, pings objects, looks
-//! after names and compiles IDL.
+//! `zorb`: the command line tools. It explains references, pings objects, manages names in a naming service, and compiles
+//! IDL.
 
 #![forbid(unsafe_code)]
 
@@ -74,10 +74,10 @@ fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    // Before clap, which would take -ORBInitRef for a handful of short options.
+    // Before clap parses the arguments, which would take -ORBInitRef for several short options.
     let variable = std::env::var("ORBtraceLevel").ok();
     let asks = asks_for_trace(&arguments, variable.as_deref());
-    // A person names the naming service that is asked; its references lead where they lead.
+    // The user names the naming service, so UNIX sockets in its references are permitted.
     let builder = Orb::builder()
         .unix_sockets_of_peers(true)
         .env()
@@ -113,8 +113,7 @@ impl Command {
     }
 }
 
-/// Whether what the ORB takes out of the arguments, or else the variable, turns omniORB's trace of
-/// messages on.
+/// The trace that omniORB's trace level asks for, in the arguments of the ORB or else in the environment variable.
 fn asks_for_trace(arguments: &[String], variable: Option<&str>) -> Option<Trace> {
     let ours = arguments.iter().take_while(|argument| *argument != "--");
     let ours: Vec<&str> = ours.map(String::as_str).collect();
@@ -123,7 +122,7 @@ fn asks_for_trace(arguments: &[String], variable: Option<&str>) -> Option<Trace>
         .rfind(|pair| pair[0].eq_ignore_ascii_case("-ORBtraceLevel"));
     let level = last.map(|pair| pair[1]).or(variable)?;
     let level: u32 = level.parse().ok()?;
-    // From which level on octets are shown too, the ORB knows itself.
+    // The ORB itself knows the level from which on octets are shown, too.
     (level >= OMNIORB_TRACES_MESSAGES).then_some(Trace::Headers)
 }
 
@@ -162,7 +161,7 @@ mod tests {
         assert!(asks(&["-ORBtracelevel", "40", "ping"], None));
         assert!(asks(&["ping"], Some("25")));
         assert!(!asks(&["ping"], Some("24")));
-        // Arguments override the variable, later ones earlier ones; words behind `--` are no options.
+        // Arguments override the variable, and later ones earlier ones; words after `--` are no options.
         assert!(!asks(&["-ORBtraceLevel", "0", "ping"], Some("25")));
         assert!(asks(&["-ORBtraceLevel", "0", "-ORBtraceLevel", "25"], None));
         assert!(!asks(&["ping", "--", "-ORBtraceLevel", "25"], None));

@@ -1,4 +1,4 @@
-//! `zorb names`: what is bound in a naming service.
+//! `zorb names`: lists and changes the bindings of a naming service.
 
 use crate::orb::{Environment, duration, hang_up, url, whereabouts};
 use crate::paint::Clean;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use zorb::naming::{Entry, Name, NamingClient, NamingError};
 use zorb::{Builder, ObjectRef, Orb};
 
-/// Where a naming service is by default.
+/// The URL of the naming service by default.
 const DEFAULT: &str = "corbaloc::localhost:2809/NameService";
-/// How an error says that.
+/// The default naming service's endpoint as errors name it.
 const DEFAULT_PLACE: &str = "iiop://localhost:2809";
-/// Contexts within contexts that `list -r` goes down.
+/// Levels of contexts within contexts that `list -r` lists.
 const MAX_DEPTH: usize = 32;
 
 /// Look after the names of a naming service
@@ -143,14 +143,14 @@ async fn call(
     done
 }
 
-/// Why a command did not do what it should.
+/// Why a command failed.
 enum Failure {
     Io(std::io::Error),
     Said { what: String, hint: Option<String> },
 }
 
 impl Failure {
-    /// With another hint.
+    /// Returns the failure with another hint added.
     fn and(self, more: &str) -> Self {
         match self {
             Self::Said { what, hint } => Self::Said {
@@ -227,8 +227,8 @@ impl<'a> Session<'a> {
         builder: Builder,
         environment: &Environment,
     ) -> Result<Orb, Failure> {
-        // A setting of this program counts more than one of every ORB: an argument is
-        // above the variable ORBInitRef, and the later argument above the earlier one.
+        // The option of this program has precedence over settings of the ORB: an argument overrides the variable ORBInitRef,
+        // and a later argument an earlier one.
         let builder = match &options.nameservice {
             Some(service) => builder.args(&mut vec![
                 "-ORBInitRef".to_owned(),
@@ -318,8 +318,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The context that a name is to be bound in, and what is left of the name there. Unless
-    /// `parents` says so, a context that is missing is an error and not made.
+    /// The context in which a name is to be bound, and the rest of the name there. `parents`: whether missing contexts are
+    /// made; otherwise they are an error.
     async fn parent(&self, name: &str, parents: bool) -> Result<(NamingClient, Name), Failure> {
         let name: Name = name.parse().map_err(|why| NamingError::InvalidName {
             name: name.to_owned(),
@@ -341,13 +341,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// One `list`, and how far down it is.
+/// A running `list`.
 struct Listing<'a, W> {
     session: &'a Session<'a>,
     long: bool,
     recursive: bool,
     out: W,
-    /// The contexts above: they may be bound below themselves.
+    /// The enclosing contexts, as a context may be bound below itself.
     above: Vec<NamingClient>,
 }
 
@@ -416,7 +416,7 @@ impl<W: Write> Listing<'_, W> {
             return Ok(writeln!(self.out, "  {pale}not gone further down{pale:#}")?);
         }
         writeln!(self.out)?;
-        // One context that cannot be listed does not hide the others.
+        // A context that cannot be listed does not end the listing of others.
         match Box::pin(self.list(context)).await {
             Err(Failure::Said { what, .. }) => {
                 let bad = paint.bad;

@@ -1,4 +1,4 @@
-//! The ORB that the commands call with, and what is listened to on the way.
+//! The ORB of commands that call objects, its trace, and the replies that it receives.
 
 use crate::paint::Paint;
 use std::fmt;
@@ -17,15 +17,15 @@ use zorb_giop::ior::{IiopProfile, ProfileTag, UiopProfile};
 /// Octets of each message that `--trace=payload` shows.
 const PAYLOAD: usize = 4096;
 
-/// How long a peer may take to hear that we go.
+/// The time for peers to read CloseConnection at the end of the program.
 const GOODBYE: Duration = Duration::from_millis(500);
 
 /// The level of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Trace {
-    /// Every GIOP message, its headers decoded.
+    /// Every GIOP message, with its headers decoded.
     Headers,
-    /// Their first 4096 octets too.
+    /// The first 4096 octets of every message, too.
     Payload,
 }
 
@@ -38,11 +38,11 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Installs the subscriber for the ORB's events. It records replies only for a command that takes them: a command
-    /// without a bound on its calls would keep them all.
+    /// Installs the subscriber for the ORB's events. `hears`: whether replies are recorded. Only a command that takes them
+    /// needs them; for any other, they would accumulate.
     pub(crate) fn new(paint: Paint, trace: Option<Trace>, hears: bool) -> Self {
         let heard = Heard::default();
-        // Whether this is a terminal is asked of the stream that the trace goes to.
+        // Colours depend on whether standard error is a terminal, as the trace goes there.
         let colors = anstream::AutoStream::choice(&std::io::stderr());
         let shown = trace.map(|_| {
             tracing_subscriber::fmt::layer()
@@ -51,7 +51,7 @@ impl Environment {
                 .with_writer(std::io::stderr)
                 .without_time()
         });
-        // Messages, and warnings of whatever part of the ORB: not how it looks after itself.
+        // Messages, and warnings of every part of the ORB.
         let targets = Targets::new()
             .with_target("zorb", tracing::Level::WARN)
             .with_target("zorb::giop", tracing::Level::TRACE);
@@ -67,8 +67,8 @@ impl Environment {
         }
     }
 
-    /// An ORB that gives up after `timeout`. What the user says by `-ORB…` options, which `builder`
-    /// has taken, counts more.
+    /// The builder of an ORB whose connects and calls time out after `timeout`. The user's `-ORB…` options, which `builder` has
+    /// taken, have precedence.
     pub(crate) fn orb(&self, builder: Builder, timeout: Duration) -> Builder {
         let builder = builder.connect_timeout(timeout).round_trip_timeout(timeout);
         match self.trace {
@@ -78,20 +78,20 @@ impl Environment {
     }
 }
 
-/// Ends the ORB before the program does, so that its peers get CloseConnection and the trace says how each connection
-/// ended. It does not wait for peers that have stopped reading.
+/// Shuts the ORB down before the program ends, so that its peers get CloseConnection, and the trace shows how each
+/// connection ended. It does not wait for peers that have stopped reading.
 pub(crate) async fn hang_up(orb: &Orb) {
-    // Too long is no failure of the command, and waiting is refused in upcalls only.
+    // A timeout does not fail the command; shutdown fails in upcalls only.
     let _ = tokio::time::timeout(GOODBYE, orb.shutdown(true)).await;
 }
 
-/// The reply's sender, as the trace shows it.
+/// A reply, as its trace event shows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
     message: String,
     /// The endpoint that answered.
     pub(crate) peer: String,
-    /// Where it says that the object is, if it does.
+    /// The reference of a forward, if the reply is one.
     pub(crate) forward: Option<String>,
 }
 
@@ -107,12 +107,12 @@ impl Visit for Answer {
     }
 }
 
-/// The replies since the last call of this function: a call itself does not say which server answered it.
+/// The replies received since the last [`take`](Self::take). A call itself does not return which server answered it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Heard(Arc<Mutex<Vec<Answer>>>);
 
 impl Heard {
-    /// Takes what has been heard.
+    /// Removes and returns the recorded replies.
     pub(crate) fn take(&self) -> Vec<Answer> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -137,7 +137,7 @@ impl<S: Subscriber> Layer<S> for Heard {
     }
 }
 
-/// An object URL, or the name of a file that holds one, as a URL.
+/// The URL of an argument that is an object URL, or the name of a file with one.
 pub(crate) fn url(text: &str) -> String {
     let path = Path::new(text);
     if !text.contains(':')
@@ -149,7 +149,7 @@ pub(crate) fn url(text: &str) -> String {
     text.to_owned()
 }
 
-/// Where a reference leads, for people: the first address of each profile.
+/// The first address of each profile of a reference, as text.
 pub(crate) fn whereabouts(ior: &Ior) -> String {
     let endpoints: Vec<String> = ior
         .profiles
@@ -174,7 +174,7 @@ pub(crate) fn whereabouts(ior: &Ior) -> String {
     }
 }
 
-/// Reads `500ms`, `5s`, `2m`, or seconds.
+/// Parses a time: `500ms`, `5s`, `2m`, or a number of seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

@@ -1,4 +1,4 @@
-//! Colours, and whether there are any.
+//! Colours of the output.
 
 use anstyle::{AnsiColor, Style};
 use std::fmt::{self, Write};
@@ -15,10 +15,10 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// For everything that is written from now on.
+    /// Applies the choice to all further output.
     pub(crate) fn apply(self) {
         match self {
-            // anstream looks at the terminal, NO_COLOR, CLICOLOR and CLICOLOR_FORCE.
+            // anstream checks the terminal, NO_COLOR, CLICOLOR and CLICOLOR_FORCE.
             Self::Auto => {}
             Self::Always => anstream::ColorChoice::Always.write_global(),
             Self::Never => anstream::ColorChoice::Never.write_global(),
@@ -26,7 +26,7 @@ impl Color {
     }
 }
 
-/// The style of each part. The [`anstream`] stream removes colours where the output is no terminal.
+/// The style of each part of the output. [`anstream`] removes colours if the output is not a terminal.
 #[derive(Debug)]
 pub(crate) struct Paint {
     /// Headings.
@@ -73,8 +73,7 @@ impl Paint {
     }
 }
 
-/// Text that came from elsewhere, without what would make a terminal do something: control
-/// characters are written as their escapes.
+/// Untrusted text, with control characters escaped, so that it cannot control the terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clean<T>(pub(crate) T);
 

@@ -1,4 +1,4 @@
-//! `zorb ping`: whether an object is there, and how far away.
+//! `zorb ping`: checks whether an object exists, and measures the time of a call.
 
 use crate::orb::{Environment, duration, hang_up, url, whereabouts};
 use crate::paint::Clean;
@@ -44,7 +44,7 @@ Examples:
 
 Exit status: 0 if every question was answered by the object (and with yes), else 1.";
 
-/// The reply for an object that does not exist.
+/// The output for an object that does not exist.
 const NOT_EXIST: &str = "OBJECT_NOT_EXIST";
 
 /// The result of one ping.
@@ -72,7 +72,7 @@ pub(crate) async fn run(
     done
 }
 
-/// Prints why there is nothing to ping.
+/// Prints why the reference cannot be pinged.
 fn failed(error: &Error, environment: &Environment) -> std::io::Result<ExitCode> {
     let mut out = anstream::stdout();
     let (bad, pale) = (environment.paint.bad, environment.paint.pale);
@@ -108,7 +108,7 @@ async fn ping(
         Clean(type_id),
         Clean(places)
     )?;
-    // Not what was heard while the name was resolved.
+    // Discard replies of the naming service.
     environment.heard.take();
     let asked = without_type(&object);
 

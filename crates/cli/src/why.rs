@@ -2,11 +2,11 @@
 
 use zorb::{SystemException, SystemExceptionKind as Kind};
 
-/// The explanation of OBJECT_NOT_EXIST and its kin.
+/// The explanation of OBJECT_NOT_EXIST and similar exceptions.
 pub(crate) const GONE: &str = "the server is there and does not know the object: it was deactivated, \
                                or the reference is of an earlier life of the server";
 
-/// A sentence for people, if there is more to say than the exception does.
+/// An explanation of an exception; `None` if the exception is clear by itself.
 pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
     let detail = format!("{exception:#}");
     let says = |text: &str| detail.contains(text);
@@ -55,7 +55,7 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
     })
 }
 
-/// Whether the exception came from the object's server, so that it is there.
+/// Whether the exception came from the object's server, so that the server is reachable.
 pub(crate) fn is_answer(exception: &SystemException, answered: bool) -> bool {
     answered && !matches!(exception.kind, Kind::CommFailure | Kind::Timeout)
 }

@@ -7,21 +7,21 @@ use zorb_cdr::{ByteOrder, DecodeError, Decoder};
 use zorb_giop::Version;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 
-/// Components within components (a secure transport in a list of mechanisms) end here.
+/// Levels of components within components, such as a secure transport in a list of mechanisms.
 const MAX_DEPTH: usize = 4;
 
-/// The table of known components.
+/// The properties of a reference that the explanation of a component depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct Of {
     /// The version that zorb would speak.
     pub(crate) version: Version,
-    /// The number of the ORB that made the reference.
+    /// The ORB type of the ORB that made the reference.
     pub(crate) orb_type: Option<u32>,
-    /// Whether the profile has a component of RMI's stream formats.
+    /// Whether the profile has the component of RMI's stream formats.
     pub(crate) knows_rmi: bool,
 }
 
-/// One component; `base` is where its data begins in the reference.
+/// Explains one component. `base`: the offset of its data in the reference.
 pub(crate) fn explain(tag: u32, data: &[u8], base: usize, of: Of) -> Item {
     explain_at(tag, data, base, of, 0)
 }
@@ -75,7 +75,7 @@ fn explain_at(tag: u32, data: &[u8], base: usize, of: Of, depth: usize) -> Item 
     item
 }
 
-/// The name of a component.
+/// The title of a component in the output.
 fn title(tag: u32) -> Option<&'static str> {
     Some(match tag {
         0 => "ORB type",
@@ -100,7 +100,7 @@ fn title(tag: u32) -> Option<&'static str> {
     })
 }
 
-/// The number of the ORB that a component of type TAG_ORB_TYPE names.
+/// The ORB type in a component TAG_ORB_TYPE.
 pub(crate) fn orb_number(data: &[u8]) -> Option<u32> {
     zorb_giop::ior::decode_encapsulation(data).ok()
 }
@@ -234,7 +234,7 @@ fn read_address<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<(String, u16), D
     Ok((text(d.read_raw_string()?), d.read_u16()?))
 }
 
-/// Host and port as people write them.
+/// Host and port in the usual notation, with brackets around an IPv6 address.
 pub(crate) fn host_port(host: &str, port: u16) -> String {
     if host.contains(':') {
         format!("[{host}]:{port}")
@@ -340,7 +340,7 @@ fn ft_group(item: &mut Item, data: &[u8], base: usize) {
 }
 
 fn group(item: &mut Item, data: &[u8], base: usize) {
-    // The same fields in the same order.
+    // TAG_GROUP has the same fields as TAG_FT_GROUP.
     ft_group(item, data, base);
 }
 
@@ -408,12 +408,12 @@ fn mechanism<O: ByteOrder>(d: &mut Decoder<'_, O>, base: usize) -> Result<Mechan
     let client_mechanism = d.read_octets()?.to_vec();
     let target_name = d.read_octets()?.to_vec();
     let (attributes_support, attributes_require) = (d.read_u16()?, d.read_u16()?);
-    // Privilege authorities: a syntax and a name each.
+    // Privilege authorities, each a syntax and a name.
     for _ in 0..d.read_count(8)? {
         d.read_u32()?;
         d.read_octets()?;
     }
-    // Naming mechanisms: an object identifier each.
+    // Naming mechanisms, each an object identifier.
     for _ in 0..d.read_count(4)? {
         d.read_octets()?;
     }

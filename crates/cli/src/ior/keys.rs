@@ -1,7 +1,7 @@
-//! Object keys: the ORB that made them, and their meaning to it.
+//! Object keys: the ORB that made them, and their meaning to that ORB.
 //!
-//! A key is opaque to every ORB but its server, so this output is for people only. The layouts of other ORBs are those
-//! of their own tools (omniORB's `catior -o`) or sources.
+//! A key is opaque to every ORB but its server, so the explanation is for people only. The layouts of other ORBs are from
+//! their own tools (omniORB's `catior -o`) or sources.
 
 use super::octets::text;
 use super::tree::{Item, escaped, hex};
@@ -9,18 +9,18 @@ use zorb_poa::{Index, InstanceId, ObjectKey, Path, is_reserved};
 
 /// The prefix of TAO's keys: `^t`, `^a`, `^o` and a NUL.
 const TAO_PREFIX: [u8; 4] = [0x14, 0x01, 0x0f, 0x00];
-/// The prefix of GlassFish's keys, and those of the JDK's former ORB.
+/// The prefix of keys of GlassFish, and of the former ORB of the JDK.
 const GLASSFISH_PREFIX: [u8; 4] = [0xaf, 0xab, 0xcb, 0x00];
 /// omniORB's separator before the name of each POA.
 const OMNIORB_NAME: u8 = 0xff;
-/// The prefix of a transient POA's stamp.
+/// omniORB's prefix of the stamp of a transient POA.
 const OMNIORB_STAMP: u8 = 0xfe;
-/// Octets of such a stamp, and of TAO's.
+/// Octets of the stamp of a transient POA, of omniORB and TAO.
 const STAMP_LEN: usize = 8;
 /// Octets of the hints in TAO's persistent keys.
 const HINT_LEN: usize = 8;
 
-/// Says everything there is to say of a key.
+/// Explains a key: its octets, the ORB that made it, and its parts.
 pub(crate) fn explain(key: &[u8], orb: Option<&str>) -> Item {
     let octets = match key.len() {
         1 => "1 octet".to_owned(),
@@ -63,7 +63,7 @@ fn fact(item: &mut Item, key: &'static str, label: &str, value: impl ToString) {
     item.push(Item::new(key, label, value));
 }
 
-/// The kind of a key that holds another one and its code.
+/// The kind of zorb's authenticated keys, which contain another key and its code.
 const SEALED: u8 = 4;
 
 fn zorb(key: &[u8]) -> Option<Item> {
@@ -227,11 +227,11 @@ fn tao(key: &[u8]) -> Option<Item> {
     Some(item)
 }
 
-/// The hint in front of a path or an id, and what stands behind it. TAO writes one unless its options
-/// `-ORBActiveHintInPOANames` and `-ORBActiveHintInIds` are 0: where in its tables to look first.
+/// The hint before a path or an id, and the octets after it. TAO writes a hint, the place in its tables to look first,
+/// unless its options `-ORBActiveHintInPOANames` and `-ORBActiveHintInIds` are 0.
 ///
-/// It is an index and a generation, each of four octets in the order of the server's processor. There are hardly 65,536 of
-/// either, so that two octets of each are zero, which names are not.
+/// A hint is an index and a generation, each of four octets in the byte order of the server. Both are usually below 65,536,
+/// so that two octets of each are zero, unlike those of names.
 fn tao_hint(octets: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let is_small = |half: &[u8; 4]| matches!(half, [0, 0, _, _] | [_, _, 0, 0]);
     match octets.split_first_chunk::<HINT_LEN>() {
@@ -242,7 +242,7 @@ fn tao_hint(octets: &[u8]) -> (Option<&[u8]>, &[u8]) {
     }
 }
 
-/// `ff NAME` for each POA below the root, `fe` and a stamp if the POA is transient, the id.
+/// Explains a key of omniORB: `ff NAME` for each POA below the root, `fe` and a stamp if the POA is transient, and the id.
 fn omniorb(key: &[u8]) -> Option<Item> {
     let mut path = vec!["root".to_owned()];
     let mut rest = key;
@@ -265,7 +265,7 @@ fn omniorb(key: &[u8]) -> Option<Item> {
         }
         None => None,
     };
-    // Every id begins with a NUL.
+    // In a key of omniORB, the id begins with a NUL.
     if rest.first() != Some(&0) {
         return None;
     }
@@ -287,7 +287,7 @@ fn omniorb(key: &[u8]) -> Option<Item> {
     Some(item)
 }
 
-/// `IMPLEMENTATION/POA/…/ID`, with `&` in front of what is escaped.
+/// Explains a key of JacORB: `IMPLEMENTATION/POA/…/ID`, with `&` before an escaped octet.
 fn jacorb(key: &[u8]) -> Option<Item> {
     let parts: Vec<&[u8]> = key.split(|octet| *octet == b'/').collect();
     let [server, path @ .., id] = &parts[..] else {

@@ -1,4 +1,4 @@
-//! `zorb ior`: what a reference says.
+//! `zorb ior`: explains object references.
 
 mod components;
 mod keys;
@@ -16,9 +16,9 @@ use std::process::ExitCode;
 use tree::Item;
 use zorb_giop::url::ObjectUrl;
 
-/// References in files that lead to files end here.
+/// The most files that are followed from one to the next, when a file contains the URL of another one.
 const MAX_FILES: usize = 8;
-/// No more of a file or of the standard input is read.
+/// The most octets that are read from a file or from standard input.
 const MAX_INPUT_OCTETS: u64 = 16 << 20;
 
 /// Explain references: every profile, component and key
@@ -46,7 +46,7 @@ Examples:
 
 Exit status: 0 if every reference is well formed, 1 if one is not, 2 for wrong usage.";
 
-/// Explains all of them.
+/// Explains all references of the command line.
 pub(crate) fn run(options: &Options, paint: &Paint) -> std::io::Result<ExitCode> {
     let mut items = Vec::new();
     for reference in &options.references {
@@ -105,7 +105,7 @@ fn explain_file(path: &str, depth: usize, items: &mut Vec<Item>) {
     }
 }
 
-/// One reference a line; digits that were wrapped are put together again.
+/// Explains the references in a text, one a line. Wrapped hexadecimal digits are joined.
 fn explain_text(text: &str, depth: usize, items: &mut Vec<Item>) {
     let mut references: Vec<String> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -146,7 +146,7 @@ fn explain_reference(text: &str, depth: usize, items: &mut Vec<Item>) {
     }
 }
 
-/// The pairs of digits after `IOR:`.
+/// Explains a reference, from the pairs of digits after `IOR:`.
 fn explain_ior(digits: &str) -> Item {
     let good = digits
         .bytes()

@@ -1,9 +1,9 @@
-//! Reading octets that may be malformed: the well-formed part is decoded, and where it ends is reported.
+//! Reading of octets that may be malformed: the well-formed part is decoded, and the place of the fault is reported.
 
 use super::tree::Item;
 use zorb_cdr::DecodeError;
 
-/// Text of a string on the wire: UTF-8 where it is, ISO 8859-1 where not.
+/// Text of a string on the wire: decoded as UTF-8 if it is valid UTF-8, else as ISO 8859-1.
 pub(crate) fn text(octets: &[u8]) -> String {
     match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
@@ -11,7 +11,7 @@ pub(crate) fn text(octets: &[u8]) -> String {
     }
 }
 
-/// The value, or a fault in `item` that says what was being read and where in the reference.
+/// The value of a read; a failure adds a fault to `item`, with `what` was read and the place in the reference.
 pub(crate) fn or_fault<T>(
     item: &mut Item,
     what: &str,
@@ -28,8 +28,8 @@ pub(crate) fn or_fault<T>(
     }
 }
 
-/// Reads an encapsulation in its own byte order with `$body`, where `$d` stands behind the order
-/// octet. `None`, and a fault in `$item`, when there is no such octet.
+/// Reads an encapsulation in its own byte order by `$body`, with the decoder `$d` after the byte order octet. `None`, and a
+/// fault in `$item`, if there is no such octet.
 macro_rules! encapsulation {
     ($item:expr, $octets:expr, $base:expr, |$d:ident| $body:expr) => {{
         let octets: &[u8] = $octets;
@@ -49,7 +49,7 @@ macro_rules! encapsulation {
                         $base
                     ));
                 }
-                // The order octet is octet 0 of the encapsulation, which alignment counts from.
+                // The byte order octet is octet 0 of the encapsulation, from which alignment counts.
                 if *order == 0 {
                     let mut decoder =
                         ::zorb_cdr::Decoder::<::zorb_cdr::BigEndian>::from_slice(octets, format);
@@ -69,7 +69,7 @@ macro_rules! encapsulation {
 }
 pub(crate) use encapsulation;
 
-/// The byte order of an octet.
+/// The name of the byte order that the first octet states.
 pub(crate) fn byte_order(octets: &[u8]) -> &'static str {
     match octets.first() {
         Some(0) => "big-endian",

@@ -9,7 +9,7 @@ use zorb_cdr::{ByteOrder, DecodeError, Decoder};
 use zorb_giop::url::{Corbaloc, CorbalocAddress};
 use zorb_giop::{Version, ior::OBJECT_REPOSITORY_ID};
 
-/// The octets behind `IOR:`: what can be read of them, and what is wrong with the rest.
+/// Explains the octets of a reference, after `IOR:`. Malformed parts are reported, and the rest is still explained.
 pub(crate) fn explain(octets: &[u8]) -> Item {
     let mut item = Item::element("references", "Object reference", "")
         .with("octets", octets.len())
@@ -40,7 +40,7 @@ pub(crate) fn explain(octets: &[u8]) -> Item {
                         error.kind(),
                         error.offset()
                     ));
-                    // Its length is a lie, but its beginning may still be worth a look.
+                    // The length is wrong, but the beginning of the profile may still be readable.
                     let rest = octets.get(begins.next_multiple_of(4) + 4..).unwrap_or(&[]);
                     profiles.push((tag, rest.to_vec(), octets.len() - rest.len()));
                     break;
@@ -121,20 +121,20 @@ fn profile(tag: u32, data: &[u8], base: usize, which: &str) -> Item {
     item
 }
 
-/// The address between version and key.
+/// The kind of the address between version and key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Address {
     /// Host and port.
     Inet,
     /// A multicast address and a port, and no key.
     Group,
-    /// A path.
+    /// The path of a UNIX socket.
     Unix,
 }
 
 type Components = Vec<(u32, Vec<u8>, usize)>;
 
-/// Version, address, key, and from 1.1 on components: as much of it as there is.
+/// Explains a profile body, as far as it is readable: version, address, key, and from 1.1 on components.
 fn body(item: &mut Item, data: &[u8], base: usize, kind: Address) {
     let found = encapsulation!(item, data, base, |d| {
         let version = d.read_u8().and_then(|major| {
@@ -164,7 +164,7 @@ fn body(item: &mut Item, data: &[u8], base: usize, kind: Address) {
             (None, _) => None,
         };
         let components = match (&key, version) {
-            // A 1.0 body ends with the key; a group's has no key, and components in every version.
+            // A body of version 1.0 ends with the key. That of a group has no key, and components in every version.
             (Some(_), Some(version)) if version >= Version::V1_1 || kind == Address::Group => {
                 read_components(item, d, base)
             }
@@ -207,7 +207,7 @@ fn explain_version(version: Version) -> Item {
     }
 }
 
-/// Whether there is another way in than a plain port.
+/// Whether the components name a secure transport, so that the port in the profile may be 0.
 fn has_security(components: &Components) -> bool {
     components
         .iter()
@@ -237,7 +237,7 @@ fn explain_address(host: &str, port: Option<u16>, is_secure: bool) -> Item {
     }
 }
 
-/// The address and key as an object URL, for people to copy.
+/// The address and the key as an object URL.
 fn as_url(version: Version, host: String, port: u16, key: Vec<u8>, kind: Address) -> Item {
     let address = match kind {
         Address::Unix => CorbalocAddress::Uiop {
@@ -263,7 +263,7 @@ fn read_components<O: ByteOrder>(
     base: usize,
 ) -> Components {
     let mut all = Vec::new();
-    // The first that is not there ends this, whatever the count says.
+    // The first missing component ends the loop, whatever the count is.
     let count = or_fault(item, "number of components", base, d.read_u32()).unwrap_or(0);
     for index in 1..=count {
         let read = d
@@ -279,10 +279,10 @@ fn read_components<O: ByteOrder>(
     all
 }
 
-/// TAG_RMI_CUSTOM_MAX_STREAM_FORMAT.
+/// The tag of the component TAG_RMI_CUSTOM_MAX_STREAM_FORMAT.
 const RMI_STREAM_FORMAT: u32 = 38;
 
-/// The number of the ORB that made the reference, if it says so.
+/// The ORB type of the ORB that made the reference, if the components name it.
 fn orb_type(all: &Components) -> Option<u32> {
     let (_, data, _) = all.iter().find(|(tag, ..)| *tag == 0)?;
     components::orb_number(data)

@@ -1,4 +1,4 @@
-//! Numbers and what they are called.
+//! Tables of the names of tags, code sets, policies and options.
 
 /// Profile tags of the OMG and of TAO.
 static PROFILES: phf::Map<u32, &'static str> = phf::phf_map! {
@@ -77,7 +77,7 @@ pub(crate) fn component(tag: u32) -> Option<&'static str> {
     COMPONENTS.get(&tag).copied()
 }
 
-/// Which ORB has this type.
+/// The ORB with this ORB type.
 pub(crate) fn orb_type(number: u32) -> Option<&'static str> {
     match number {
         0x4154_5400 => Some("omniORB"),

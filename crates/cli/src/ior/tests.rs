@@ -1,4 +1,4 @@
-//! Octets that may be anything: everything is said of them, and nothing panics.
+//! Arbitrary octets are explained as far as possible, without a panic.
 
 use super::*;
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn whole() -> Vec<u8> {
         .collect()
 }
 
-/// The description of a key of TAO: persistent, below the root, with ids of the user.
+/// The explanation of a key of TAO: persistent, below the root, with USER_ID.
 fn tao_key(path: &[u8], id: &[u8]) -> String {
     let size = u32::try_from(path.len()).unwrap().to_be_bytes();
     let key = [&b"\x14\x01\x0f\x00NUP"[..], &size, path, id].concat();
@@ -114,7 +114,7 @@ fn hints_of_tao_are_no_part_of_path_and_id() {
         );
         assert_eq!(hinted.matches(&tree::hex(&hint)).count(), 4, "{hinted}");
     }
-    // Names of one letter are none, and neither is an id of eight octets.
+    // Names of one letter are not taken for a hint, nor is an id of eight octets.
     let short = tao_key(b"A\0B\0C\0D\0", &[0, 0, 0, 1, 0, 0, 0, 2]);
     assert!(
         short.contains("\"A/B/C/D\"") && !short.contains("hint"),

@@ -8,33 +8,33 @@ use std::io::{self, Write};
 const ROW: usize = 16;
 /// Rows of a dump that are shown; the rest is counted.
 const MAX_ROWS: usize = 16;
-/// Labels are padded to the longest of their siblings, up to here.
+/// The most columns to which labels are padded, so that the texts of siblings are aligned.
 const MAX_LABEL: usize = 24;
 
-/// One fact, and what belongs to it.
+/// One fact of a reference, with the facts that it consists of.
 #[derive(Debug, Default)]
 pub(crate) struct Item {
-    /// Its name in JSON.
+    /// The name in JSON.
     key: &'static str,
     /// Whether its siblings may have the same name, so that JSON has an array of them.
     is_element: bool,
-    /// Text for people.
+    /// The label in text output.
     label: String,
     text: String,
-    /// A technical name or number, shown paler.
+    /// A technical name or number, shown in a pale colour.
     note: String,
     /// The value in JSON; `text` if null.
     json: Value,
-    /// Fields of JSON alone.
+    /// Fields for JSON only.
     more: Map<String, Value>,
     /// Malformed parts.
     faults: Vec<String>,
-    /// Legal parts that are probably mistakes.
+    /// Hints at legal parts that are probably mistakes.
     hints: Vec<String>,
-    /// Octets to be shown.
+    /// Octets to be shown as a dump.
     dump: Option<Vec<u8>>,
     items: Vec<Self>,
-    /// A blank line goes before it.
+    /// Whether a blank line precedes it.
     is_section: bool,
 }
 
@@ -115,7 +115,7 @@ impl Item {
         !self.faults.is_empty()
     }
 
-    /// Whether anything in it is malformed.
+    /// Whether it, or a fact within it, is malformed.
     pub(crate) fn is_malformed(&self) -> bool {
         !self.faults.is_empty() || self.items.iter().any(Self::is_malformed)
     }
@@ -258,7 +258,7 @@ pub(crate) fn hex(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-/// Octets as text, what cannot be printed escaped; never more than a line.
+/// Octets as text on one line, with unprintable ones escaped.
 pub(crate) fn escaped(octets: &[u8]) -> String {
     octets.escape_ascii().to_string()
 }
