@@ -1,4 +1,4 @@
-//! `#[idl_file(…)] mod m {}`.
+//! The attribute `#[idl_file(…)] mod m {}`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use zorb_idl::{Options, Setting, compile_files};
 
 use crate::errors::{compile_error, drawn, everywhere, message_of};
 
-/// The words between the parentheses.
+/// The options between the parentheses of the attribute.
 #[derive(Default)]
 pub(crate) struct Arguments {
     files: Vec<LitStr>,
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     orb: Option<syn::Path>,
 }
 
-/// [`Arguments`] of the annotation alone, not of IDL in the source.
+/// [`Arguments`] of the attribute, which need a file, as opposed to those of `idl!`.
 struct WithFiles(Arguments);
 
 impl Parse for WithFiles {
@@ -58,7 +58,7 @@ impl Parse for Arguments {
 }
 
 impl Arguments {
-    /// Refuses what IDL in the source cannot have: files, and a path of the ORB, which it knows.
+    /// Refuses options that `idl!` cannot have: files, and the path of the ORB, which it knows.
     pub(crate) fn for_inline(self) -> syn::Result<Self> {
         let place = self.files.first().map(Spanned::span);
         let place = place.or_else(|| self.orb.as_ref().map(Spanned::span));
@@ -127,7 +127,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Where a setting stands.
+    /// The place of a setting in the source.
     pub(crate) fn setting(&self, setting: Setting) -> Option<Span> {
         Some(match setting {
             Setting::Define(at) => self.defines.get(at)?.0.span(),
@@ -152,7 +152,7 @@ impl Arguments {
             .defines
             .iter()
             .map(|(name, value)| {
-                // As `-D NAME` does it.
+                // A macro without a value is 1, as with `-D NAME`.
                 let value = value.as_ref().map_or_else(|| "1".to_owned(), LitStr::value);
                 (name.value(), value)
             })
@@ -209,11 +209,11 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
         .iter()
         .any(|attribute| attribute.path().is_ident("doc"));
     let doc = (!documented).then(|| quote!(#[doc = " Generated from IDL."]));
-    // Inner attributes come with the others and are written the same way.
+    // Inner attributes are among the others, and are printed the same way.
     quote! { #doc #(#attrs)* #vis #unsafety #mod_token #ident { #(#items)* #generated } }
 }
 
-/// The items, or the errors in their place.
+/// The generated items, or the errors in their place.
 fn generate(arguments: TokenStream) -> TokenStream {
     let arguments = match syn::parse2::<WithFiles>(arguments) {
         Ok(WithFiles(arguments)) => arguments,
@@ -234,7 +234,7 @@ fn generate(arguments: TokenStream) -> TokenStream {
         }
         Err(diagnostics) => {
             let errors = diagnostics.iter().map(|diagnostic| {
-                // At the literal of the file itself, where it is one of several.
+                // The error is placed at the literal that names its file, or at the first one.
                 let named = files
                     .iter()
                     .position(|file| file.display().to_string() == diagnostic.file);
@@ -256,7 +256,7 @@ fn generate(arguments: TokenStream) -> TokenStream {
     }
 }
 
-/// Makes rustc look at `files`, so that cargo builds again when one of them changes.
+/// Makes rustc depend on `files`, so that cargo builds again when one of them changes.
 pub(crate) fn watch(files: &[PathBuf]) -> TokenStream {
     let paths = files.iter().filter_map(|path| path.to_str());
     quote!(#(const _: &[u8] = ::core::include_bytes!(#paths);)*)
@@ -273,7 +273,7 @@ mod tests {
         for (name, text) in files {
             fs::write(dir.path().join(name), text).unwrap();
         }
-        // An absolute path stays what it is when it is joined to the directory of the crate.
+        // Joining an absolute path to the directory of the crate does not change it.
         let arguments = arguments(dir.path().to_str().unwrap());
         let tokens = expand(arguments.parse().unwrap(), item.parse().unwrap());
         let root = dir.path().canonicalize().unwrap();

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use zorb_idl::{Diagnostic, Diagnostics};
 
-/// `compile_error!` with that message at that place.
+/// A `compile_error!` with this message at this place.
 pub(crate) fn compile_error(span: Span, message: &str) -> TokenStream {
     let mut literal = Literal::string(message);
     literal.set_span(span);
@@ -12,9 +12,9 @@ pub(crate) fn compile_error(span: Span, message: &str) -> TokenStream {
     quote_spanned! { span => ::core::compile_error! { #literal } }
 }
 
-/// The errors where the items would stand, and once more in each module that there would be: rustc reports equal errors
-/// once, and no name that is missing in a module with such an error. A typo in IDL is one error, then, and not one for
-/// each `use` of its items.
+/// The errors in place of the items, and again in each module that the IDL would have become. Rustc reports equal errors
+/// once, and does not report missing names of a module with an error. So a typo in IDL is one error, and not one for each
+/// `use` of its items.
 pub(crate) fn everywhere(errors: &TokenStream, diagnostics: &Diagnostics) -> TokenStream {
     let modules = diagnostics
         .modules()
@@ -23,7 +23,7 @@ pub(crate) fn everywhere(errors: &TokenStream, diagnostics: &Diagnostics) -> Tok
     quote!(#errors #(#[doc(hidden)] pub mod #modules { #errors })*)
 }
 
-/// The whole drawing, for IDL that rustc cannot show; rustc itself says "error" in front of it.
+/// The whole drawing, for IDL that rustc cannot show, without the word "error", which rustc adds.
 pub(crate) fn drawn(diagnostic: &Diagnostic) -> String {
     let text = diagnostic.to_string();
     text.strip_prefix("error: ")
@@ -32,7 +32,7 @@ pub(crate) fn drawn(diagnostic: &Diagnostic) -> String {
         .to_owned()
 }
 
-/// The words alone, for IDL that rustc shows itself.
+/// The message alone, for IDL that rustc shows itself.
 pub(crate) fn message_of(diagnostic: &Diagnostic) -> String {
     let mut text = diagnostic.message.clone();
     for label in &diagnostic.labels {

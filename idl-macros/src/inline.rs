@@ -1,4 +1,4 @@
-//! `idl! { … }`.
+//! The macro `idl! { … }`.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     };
     let root = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let mut options = arguments.options(root.as_deref().unwrap_or_else(|| Path::new("")));
-    // As it came: a `$crate` in there works by its hygiene.
+    // Passed on unchanged, as a `$crate` in it works by its hygiene.
     options.crate_path = orb.into();
     options.include_dirs.splice(0..0, root);
     match literal(tokens) {
@@ -37,7 +37,7 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     }
 }
 
-/// The options in `#![idl(…)]`, which may stand in front of the IDL, and the IDL.
+/// The options in an optional `#![idl(…)]` before the IDL, and the IDL.
 fn arguments(tokens: &[TokenTree]) -> syn::Result<(Arguments, &[TokenTree])> {
     let is = |token: &TokenTree, wanted| matches!(token, TokenTree::Punct(mark) if mark.as_char() == wanted);
     let [hash, bang, TokenTree::Group(group), idl @ ..] = tokens else {
@@ -58,7 +58,7 @@ fn arguments(tokens: &[TokenTree]) -> syn::Result<(Arguments, &[TokenTree])> {
     Ok((arguments.for_inline()?, idl))
 }
 
-/// The one string literal that `tokens` are; macros may have put it into invisible groups.
+/// The string literal, if `tokens` are a single one. Macros may have put it into invisible groups.
 fn literal(tokens: &[TokenTree]) -> Option<syn::LitStr> {
     match tokens {
         [TokenTree::Literal(literal)] => {
@@ -102,7 +102,7 @@ fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -
                 let own = diagnostic.file == NAME;
                 let span = match own {
                     true => rebuilt.span(line, diagnostic.column),
-                    // Where it is included.
+                    // The error is placed at the `#include` of its file.
                     false => {
                         let mut labels = diagnostic.labels.iter();
                         labels.find(|label| label.file == NAME).and_then(|label| {
@@ -111,7 +111,7 @@ fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -
                         })
                     }
                 };
-                // An included file is nothing rustc could show.
+                // Rustc cannot show the text of an included file.
                 let message = if own {
                     message_of(diagnostic)
                 } else {
@@ -124,7 +124,7 @@ fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -
     }
 }
 
-/// The errors, and the files that a repair may change.
+/// The errors, and a dependency on the files that a correction may change.
 fn faults(errors: proc_macro2::TokenStream, diagnostics: &Diagnostics) -> TokenStream {
     let watched = watch(diagnostics.dependencies());
     let errors = everywhere(&errors, diagnostics);

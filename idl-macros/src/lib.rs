@@ -1,7 +1,7 @@
-//! The annotations of zorb that take IDL: `idl! { … }` and `#[idl_file("bank.idl")]`.
+//! The macros of zorb that compile IDL: `idl! { … }` and `#[idl_file("bank.idl")]`.
 //!
-//! A thin shell over the compiler `zorb-idl`: here the words of an annotation become its options, and its diagnostics
-//! those of rustc. Use them through the crate `zorb`, which re-exports them and fits what they generate.
+//! The crate is a thin shell over the compiler `zorb-idl`: it turns the arguments of a macro into options, and diagnostics
+//! into those of rustc. Use the macros through the crate `zorb`, which re-exports them and fits the generated code.
 #![forbid(unsafe_code)]
 
 mod attribute;
@@ -12,10 +12,10 @@ mod text;
 
 use proc_macro::TokenStream;
 
-/// Compiles IDL that stands in the Rust source. The crate `zorb` wraps it as `zorb::idl! { … }`.
+/// Compiles IDL in the Rust source. The crate `zorb` wraps it as `zorb::idl! { … }`.
 ///
-/// Behind the path of the ORB in brackets come either IDL as it is or one string literal with IDL. The latter is for
-/// what Rust's lexer refuses: `L'x'`, `'\377'`, line splices, an odd apostrophe in a comment.
+/// The input is the path of the ORB in brackets, followed by IDL, or by one string literal with IDL. The literal is for
+/// IDL that Rust's lexer refuses: `L'x'`, `'\377'`, line splices, an odd apostrophe in a comment.
 ///
 /// ```text
 /// zorb::idl! {
@@ -56,8 +56,9 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// `#include` looks in the directory of the crate's `Cargo.toml`. Options are those of [`macro@idl_file`] but files and
-/// `crate`, and stand in front of the IDL: `#![idl(defaults, rename("Bank::Account::self" = "myself"))]`. Errors are reported where they stand in the IDL, several at once.
+/// `#include` looks in the directory of the crate's `Cargo.toml`. The options are those of [`macro@idl_file`], except files
+/// and `crate`, and precede the IDL: `#![idl(defaults, rename("Bank::Account::self" = "myself"))]`. Errors are reported at
+/// their places in the IDL, several at once.
 #[proc_macro]
 pub fn idl_tokens(input: TokenStream) -> TokenStream {
     inline::expand(input)
@@ -66,18 +67,18 @@ pub fn idl_tokens(input: TokenStream) -> TokenStream {
 /// A set of object ids that is known at compile time, as a reference to a `zorb::ObjectIds`. The crate `zorb` wraps it as
 /// `zorb::object_ids! { "main", b"\x01" }`: literals of text and of octets, each id once.
 ///
-/// Behind the path of the ORB in brackets come the ids. The perfect hash over them is computed here, and proved where the
-/// table is compiled.
+/// The input is the path of the ORB in brackets, followed by the ids. The perfect hash over them is computed here, and
+/// checked when the table is compiled.
 #[proc_macro]
 pub fn object_ids_tokens(input: TokenStream) -> TokenStream {
     object_ids::expand(input.into()).into()
 }
 
-/// Compiles IDL files into the module that it stands on: `#[zorb::idl_file("bank.idl")] pub mod bank {}`.
+/// Compiles IDL files into the annotated module: `#[zorb::idl_file("bank.idl")] pub mod bank {}`.
 ///
 /// The module is an inline one, since attributes on `mod bank;` are not stable Rust. It keeps its visibility, its
-/// attributes and what it already contains. Paths are relative to the directory of the crate's `Cargo.toml`. A change of
-/// any file that was read, included ones too, rebuilds the crate.
+/// attributes and its contents. Paths are relative to the directory of the crate's `Cargo.toml`. A change of any file that
+/// was read, included files among them, rebuilds the crate.
 ///
 /// ```text
 /// #[zorb::idl_file(
@@ -96,20 +97,20 @@ pub fn object_ids_tokens(input: TokenStream) -> TokenStream {
 /// | option | meaning | default |
 /// |---|---|---|
 /// | `"path.idl"` | a file to compile; at least one | – |
-/// | `include("dir", …)` | where `#include` looks, after the directory of the including file | nowhere |
-/// | `define("X", "Y" = "2", …)` | macros of the preprocessor; without a value one stands for 1 | none |
-/// | `extern("Module" = path, …)` | the IDL module has been compiled by another annotation and is found at `path`: its definitions get no code, references to them use the path | none |
-/// | `rename("A::b" = "c", …)` | the Rust name of an IDL definition, member or parameter | by rule |
+/// | `include("dir", …)` | directories that `#include` searches, after that of the including file | none |
+/// | `define("X", "Y" = "2", …)` | macros of the preprocessor; one without a value is 1 | none |
+/// | `extern("Module" = path, …)` | another macro has compiled the IDL module, at `path`: no code for its definitions, references to them use the path | none |
+/// | `rename("A::b" = "c", …)` | the Rust name of an IDL definition, member or parameter | by the mapping |
 /// | `native("A::B" = path, …)` | the Rust type that a native type of the IDL stands for | `zorb::Native` |
-/// | `defaults` | operations of servants' traits have a body that fails with NO_IMPLEMENT, COMPLETED_NO: a servant implements those that it wants | no: a missing operation is an error of rustc |
-/// | `delegates` | each interface `Foo` gets a trait `FooDelegate`; a servant that implements it hands the operations of `Foo` to another servant, a field of it, say | no |
+/// | `defaults` | operations of servants' traits have a default body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a servant may implement a part of them | no: a missing operation is an error of rustc |
+/// | `delegates` | each interface `Foo` gets a trait `FooDelegate`, whose implementers delegate the operations of `Foo` to another servant, such as a field | no |
 /// | `crate = "path"` | the path of the ORB in generated code | `::zorb` |
 ///
-/// Definitions of included files are generated as well, unless `extern` maps their module.
+/// Definitions of included files are generated, too, unless `extern` maps their module.
 ///
 /// # Errors
-/// Each error of the IDL becomes one of rustc, at the literal that names the first file, with file, line, column and the
-/// line of IDL in it. An option that means nothing is an error at its own words.
+/// Each error of the IDL becomes one of rustc, at the literal that names its file or else the first file, with file, line,
+/// column and the line of IDL. An invalid option is an error at its own place.
 #[proc_macro_attribute]
 pub fn idl_file(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute::expand(arguments.into(), item.into()).into()

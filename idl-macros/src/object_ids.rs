@@ -1,4 +1,4 @@
-//! `object_ids! { … }`: a set of object ids, and its perfect hash.
+//! The macro `object_ids! { … }`: a set of object ids, and its perfect hash.
 
 use crate::errors::compile_error;
 use proc_macro2::{Span, TokenStream};
@@ -9,7 +9,7 @@ use syn::punctuated::Punctuated;
 use syn::{LitByteStr, LitStr, Token, bracketed};
 use zorb_idl::perfect_hash;
 
-/// `[path of the ORB] "id", b"id", …`
+/// The input of the macro: `[path of the ORB] "id", b"id", …`
 struct ObjectIds {
     orb: TokenStream,
     ids: Vec<Id>,

@@ -1,15 +1,15 @@
-//! IDL text from Rust tokens: every token goes back to the line and column it came from, so that directives end with
-//! their lines and every diagnostic finds its token again.
+//! IDL text from Rust tokens. Every token is placed at its line and column in the source, so that directives end with their
+//! lines, and the place of a diagnostic leads back to its token.
 
 use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 
-/// Text that has been put together, and where its tokens are.
+/// The IDL text, and the places of its tokens.
 #[derive(Default)]
 pub(crate) struct Rebuilt {
     pub(crate) text: String,
     /// The line in the Rust source that is line 1 of the text.
     pub(crate) first_line: usize,
-    /// Line and column (from 1) where each token begins, in order.
+    /// The line and column, from 1, at which each token begins, in order.
     tokens: Vec<(usize, usize, Span)>,
     line: usize,
     column: usize,
@@ -30,7 +30,7 @@ impl Rebuilt {
         rebuilt
     }
 
-    /// The token at, or else before, a place in the text.
+    /// The span of the token at a place in the text, or of the one before it.
     pub(crate) fn span(&self, line: usize, column: usize) -> Option<Span> {
         let behind = self
             .tokens
@@ -77,12 +77,12 @@ impl Rebuilt {
         }
     }
 
-    /// Appends `text` at the place of `span`, or right here when that lies behind us already, as it does for tokens that
-    /// a macro has made.
+    /// Appends `text` at the place of `span`, or right here if the text is past that place already, as for tokens that a macro
+    /// has made.
     fn place(&mut self, text: &str, span: Span) {
         let start = span.start();
         let line = (start.line() + 1).saturating_sub(self.first_line);
-        // Two lines far apart come from different files; real IDL has no thousand empty lines.
+        // Tokens on lines far apart come from different files.
         let near = line > self.line && line - self.line < 10_000;
         if near {
             while self.line < line {
@@ -95,7 +95,7 @@ impl Rebuilt {
                 self.column += 1;
             }
         }
-        // Two words must stay two.
+        // A blank keeps two words apart.
         let touches = |c: char| c.is_alphanumeric() || c == '_';
         if self.text.ends_with(touches) && text.starts_with(touches) {
             self.text.push(' ');
@@ -118,7 +118,7 @@ impl Rebuilt {
     }
 }
 
-/// `#[doc = "…"]` at the start of `tokens`, which is what Rust makes of a doc comment: the comment, and what follows.
+/// The doc comment at the start of `tokens`, which Rust has turned into `#[doc = "…"]`, and the tokens after it.
 fn doc_comment(tokens: &[TokenTree]) -> Option<((String, Span), &[TokenTree])> {
     let [TokenTree::Punct(hash), rest @ ..] = tokens else {
         return None;
@@ -153,7 +153,7 @@ fn doc_comment(tokens: &[TokenTree]) -> Option<((String, Span), &[TokenTree])> {
     Some(((comment, span), rest))
 }
 
-/// A comment with the text of the literal; it may contain what would end a comment.
+/// A comment with the text of the literal. A `*/` in the text is broken up, so that it does not end the comment.
 fn made_comment(text: &proc_macro::Literal) -> String {
     let stream: TokenStream = TokenTree::Literal(text.clone()).into();
     let value = syn::parse::<syn::LitStr>(stream)
