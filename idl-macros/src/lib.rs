@@ -109,8 +109,8 @@ pub fn object_ids_tokens(input: TokenStream) -> TokenStream {
 /// Definitions of included files are generated, too, unless `extern` maps their module.
 ///
 /// # Errors
-/// Each error of the IDL becomes one of rustc, at the literal that names its file or else the first file, with file, line,
-/// column and the line of IDL. An invalid option is an error at its own place.
+/// Each error of the IDL becomes one of rustc, at the literal that names its file, or else the first file. It shows file,
+/// line, column and the line of IDL. An invalid option is an error at its own place.
 #[proc_macro_attribute]
 pub fn idl_file(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute::expand(arguments.into(), item.into()).into()

@@ -49,8 +49,8 @@ counters! {
     ProtocolErrors = "protocol_errors",
     /// Requests refused because they were longer than the limit on messages.
     RequestsTooLarge = "requests_too_large",
-    /// Requests refused with TRANSIENT because a limit was reached: that on pending upcalls or their octets (where requests do
-    /// not wait), that on requests held by a POA manager, or that on look-ups by the key resolver or their time.
+    /// Requests refused with TRANSIENT at one of these limits: pending upcalls or their octets (where requests do not wait),
+    /// requests held by a POA manager, look-ups by the key resolver, and the time of such a look-up.
     PendingRequestsRefused = "pending_requests_refused",
     /// One-way requests among those that any limit refused. Their clients get no report.
     OneWaysDropped = "one_ways_dropped",

@@ -1,7 +1,7 @@
 //! Connections: GIOP messages over a transport, seen from clients and servers.
 //!
-//! The crate knows no object reference, no POA and no ORB. An ORB hands it a connected stream and gets calls
-//! ([`ClientConnection`]) or requests ([`ServerConnection`]); what it needs of the ORB is the trait [`Owner`].
+//! The crate knows no object reference, no POA and no ORB. An ORB hands it a connected stream, to call by it
+//! ([`ClientConnection`]) or to serve requests ([`ServerConnection`]). It uses the ORB by the trait [`Owner`] only.
 //!
 //! ```text
 //!            caller ──► encode ──► Outbound ──► writev        (a sender writes, unless another one does)

@@ -110,7 +110,7 @@ impl Link {
         }
     }
 
-    /// Counts what the link holds with the memory of an ORB.
+    /// Counts the memory that the link holds with that of an ORB.
     pub(crate) fn within(mut self, memory: &Arc<MemoryLimit>) -> Self {
         self.admitted = Some(memory.admit());
         self.reserved = Reserved::of(memory);
@@ -124,8 +124,8 @@ impl Link {
         self
     }
 
-    /// Counts what the link of a connection to a server holds. Received octets are limited; octets that wait to be sent come
-    /// from the program itself, so they are counted, and never refused.
+    /// Counts the memory that the link of a connection to a server holds. Received octets are limited. Octets that wait to be
+    /// sent come from the program itself, so they are counted, and never refused.
     pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
         self = self.within(memory);
         self.outbound.reserve_from(Reserved::anyway_of(memory));

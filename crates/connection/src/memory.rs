@@ -2,8 +2,8 @@
 //!
 //! The limit counts memory held, not octets of messages: a buffer counts with all of its capacity. A connection's holdings
 //! are those of its reader (messages that have begun), of its pending requests, and of its queue of output. Each is
-//! [reserved](Reserved) in chunks, and only beyond the octets that every connection gets when it is accepted, so that a
-//! call with small messages touches no counter that connections share.
+//! [reserved](Reserved) in chunks, and only beyond the octets that every connection gets when it is accepted. So a call
+//! with small messages touches no counter that connections share.
 //!
 //! Above three quarters of the limit, memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
 //! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`). At
@@ -152,7 +152,7 @@ impl Reserved {
     }
 
     /// Adjusts the reservation to the octets held, and returns whether they are reserved. Several threads may call it at a
-    /// time; `held` is evaluated again under contention, so that the last thread finds the present number.
+    /// time, each with its own view of `held`; `held` is evaluated again after each change.
     #[inline]
     pub(crate) fn cover(&self, held: impl Fn() -> usize) -> bool {
         let Some(memory) = &self.memory else {

@@ -1,4 +1,4 @@
-//! The owner of connections: what they need of the ORB.
+//! The owner of connections: the trait by which they use the ORB.
 
 use super::both_ways::BothWays;
 use super::counters::Counters;
@@ -47,8 +47,8 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// Has a shutdown wait until the token is dropped.
     fn track_thread(&self) -> TaskTrackerToken;
 
-    /// Looks up the target of a request. `opened_here`: whether the request came on a connection that this end opened, on which
-    /// the peer may send requests only to objects that it may call back.
+    /// Looks up the target of a request. `opened_here`: whether the request came on a connection that this end opened. On such
+    /// a connection the peer may call only those objects that the owner permits it to call back.
     fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> Self::Target;
 
     /// Takes the offer of the peer of an accepted connection, the service context BI_DIR_IIOP: requests to the endpoints in
@@ -71,11 +71,13 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// Answers a LocateRequest, or returns the key that the application has to be asked about first.
     fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located;
 
-    /// Asks the application for the object with this key, for a LocateRequest.
+    /// Asks the application for the object with this key, and returns the answer to the LocateRequest.
     fn ask(self: Arc<Self>, key: Bytes) -> impl Future<Output = LocateReply> + Send;
 }
 
-/// The answer to a LocateRequest.
+/// The answer to a LocateRequest, if it is known at once.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LocateRequest message).
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "an answer is there or is not")]
 pub enum Located {

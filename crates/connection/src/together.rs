@@ -194,7 +194,7 @@ async fn a_call_in_flight_is_answered_by_a_server_that_stops_and_a_later_one_is_
     let_all_run().await;
     assert!(both.owner.let_go());
     assert_eq!(in_time(held).await.unwrap().unwrap(), b"held");
-    // CloseConnection says that the server has not processed it.
+    // CloseConnection guarantees that the server has not processed the request.
     for call in [unread, spawn_call(&both.client, "echo", b"")] {
         let error = in_time(call).await.unwrap().unwrap_err();
         assert!(matches!(

@@ -46,7 +46,9 @@ enum Other {
     Refused(Missing),
 }
 
-/// The target that requests for an object are forwarded to (LOCATION_FORWARD).
+/// The target that requests for an object are forwarded to.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LOCATION_FORWARD, LOCATION_FORWARD_PERM).
 #[derive(Clone)]
 pub struct Forward {
     /// The repository id of the target's interface, as far as it is known; else empty.
@@ -520,6 +522,8 @@ impl fmt::Debug for ActiveObject {
 }
 
 /// The decision on a new request by the state of its manager, once that is not HOLDING.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManager`).
 impl State {
     /// Decides on a request; `Ok` if it is served.
     ///

@@ -216,7 +216,7 @@ pub enum ThreadModel {
 /// assert!(Policies::try_from(&list[..]).is_ok());
 /// ```
 ///
-/// The combination is checked when the adapter is created.
+/// The combination is checked when the adapter is created. Source: CORBA 3.3 Part 1 §15.3.8.3 (create_POA).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[doc(alias = "PolicyList")]
@@ -241,7 +241,10 @@ pub struct Policies {
     pub key_protection: KeyProtection,
 }
 
-/// The type of a policy, with the number (`CORBA::PolicyType`) that the specification assigns to it.
+/// The type of a policy, with the number that the specification assigns to it; [`OneWayOrder`] and [`KeyProtection`] have
+/// none.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::PolicyType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u32)]
 #[non_exhaustive]

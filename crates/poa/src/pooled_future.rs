@@ -1,8 +1,8 @@
 //! Pooled boxes for the futures of upcalls.
 //!
 //! A future that has been polled cannot move, so it is boxed before its first poll, and most upcalls end in that poll. The
-//! thread keeps their boxes, a few for each type of future (that is, for each operation of each servant type), so that a
-//! server in a steady state allocates none.
+//! thread keeps their boxes, a few for each type of future, that is, for each operation of each servant type. So a server
+//! in a steady state allocates none.
 
 use crate::request::Outcome;
 use crate::skeleton::Finish;

@@ -475,8 +475,8 @@ impl ObjectAdapter {
     /// the path. With a default servant or a servant manager, an object that is not active is found, too.
     ///
     /// # Errors
-    /// [`Missing`], which [raises](Missing::raise) OBJECT_NOT_EXIST for a key of another ORB or of another life of this one, a
-    /// key with a wrong or missing code, a destroyed adapter, or an object that is not active. It raises OBJ_ADAPTER if the
+    /// [`Missing`]. It [raises](Missing::raise) OBJECT_NOT_EXIST for a key of another ORB or of another life of this one, for a
+    /// wrong or missing code, for a destroyed adapter, and for an object that is not active. It raises OBJ_ADAPTER if the
     /// default servant or servant manager is not set.
     #[inline]
     pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, Missing> {

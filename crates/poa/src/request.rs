@@ -14,6 +14,8 @@ use zorb_giop::{
 };
 
 /// The data of a request that its reply needs.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message, Reply message).
 #[derive(Debug, Clone, Copy)]
 pub struct Receipt {
     /// The GIOP version of the request and its reply.

@@ -135,7 +135,9 @@ struct Outgoing {
     writer: Option<Half>,
 }
 
-/// A connection on which both ends may send requests.
+/// A connection on which both ends may send requests: one stream, shared by a client's and a server's half.
+///
+/// Source: CORBA 3.3 Part 2, section 9.8 (bidirectional GIOP).
 pub struct BothWays {
     stream: Box<dyn Connection>,
     incoming: Mutex<Incoming>,

@@ -11,6 +11,8 @@ use zorb_transport::{Connection, Endpoint};
 
 /// The ORB's part in a bidirectional connection: the offer to the peer, and the owner that serves the peer's
 /// requests.
+///
+/// Source: CORBA 3.3 Part 2, section 9.8 (bidirectional GIOP).
 pub trait Offer: fmt::Debug + Send + Sync {
     /// The service context BI_DIR_IIOP: the endpoints of this ORB that the peer may reach by the connection.
     fn context(&self) -> ServiceContext;

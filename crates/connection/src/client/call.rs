@@ -157,7 +157,9 @@ impl ClientConnection {
         }
     }
 
-    /// Asks the server by a LocateRequest whether it has an object, or where the object is.
+    /// Asks the server by a LocateRequest whether it has an object, or where the object is. The servant does not run.
+    ///
+    /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LocateRequest message).
     ///
     /// # Errors
     /// See [`CallError`]. The inner result is an error if the LocateReply is malformed.

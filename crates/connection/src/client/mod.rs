@@ -34,15 +34,15 @@
 //! 6. The lease holder hands a reply to its waiter (`ReplyWaiters::deliver`) and goes on; its own reply never goes
 //!    through the table.
 //! 7. The stream ends, the peer closes, the ORB shuts down, or the connection is idle: `end` stores the `End` under
-//!    the lock and wakes every waiter. The driver sends what the end asks for (`Link::finish`): it drains the queue,
-//!    waits a bounded time for the peer, and closes.
+//!    the lock and wakes every waiter. The driver sends the last message (`Link::finish`): it drains the queue, waits a
+//!    bounded time for the peer, and closes.
 //!
 //! Locks: the lease is held within one poll or one blocking call. The lock of the state is held for single look-ups,
 //! never across a system call, and may be taken by the holder of the lease. A caller that holds this lock may try to claim
 //! the lease, which never blocks: one look-up finds that no reply is there, records the waker, and claims the lease.
 //!
-//! Orderings: claim and release of the lease are `AcqRel` on one word, so that what a parked reader has recorded is seen
-//! by the holder that looks again. `deregistered` is stored with `Release` before the driver is woken, and loaded with
+//! Orderings: claim and release of the lease are `AcqRel` on one word, so that the holder that looks again sees the waker
+//! that a parked reader has recorded. `deregistered` is stored with `Release` before the driver is woken, and loaded with
 //! `Acquire` by the driver. `over` is a hint, stored with `Release` under the lock.
 
 mod block;
@@ -89,6 +89,8 @@ use zorb_transport::{Connection, Endpoint};
 const MAX_IN_FLIGHT: usize = 16 << 10;
 
 /// Why a call has no reply. The kind decides whether the request may be sent again.
+///
+/// Source of the completion status: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {

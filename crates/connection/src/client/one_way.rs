@@ -10,6 +10,9 @@ use zorb_cdr::{Encoder, Lent, NativeEndian};
 use zorb_giop::{Fault, RequestId, ResponseFlags, buffers};
 
 /// When a one-way request leaves.
+///
+/// Source of SYNC_NONE and SYNC_WITH_TRANSPORT: CORBA 3.3 Part 1, CORBA Messaging. The specification leaves batching to the
+/// ORB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has these ways")]
 pub enum Departure {

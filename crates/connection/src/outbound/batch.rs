@@ -12,7 +12,7 @@ pub(crate) const FULL_BATCH_OCTETS: usize = 16 << 10;
 /// Longest message that is copied into a batch: copying a longer one costs more than another chunk.
 const MAX_COPIED_OCTETS: usize = 2 << 10;
 
-/// The batch at the end of a queue, behind all messages in one piece.
+/// The batch at the end of a queue, after all messages in one piece.
 #[derive(Default)]
 pub(super) struct Batch {
     octets: BytesMut,
@@ -45,7 +45,7 @@ pub(crate) enum Batched {
 }
 
 impl Queue {
-    /// Queues the batch behind the messages: nothing is added to it any more.
+    /// Moves the batch to the end of the queue: no further message is added to it.
     pub(super) fn seal_batch(&mut self) {
         if let Some(queued) = self.batch.queued.take() {
             let octets = core::mem::take(&mut self.batch.octets);
@@ -95,7 +95,7 @@ impl Outbound {
         Ok(guard)
     }
 
-    /// Has the driver write what is queued, as part of a batch.
+    /// Lets the queued messages wait as a part of a batch, which the driver writes.
     pub(crate) fn batch_queued(&self) -> Batched {
         self.wait_for_more(self.queue())
     }

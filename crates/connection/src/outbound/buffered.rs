@@ -11,7 +11,7 @@ use core::time::Duration;
 /// How long one-way requests wait for others on their connection. All waiting requests are written as soon as one of the
 /// limits is reached, or with any other request on the connection. Without a limit requests do not wait.
 ///
-/// At most 1 MiB waits on a connection.
+/// At most 1 MiB waits on a connection. Source: TAO's `BufferingConstraint`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a limit for each way to count")]
 pub struct Buffering {

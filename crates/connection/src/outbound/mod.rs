@@ -84,7 +84,7 @@ pub(super) struct Queued {
     pub(super) octets: usize,
 }
 
-/// A message that waits behind those in one piece.
+/// A message that is written after those in one piece.
 enum Deferred {
     Fragmented(Fragments),
     /// The last message of a connection.
@@ -128,7 +128,7 @@ pub(super) struct Writing {
     messages: VecDeque<Outgoing>,
     /// Octets of the front message that are written already.
     offset: usize,
-    /// Messages behind those in one piece; the first is being fragmented.
+    /// Messages to be written after those in one piece; the first is being fragmented.
     deferred: VecDeque<(Queued, Deferred)>,
     /// Messages that are written and not counted yet.
     completed: Vec<Queued>,
@@ -157,7 +157,7 @@ pub(crate) struct Outbound {
     octets: AtomicUsize,
     /// The reservation of the queued octets within the ORB's memory limit.
     reserved: Reserved,
-    /// The ORB has no memory for what is queued.
+    /// Whether the ORB has no memory for the queue.
     overdrawn: AtomicBool,
     /// Why the connection is ended although its peer is reachable.
     evicted: OnceLock<Evicted>,
@@ -376,7 +376,7 @@ impl Outbound {
         Ticket(queued.ticket)
     }
 
-    /// Queues a message behind those in one piece.
+    /// Queues a message that is written after those in one piece.
     fn defer(&self, message: Deferred, octets: usize) -> Ticket {
         let mut queue = self.queue();
         let queued = self.issue(octets);
@@ -386,7 +386,7 @@ impl Outbound {
         Ticket(queued.ticket)
     }
 
-    /// Queues the last message of a connection, which is written behind all others.
+    /// Queues the last message of a connection, which is written after all others.
     pub(crate) fn submit_last(&self, message: Gather) {
         let octets = memory(&message);
         self.defer(Deferred::Last(message), octets);

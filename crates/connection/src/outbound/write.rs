@@ -42,8 +42,8 @@ impl Outbound {
     }
 
     fn flush_queued(&self, stream: &dyn Connection) -> io::Result<Flush> {
-        // Pairs with the fence in `release_direct`: the sender of a direct message, which does not look at the queue,
-        // either sees what was queued before this or has released the write side.
+        // Pairs with the fence in `release_direct`: the sender of a direct message, which does not lock the queue, either
+        // sees the messages queued before this, or has released the write side.
         fence(Ordering::SeqCst);
         let writing = match self.writing.try_lock() {
             Ok(writing) => writing,
@@ -101,7 +101,7 @@ impl Outbound {
                     self.forgotten.store(true, Ordering::Relaxed);
                     self.forget_writing(&mut writing);
                     drop(writing);
-                    // The driver reads what is still there, and then ends the connection.
+                    // The driver reads the octets that have arrived, and then ends the connection.
                     self.driver.notify();
                     return Err(io::Error::new(kind, shown));
                 }

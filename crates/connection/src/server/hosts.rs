@@ -24,9 +24,9 @@ pub enum Overload {
 
 /// Limits on the connections and upcalls that an ORB serves at a time.
 ///
-/// An upcall is pending from when it has to wait for its servant, a POA manager, a key resolver or a worker, until it has
-/// ended, even if its client has gone by then. A request that is answered within the first poll of its servant is never
-/// pending.
+/// An upcall is pending from when it has to wait for its servant, a POA manager, a key resolver or a worker. It is pending
+/// until it has ended, even if its client has gone by then. A request that is answered within the first poll of its servant
+/// is never pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {

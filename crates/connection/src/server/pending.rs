@@ -140,8 +140,8 @@ impl<O: Owner> PendingRequest<O> {
     }
 
     /// Sends the reply of an upcall, unless the client has cancelled the request. If too many octets wait already for a client
-    /// that does not read them, `unaffordable` makes an exception from their number, which is sent in place of the reply.
-    /// Other upcalls do not begin before there is room, but this one had begun.
+    /// that does not read them, the exception that `unaffordable` makes from their number is sent instead. Other upcalls do
+    /// not begin before there is room, but this one had begun.
     pub fn finish(self, reply: Option<Gather>, unaffordable: impl FnOnce(usize) -> Option<Gather>) {
         // A reply to a client that has gone is dropped.
         let Some(connection) = self.connection.upgrade() else {

@@ -545,7 +545,7 @@ impl Adapter {
         Ok(self.key(object.id().as_ref()))
     }
 
-    /// Makes the object with this id a forward, whether it is active here or not. Upcalls in progress continue.
+    /// Makes the object with this id a forward, whether it is active or not. Upcalls in progress continue.
     ///
     /// # Errors
     /// [`AdapterError::UnknownId`] if the adapter assigns ids and has not assigned this one, [`AdapterError::WrongPolicy`] with

@@ -246,7 +246,7 @@ async fn a_client_that_is_gone_gives_its_place_back_while_its_upcall_runs_on() {
         assert!(serving.is_empty());
         assert_eq!(serving.pending_upcalls(), round);
     }
-    // Upcalls that were left behind count.
+    // Upcalls of ended connections count.
     let (_connection, mut peer) = served(&owner, &serving);
     peer.send(&request(1, "echo", b""));
     let_all_run().await;
