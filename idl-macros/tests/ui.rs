@@ -1,10 +1,10 @@
-//! What rustc shows when the IDL in a macro is wrong. `TRYBUILD=overwrite cargo test -p zorb-idl-macros --test ui` writes
-//! the expected output anew; read the difference.
+//! The output of rustc for faulty IDL in a macro. `TRYBUILD=overwrite cargo test -p zorb-idl-macros --test ui` rewrites the
+//! expected output; review the difference.
 
 use std::fs;
 use std::path::Path;
 
-/// Copies the IDL that annotations name to where trybuild says the crate is.
+/// Copies the IDL that attributes name to the directory that trybuild uses for the crate.
 fn provide(file: &str) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let there = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../tests/trybuild/zorb-idl-macros");

@@ -1,13 +1,13 @@
-//! What `zorb idl` says of IDL as people write it at first.
+//! The output of `zorb idl` for IDL with typical first errors.
 //!
-//! Beside each file in `tests/idl/` is what `zorb idl check` says of it. `UPDATE_GOLDEN=1` writes
-//! that anew; look at the difference.
+//! Beside each file in `tests/idl/` is the expected output of `zorb idl check`. `UPDATE_GOLDEN=1` rewrites it; review the
+//! difference.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// In the directory of the IDL.
+/// Runs `zorb idl` in the directory of the IDL.
 fn zorb(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_zorb"))
         .arg("idl")

@@ -1,7 +1,7 @@
-//! What `zorb ior` says of references that real ORBs made.
+//! The output of `zorb ior` for references that other ORBs have made.
 //!
-//! Each file in `tests/ior/` has where its reference comes from in comments, the reference, and
-//! below it what is said of it. `UPDATE_GOLDEN=1` writes that anew; look at the difference.
+//! Each file in `tests/ior/` has the origin of its reference in comments, the reference, and the expected output.
+//! `UPDATE_GOLDEN=1` rewrites the output; review the difference.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

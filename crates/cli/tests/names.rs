@@ -1,6 +1,6 @@
 //! `zorb names` against omniNames, from an empty service to an empty service.
 //!
-//! Without omniORB this passes and says that it was skipped.
+//! Without omniORB the test passes, and prints that it was skipped.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
@@ -42,7 +42,7 @@ impl World {
         (ended.status.success(), ended.lines)
     }
 
-    /// A command that has to succeed, and what it says.
+    /// Runs a command that has to succeed, and returns its output.
     #[track_caller]
     fn ok(&self, args: &[&str]) -> Vec<String> {
         let (success, lines) = self.run(args);
@@ -50,7 +50,7 @@ impl World {
         lines
     }
 
-    /// A command that has to fail, and to say this.
+    /// Runs a command that has to fail, with this text in its output.
     #[track_caller]
     fn fails(&self, args: &[&str], expected: &[&str]) {
         let (success, lines) = self.run(args);
@@ -156,7 +156,7 @@ fn each_way_to_fail_is_reported_in_a_line_with_what_to_look_at() {
         &["invalid name \"a//b\": expected a component"],
     );
     w.fails(&["bind", "x", "bank"], &["expected IOR:, corbaloc:"]);
-    // A name is anybody's text.
+    // Names are untrusted text.
     w.ok(&["bind", "red\x1b[31m", BANK]);
     assert_eq!(w.ok(&["list"]), ["red\\u{1b}[31m"]);
     w.ok(&["bind", "bank", BANK]);

@@ -1,8 +1,8 @@
-//! The transcripts of `zorb` that docs/tools.md and docs/tracing.md show: every command of them is run,
-//! against an omniNames of this test, and says what stands there.
+//! The transcripts of `zorb` in docs/tools.md and docs/tracing.md: every command is run, against an omniNames of this test,
+//! and its output is compared.
 //!
-//! Where this differs from page to machine, addresses, times and object keys, nothing is compared.
-//! Without omniORB this passes and says that it was skipped.
+//! Addresses, times and object keys differ from machine to machine, and are not compared. Without omniORB the test passes,
+//! and prints that it was skipped.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
@@ -16,10 +16,10 @@ use zorb_giop::ior::IiopProfile;
 
 const TOOLS: &str = include_str!("../../../docs/tools.md");
 const TRACING: &str = include_str!("../../../docs/tracing.md");
-/// A reference, and what `zorb ior` says of it.
+/// A reference, and the output of `zorb ior` for it.
 const EXPLAINED: &str = include_str!("ior/omniorb-unix.txt");
 
-/// The commands in a page's blocks of text, each with what it says there.
+/// The commands in the text blocks of a page, each with its output there.
 fn transcripts(page: &str) -> Vec<(&str, Vec<&str>)> {
     let mut commands = Vec::new();
     for block in page.split("\n```text\n$ ").skip(1) {
@@ -33,7 +33,7 @@ fn transcripts(page: &str) -> Vec<(&str, Vec<&str>)> {
     commands
 }
 
-/// A line without what differs from run to run: where endpoints are, and how long something took.
+/// A line without the parts that differ from run to run: endpoints and times.
 fn same(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let same = words.iter().enumerate().map(|(n, &word)| {
@@ -50,7 +50,7 @@ fn same(line: &str) -> String {
     same.collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of two streams, in an order of their own.
+/// The lines of two streams, sorted, as their order is not fixed.
 fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines.sort();
     lines
@@ -85,7 +85,7 @@ fn what_the_other_commands_say_on_the_pages_is_what_they_say() {
     let service = IiopProfile::from_tagged(&service.profiles[0]).unwrap();
     let port = service.address.port;
 
-    // The account whose server is not running.
+    // A reference to an account whose server is not running.
     let account = "IOR:010000001500000049444c3a42616e6b2f4163636f756e743a312e300000000001000000\
         000000001c000000010100000a0000003132372e302e302e3100010004000000426f6f6b";
     std::fs::write(folder.path().join("account.ior"), account).unwrap();
@@ -104,7 +104,7 @@ fn what_the_other_commands_say_on_the_pages_is_what_they_say() {
         assert_eq!(words[0], "zorb");
         let mut zorb = Command::new(env!("CARGO_BIN_EXE_zorb"));
         zorb.args(&words[1..]).env_remove("ZORB_NAMESERVICE");
-        // What -n says counts more, or the page's trace would end at another place.
+        // For a command with -n, the variable names a wrong service: the output shows that the option has precedence.
         let service = format!("NameService=corbaloc::127.0.0.1:{port}/NameService");
         zorb.env(
             "ORBInitRef",

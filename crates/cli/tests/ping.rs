@@ -1,4 +1,4 @@
-//! `zorb ping` against objects that are there, gone, elsewhere, or were never there.
+//! `zorb ping` against objects that exist, were deactivated, are forwarded, or never existed.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
@@ -34,7 +34,7 @@ async fn serve() -> (Orb, TargetRef) {
     (orb, target)
 }
 
-/// Runs `zorb ping`; all of what it says in one text.
+/// Runs `zorb ping`, and returns whether it succeeded, with all of its output.
 fn ping(args: &[&str]) -> (bool, String) {
     let args = [&["ping", "--interval", "1ms"], args].concat();
     let ended: Ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
@@ -76,7 +76,7 @@ async fn an_object_that_is_there_answers_every_question() {
 async fn an_object_says_itself_what_it_is() {
     let (orb, target) = serve().await;
     let ior = orb.object_to_string(&target);
-    // The reference says so too, and is not believed.
+    // The type id of the reference is not used for the answer.
     let (_, said) = ping(&["-c", "1", "--is-a", "IDL:Ping/Target:1.0", "--trace", &ior]);
     assert!(
         said.contains("1  yes from") && said.contains("operation=\"_is_a\""),
@@ -180,7 +180,7 @@ async fn what_speaks_something_else_is_reported_as_not_giop() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("corbaloc::{}/Bank", listener.local_addr().unwrap());
     tokio::spawn(async move {
-        // It speaks first, as an SSH server does; so some calls never begin and are made again.
+        // The server sends first, as an SSH server does, so some calls are not sent, and are tried again.
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.write_all(b"SSH-2.0-bank\r\n").await.unwrap();

@@ -1,4 +1,4 @@
-//! Loom's counterparts of what `sync` takes from the standard library.
+//! Loom's counterparts of the types that `sync` takes from the standard library.
 
 pub(crate) use loom::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
@@ -8,13 +8,13 @@ use core::ops::{Deref, DerefMut};
 use core::task::Waker;
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
-/// A mutex. Loom's own explores no schedule in which `try_lock` fails because its holder has yet to release it, so a
-/// mutex that is tried is a flag here. A mutex may be locked or tried, not both.
+/// A mutex. Loom's own mutex explores no schedule in which `try_lock` fails because the holder has yet to release it, so
+/// `try_lock` uses a flag here. One mutex may be used by `lock` or by `try_lock`, not by both.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T> {
     locked: loom::sync::Mutex<()>,
     tried: AtomicBool,
-    /// Locked by the holder of one of the others.
+    /// Locked by the holder of `locked` or `tried`.
     value: std::sync::Mutex<T>,
 }
 

@@ -1,4 +1,5 @@
-//! Prints the Rust that IDL files become: `cargo run -p zorb-idl --features format --example compile -- [-I dir] file.idl …`
+//! Prints the Rust generated from IDL files:
+//! `cargo run -p zorb-idl --features format --example compile -- [-I dir] file.idl …`
 //!
 //! You should see the items that `#[zorb::idl_file("file.idl")]` would put into its module, or the errors.
 

@@ -1,8 +1,8 @@
-//! How fast the compiler is: `cargo run --release -p zorb-idl --features format --example speed`.
+//! Measures the speed of the compiler: `cargo run --release -p zorb-idl --features format --example speed`.
 //!
-//! You should see a line a measurement, `name value`: seconds for IDL files of 10,000 and 200,000 lines that
-//! `benches/programs/idl_text.rs` writes, the best of some runs. On Linux they are seconds of the processor, so that
-//! what else the machine does counts little. With a file name it writes the 10,000 lines there.
+//! You should see one line per measurement, `name value`: seconds for IDL files of 10,000 and 200,000 lines that
+//! `benches/programs/idl_text.rs` writes, the best of some runs. On Linux they are seconds of CPU time, so that other load
+//! of the machine counts little. With a file name it writes the 10,000 lines there.
 
 #[path = "../../../benches/programs/idl_text.rs"]
 mod idl_text;
@@ -23,7 +23,7 @@ fn best(runs: usize, mut run: impl FnMut()) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Seconds that this thread has had the processor for.
+/// The CPU time of this thread, in seconds; `None` where the system does not report it.
 fn processor() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = stat.split_whitespace().next()?.parse().ok()?;
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// Octets in millions.
+/// A number of octets, in millions.
 fn mega(octets: usize) -> f64 {
     u32::try_from(octets).map_or(f64::NAN, f64::from) / 1e6
 }

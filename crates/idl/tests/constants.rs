@@ -1,10 +1,10 @@
-//! What constant expressions are worth.
+//! The values of constant expressions.
 
 use proptest::prelude::*;
 use zorb_idl::{Options, compile_str};
 
-/// The value of `const TYPE X = EXPRESSION;` as it stands in the generated code, without blanks; the first message if
-/// there is none. `before` is declared in front.
+/// The value of `const TYPE X = EXPRESSION;` in the generated code, without blanks, or the first message. `before`:
+/// declarations before it.
 fn value(before: &str, ty: &str, expression: &str) -> Result<String, String> {
     let text = format!("{before} const {ty} X = {expression};");
     let tokens = match compile_str("constant.idl", &text, &Options::default()) {
@@ -103,7 +103,7 @@ fn long_doubles_are_computed_in_all_their_bits() {
     ] {
         assert_eq!(bits(expression).as_deref(), Some(expected), "{expression}");
     }
-    // What a double is exactly is written as one.
+    // A number that a double holds exactly is written as one.
     assert_values(
         before,
         &[
@@ -153,7 +153,7 @@ fn text_has_the_characters_that_were_meant() {
     );
 }
 
-/// An expression, and how tightly its outermost operator binds.
+/// An expression as a tree.
 #[derive(Debug, Clone)]
 enum Tree {
     Number(u32),
@@ -161,7 +161,7 @@ enum Tree {
     Binary(&'static str, Box<Self>, Box<Self>),
 }
 
-/// Loosest first.
+/// The operators with their precedences, the lowest first.
 const OPERATORS: [(&str, u8); 10] = [
     ("|", 0),
     ("^", 1),
@@ -184,7 +184,7 @@ impl Tree {
         }
     }
 
-    /// As text, in parentheses where it binds more loosely than `least`.
+    /// Writes the expression, in parentheses if its precedence is below `least`.
     fn write(&self, least: u8, out: &mut String) {
         let parentheses = self.binding() < least;
         if parentheses {
@@ -207,7 +207,7 @@ impl Tree {
         }
     }
 
-    /// `None` where a step is out of range or has no value.
+    /// The value; `None` if a step is out of range or has no value.
     fn value(&self) -> Option<i128> {
         let value = match self {
             Self::Number(number) => i128::from(*number),

@@ -1,4 +1,4 @@
-//! Files: where they are searched, how often they are read, which errors name them.
+//! Files: their search, the number of reads, and the errors that name them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -117,7 +117,7 @@ fn an_extern_path_that_is_no_path_is_refused() {
     assert!(text.contains("does not give a Rust path"), "{text}");
 }
 
-/// Compiles a file of these octets and gives what is said of it.
+/// Compiles a file of these octets, and returns its diagnostics.
 fn said_of(octets: &[u8]) -> String {
     let (dir, _) = tree(&[]);
     let path = dir.path().join("a.idl");
@@ -315,7 +315,7 @@ fn an_import_that_finds_nothing_is_one_error_whatever_needed_it() {
         diagnostics.to_string().contains("cannot find `Other`"),
         "{diagnostics}"
     );
-    // What is declared already needs no file.
+    // A module that is declared already needs no file.
     let text = "module Other { typedef long T; };\nimport Other;\ntypedef Other::T T;";
     compile_str("a.idl", text, &Options::default()).unwrap();
 }
@@ -354,11 +354,11 @@ fn an_orb_idl_that_is_nowhere_is_built_in() {
         "{tokens}"
     );
     assert!(!tokens.contains("mod corba"), "{tokens}");
-    // What a file adds to the module has to be made, and so all of it.
+    // A file that adds to the module makes the compiler generate all of it.
     let text = "#include <orb.idl>\nmodule CORBA { typedef PolicyList Mine; };";
     let output = compile_str("a.idl", text, &Options::default()).unwrap();
     assert!(output.tokens.to_string().contains("mod corba"));
-    // One that is there is the one that counts.
+    // An existing `orb.idl` replaces the built-in one.
     let (dir, paths) = tree(&[
         (
             "a.idl",

@@ -1,4 +1,4 @@
-//! Text that is made to be too deep, too long, or never to end: one error each, at the first cause.
+//! Hostile text: too deep, too long, or expanding without end. Each has one error, at the first cause.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn deep(open: &str, inner: &str, close: &str) -> String {
     format!("{}{inner}{}", open.repeat(FAR), close.repeat(FAR))
 }
 
-/// Checks that `text` has one error, which says `message`.
+/// Checks that `text` has one error, with this `message`.
 fn refused_once(text: &str, message: &str) {
     let start: String = text.chars().take(60).collect();
     let faults = check_str("hostile.idl", text, &Options::default()).expect_err(&start);

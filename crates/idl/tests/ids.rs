@@ -1,11 +1,12 @@
-//! Repository ids: what prefixes, pragmas and declarations make of them, read from the code that comes out.
+//! Repository ids under prefixes, pragmas and declarations, read from the generated code.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use zorb_idl::{Diagnostics, Options, Output, compile_files, compile_str};
 
-/// The ids of the exceptions the IDL declares, less `IDL:`, in the order of the code: a module is in one piece there.
+/// The ids of the exceptions that the IDL declares, without `IDL:`, in the order of the code, in which a module is in one
+/// piece.
 fn ids(output: Result<Output, Diagnostics>) -> Vec<String> {
     let output = match output {
         Ok(output) => output,

@@ -1,6 +1,6 @@
-//! IDL of all kinds: what the compiler must read, resolve and find right, `language/legal/*.idl`, and what it must refuse,
-//! `language/illegal/*.idl`, whether or not it can make code of it. What is said of the latter is drawn beside it;
-//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test language` writes that anew.
+//! IDL of all kinds: files that the compiler must accept, `language/legal/*.idl`, and files that it must refuse,
+//! `language/illegal/*.idl`, whether or not it supports their constructs. The expected diagnostics are beside the latter;
+//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test language` rewrites them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn what_is_no_idl_is_refused_as_reviewed() {
     );
 }
 
-/// Checks that `text` is refused with one error that says `message`.
+/// Checks that `text` is refused with one error, with this `message`.
 fn refused_once(text: &str, message: &str) {
     let diagnostics = check_str("many.idl", text, &Options::default()).unwrap_err();
     let first = diagnostics.iter().next().unwrap();

@@ -1,7 +1,7 @@
-//! The rules of IDL, one small file each, compiled alone: those in `rules/legal` compile, and those in
-//! `rules/illegal` give exactly the diagnostics beside them. Every file begins with the rule it is about.
+//! The rules of IDL, one small file each, compiled separately: those in `rules/legal` compile, and those in
+//! `rules/illegal` have exactly the diagnostics beside them. Every file begins with the rule that it tests.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test rules` writes the diagnostics anew; read the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test rules` rewrites the diagnostics; review the difference.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Every file of a folder, sorted. There is nothing in it but what has one of `extensions`.
+/// The files of a folder, sorted. All must have one of `extensions`.
 fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -37,7 +37,7 @@ fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     files
 }
 
-/// The rule a file is about.
+/// The rule that a file tests.
 fn rule(file: &Path) -> String {
     let text = String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
     let first = text.lines().next().unwrap_or_default();
@@ -47,7 +47,7 @@ fn rule(file: &Path) -> String {
     )
 }
 
-/// Whether it is right: what is so becomes code.
+/// Compiles a file; a legal one becomes code.
 fn compile(file: &Path) -> Result<(), Diagnostics> {
     compile_files(&[file.to_path_buf()], &Options::default()).map(drop)
 }

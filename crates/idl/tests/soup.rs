@@ -1,10 +1,10 @@
-//! No text makes the compiler panic, hang or exhaust the stack, and the number of errors has a bound.
+//! Random text: it does not make the compiler panic, hang or exhaust the stack, and the number of errors is bounded.
 
 use proptest::prelude::*;
 use zorb_idl::limits::{MAX_DIAGNOSTICS, MAX_FILE_OCTETS, MAX_NESTING};
 use zorb_idl::{Options, check_str, compile_str};
 
-/// Compiles and draws: both must survive.
+/// Compiles `text`, and draws its diagnostics; neither may panic.
 fn survives(text: &str) {
     match compile_str("soup.idl", text, &Options::default()) {
         Ok(output) => drop(output.tokens.to_string()),
@@ -112,7 +112,7 @@ const WORDS: [&str; 94] = [
     "\n#endif\n",
 ];
 
-/// Pieces that are IDL by themselves, so that whole modules come about and the later stages are reached.
+/// Pieces of valid IDL, so that whole modules are valid, and the later stages are reached.
 const PIECES: [&str; 42] = [
     "struct S { long s_; };",
     "typedef sequence<S> Ss;",
@@ -245,7 +245,7 @@ fn chains_of_types_constants_and_bases_are_bounded() {
 
 #[test]
 fn macros_that_double_each_other_stop_early() {
-    // The second kind doubles nothing, and takes as long.
+    // The second kind makes no tokens, and would take as long.
     for first in ["1 +", ""] {
         let mut text = format!("#define D0 {first}\n");
         for n in 1..40 {

@@ -1,4 +1,4 @@
-//! Loom's counterparts of what `sync` takes from the standard library and from arc-swap.
+//! Loom's counterparts of the types that `sync` takes from the standard library and from arc-swap.
 
 pub(crate) use loom::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
@@ -8,8 +8,8 @@ pub(crate) use loom::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWr
 use core::ops::Deref;
 use std::sync::Arc;
 
-/// A cell that is set once, of the interface of `std::sync::OnceLock`. A thread that finds it set sees what preceded the
-/// setting; one that finds it empty is ordered with nothing.
+/// A cell that is set once, with the interface of `std::sync::OnceLock`. A thread that finds it set sees everything that
+/// preceded the setting; a thread that finds it empty is not ordered.
 #[derive(Debug)]
 pub(crate) struct OnceLock<T> {
     is_set: AtomicBool,
@@ -68,13 +68,13 @@ impl<T> Default for OnceLock<T> {
     }
 }
 
-/// The interface of `arc_swap::ArcSwapOption`, as far as adapters use it. That crate orders loads and swaps of one place
-/// in one sequence, a load sees what preceded the swap that it reads from, and what is taken out lives until the last load
-/// lets go of it: so does a mutex around a counted pointer, in which threads meet no longer than they do there.
+/// The interface of `arc_swap::ArcSwapOption`, as far as adapters use it. That crate orders loads and swaps of one place in
+/// one sequence. A load sees everything that preceded the swap from which it reads, and a removed value lives until the
+/// last load has dropped it. A mutex around a counted pointer has the same properties.
 #[derive(Debug)]
 pub(crate) struct ArcSwapOption<T>(Mutex<Option<Arc<T>>>);
 
-/// What a load has found.
+/// The value that a load has found.
 #[derive(Debug)]
 pub(crate) struct Guard<T>(Option<Arc<T>>);
 
@@ -104,7 +104,7 @@ impl<T> ArcSwapOption<T> {
     }
 
     pub(crate) fn store(&self, new: Option<Arc<T>>) {
-        // What was there goes when the mutex is free.
+        // The earlier value is dropped after the mutex was released.
         drop(self.swap(new));
     }
 

@@ -1,4 +1,4 @@
-//! Calls: callers that block or are tasks, and the driver, on a stream that answers every request.
+//! Calls by blocking threads and by tasks, with the driver, on a stream that answers every request.
 
 use super::driver::Timers;
 use super::{CallError, ClientConnection, ClientRequest, EncodeArguments};
@@ -24,18 +24,18 @@ use zorb_giop::{
     ReplyBuilder, ReplySlot, ReplyStatus, RequestTemplate, ResponseFlags, TargetAddress, Version,
 };
 
-/// A call needs more stack than loom gives to a thread: so many words.
+/// The stack of a thread, in words: a call needs more than loom's default.
 const STACK_WORDS: usize = 0x8000;
 
 /// The other end of a connection, and the reactor that watches this end.
 #[derive(Debug, Default)]
 struct Peer {
     state: Mutex<PeerState>,
-    /// Notified when there are octets to read, or none will come.
+    /// Notified when there are octets to read, or the stream has ended.
     readable: Condvar,
     /// Notified when there are requests.
     requested: Condvar,
-    /// Whether a request is answered by its sender's write; else by [`Peer::answer`].
+    /// Whether the write of a request sends its reply; otherwise [`Peer::answer`] does.
     at_once: bool,
 }
 
@@ -44,7 +44,7 @@ struct PeerState {
     /// Requests without a reply: their ids, and the octet that each has for an argument.
     requests: Vec<(u32, u8)>,
     replies: Vec<u8>,
-    /// What the reactor wakes when octets come.
+    /// The waker that the reactor calls when octets come.
     watching: Option<Waker>,
     closed: bool,
 }
@@ -56,7 +56,7 @@ impl PeerState {
             .push((u32::from_ne_bytes(id), *octets.last().unwrap()));
     }
 
-    /// Sends a reply: the waker to be called by the reactor.
+    /// Sends a reply, and returns the waker that the reactor has to call.
     fn reply(&mut self, (request_id, argument): (u32, u8)) -> Option<Waker> {
         let reply = ReplyBuilder {
             version: Version::V1_2,
@@ -159,7 +159,7 @@ impl Acts for Arc<Peer> {
         while let Some(size) = rest.get(8..12) {
             let size = u32::from_ne_bytes(size.try_into().unwrap());
             let (message, behind) = rest.split_at(12 + usize::try_from(size).unwrap());
-            // A request; there is nothing to answer to CancelRequest.
+            // A request has a reply, a CancelRequest has none.
             if message[7] == 0 {
                 state.request(message);
             }
@@ -201,7 +201,7 @@ impl EncodeArguments for Argument {
     }
 }
 
-/// Who waits for a reply.
+/// The kind of caller that waits for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Caller {
     Task,
@@ -250,7 +250,7 @@ impl Calls {
         let target = TargetAddress::Key(b"key");
         let template = RequestTemplate::new(Version::V1_2, &target, b"key").unwrap();
         let connection = ClientConnection::new(stream, endpoint, false, &settings);
-        // Hints: either value is right, and would be tried at each request and reply.
+        // Hints, set beforehand: loom would explore both values at each request and reply.
         connection.spoke_1_2.store(true, Ordering::Relaxed);
         connection.announced.store(true, Ordering::Relaxed);
         Self {
@@ -301,7 +301,7 @@ impl Calls {
         assert!(!matches!(polled, Poll::Ready(Err(_))));
     }
 
-    /// One call, of which the result has to be its argument.
+    /// Makes a call, whose result has to be its argument.
     fn call(&self, caller: Caller, argument: u8) -> Result<(), CallError> {
         let mut reply = ReplySlot::new();
         {
@@ -316,7 +316,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Some calls, one behind the other, on a thread of their own.
+    /// Makes calls one after the other, on a thread of their own.
     fn spawn_calls(&self, caller: Caller, arguments: &'static [u8]) -> Joins {
         let calls = self.clone();
         spawn(move || {
@@ -446,7 +446,7 @@ fn callers_learn_of_the_end() {
                 let calls = calls.clone();
                 spawn(move || assert!(calls.call(caller, 1).is_err()))
             });
-            // The end of the stream, as a reader finds it.
+            // A reader finds the end of the stream.
             calls.peer.close();
             for caller in callers {
                 caller.join().unwrap();
@@ -488,7 +488,7 @@ fn the_driver_reads_on_when_the_task_that_an_event_has_woken_is_dropped() {
         calls.peer.answer(1);
         calls.peer.close();
         dropped.join().unwrap();
-        // It has read the end of the stream.
+        // The driver has read the end of the stream.
         driver.join().unwrap();
     });
 }

@@ -12,12 +12,12 @@ use std::task::Wake;
 /// Replies of two readers, which the holder of the lease hands out.
 struct Reads {
     lease: ReadLease<()>,
-    /// Readers in the lease.
+    /// The number of readers that hold the lease.
     readers: AtomicUsize,
     driver: Arc<DriverWaker>,
-    /// Readers that have recorded what they wait for.
+    /// Whether each reader has recorded that it waits.
     waits: [AtomicBool; 2],
-    /// Their replies.
+    /// Whether each reader has its reply.
     replies: [AtomicBool; 2],
     tasks: [Arc<Task>; 2],
 }
@@ -56,7 +56,7 @@ impl Reads {
         }
     }
 
-    /// Records what the reader waits for, and then reads unless another reader does, until its reply is there.
+    /// Records that the reader waits, and then reads, unless another reader does, until it has its reply.
     fn wait(&self, at: usize) {
         // Relaxed: only the lease makes it visible to the holder.
         self.waits[at].store(true, Ordering::Relaxed);
@@ -102,7 +102,7 @@ fn a_lease_that_is_dropped_while_contended_wakes_the_driver() {
         };
         let dropping = {
             let reads = Arc::clone(&reads);
-            // As by a panic, or by a holder that has looked often enough.
+            // Dropped without a release, as by a panic, or by a holder that has looked often enough.
             thread::spawn(move || drop(reads.lease.claim()))
         };
         reads.wait(0);

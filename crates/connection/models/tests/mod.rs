@@ -1,5 +1,5 @@
-//! Models of what threads share: loom runs each in every schedule up to a number of preemptions, with every value that
-//! an atomic load may return.
+//! Models of the state that threads share. Loom runs each model in every schedule up to a number of preemptions, with every
+//! value that an atomic load may return.
 
 mod lease;
 pub(crate) mod outbound;

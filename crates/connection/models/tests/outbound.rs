@@ -16,12 +16,12 @@ pub(crate) const ROOM: usize = 4 << 20;
 /// Octets of a full batch.
 const FULL: usize = 16 << 10;
 
-/// A socket with room for so many octets, until its peer makes more. Senders learn nothing of each other from it: room
-/// is always read and written in one step, which reads the newest value and orders nothing.
+/// A socket with room for some octets, until its peer makes more. It does not order its senders: room is read and written
+/// in one relaxed step, which reads the newest value.
 #[derive(Debug)]
 pub(crate) struct Socket {
     room: AtomicUsize,
-    // Unknown to loom, so that they order nothing either.
+    // Mutexes of the standard library, which loom does not see, so that they order nothing either.
     taken: std::sync::Mutex<Vec<u8>>,
     waiting: std::sync::Mutex<Option<Waker>>,
 }
@@ -35,7 +35,7 @@ impl Socket {
         }
     }
 
-    /// The peer's part: it has read so many octets.
+    /// Makes room: the peer has read so many octets.
     pub(crate) fn make_room(&self, octets: usize) {
         self.room.fetch_add(octets, Ordering::Relaxed);
         let waiting = self.waiting.lock().unwrap().take();
@@ -93,7 +93,7 @@ impl Acts for Arc<Socket> {
 struct Writes {
     outbound: Outbound,
     socket: Mock<Arc<Socket>>,
-    /// No message comes any more.
+    /// Whether no further message comes.
     over: AtomicBool,
 }
 
@@ -112,7 +112,7 @@ impl Writes {
         })
     }
 
-    /// The driver, as far as it writes. A batch is not kept waiting.
+    /// Runs the writing part of the driver. It writes a batch at once.
     fn drive(self: &Arc<Self>) -> thread::JoinHandle<()> {
         let writes = Arc::clone(self);
         thread::spawn(move || {
@@ -137,7 +137,7 @@ impl Writes {
         self.outbound.send(message(octet, 2), &self.socket).0
     }
 
-    /// `Link::batch_separately`, of enough to fill a batch.
+    /// Sends a message that fills a batch, as `Link::batch_separately` does.
     fn send_full_batch(&self, octet: u8) {
         self.outbound.submit(message(octet, FULL));
         if self.outbound.batch_queued() == Batched::Full {
@@ -157,7 +157,7 @@ impl Writes {
 #[test]
 fn of_two_senders_no_message_stays_in_the_queue() {
     model(3, || {
-        // Without a driver: a message that its sender leaves to another one has no other writer.
+        // There is no driver: a message that its sender leaves to the other writer has no third one.
         let writes = Writes::new(ROOM);
         let other = {
             let writes = Arc::clone(&writes);
@@ -277,7 +277,7 @@ fn a_full_batch_left_to_a_driver_that_has_nothing_to_write_is_written() {
         let driver = writes.drive();
         writes.send(1);
         writes.socket.make_room(ROOM);
-        // Faster than the driver, which still counts as waiting.
+        // Flushed before the driver runs, which still counts as waiting.
         let _ = writes.outbound.flush(&writes.socket);
         writes.send_full_batch(2);
         writes.finish(driver);

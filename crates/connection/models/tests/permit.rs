@@ -1,4 +1,4 @@
-//! Threads of busy connections: no more than are permitted.
+//! Threads of busy connections: the limit on them holds.
 
 use super::model;
 use crate::spin::BusyConnections;

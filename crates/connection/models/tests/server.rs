@@ -1,4 +1,4 @@
-//! The write side of a served connection: full sockets, while a thread serves the connection and when it stops to.
+//! The write side of a served connection: full sockets, while a thread serves the connection and when it stops.
 
 use super::{Located, ServerConnection, ServerLimits, ServerRequest, Serving};
 use crate::both_ways::BothWays;
@@ -31,7 +31,7 @@ impl Owner for Tasks {
     }
 
     fn lane(&self) -> &Lane {
-        // Only its settings are read: loom has no runtime.
+        // Only the settings of the lane are used, as loom has no runtime.
         static LANE: LazyLock<Lane> = LazyLock::new(|| Lane::dedicated("models").unwrap());
         &LANE
     }

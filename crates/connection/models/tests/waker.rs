@@ -15,7 +15,7 @@ fn a_wake_up_between_check_and_registration_is_not_lost() {
         let wakers = [0, 1].map(|at| {
             let (waker, events) = (Arc::clone(&waker), Arc::clone(&events));
             thread::spawn(move || {
-                // Only the wake-up makes it visible.
+                // Relaxed: only the wake-up makes the store visible.
                 events[at].store(true, Ordering::Relaxed);
                 waker.notify();
             })

@@ -1,5 +1,5 @@
-//! Servant activators: an object is incarnated once however many requests wake it, and etherealized once, never at the
-//! same time.
+//! Servant activators: an object is incarnated once, whatever the number of requests for it, and etherealized once. The two
+//! do not overlap.
 
 use super::{Fate, Row, block_on, model};
 use crate::adapter::Adapter;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 struct Makes {
     incarnated: AtomicUsize,
     etherealized: AtomicUsize,
-    /// In the order in which they were made.
+    /// The fates of servants, in the order in which these were made.
     fates: Mutex<Vec<Arc<Fate>>>,
 }
 
@@ -77,7 +77,7 @@ impl World {
         let Ok(object) = block_on(asleep.wake()) else {
             panic!("it is incarnated");
         };
-        // Read and written, so that it is the latest.
+        // A read-modify-write, which reads the latest value.
         let at = self.makes.incarnated.fetch_add(0, Ordering::AcqRel);
         let fates = self.makes.fates.lock().unwrap().clone();
         let fate = fates.get(at.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! Models of what the threads of a server share of its adapters: loom runs each in every schedule up to a number of
+//! Models of the state of adapters that threads share. Loom runs each model in every schedule up to a number of
 //! preemptions, with every value that an atomic load may return.
 
 mod activation;
@@ -44,24 +44,24 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// What becomes of a servant.
+/// The upcalls on a servant, and its drop.
 #[derive(Debug, Default)]
 struct Fate {
-    /// Upcalls on it.
+    /// The number of upcalls in progress.
     executing: AtomicUsize,
     dropped: AtomicUsize,
 }
 
 impl Fate {
-    /// An upcall.
+    /// Runs an upcall.
     fn execute(&self) {
         self.executing.fetch_add(1, Ordering::Relaxed);
         assert!(!self.is_dropped(), "an upcall keeps its servant");
         self.executing.fetch_sub(1, Ordering::Release);
     }
 
-    /// Whether there are upcalls. Read and written, so that the latest value is read: counts of references, which order what
-    /// follows the last of them, are not loom's.
+    /// Whether upcalls are in progress. A read-modify-write, which reads the latest value: loom does not see the reference
+    /// counts that would order it.
     fn is_executing(&self) -> bool {
         self.executing.fetch_add(0, Ordering::AcqRel) > 0
     }

@@ -1,4 +1,4 @@
-//! Deactivation beside requests: the last upcall ends it, and no two objects of an id execute requests at the same time.
+//! Deactivation during requests: it ends with the last upcall, and no two objects of one id execute requests at a time.
 
 use super::{Fate, Row, block_on, model};
 use crate::adapter::{Adapter, AdapterError};
@@ -53,7 +53,7 @@ impl World {
     }
 }
 
-/// Ids by the system and by the application; keys of each look their object up in a way of its own.
+/// SYSTEM_ID and USER_ID, whose keys are looked up in different ways.
 fn kinds() -> [Policies; 2] {
     [
         Policies::default(),
@@ -147,7 +147,7 @@ fn what_is_remembered_of_a_key_is_forgotten_when_its_object_is_deactivated() {
             let caller = {
                 let (world, is_gone) = (Arc::clone(&world), Arc::clone(&is_gone));
                 thread::spawn(move || {
-                    // As connections do: counted before the look-up, compared before each use.
+                    // The count is read before the look-up, and compared before each use, as connections do.
                     let changes = world.server.changes();
                     let remembered = match world.server.locate(&world.key) {
                         Ok(object) => Arc::downgrade(&object),
@@ -200,7 +200,7 @@ fn an_adapter_that_is_destroyed_keeps_no_servant() {
             caller.join().unwrap();
             activating.join().unwrap();
             block_on(world.adapter.completed());
-            // Also one that was activated at the last moment; its adapter lives as long as the application has it.
+            // An object that was activated at the last moment is dropped, too, though the application still holds the adapter.
             assert!(fate.is_dropped());
             assert!(world.server.locate(&world.key).is_err());
         });
@@ -217,7 +217,7 @@ fn a_manager_that_has_waited_for_its_upcalls_has_none() {
                 let world = Arc::clone(&world);
                 thread::spawn(move || {
                     let object = world.server.locate(&world.key).unwrap();
-                    // As requests are admitted: by the state, while the object is held.
+                    // Requests are admitted by the state, while they hold the object.
                     if object.manager().state() == crate::manager::State::Active {
                         world.fate.execute();
                     }

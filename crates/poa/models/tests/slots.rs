@@ -1,4 +1,4 @@
-//! The table of slots and generations: an index finds its own entry or none, whatever is put in and taken out meanwhile.
+//! The table of slots and generations: an index finds its own entry or none, during insertions and removals.
 
 use super::model;
 use crate::table::{Index, Table, Tenant};
@@ -6,7 +6,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// An entry that knows its index, and how many entries there are.
+/// An entry that knows its index, and counts the entries that exist.
 #[derive(Debug)]
 struct Entry {
     index: Index,
@@ -60,7 +60,7 @@ impl World {
         found.is_some()
     }
 
-    /// Nothing is kept of what has been taken out.
+    /// Checks that no removed entry is kept.
     fn ends(&self) {
         drop(self.table.drain());
         assert_eq!(self.alive.load(Ordering::Relaxed), 0);
@@ -85,7 +85,7 @@ fn an_index_never_finds_the_next_tenant_of_its_slot() {
         let reader = {
             let world = Arc::clone(&world);
             thread::spawn(move || {
-                // Once it is gone it does not come back.
+                // A removed entry does not come back.
                 let before = world.finds(first);
                 assert!(before || !world.finds(first));
             })
@@ -154,7 +154,7 @@ fn a_reserved_index_is_filled_or_given_back_and_known_throughout() {
         let (filled, removed) = (filling.join().unwrap(), removing.join().unwrap());
         assert!(removed, "it is reserved, or filled");
         assert!(!world.finds(index) && !world.table.is_given_out(index));
-        // The slot has another tenant now, whichever thread was first.
+        // The slot has another entry now, whichever thread was first.
         let next = world.insert();
         assert_eq!((next.slot, next.generation), (index.slot, 1), "{filled}");
         world.ends();

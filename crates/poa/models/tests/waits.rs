@@ -1,4 +1,4 @@
-//! Waiting: no wake-up is lost, and a turn is had by one at a time.
+//! Waiting: no wake-up is lost, and one upcall at a time has the turn.
 
 use super::{Task, block_on, model};
 use crate::key::ObjectId;
@@ -13,7 +13,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// The upcall of a turn: it excludes others.
+/// An upcall that takes turns: it excludes others.
 async fn exclusive(inside: Arc<AtomicUsize>) {
     assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0, "one at a time");
     thread::yield_now();
