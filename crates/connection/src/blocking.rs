@@ -124,7 +124,7 @@ pub(crate) fn may_block() -> bool {
 /// Runs a future whose calls block no longer than until the deadline.
 ///
 /// # Cancel safety
-/// That of `future`.
+/// As safe as `future` is: nothing is kept between two polls.
 pub async fn with_deadline<F: Future>(deadline: Option<Instant>, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|cx| {

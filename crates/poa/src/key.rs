@@ -380,7 +380,7 @@ impl From<Bytes> for ObjectId {
 }
 
 impl fmt::Display for ObjectId {
-    /// As text, with escapes for other octets.
+    /// Writes the id as text, with other octets escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.as_ref().escape_ascii())
     }

@@ -23,7 +23,7 @@ pub(crate) struct Membership<A> {
     pub(crate) priority: Option<i16>,
     /// The time of the last noted request, in ticks of the adapter.
     last_use: AtomicU32,
-    /// See [`ServantAddress::mark`](crate::identity::ServantAddress::mark).
+    /// A mark of the servant's address: [`ServantAddress::mark`](crate::identity::ServantAddress::mark).
     pub(crate) servant_mark: u32,
     /// Whether a request has come since the last check.
     is_used: AtomicBool,
@@ -37,7 +37,7 @@ pub(crate) struct Membership<A> {
 pub(crate) struct Traits(u8);
 
 impl Traits {
-    /// See [`Skeleton::blocks`](crate::Skeleton::blocks).
+    /// Its upcalls block their thread: [`Skeleton::blocks`](crate::Skeleton::blocks).
     pub(crate) const BLOCKS: Self = Self(1);
     /// Its upcalls occupy no worker of the lane.
     pub(crate) const HOLDS_NO_WORKER: Self = Self(2);

@@ -72,7 +72,7 @@ impl ByUse {
 /// transport without hosts count as one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum HostOf {
-    /// In lower case.
+    /// The name of the host, in lower case.
     Named(String),
     Scheme(&'static str),
 }

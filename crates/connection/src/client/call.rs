@@ -99,7 +99,8 @@ impl ClientConnection {
     /// Sends a request and waits for its reply.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// [`CallError::Encode`] if the arguments cannot be encoded, [`CallError::Overload`] at the limit on requests in flight,
+    /// [`CallError::NotSent`] or [`CallError::Lost`] if the connection ends before the reply.
     ///
     /// # Cancel safety
     /// Safe for the connection: a request that has begun is sent to its end, its id stays out of use until its reply has
@@ -162,7 +163,8 @@ impl ClientConnection {
     /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (LocateRequest message).
     ///
     /// # Errors
-    /// See [`CallError`]. The inner result is an error if the LocateReply is malformed.
+    /// [`CallError::Overload`] at the limit on requests in flight, [`CallError::NotSent`] or [`CallError::Lost`] if the
+    /// connection ends before the reply. The inner result is an error if the LocateReply is malformed.
     ///
     /// # Cancel safety
     /// Safe, for the reasons given at [`call`](Self::call).

@@ -38,7 +38,8 @@ impl ClientConnection {
     /// Sends a one-way request.
     ///
     /// # Errors
-    /// See [`CallError`]. [`CallError::Overload`] if the queue is full and `departure` does not permit to wait.
+    /// [`CallError::Encode`] if the arguments cannot be encoded, [`CallError::Overload`] if the queue is full and `departure`
+    /// does not permit to wait, [`CallError::NotSent`] or [`CallError::Lost`] if the connection ends before.
     ///
     /// # Cancel safety
     /// Safe for the connection: a request that has begun is sent to its end.

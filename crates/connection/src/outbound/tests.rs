@@ -141,7 +141,7 @@ struct Narrow {
 fn let_through(socket: &Mock<Narrow>, outbound: &Outbound, room: usize) {
     socket.room.store(room, Ordering::Relaxed);
     if outbound.is_blocked() {
-        // As the driver does.
+        // The driver continues a blocked write so.
         let written = outbound.poll_unblock(socket, &mut Context::from_waker(Waker::noop()));
         assert!(!matches!(written, Poll::Ready(Err(_))), "{written:?}");
     } else {

@@ -209,7 +209,7 @@ fn a_comma_goes_with_the_arguments_that_it_is_put_before() {
         "#define F(x, ...) f(x, ## __VA_ARGS__)\n#define A z\nF(1) F(1, A) F(1, 2, 3)",
         "f ( 1 ) f ( 1 , z ) f ( 1 , 2 , 3 )",
     );
-    // In the standard since 2020.
+    // A feature of the standard since 2020.
     check(
         "#define F(x, ...) f(x __VA_OPT__(,) __VA_ARGS__)\nF(1) F(1, ) F(1, 2, 3)",
         "f ( 1 ) f ( 1 ) f ( 1 , 2 , 3 )",
