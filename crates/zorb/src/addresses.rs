@@ -1,8 +1,10 @@
-//! Addresses of transports in object references: the transport encodes the address, this module what surrounds it.
+//! Addresses of transports in object references: the transport encodes the address, this module the profile or
+//! component around it.
 //!
-//! A profile is an encapsulation of the GIOP version, the address, the object key and, from 1.1 on, components; a component that
-//! holds an address is an encapsulation too. Which transports there are is not known here. Source: CORBA 3.3 Part 2,
-//! Interoperability Architecture, and IIOP IOR Profiles, whose form the profiles of TAO's transports have as well.
+//! A profile is an encapsulation of the GIOP version, the address, the object key and, from 1.1 on, components; a
+//! component that holds an address is an encapsulation too. Transports come from a [`Registry`], so this module names
+//! none. Source: CORBA 3.3 Part 2, Interoperability Architecture, and IIOP IOR Profiles. The profiles of TAO's
+//! transports have the same form.
 
 use bytes::Bytes;
 use zorb_cdr::{
@@ -21,18 +23,18 @@ use zorb_transport::{
 /// The body of a profile whose address a transport reads and writes.
 #[derive(Debug, Clone)]
 pub(crate) struct Body {
-    /// The highest GIOP version the server takes through this profile.
+    /// The highest GIOP version that the server accepts by this profile.
     pub(crate) version: Version,
-    /// The endpoints that the server listens to.
+    /// The endpoint that the server listens to.
     pub(crate) endpoint: Endpoint,
-    /// Which object there.
+    /// The key of the object at this endpoint.
     pub(crate) object_key: Bytes,
-    /// Further facts, unknown ones included.
+    /// Tagged components, unknown ones included.
     pub(crate) components: Vec<TaggedComponent>,
 }
 
 impl Body {
-    /// Reads a profile of the transport whose addresses these are.
+    /// Reads the body of a profile; `addressing` reads the address in it.
     ///
     /// # Errors
     /// The reason, as text for people.
@@ -48,7 +50,7 @@ impl Body {
         read.unwrap_or_else(|error| Err(error.to_string()))
     }
 
-    /// Writes it as a profile.
+    /// Writes the body as a profile.
     ///
     /// # Errors
     /// When the transport cannot write the address.
@@ -81,13 +83,13 @@ impl Body {
         found.map(|c| &c.data)
     }
 
-    /// Which ORB made the reference, if it says so.
+    /// The type of the ORB that made the reference (TAG_ORB_TYPE), if the profile states it.
     pub(crate) fn orb_type(&self) -> Option<u32> {
         decode_encapsulation(self.component(ComponentTag::ORB_TYPE)?).ok()
     }
 }
 
-/// The transport whose profile this is, and the body. `None` of a protocol that no transport knows.
+/// The transport whose profile this is, and the body. `None` if no transport has this profile's tag.
 pub(crate) fn read_profile<'a>(
     profile: &TaggedProfile,
     transports: &'a Registry,
@@ -96,13 +98,13 @@ pub(crate) fn read_profile<'a>(
     Some((transport, Body::read(profile, transport.addressing())))
 }
 
-/// Whether GIOP can be spoken over it, which needs all octets in their order.
+/// Whether a transport can carry GIOP, which needs a reliable stream of octets.
 pub(crate) fn carries_giop(transport: &dyn Transport) -> bool {
     let capabilities = transport.capabilities();
     capabilities.delivery() == Delivery::Stream && capabilities.is_reliable()
 }
 
-/// The endpoints that a component holds; none if it is malformed.
+/// The endpoints that a component holds; empty if the component is malformed.
 pub(crate) fn read_component(
     component: AddressComponent,
     addressing: &dyn Addressing,
@@ -172,7 +174,7 @@ impl<'de> EncapsulationVisitor<'de> for ReadComponent<'_> {
     }
 }
 
-/// CDR as a transport reads it.
+/// The CDR decoder as an [`AddressReader`].
 struct Reader<'a, 'de, O: ByteOrder>(&'a mut Decoder<'de, O>);
 
 fn unread(error: DecodeError) -> AddressError {
@@ -200,7 +202,7 @@ impl<O: ByteOrder> AddressReader for Reader<'_, '_, O> {
     }
 }
 
-/// CDR as a transport writes it.
+/// The CDR encoder as an [`AddressWriter`].
 struct Writer<'a>(&'a mut Encoder<NativeEndian>);
 
 fn unwritten(error: EncodeError) -> AddressError {

@@ -1,13 +1,14 @@
 //! For programs without async: the same references and servants, on plain threads.
 //!
-//! [`Wait::wait`] calls and blocks: `account.deposit(10.0).wait()?`. There is no runtime on the way of a call: the thread
-//! that calls writes the request and reads the reply itself, and sleeps, if it has to, in the kernel's `recv`. Several
-//! threads may call on one connection; one of them reads for all, and when it has its reply another one goes on.
+//! [`Wait::wait`] calls and blocks: `account.deposit(10.0).wait()?`. No runtime takes part in a call: the calling
+//! thread writes the request and reads the reply itself, and sleeps, if it has to, in the kernel's `recv`. Several
+//! threads may call on one connection: one of them reads for all, and passes the reading to another one when it has its
+//! own reply.
 //!
-//! An [`Orb`] of this module also serves so: every connection has a thread of its own, which reads requests and runs
-//! servants. A servant may block as long as it likes and stops its own connection only. Rare work is left to one thread
-//! in the background: connecting, accepting, time limits, shutting down; also the rest of a servant's operation after
-//! an `.await` that was pending. Code that blocks there stops the ORB.
+//! An [`Orb`] of this module serves in the same way: every connection has a thread of its own, which reads requests and
+//! runs servants. A servant that blocks stops its own connection only. One background thread does rare work:
+//! connecting, accepting, time limits, shutting down. It also continues a servant's operation after an `.await` that
+//! was pending; code that blocks there stops the ORB.
 //!
 //! ```no_run
 //! zorb::idl! {
@@ -43,16 +44,16 @@ use core::ops::Deref;
 use zorb_executor::Lane;
 use zorb_giop::SystemException;
 
-/// Blocks the thread until a future is done.
+/// Blocks the thread until a future is ready.
 pub trait Wait: Future + Sized {
-    /// Waits for the result: of one call, mostly.
+    /// Blocks until the future is ready and returns its output: the result of one call, mostly.
     ///
-    /// Calls inside the future block where they stand, so several of them joined are made one after the other, and a
-    /// time limit belongs to the reference (`with_round_trip_timeout`), not around the call.
+    /// Calls inside the future block in their first poll. Joined calls therefore run one after the other, and a time
+    /// limit around a call has no effect: set it on the reference (`with_round_trip_timeout`).
     ///
     /// # Blocking
-    /// Blocks the thread. In a task it holds the worker, as everything that blocks does; in a current-thread runtime, or where
-    /// the ORB lives in the runtime that is held, what it waits for may never come.
+    /// Blocks the thread. In a task it blocks the worker of the runtime. In a current-thread runtime, or on a worker of
+    /// the runtime in which the ORB lives, it may deadlock.
     fn wait(self) -> Self::Output {
         zorb_connection::blocking::block_on(self)
     }
@@ -62,18 +63,19 @@ impl<F: Future> Wait for F {}
 
 /// An ORB for programs without async: see the [module](self).
 ///
-/// Methods that do not wait are those of [`zorb::Orb`](crate::Orb), to which it dereferences; a method that waits has the same name here
-/// and blocks. Cheap to clone; every clone is the same ORB, which ends as that one does.
+/// It dereferences to [`zorb::Orb`](crate::Orb) for the methods that do not wait; the methods that wait have the same
+/// names here and block. A clone costs a reference count and is the same ORB. Dropping the last handle ends the ORB, as
+/// with [`zorb::Orb`](crate::Orb).
 #[derive(Clone)]
 pub struct Orb(crate::Orb);
 
 impl Builder {
     /// Starts the ORB for threads that block: see [`blocking`](crate::blocking).
     ///
-    /// The ORB lives on a thread of its own unless it was given a [`lane`](Self::lane).
+    /// The ORB lives on a thread of its own unless a [`lane`](Self::lane) is set.
     ///
     /// # Errors
-    /// As [`build`](Self::build); [`Error::Thread`] when there is no thread to be had.
+    /// Those of [`build`](Self::build); [`Error::Thread`] when the operating system refuses a thread.
     ///
     /// # Blocking
     /// Waits until the ORB listens.
@@ -87,7 +89,7 @@ impl Builder {
 }
 
 impl Orb {
-    /// [`zorb::Orb::string_to_object`](crate::Orb::string_to_object).
+    /// Reads an object URL, and blocks: see [`zorb::Orb::string_to_object`](crate::Orb::string_to_object).
     ///
     /// # Errors
     /// As that.
@@ -95,6 +97,7 @@ impl Orb {
         self.0.string_to_object(text).wait()
     }
 
+    /// Resolves an initial reference, and blocks: see
     /// [`zorb::Orb::resolve_initial_references`](crate::Orb::resolve_initial_references).
     ///
     /// # Errors
@@ -103,13 +106,13 @@ impl Orb {
         self.0.resolve_initial_references(name).wait()
     }
 
-    /// Blocks until the ORB has shut down. Requests are served whether or not anybody does.
+    /// Blocks until the ORB has shut down. Requests are served whether or not a thread calls this.
     pub fn run(&self) {
         self.0.run().wait();
     }
 
-    /// [`zorb::Orb::shutdown`](crate::Orb::shutdown). A connection's thread that waits for requests notices it within
-    /// a quarter of a second.
+    /// Shuts the ORB down, and blocks: see [`zorb::Orb::shutdown`](crate::Orb::shutdown). The thread of an idle
+    /// connection notices the shutdown within a quarter of a second.
     ///
     /// # Errors
     /// As that.

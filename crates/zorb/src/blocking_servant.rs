@@ -5,10 +5,10 @@ use core::any::Any;
 use std::sync::Arc;
 use zorb_poa::{Incoming, Operations, Skeleton, Upcall};
 
-/// A servant whose operations block: they read files, ask a database that knows no async, or compute for long.
+/// A servant whose operations block: they read files, query a database without async, or compute for long.
 ///
-/// As CORBA servants do. A servant of zorb runs where its request was read, on a worker of the runtime, which serves other
-/// connections too; one that blocks keeps them waiting. One word at activation gives it threads of its own:
+/// A servant runs where its request was read, on a worker of the runtime that serves other connections too. A servant
+/// that blocks there keeps them waiting. `Blocking` at activation runs its upcalls on other threads:
 ///
 /// ```
 /// # use zorb::{Blocking, Error, Poa, SystemException};
@@ -26,10 +26,11 @@ use zorb_poa::{Incoming, Operations, Skeleton, Upcall};
 /// # Ok(()) }
 /// ```
 ///
-/// Each upcall runs, from its beginning to its end, on a thread of tokio's blocking pool (512 of them unless the runtime was
-/// built with other `max_blocking_threads`; further upcalls wait). That costs a hand-over, some 10 µs a call. A one-way
-/// request begins when the one before it, of its connection, has ended. Calls from the same ORB block the caller's thread.
-/// Under [`build_blocking`](crate::Builder::build_blocking) every connection has a thread, and this changes nothing.
+/// Each upcall runs, from its beginning to its end, on a thread of tokio's blocking pool (512 of them unless the
+/// runtime was built with other `max_blocking_threads`; further upcalls wait). The hand-over costs some 10 µs a call. A
+/// one-way request begins when the previous one of its connection has ended. Calls from the same ORB block the caller's
+/// thread. Under [`build_blocking`](crate::Builder::build_blocking) every connection has a thread, so `Blocking` has no
+/// effect.
 #[derive(Debug, Clone)]
 #[expect(
     clippy::exhaustive_structs,

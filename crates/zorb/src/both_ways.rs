@@ -1,5 +1,5 @@
-//! Bidirectional GIOP: which clients may be called on the connections that they have opened, and what peers may call on
-//! ours.
+//! Bidirectional GIOP: the clients that may be called on the connections that they have opened, and the objects that
+//! peers may call on connections that this ORB has opened.
 
 use crate::policy::{BidirectionalPolicy, Protocol};
 use crate::profile::{Candidate, Published};
@@ -14,17 +14,18 @@ use zorb_giop::{ServiceContext, ServiceContextId, Version};
 use zorb_poa::Adapter;
 use zorb_transport::{Address, Endpoint};
 
-/// Listen points of one context that are read: an ORB listens at a few endpoints.
+/// Listen points that are read of one context: an ORB listens at a few endpoints.
 const MAX_LISTEN_POINTS: usize = 16;
-/// Endpoints that clients have offered, of all connections of an ORB. Beyond that, offers of connections that have ended are
-/// dropped, and if there are none, further offers are not taken.
+/// Endpoints that clients have offered, of all connections of an ORB. Beyond this limit, offers of connections that
+/// have ended are dropped; if there are none, further offers are ignored.
 const MAX_OFFERED: usize = 16 << 10;
-/// Connections that offer one endpoint, such as those of one client.
+/// Connections that may offer one endpoint, such as those of one client.
 const MAX_CONNECTIONS_OF_ENDPOINT: usize = 8;
-/// The port of the endpoint that references of an ORB name which listens nowhere: no server is there.
+/// The port in references of an ORB that listens nowhere: no server is there.
 const NO_LISTENER_PORT: u16 = 1;
 
-/// Which clients may be called on their connections: asked for the client's address, and each endpoint that it offers.
+/// The application's rule for callbacks: called with the client's address and each endpoint that it offers, it returns
+/// whether calls to that endpoint may use the client's connection.
 #[derive(Clone)]
 pub(crate) struct Rule(Arc<Permits>);
 
@@ -76,7 +77,7 @@ impl BothWaysCalls {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an offer, as far as the rule permits.
+    /// Reads a client's BI_DIR_IIOP context and remembers the endpoints that the rule permits.
     pub(crate) fn take(&self, connection: &Arc<BothWays>, context: &[u8]) {
         let Some(Rule(rule)) = &self.rule else {
             return;
@@ -129,7 +130,8 @@ impl BothWaysCalls {
         connections.iter().filter_map(Weak::upgrade).find(is_other)
     }
 
-    /// How a connection is made to an endpoint, other than by what the client has offered and was `passed_over`.
+    /// Chooses the kind of connection for an endpoint: one that a client has offered and that is not in `passed_over`,
+    /// one that offers callbacks to the server, or a plain one.
     pub(crate) fn way(
         &self,
         candidate: &Candidate,
@@ -137,7 +139,8 @@ impl BothWaysCalls {
         policy: Option<BidirectionalPolicy>,
         passed_over: &[Arc<BothWays>],
     ) -> Way {
-        // A client that could stand for an endpoint which the application has named would get its calls.
+        // Only endpoints that peers have named: else a client could claim an endpoint that the application has named,
+        // and receive its calls.
         if self.rule.is_some()
             && named_by == NamedBy::Peer
             && policy != Some(BidirectionalPolicy::Normal)
@@ -156,7 +159,7 @@ impl BothWaysCalls {
         }
     }
 
-    /// Lets peers call the objects of an adapter, or no longer.
+    /// Permits or forbids peers to call the objects of an adapter.
     pub(crate) fn permit(&self, adapter: &Arc<Adapter>, policy: BidirectionalPolicy) {
         let mut adapters = self
             .adapters
@@ -174,7 +177,7 @@ impl BothWaysCalls {
         adapters.iter().any(|adapter| adapter.id_in(key).is_ok())
     }
 
-    /// Lets go of what would keep the ORB.
+    /// Drops the references by which this state would keep the ORB alive.
     pub(crate) fn clear(&self) {
         self.adapters
             .write()
@@ -184,18 +187,18 @@ impl BothWaysCalls {
     }
 }
 
-/// 100::/64.
+/// The prefix 100::/64.
 const DISCARD_PREFIX: u128 = 0x0100 << 112;
 
-/// The endpoint that references of an ORB name which listens nowhere, and is called on connections that it has opened: an
-/// address of the discard prefix 100::/64 (RFC 6666), to which nothing is routed. A name that
-/// no name server knows would be looked up.
+/// The endpoint in references of an ORB that listens nowhere and is called on connections that it has opened: an
+/// address of the discard prefix 100::/64 (RFC 6666), to which nothing is routed. An unknown host name instead would
+/// cost a look-up.
 pub(crate) fn unreachable_endpoint(instance: u64) -> Endpoint {
     let host = Ipv6Addr::from(DISCARD_PREFIX | u128::from(instance));
     Endpoint::iiop(host.to_string(), NO_LISTENER_PORT)
 }
 
-/// The context BI_DIR_IIOP with the TCP endpoints among these; `None` if there are none.
+/// The service context BI_DIR_IIOP with the TCP endpoints among `endpoints`; `None` if there are none.
 fn listen_points(endpoints: &[Endpoint]) -> Option<ServiceContext> {
     let points: Vec<(&str, u16)> = (endpoints.iter())
         .filter(|endpoint| endpoint.scheme() == Protocol::IIOP.scheme())
@@ -216,13 +219,13 @@ fn listen_points(endpoints: &[Endpoint]) -> Option<ServiceContext> {
     data.ok().map(|data| ServiceContext { id, data })
 }
 
-/// A `IIOP::BiDirIIOPServiceContext`: hosts and ports.
+/// Reads an `IIOP::BiDirIIOPServiceContext`: hosts and ports.
 struct ListenPoints;
 
 impl EncapsulationVisitor<'_> for ListenPoints {
     type Output = Vec<(String, u16)>;
     fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<Self::Output, DecodeError> {
-        // The length of a host, and its terminator.
+        // The least size of an element: the length of a host, and its terminator.
         let count = d.read_count(5)?;
         (0..count.min(MAX_LISTEN_POINTS))
             .map(|_| {

@@ -24,23 +24,22 @@ use zorb_transport::Registry;
 
 /// The default time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections served at a time by default where there are descriptors for them, ten thousand of them from one host:
-/// each costs a descriptor, a task and, while a message is half there, a buffer.
+/// Connections served at a time by default, as far as descriptors allow; ten thousand of them from one host. Each costs
+/// a descriptor, a task and, while a message is incomplete, a buffer.
 const MAX_CONNECTIONS: usize = 12_000;
-/// The default time in which a client has to make progress within a message, or while its replies wait: hyper gives the head of a
-/// request as long, and nginx a read or write 60 s.
+/// The default time in which a client has to make progress within a message, or while its replies wait. For comparison:
+/// hyper allows 30 s for the head of a request, nginx 60 s for a read or write.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Connections served where each has a thread: a system allows a process some thousands of them.
+/// Connections served where each has a thread: a system allows a process some thousands of threads.
 const MAX_THREADS: usize = 1_000;
 
 /// Describes an ORB; [`build`](Self::build) starts it.
 ///
-/// The settings of an ORB come from up to four sources, the later ones over the earlier ones: what is
-/// the default, what the methods of the builder say, what the environment says if
-/// [`env`](Self::env) was called, and what the arguments say if [`args`](Self::args) was: the
-/// operator has the last word. In which order the methods are called does not matter. A source that
-/// names endpoints to [`listen`](Self::listen) to replaces all those of the lower ones, and so it is
-/// with what to [`publish`](Self::publish); initial references are replaced one by one.
+/// The settings of an ORB come from up to four sources. Later ones override earlier ones: the defaults, the builder's
+/// methods, the environment if [`env`](Self::env) was called, and the arguments if [`args`](Self::args) was. So the
+/// operator has the last word, and the order of method calls does not matter. A source that names endpoints to
+/// [`listen`](Self::listen) to replaces all those of earlier sources, and so does one that names endpoints to
+/// [`publish`](Self::publish). Initial references are replaced one by one.
 #[derive(Debug)]
 #[must_use = "nothing starts before build()"]
 pub struct Builder {
@@ -53,7 +52,7 @@ pub struct Builder {
     pub(crate) settings: Settings,
     /// Parsed options, applied over the rest when the ORB is built.
     pub(crate) given: OrbOptions,
-    /// The source and the option that is being applied over the rest.
+    /// The source and the option that is being applied.
     pub(crate) source: Source,
     pub(crate) option: &'static str,
 }
@@ -95,7 +94,7 @@ pub(crate) struct Settings {
     pub(crate) default_initial_reference: Option<String>,
     /// The URL schemes that `string_to_object` takes; `None` for all.
     pub(crate) url_schemes: Option<Vec<UrlScheme>>,
-    /// Of the calls of all references.
+    /// The policies of the calls of all references.
     pub(crate) policies: PolicyOverrides,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Option<Duration>,
@@ -105,34 +104,34 @@ pub(crate) struct Settings {
     pub(crate) decoding: Option<zorb_cdr::Limits>,
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
-    /// The operator's choice: without it references state UTF-8, and servers get their own native set.
+    /// The native set that was configured. `None`: references state UTF-8, and servers get their own native set.
     pub(crate) native_char_set: Option<CharSet>,
     pub(crate) unstated_char_set: CharSet,
     /// Connections served at a time; `None` for the default.
     pub(crate) connections: Option<usize>,
-    /// Limits on what peers have it serve, where they are not the defaults.
+    /// Limits on upcalls and connections of peers, where they are not the defaults.
     pub(crate) serving: ServingSettings,
     pub(crate) trace_payload: usize,
     /// Whether each served connection has a thread of its own.
     pub(crate) threads: bool,
-    /// Overrides the lane's wait policy.
+    /// The wait policy; `None` for the lane's.
     pub(crate) wait: Option<WaitPolicy>,
     /// The rule for callbacks on clients' connections (bidirectional GIOP); `None` permits none.
     pub(crate) accept_bidirectional: Option<Rule>,
     /// The interceptor of every call.
     pub(crate) interceptor: Option<Arc<dyn Interceptor>>,
-    /// Outgoing connections: in all, and to one host.
+    /// The limit on outgoing connections in all; `None` for the default.
     pub(crate) max_outgoing: Option<usize>,
     pub(crate) max_to_host: Option<usize>,
     pub(crate) to_endpoint: usize,
-    /// Whether UNIX sockets that a peer names are connected to.
+    /// Whether the ORB connects to UNIX sockets that a peer names.
     pub(crate) unix_sockets_of_peers: bool,
     /// The registered value types.
     pub(crate) values: ValueRegistry,
     pub(crate) real_time: RealTimeSettings,
 }
 
-/// Limits on what peers have an ORB serve; `None` for the defaults.
+/// Limits on upcalls and connections of peers; `None` for the defaults.
 #[derive(Debug, Default)]
 pub(crate) struct ServingSettings {
     pub(crate) connections_per_host: Option<usize>,
@@ -143,7 +142,7 @@ pub(crate) struct ServingSettings {
 }
 
 impl Settings {
-    /// Limits on what peers have it serve at a time.
+    /// Limits on the connections and upcalls that peers may have at a time.
     pub(crate) fn server_limits(&self) -> ServerLimits {
         let usual = match self.threads {
             true => MAX_THREADS,
@@ -240,9 +239,9 @@ impl Builder {
         self
     }
 
-    /// Takes options from an argument list: pairs such as `-ORBInitRef NameService=corbaloc::host/x`
-    /// (the names in any case) are taken out, everything else stays, and so does what stands behind
-    /// `--`. [All options](https://github.com/zorb-rs/zorb/blob/main/docs/options.md).
+    /// Takes options from an argument list: removes pairs such as `-ORBInitRef NameService=corbaloc::host/x` (names in
+    /// any case) and leaves all other arguments, and all that follow `--`. [All
+    /// options](https://github.com/zorb-rs/zorb/blob/main/docs/options.md).
     ///
     /// [`build`](Self::build) reports errors in them.
     ///
@@ -259,9 +258,9 @@ impl Builder {
         self
     }
 
-    /// Reads options from the environment: `ORBInitRef` is `-ORBInitRef`, and so on, exactly so
-    /// spelt. Options that may be repeated hold several values, separated by white space; variables
-    /// that are empty or no options of ours (other ORBs have many) are passed over.
+    /// Reads options from the environment: the variable `ORBInitRef` is the argument `-ORBInitRef`, and so on, in
+    /// exactly this spelling. A variable of an option that may be repeated holds several values, separated by white
+    /// space. Variables that are empty, or that are no option of zorb, are ignored.
     ///
     /// [`build`](Self::build) reports errors in them.
     pub fn env(mut self) -> Self {
@@ -276,13 +275,13 @@ impl Builder {
         self
     }
 
-    /// Listens there: `iiop://host:port` (port 0: any free one), `uiop:///path`. May be repeated;
+    /// Adds an endpoint to listen to: `iiop://host:port` (port 0: any free one), `uiop:///path`. May be repeated;
     /// references name the endpoints in this order. An ORB that listens nowhere is a client.
     ///
-    /// `iiop://0.0.0.0:port` or `iiop://:port` is every IPv4 interface, `iiop://[::]:port` every
-    /// interface, IPv4 too. TAO's endpoint options `hostname_in_ior` and `portspan` may follow, as
-    /// in `iiop://:2810/hostname_in_ior=bank.example&portspan=10`, and omniORB's forms
-    /// `giop:tcp:host:port` and `giop:unix:/path` are known as well.
+    /// `iiop://0.0.0.0:port` or `iiop://:port` is every IPv4 interface, `iiop://[::]:port` every interface, IPv4 too.
+    /// TAO's endpoint options `hostname_in_ior` and `portspan` may follow, as in
+    /// `iiop://:2810/hostname_in_ior=bank.example&portspan=10`. omniORB's forms `giop:tcp:host:port` and
+    /// `giop:unix:/path` are accepted as well.
     #[doc(alias = "-ORBendPoint")]
     #[doc(alias = "-ORBListenEndpoints")]
     pub fn listen(mut self, endpoint: impl Into<String>) -> Self {
@@ -299,10 +298,9 @@ impl Builder {
     ///   `all(addr)` and so on: all of them;
     /// - `hostname`: this host's name.
     ///
-    /// Several of these with `|` between them mean the first that there is. Unless anything is
-    /// said, an endpoint is published as it is listened to, and one on every interface as
-    /// `all(addr)`. Then the loopback interface, the networks of containers on this host and
-    /// addresses that will not last are left out as long as there are others.
+    /// Of alternatives with `|` between them, the first that yields an endpoint counts. Unless set, an endpoint is
+    /// published as it is listened to, and one on every interface as `all(addr)`. That leaves out the loopback
+    /// interface, the networks of containers on this host and temporary addresses, as long as there are others.
     #[doc(alias = "-ORBendPointPublish")]
     pub fn publish(mut self, what: impl Into<String>) -> Self {
         let text = self.text("publish", what);
@@ -310,17 +308,17 @@ impl Builder {
         self
     }
 
-    /// The host that references name in place of the one listened to, for servers behind NAT or
-    /// in containers. The same as `publish("iiop://host:0")`.
+    /// The host that references name in place of the one listened to, for servers behind NAT or in containers: short
+    /// for `publish("iiop://host:0")`.
     #[doc(alias = "hostname_in_ior")]
     pub fn publish_host(mut self, host: impl Into<String>) -> Self {
         self.settings.publish.host = Some(host.into());
         self
     }
 
-    /// The server's name in the keys of persistent objects; empty unless set. Servers that could
-    /// be taken for each other (the same host and port at different times, the same names of
-    /// adapters) want different ids: a reference to the one is OBJECT_NOT_EXIST at the other then.
+    /// The server's name in the keys of persistent objects; empty unless set. Servers that run on the same host and
+    /// port at different times, with the same names of adapters, need different ids: a reference to one of them is then
+    /// OBJECT_NOT_EXIST at the other.
     #[doc(alias = "-ORBServerId")]
     #[doc(alias = "implName")]
     pub fn server_id(mut self, id: impl Into<String>) -> Self {
@@ -339,7 +337,7 @@ impl Builder {
         }
     }
 
-    /// Names an initial reference: any object URL. Read when it is first resolved.
+    /// Names an initial reference by any object URL. The URL is read when the name is first resolved.
     #[doc(alias = "-ORBInitRef")]
     pub fn initial_reference(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.settings
@@ -359,11 +357,11 @@ impl Builder {
         self
     }
 
-    /// Which object URLs [`string_to_object`](Orb::string_to_object) takes: those of all schemes unless set. For a
-    /// server that is given such text from outside, where a `file:` would have it read files of its host.
+    /// The schemes of object URLs that [`string_to_object`](Orb::string_to_object) accepts: all unless set. For a
+    /// server that receives such text from outside, where a `file:` URL would make it read files of its host.
     ///
-    /// It holds for files that lead to other URLs too. Initial references that the program or the operator named
-    /// may have any scheme, also when a permitted `corbaloc:rir:` leads to them.
+    /// It also applies to URLs that files hold. Initial references that the program or the operator named may have any
+    /// scheme, also when a permitted `corbaloc:rir:` leads to them.
     ///
     /// ```
     /// # async fn example() -> Result<(), zorb::Error> {
@@ -378,17 +376,16 @@ impl Builder {
         self
     }
 
-    /// The highest GIOP version to speak as a client and to state in references; 1.2 unless set.
-    /// Requests of a higher one are served all the same. References of version 1.0 name one address
-    /// only, and no code sets.
+    /// The highest GIOP version to speak as a client and to state in references; 1.2 unless set. Requests of a higher
+    /// version are served all the same. References of version 1.0 name one address only, and no code sets.
     #[doc(alias = "-ORBmaxGIOPVersion")]
     pub fn max_giop_version(mut self, version: Version) -> Self {
         self.settings.max_giop_version = version.clamp(Version::V1_0, Version::HIGHEST);
         self
     }
 
-    /// Calls fail with TIMEOUT when no reply has come after this long. By default they wait as
-    /// long as the connection lives.
+    /// Limits the time of a call: TIMEOUT when no reply has arrived by then. By default a call waits as long as its
+    /// connection lives.
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     #[doc(alias = "clientCallTimeOutPeriod")]
     pub fn round_trip_timeout(mut self, limit: Duration) -> Self {
@@ -396,7 +393,7 @@ impl Builder {
         self
     }
 
-    /// The policies of the ORB's calls, over those that were set before: the level below tasks and references
+    /// Sets policies of the ORB's calls, over those that were set before: the level below tasks and references
     /// ([`policy`](crate::policy)). [`round_trip_timeout`](Self::round_trip_timeout), [`sync_scope`](Self::sync_scope)
     /// and [`wait_policy`](Self::wait_policy) set one each.
     #[doc(alias = "ORBPolicyManager")]
@@ -413,14 +410,12 @@ impl Builder {
         self
     }
 
-    /// Closes connections on which nothing has happened for this long, at the latest after twice
-    /// that: those of clients as well as our own to servers. By default, and with zero, zorb
-    /// closes none.
+    /// Closes connections, of clients and to servers, that have been idle for this long, at the latest after twice
+    /// that. By default, and with zero, no connection is closed for being idle.
     ///
-    /// Nothing happens when no request is being served or waited for, no reply is being taken,
-    /// and nothing comes, or so little of a message that it may never end (less than 64 KiB in
-    /// this time). The peer gets CloseConnection, so its next call connects anew, and ours does so too. A server with
-    /// many clients that call rarely wants this, and against peers that vanish without a word.
+    /// A connection is idle when no request is being served or waited for, no reply is being read, and less than 64 KiB
+    /// of a message arrives in this time. The peer gets CloseConnection; the next call of either side connects anew.
+    /// Useful for a server with many clients that call rarely, and against peers that vanish without closing.
     #[doc(alias = "inConScanPeriod")]
     #[doc(alias = "outConScanPeriod")]
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
@@ -428,11 +423,11 @@ impl Builder {
         self
     }
 
-    /// Refuses to read messages longer than this many octets, header included; 64 MiB unless set.
-    /// A longer reply is IMP_LIMIT to its caller, a longer request to its client, with the minor
-    /// code `minor::MESSAGE_TOO_LARGE`. What is sent has no limit but the peer's (omniORB's
-    /// is 2 MiB unless set). As many octets of requests may be pending on a connection, and as
-    /// many of replies may wait for a client that does not read them.
+    /// Refuses to read messages longer than this many octets, header included; 64 MiB unless set. A longer reply is
+    /// IMP_LIMIT to its caller, a longer request to its client, with the minor code `minor::MESSAGE_TOO_LARGE`.
+    /// Messages that are sent have no limit but the peer's (omniORB's is 2 MiB unless set). The same limit applies to
+    /// the octets of pending requests on a connection, and to the replies that wait for a client that does not read
+    /// them.
     #[doc(alias = "giopMaxMsgSize")]
     pub fn max_message_octets(mut self, octets: usize) -> Self {
         self.settings.limits.max_message_octets = octets;
@@ -442,32 +437,32 @@ impl Builder {
 
     /// The native code set for `char` and `string`, of the ORB as a server and as a client.
     ///
-    /// **As a server:** references name it as native, and the other one as converted; UTF-8 unless set. Which one
-    /// travels is the client's choice, and clients choose the server's native one if they have it.
+    /// **As a server:** references name this set as native, and the other one (of UTF-8 and ISO 8859-1) as converted;
+    /// UTF-8 unless set. The client chooses the set that travels, and clients choose the server's native one if they
+    /// have it.
     ///
     /// **As a client:** text travels in this set to every server that states it. Unless set, it travels in the server's
     /// native one, as the specification has it, and in UTF-8 to servers that name neither; ORBs of GlassFish's family
-    /// get UTF-8 too, since their strings hold more than the ISO 8859-1 that they state. JacORB's servers are spoken to
-    /// in their native set whatever is set, since they answer in that.
+    /// get UTF-8 too, since their strings hold more than the ISO 8859-1 that they state. JacORB's servers get their
+    /// native set whatever is set, since they reply in that.
     ///
-    /// ISO 8859-1 is the set for `char`s beyond ASCII: a `char` has one octet, which UTF-8 has not for `é`, so that it
-    /// is DATA_CONVERSION there. And it is the set with TAO, whose translator for UTF-8 makes other text of it in
-    /// silence. UTF-8 is the set for strings beyond ISO 8859-1, such as `€`, which are DATA_CONVERSION
-    /// otherwise. [What was seen with which ORB](https://github.com/zorb-rs/zorb/blob/main/docs/options.md#code-sets).
+    /// Choose ISO 8859-1 for `char`s beyond ASCII: a `char` has one octet, and `é` has two in UTF-8, so it is
+    /// DATA_CONVERSION there. Choose it also with TAO, whose translator for UTF-8 garbles such text without an error.
+    /// Choose UTF-8 for strings beyond ISO 8859-1, such as `€`, which are DATA_CONVERSION otherwise. [Behaviour of
+    /// other ORBs](https://github.com/zorb-rs/zorb/blob/main/docs/options.md#code-sets).
     #[doc(alias = "nativeCharCodeSet")]
     pub fn native_char_code_set(mut self, native: CharSet) -> Self {
         self.settings.native_char_set = Some(native);
         self
     }
 
-    /// The code set for `char` and `string` with peers that state none: servers whose references
-    /// say nothing of code sets (those of GIOP 1.0, and every `corbaloc` of whatever version), and
-    /// clients that send no CodeSets context. ISO 8859-1 unless set, as the specification implies.
+    /// The code set for `char` and `string` with peers that state none: servers whose references have no code sets
+    /// component (those of GIOP 1.0, and every `corbaloc` of any version), and clients that send no CodeSets context.
+    /// ISO 8859-1 unless set, as the specification implies.
     ///
-    /// There are ORBs that say nothing and send UTF-8: JacORB does so where its native set is
-    /// UTF-8, which it is by default on a UTF-8 locale. Text beyond ASCII is **another text** then,
-    /// in both directions and without an error, since every octet is some character of
-    /// ISO 8859-1. Set [`CharSet::Utf8`] for those, or, for one reference,
+    /// Some ORBs state none and send UTF-8: JacORB does so where its native set is UTF-8, the default on a UTF-8
+    /// locale. Text beyond ASCII is then **misread**, in both directions and without an error, since every octet is
+    /// some character of ISO 8859-1. Set [`CharSet::Utf8`] for such peers, or, for one reference,
     /// [`ObjectRef::with_char_code_set`](crate::ObjectRef::with_char_code_set).
     #[doc(alias = "defaultCharCodeSet")]
     pub fn char_code_set_of_unstated_peers(mut self, set: CharSet) -> Self {
@@ -475,22 +470,18 @@ impl Builder {
         self
     }
 
-    /// Cuts messages longer than this many octets into fragments of at most as many, headers
-    /// included: requests and replies, in GIOP 1.1 and 1.2. Fewer than 64 count as 64, since more
-    /// than a quarter of what is sent would be headers.
+    /// Cuts requests and replies longer than this many octets into fragments of at most this size, headers included, in
+    /// GIOP 1.1 and 1.2. Fewer than 64 octets count as 64, since more than a quarter of the traffic would be headers.
     ///
-    /// Unset, messages are sent whole, whatever their length, except to peers that are known to
-    /// end the connection then (ORBs of GlassFish's family, recognised by TAG_RMI_CUSTOM_MAX_STREAM_FORMAT in a
-    /// reference without an ORB type): they get fragments of 64 KiB. Set it for a peer or a gateway that takes long
-    /// messages only in pieces.
+    /// Unless set, messages are sent whole, whatever their length. Exceptions are ORBs of GlassFish's family, which end
+    /// the connection then (recognised by TAG_RMI_CUSTOM_MAX_STREAM_FORMAT in a reference without an ORB type): they
+    /// get fragments of 64 KiB. Set it for a peer or a gateway that accepts long messages only in fragments.
     ///
-    /// In GIOP 1.2 messages that are not cut pass between the pieces of one that is, so a large
-    /// argument does not delay the small calls on its connection, and may be overtaken by calls
-    /// that were begun later without waiting for it. A message of GIOP 1.1 is cut only inside long
-    /// sequences of octets, of numbers of at most 4 octets, and strings, into pieces of at most 8 KiB
-    /// (omniORB 4.2 takes no longer ones in 1.1); a piece without such a place is longer. ORBs of GlassFish's
-    /// family get no fragments of 1.1 whatever is set, since they take the numbers in them for big-endian ones. GIOP
-    /// 1.0 knows no fragments.
+    /// In GIOP 1.2, whole messages are sent between the fragments of a long one, so a large argument does not delay the
+    /// small calls on its connection; later calls may overtake it. A message of GIOP 1.1 is cut only inside strings and
+    /// long sequences of octets or of numbers of at most 4 octets, into fragments of at most 8 KiB (omniORB 4.2 accepts
+    /// no longer ones in 1.1); a fragment without such a place is longer. ORBs of GlassFish's family get no fragments
+    /// of 1.1 whatever is set, since they read the numbers in them as big-endian. GIOP 1.0 has no fragments.
     #[doc(alias = "ORBFragmentSize")]
     pub fn max_fragment_octets(mut self, octets: usize) -> Self {
         self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));
@@ -500,8 +491,8 @@ impl Builder {
     /// Shows up to this many octets of each message, header included, in the trace of the target
     /// `zorb::giop`; none unless set.
     ///
-    /// The trace shows the octets that are sent, passwords included. The trace itself is asked for where the program
-    /// sets up `tracing`, with that target at level TRACE.
+    /// The trace shows the octets that are sent, passwords included. The program enables the trace where it sets up
+    /// `tracing`, with that target at level TRACE.
     #[doc(alias = "-ORBtraceLevel")]
     #[doc(alias = "traceLevel")]
     pub fn trace_payload(mut self, max_octets: usize) -> Self {
@@ -509,26 +500,25 @@ impl Builder {
         self
     }
 
-    /// When one-way calls are done; [`SyncScope::WithTransport`] unless set. A reference may have it
-    /// another way: [`ObjectRef::with_sync_scope`](crate::ObjectRef::with_sync_scope).
+    /// The point at which one-way calls return; [`SyncScope::WithTransport`] unless set.
+    /// [`ObjectRef::with_sync_scope`](crate::ObjectRef::with_sync_scope) overrides it for a reference.
     #[doc(alias = "SyncScopePolicy")]
     pub fn sync_scope(mut self, scope: SyncScope) -> Self {
         self.settings.policies.sync_scope = Some(scope);
         self
     }
 
-    /// How octets are waited for: by calls for their replies, and by the connections that are served
-    /// for the next request. As the [lane](Self::lane) says unless set, which is
-    /// [`WaitPolicy::Adaptive`] unless set there. A reference may have it another way:
-    /// [`ObjectRef::with_wait_policy`](crate::ObjectRef::with_wait_policy).
+    /// Whether and how long calls spin for their replies, and served connections for the next request, before they
+    /// park. That of the [lane](Self::lane) unless set, which is [`WaitPolicy::Adaptive`] unless set there.
+    /// [`ObjectRef::with_wait_policy`](crate::ObjectRef::with_wait_policy) overrides it for a reference.
     pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
         self.settings.wait = Some(policy);
         self
     }
 
-    /// Where the ORB lives, instead of the runtime that [`build`](Self::build) is called in:
-    /// a [dedicated](Lane::dedicated) lane, for instance, whose thread does nothing else. See [`Orb::lane`] for how
-    /// callers get there.
+    /// The lane in which the ORB lives, instead of the runtime that calls [`build`](Self::build): a
+    /// [dedicated](Lane::dedicated) lane, for instance, whose thread does nothing else. See [`Orb::lane`] for callers
+    /// in that lane.
     pub fn lane(mut self, lane: Lane) -> Self {
         self.lane = Some(lane);
         self
@@ -538,26 +528,25 @@ impl Builder {
         self.lane.is_some()
     }
 
-    /// How upcalls are run; in place unless set.
+    /// The dispatch of upcalls; in place unless set.
     ///
-    /// In place, a servant that blocks or computes for long holds one worker of the runtime: the
-    /// other connections go on as long as another worker is free, so a current-thread runtime
-    /// promises nothing. [`Dispatch::BlockInPlace`] (multi-thread runtimes) and
-    /// [`Dispatch::Pool`] promise it however many servants block, for the price of a hand-over
-    /// per request.
+    /// In place, a servant that blocks or computes for long holds one worker of the runtime. Other connections are
+    /// served as long as another worker is free; a current-thread runtime has none. [`Dispatch::BlockInPlace`]
+    /// (multi-thread runtimes) and [`Dispatch::Pool`] serve them however many servants block, at the cost of a
+    /// hand-over per request.
     pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
         self.dispatch = Some(dispatch);
         self
     }
 
-    /// Starts the ORB: listens, and serves what comes once a POA manager is active.
+    /// Starts the ORB: it listens, and serves requests once a POA manager is active.
     ///
     /// # Errors
-    /// [`Error::Option`] for a setting that cannot be used, wherever it was made,
-    /// [`Error::Transport`] when listening fails, [`Error::Lane`] outside a tokio runtime.
+    /// [`Error::Option`] for an invalid setting, from any source; [`Error::Transport`] when listening fails;
+    /// [`Error::Lane`] outside a tokio runtime.
     ///
     /// # Cancel safety
-    /// Safe: what was begun is closed again.
+    /// Safe: listeners that were opened are closed again.
     pub async fn build(self) -> Result<Orb, Error> {
         let (settings, lane, dispatch) = self.settle()?;
         let mut lane = match lane {
@@ -579,7 +568,7 @@ impl Builder {
         }
     }
 
-    /// Lays the sources over each other and reads what is text.
+    /// Merges the sources and parses the options that are text.
     pub(crate) fn settle(self) -> Result<(Settings, Option<Lane>, Option<Dispatch>), OptionError> {
         let this = OrbOptions::apply(self)?;
         let mut settings = this.settings;

@@ -1,4 +1,4 @@
-//! Limits of the builder on connections, upcalls and memory of peers.
+//! Builder methods that limit the connections, upcalls and memory of peers.
 
 use crate::both_ways::Rule;
 use crate::builder::Builder;
@@ -7,17 +7,18 @@ use zorb_connection::Overload;
 use zorb_transport::{Address, Endpoint};
 
 impl Builder {
-    /// Sets the rule for callbacks on connections that clients have opened (bidirectional GIOP): none unless set.
+    /// Sets the rule for callbacks on connections that clients have opened (bidirectional GIOP); without a rule there
+    /// are none.
     ///
-    /// The rule is asked when a client offers its connection (context BI_DIR_IIOP, GIOP 1.2), for the client's address
-    /// and each endpoint for which it claims to stand. From then on, calls to references that peers have passed, and that
-    /// name such an endpoint, go over this connection, as long as it lives. A client can claim any endpoint: a rule that
-    /// permits all of them is for networks whose clients are trusted with each other's callbacks. References that the
-    /// program has made itself are never called so, nor those with
+    /// The rule is called when a client offers its connection (context BI_DIR_IIOP, GIOP 1.2), with the client's
+    /// address and each endpoint that it claims. If it returns `true`, calls to references that peers have passed and
+    /// that name this endpoint use the connection, as long as it lives. A client can claim any endpoint: a rule that
+    /// permits all of them is for networks whose clients are trusted with each other's callbacks. The connection is
+    /// never used for references that the program has made itself, nor for those with
     /// [`BidirectionalPolicy::Normal`](crate::policy::BidirectionalPolicy::Normal).
     ///
-    /// With a rule, connections that are accepted have no blocking reads, and each of them finds out for each message whose
-    /// it is: some tens of nanoseconds.
+    /// With a rule, accepted connections have no blocking reads, and each message is assigned to the client's or the
+    /// server's half, which costs some tens of nanoseconds.
     ///
     /// ```
     /// use zorb::transport::{Address, Endpoint};
@@ -40,11 +41,10 @@ impl Builder {
     /// Connections served at a time; 12,000 unless set, or 1,000 where each has a thread
     /// ([`build_blocking`](Self::build_blocking)).
     ///
-    /// Further ones get CloseConnection as they come, so that their clients know that none of their requests was
-    /// processed, and are closed.
+    /// Further connections get CloseConnection, which means that none of their requests was processed, and are closed.
     ///
-    /// Each takes a descriptor. A process that may have fewer (`RLIMIT_NOFILE`, `ulimit -n`) serves as many connections as
-    /// leave 64 descriptors for other things, and logs a warning that says so when more were asked for here.
+    /// Each takes a descriptor. A process with fewer descriptors (`RLIMIT_NOFILE`, `ulimit -n`) serves as many
+    /// connections as leave 64 descriptors for other uses. It logs a warning if this method asked for more.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.settings.connections = Some(connections);
         self
@@ -53,8 +53,8 @@ impl Builder {
     /// Connections served at a time that come from one host, so that one host cannot lock others out; five sixths of
     /// [`max_connections`](Self::max_connections) unless set.
     ///
-    /// A host is an IPv4 address or an IPv6 network of 64 bits; all clients on UNIX sockets together are one. Where all
-    /// clients come through one address, of a proxy or by NAT, set it to what `max_connections` is.
+    /// A host is an IPv4 address or an IPv6 network of 64 bits; all clients on UNIX sockets together are one host.
+    /// Where all clients share one address, that of a proxy or by NAT, set it to the value of `max_connections`.
     pub fn max_connections_per_host(mut self, connections: usize) -> Self {
         self.settings.serving.connections_per_host = Some(connections);
         self
@@ -62,10 +62,10 @@ impl Builder {
 
     /// Upcalls that may be pending at a time, of all clients together; 65,536 unless set.
     ///
-    /// An upcall is pending from when it has to wait, for its servant, a POA manager, a servant activator, a key resolver
-    /// or a worker, until it has ended: also when its client is gone by then. Requests that come while as many upcalls are
-    /// pending as may be wait, or are refused: see [`overload`](Self::overload). One in four is kept for hosts that have 64 or
-    /// fewer pending, so that a few hosts cannot make all others wait.
+    /// An upcall is pending from when it has to wait (for its servant, a POA manager, a servant activator, a key
+    /// resolver or a worker) until it has ended, even if its client has disconnected. At the limit, further requests
+    /// wait or are refused: see [`overload`](Self::overload). A quarter is reserved for hosts with 64 or fewer pending
+    /// upcalls, so that a few hosts cannot make all others wait.
     pub fn max_upcalls(mut self, upcalls: usize) -> Self {
         self.settings.serving.upcalls = Some(upcalls.max(1));
         self
@@ -86,16 +86,16 @@ impl Builder {
         self
     }
 
-    /// The policy for requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set: they wait,
-    /// and once 256 of a connection wait, or 64 KiB of them, the connection is not read until there is room, which in the
-    /// end makes its client wait.
+    /// The policy for requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set. It
+    /// makes them wait: once 256 requests or 64 KiB of a connection wait, the connection is not read until there is
+    /// room, so that its client waits in the end.
     ///
-    /// CancelRequest and CloseConnection behind requests that wait are read all the same, and so are replies to calls of the
-    /// server's own. With bidirectional GIOP these may be behind requests of the same connection: there, further requests are
-    /// refused with TRANSIENT instead of being left unread. So are they where clients have gone, as the end of a connection
-    /// is behind its requests. A server whose pending upcalls call clients back that call the
-    /// server within, on the same connection, and as often as the limit says, waits for itself: such a server wants a
-    /// higher limit, or [`Overload::Refuse`].
+    /// CancelRequest and CloseConnection behind waiting requests are read all the same, and so are replies to the
+    /// server's own calls. With bidirectional GIOP, such replies may be behind requests of the same connection: there,
+    /// further requests are refused with TRANSIENT instead of being left unread. The same holds where clients have
+    /// disconnected, since the end of a connection is behind its requests. A server deadlocks if as many of its pending
+    /// upcalls as the limit permits call clients that call it back on the same connection: it needs a higher limit, or
+    /// [`Overload::Refuse`].
     pub fn overload(mut self, overload: Overload) -> Self {
         self.settings.serving.overload = overload;
         self
@@ -103,47 +103,51 @@ impl Builder {
 
     /// Closes connections of peers that make no progress for this long; 30 seconds unless set, and with zero none is closed.
     ///
-    /// A client has to make progress when a message of its has begun, from the first octet of its header to its last one, last
-    /// fragment included, and when replies wait for it: 240 octets a second have to move, on the average of each such time,
-    /// and so many that what is held for it is done within ten minutes. A message of 64 MiB may so come at 112 KB/s. A
-    /// connection is closed between once and twice this time after its client has stopped, one without a message after 60
-    /// seconds. A client that has called may be quiet for as long as [`idle_timeout`](Self::idle_timeout) says.
+    /// A client has to make progress within a message, from the first octet of its header to the last one of its last
+    /// fragment, and while replies wait for it. Its connection has to move 240 octets a second, averaged over each such
+    /// time, and enough to finish the data held for it within ten minutes: a message of 64 MiB needs 112 KB/s. A
+    /// connection is closed between once and twice this time after its client has stopped; one without any message is
+    /// closed after 60 seconds. A client that has called may be silent as long as [`idle_timeout`](Self::idle_timeout)
+    /// permits.
     ///
-    /// A server that has begun a reply has to make progress in the same way, or its connection is closed and the calls on it
-    /// are COMM_FAILURE; how long it may take before it begins is the business of
-    /// [`round_trip_timeout`](Self::round_trip_timeout).
+    /// A server that has begun a reply has to make progress in the same way, or its connection is closed and the calls
+    /// on it are COMM_FAILURE. [`round_trip_timeout`](Self::round_trip_timeout) limits the time before the reply
+    /// begins.
     #[doc(alias = "serverCallTimeOutPeriod")]
     pub fn stall_timeout(mut self, limit: Duration) -> Self {
         self.settings.stall_timeout = (!limit.is_zero()).then_some(limit);
         self
     }
 
-    /// How many octets of memory connections may hold in all, for messages that are not done yet; 512 MiB unless set.
+    /// The octets of memory that connections may hold in all, for unfinished messages; 512 MiB unless set.
     ///
-    /// Counted are the buffers, with all of their room, of messages and fragments that have begun to come, of requests that
-    /// wait or whose upcalls have not ended, and of replies that clients have not read yet; and 16 KiB for each connection. What
-    /// arguments are decoded to is bounded for each request: see [`max_decoded_memory`](Self::max_decoded_memory). What servants
-    /// keep, and results that calls have got, is the program's.
+    /// The capacity of these buffers counts: of messages and fragments that are being read, of requests that wait or
+    /// whose upcalls have not ended, and of replies that clients have not read yet. Each connection counts for 16 KiB
+    /// besides. The memory of decoded arguments is limited for each request: see
+    /// [`max_decoded_memory`](Self::max_decoded_memory). Memory of servants, and results that calls have returned, do
+    /// not count.
     ///
-    /// Connections to other ORBs count too: 16 KiB each, replies that have begun to come, and requests that wait to be sent,
-    /// which are never refused for it.
+    /// Connections to other ORBs count too: 16 KiB each, replies that are being read, and requests that wait to be
+    /// sent, which are never refused for it.
     ///
-    /// From three quarters of it on, requests that would have to wait are TRANSIENT, long replies of upcalls that have waited
-    /// are NO_RESOURCES if others are not read yet, and of the clients that make the ORB hold more than they move in ten
-    /// seconds those are closed that hold most. At the limit, new connections of clients are closed as they come, and a
-    /// connection whose message or reply does not fit any more is closed: calls that wait for a reply there are COMM_FAILURE.
-    /// [`Orb::counters`](crate::Orb::counters) counts all of these.
+    /// From three quarters of the limit on, requests that would have to wait are TRANSIENT, and long replies of pending
+    /// upcalls are NO_RESOURCES if other replies are still unread. Of the clients for which the ORB holds more than
+    /// they move in ten seconds, the connections that hold most are closed. At the limit, new connections of clients
+    /// are closed at once, and so is a connection whose message or reply does not fit: calls that wait for a reply
+    /// there are COMM_FAILURE. [`Orb::counters`](crate::Orb::counters) counts all of these.
     pub fn max_memory_octets(mut self, octets: usize) -> Self {
         self.settings.max_memory = octets;
         self
     }
 
-    /// How many octets of memory the arguments or results in one message may be decoded to: so many for each octet of the
-    /// message, and `beside` for any message; 16 and 256 KiB unless set. A message that takes more is MARSHAL.
+    /// The octets of memory that the decoded arguments or results of one message may take: `for_each_octet` for each
+    /// octet of the message, and `beside` for any message; 16 and 256 KiB unless set. A message that takes more is
+    /// MARSHAL.
     ///
-    /// Elements that are large in memory and small in a message take most: a union with a large member, a struct with many
-    /// strings that are empty. An interface with long sequences of such wants more; a server of interfaces without them
-    /// can do with less. Text, octets and numbers are not counted, as they take about what they take in the message.
+    /// Elements that are large in memory and small in a message take most: a union with a large member, a struct with
+    /// many strings that are empty. An interface with long sequences of such elements needs more; a server of
+    /// interfaces without them can do with less. Text, octets and numbers are not counted, since they take about as
+    /// much memory as in the message.
     pub fn max_decoded_memory(mut self, for_each_octet: usize, beside: usize) -> Self {
         let limits = zorb_cdr::Limits::default();
         let limits = limits.with_memory(for_each_octet);
@@ -152,14 +156,14 @@ impl Builder {
     }
 
     /// Connections to other ORBs at a time; unless set, half as many as the process may have descriptors, and 10,000 at
-    /// most. Those that are being made count, and those that are being closed. A quarter of them is for the endpoints
-    /// that the program or its operator named: references that peers pass lead to no more than the other three.
+    /// most. Connections that are being made or closed count. A quarter is reserved for endpoints that the program or
+    /// its operator named: endpoints in references of peers get at most three quarters.
     ///
-    /// A call that needs another one has the idle connection closed whose last use is the longest ago, which is
-    /// [counted](crate::Counter::OutgoingConnectionsPurged); one that leads where a peer has said closes only connections
-    /// that are there for references of peers. A connection with calls in progress is never closed: if all are busy the
-    /// call is TRANSIENT, COMPLETED_NO, and [counted](crate::Counter::OutgoingConnectionsRefused). Connections are closed
-    /// besides when their peer closes them, or by [`idle_timeout`](Self::idle_timeout).
+    /// At the limit, a call that needs another connection closes the least recently used idle one, which is
+    /// [counted](crate::Counter::OutgoingConnectionsPurged); a call to an endpoint that a peer named closes only
+    /// connections to such endpoints. A connection with calls in progress is never closed: if all are busy the call is
+    /// TRANSIENT, COMPLETED_NO, and [counted](crate::Counter::OutgoingConnectionsRefused). Connections also end when
+    /// their peer closes them, or by [`idle_timeout`](Self::idle_timeout).
     #[doc(alias = "-ORBConnectionCacheMax")]
     pub fn max_outgoing_connections(mut self, connections: usize) -> Self {
         self.settings.max_outgoing = Some(connections);
@@ -167,35 +171,35 @@ impl Builder {
     }
 
     /// Connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
-    /// two names of a host as two. A connection serves all callers of a runtime.
+    /// two names of a host count as two. A connection serves all callers of a runtime.
     ///
-    /// A call that needs another one has an idle one to the host closed, or fails, as
-    /// [`max_outgoing_connections`](Self::max_outgoing_connections) says.
+    /// At the limit, a call that needs another connection closes an idle one to the host, or fails, as described at
+    /// [`max_outgoing_connections`](Self::max_outgoing_connections).
     #[doc(alias = "maxGIOPConnectionPerServer")]
     pub fn max_connections_to_host(mut self, connections: usize) -> Self {
         self.settings.max_to_host = Some(connections);
         self
     }
 
-    /// Connections that the references to one endpoint are spread over; 1 unless set, and for 0. Each reference keeps to
-    /// one of them, so its calls keep their order.
+    /// The number of connections that the references to one endpoint share; 1 unless set, and for 0. Each reference
+    /// uses one of them, so its calls keep their order.
     ///
-    /// One connection serves any number of callers, and joins what they send. Several pay where long messages of some
-    /// callers would make others wait, or where the server serves each connection by a thread of its own.
+    /// One connection serves any number of callers, and sends their requests in batches. Several connections pay where
+    /// long messages of some callers would make others wait, or where the server has a thread for each connection.
     #[doc(alias = "maxGIOPConnectionPerServer")]
     pub fn connections_to_endpoint(mut self, connections: usize) -> Self {
         self.settings.to_endpoint = connections.max(1);
         self
     }
 
-    /// Whether a UNIX socket that a peer names is connected to; `false` unless set. A peer names one by a reference in
-    /// an argument, a result or a forward: that of a naming service, too. With `true`, it can have this process
+    /// Whether the ORB connects to a UNIX socket that a peer names; `false` unless set. A peer names one by a reference
+    /// in an argument, a result or a forward; a naming service does so, too. With `true`, a peer can make this process
     /// connect to any socket of its host that this process may connect to.
     ///
-    /// Without it such a reference is used by its other endpoints; a call is IMP_LIMIT where there is none.
-    /// Sockets that the application has named itself ([`Orb::string_to_object`](crate::Orb::string_to_object), [`Orb::object`](crate::Orb::object), initial references)
-    /// are connected to, also when a peer names them again: a server that is found by its UNIX socket may return references
-    /// to its other objects.
+    /// With `false`, such a reference is used by its other endpoints; a call is IMP_LIMIT if there is none. Sockets
+    /// that the application has named itself ([`Orb::string_to_object`](crate::Orb::string_to_object),
+    /// [`Orb::object`](crate::Orb::object), initial references) are always permitted, also when a peer names them
+    /// again: a server that is found by its UNIX socket may return references to its other objects.
     pub fn unix_sockets_of_peers(mut self, permitted: bool) -> Self {
         self.settings.unix_sockets_of_peers = permitted;
         self

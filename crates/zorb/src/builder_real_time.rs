@@ -1,4 +1,4 @@
-//! Scheduling and mapping of priorities, as the builder takes them.
+//! Builder methods for scheduling and the mapping of priorities.
 
 use crate::builder::Builder;
 use crate::real_time::{NetworkMapping, NetworkPriorityMapping, PriorityTransform};
@@ -9,14 +9,15 @@ impl Builder {
     /// The scheduling policy of the threads of the ORB's thread pools, and of native priorities that
     /// [`RtCurrent`](crate::real_time::RtCurrent) sets. Threads keep their scheduling unless this is set.
     ///
-    /// The real-time policies need a privilege (CAP_SYS_NICE, or RLIMIT_RTPRIO). Without it, a thread pool is not created:
-    /// INITIALIZE. No policy falls back to another one.
+    /// The real-time policies of the kernel need a privilege (CAP_SYS_NICE, or RLIMIT_RTPRIO). Without it, creating a
+    /// thread pool fails with INITIALIZE. No policy falls back to another one.
     pub fn scheduling(mut self, scheduling: Scheduling) -> Self {
         self.settings.real_time.scheduling = scheduling;
         self
     }
 
-    /// How priorities become native ones and back; [`LinearMapping`](zorb_executor::LinearMapping) unless set.
+    /// The mapping between CORBA priorities and native ones; [`LinearMapping`](zorb_executor::LinearMapping) unless
+    /// set.
     ///
     /// [`build`](Self::build) fails with INITIALIZE, minor code 1, if the mapping has no priority for any native one of the
     /// [`scheduling`](Self::scheduling) policy.
@@ -26,15 +27,15 @@ impl Builder {
         self
     }
 
-    /// Changes priorities of requests that are received and sent; none unless set.
+    /// Sets the transform of the priorities of requests that are received and sent; none unless set.
     #[doc(alias = "PriorityTransform")]
     pub fn priority_transform(mut self, transform: impl PriorityTransform + 'static) -> Self {
         self.settings.real_time.transform = Some(Arc::new(transform));
         self
     }
 
-    /// Marks the packets of connections whose messages have a known priority, with the code point that this mapping has for
-    /// it (differentiated services). Off unless set, as in TAO.
+    /// Marks the packets of connections whose messages have a known priority with the code point that this mapping
+    /// returns for it (differentiated services). Off unless set, as in TAO.
     ///
     /// | connections | priority |
     /// |---|---|
@@ -42,8 +43,8 @@ impl Builder {
     /// | bound to a band, where no lane is stated | the highest of the band |
     /// | to an object with SERVER_DECLARED | the object's |
     ///
-    /// Other connections carry messages of many priorities, and keep what the transport's `dscp`
-    /// [property](Self::transport_property) says; so do those of transports without this property, such as UNIX sockets. An
+    /// Other connections carry messages of many priorities, and keep the transport's `dscp`
+    /// [property](Self::transport_property). Transports without this property, such as UNIX sockets, are not marked. An
     /// endpoint with a `dscp` of its own (`iiop://host:2810/dscp=46`) keeps that, and so does a protocol of a
     /// ClientProtocolPolicy.
     #[doc(alias = "NetworkPriorityMapping")]

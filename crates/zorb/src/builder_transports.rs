@@ -1,4 +1,4 @@
-//! Transports, the platform component of references, and the secret of authenticated keys.
+//! Builder methods for transports, published components, and the secret of authenticated keys.
 
 use crate::builder::{Builder, Settings};
 use bytes::Bytes;
@@ -9,18 +9,18 @@ use zorb_poa::KeySecret;
 use zorb_transport::Transport;
 
 impl Builder {
-    /// Adds a transport, or replaces the one for its scheme: from then on the ORB listens to its endpoints, reads and writes
-    /// its profiles, and understands its addresses in object URLs. TCP and UNIX sockets are there already, and are
-    /// transports like any other: [`zorb::transport`](crate::transport) says what one has to do.
+    /// Adds a transport, or replaces the one for its scheme. The ORB can then listen to its endpoints, read and write
+    /// its profiles, and read its addresses in object URLs. TCP and UNIX sockets are registered already, and are
+    /// transports like any other: [`zorb::transport`](crate::transport) describes what a transport has to implement.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.settings.transports.insert(transport);
         self
     }
 
-    /// Sets a property of a transport: `iiop.dscp=46`, scheme, name and value. May be repeated. Which there are is in
-    /// [the page on protocols](https://github.com/zorb-rs/zorb/blob/main/docs/protocols.md); what they mean is said at
-    /// [`TcpOptions`](crate::transport::TcpOptions) and [`UnixOptions`](crate::transport::UnixOptions), whose values a
-    /// [`transport`](Self::transport) may be made with too.
+    /// Sets a property of a transport by scheme, name and value: `iiop.dscp=46`. May be repeated. [The page on
+    /// protocols](https://github.com/zorb-rs/zorb/blob/main/docs/protocols.md) lists them;
+    /// [`TcpOptions`](crate::transport::TcpOptions) and [`UnixOptions`](crate::transport::UnixOptions) document them. A
+    /// [`transport`](Self::transport) may be made with such options, too.
     #[doc(alias = "-ORBTransportProperty")]
     pub fn transport_property(mut self, property: impl Into<String>) -> Self {
         let text = self.text("transport_property", property);
@@ -28,26 +28,27 @@ impl Builder {
         self
     }
 
-    /// Has references say on which platform the server runs, in a component of about 60 octets: byte order, ABI, host and the version of
-    /// what peers of one platform may agree on ([`Platform`](zorb_giop::platform::Platform)). Off unless set: nothing
-    /// reads it yet but tools, and it reveals the machine to strangers.
+    /// Whether references state the server's platform, in a component of about 60 octets: byte order, ABI, host and the
+    /// version of the agreement between peers of one platform ([`Platform`](zorb_giop::platform::Platform)). Off unless
+    /// set: only tools read it yet, and it reveals the machine to strangers.
     pub fn publish_platform(mut self, publish: bool) -> Self {
         self.settings.publish_platform = publish;
         self
     }
 
-    /// Has references of a server that listens on UNIX sockets alone have no IIOP profile. Off unless set: omniORB finds such
-    /// sockets only in a component of IIOP profiles, so references have one for it, whose port is 0. An ORB that knows no
-    /// UNIX sockets connects to that port in vain. omniORB's clients no longer reach such a server; with a TCP endpoint beside
-    /// the sockets nothing changes.
+    /// Whether references of a server that listens on UNIX sockets alone have no IIOP profile. Off unless set: omniORB
+    /// finds such sockets only in a component of IIOP profiles, so references have an IIOP profile with port 0 for it.
+    /// An ORB without UNIX sockets tries that port and fails. When set, omniORB's clients cannot reach such a server.
+    /// It has no effect with a TCP endpoint beside the sockets.
     pub fn publish_only_reachable(mut self, only: bool) -> Self {
         self.settings.publish.only_reachable = only;
         self
     }
 
-    /// The secret that codes in keys are made with ([`KeyProtection::Authenticated`](crate::KeyProtection)): any octets, 128 bits of
-    /// them that cannot be guessed at least. Persistent references stay valid as long as the server has the same secret; without
-    /// one only transient ones can have codes, by a secret of this life's.
+    /// The secret of the authentication codes in object keys ([`KeyProtection::Authenticated`](crate::KeyProtection)):
+    /// any octets, with at least 128 bits of entropy. Persistent references stay valid as long as the server has the
+    /// same secret. Without a secret, only transient references can have codes, with a random secret of this life of
+    /// the server.
     pub fn key_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
         self.settings.key_secret = Some(KeySecret::from_application(secret.as_ref()));
         self
@@ -57,7 +58,7 @@ impl Builder {
 impl Settings {
     /// The platform component of references, if any.
     pub(crate) fn platform_component(&self) -> Option<TaggedComponent> {
-        // No name of a platform is too long, so this does not fail.
+        // Names of a platform are cut to their limits, so encoding does not fail.
         let component = self
             .publish_platform
             .then(|| Platform::of_this_process(host_identity()).to_component());
@@ -65,7 +66,7 @@ impl Settings {
     }
 }
 
-/// The digits that Linux draws when it starts; none elsewhere.
+/// The boot id of Linux, which is random for each start of the host; empty on other systems.
 fn host_identity() -> Bytes {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();

@@ -10,17 +10,18 @@ use zorb_connection::{
 };
 use zorb_transport::Registry;
 
-/// Which of the references to an endpoint share its connection. The number is that of a reference and its clones.
+/// The references that share a connection to an endpoint. The number is that of a reference and its clones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sharing {
-    /// All, or those with one of [several](crate::Builder::connections_to_endpoint).
+    /// All references, spread by this number over [`connections_to_endpoint`](crate::Builder::connections_to_endpoint)
+    /// connections.
     Spread(usize),
-    /// Connections with this number.
+    /// The reference with this number and its clones alone.
     Private(usize),
 }
 
 impl Candidate {
-    /// The transports, that of the endpoint with the properties of the connection that it has.
+    /// The transports, with the candidate's connection properties set on the transport of its endpoint.
     fn transports(&self, transports: &Registry) -> Registry {
         let mut transports = transports.clone();
         for (name, value) in &self.properties {
@@ -35,8 +36,8 @@ impl Candidate {
 }
 
 impl OrbInner {
-    /// The connection for a candidate, shared by all references to its endpoint. Of several that a client has offered it is the
-    /// first one that can be used.
+    /// The connection for a candidate, shared as `sharing` says. Of several connections that a client has offered, the
+    /// first that is open.
     pub(crate) async fn connection(
         &self,
         candidate: &Candidate,
@@ -60,7 +61,7 @@ impl OrbInner {
         }
     }
 
-    /// The connection for a candidate that is made in a way.
+    /// The connection for a candidate, made or found as `way` says.
     async fn connected_in(
         &self,
         way: &Way,
@@ -77,7 +78,7 @@ impl OrbInner {
         let (code_sets, stated) = (candidate.code_sets, candidate.stated);
         let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(way);
         let key = match (way, sharing) {
-            // The peer has opened a connection that is bidirectional.
+            // The peer opened this connection, so it is shared by all references.
             (Way::Accepted(_), _) => key,
             (_, Sharing::Private(number)) => key.private(number),
             (_, Sharing::Spread(number)) => {

@@ -1,4 +1,4 @@
-//! The context of a caller: names and values that operations with a `context` clause send along.
+//! The context of a caller: names and values that requests of operations with a `context` clause carry.
 
 use std::collections::BTreeMap;
 use zorb_cdr::{
@@ -6,7 +6,8 @@ use zorb_cdr::{
     Encoder,
 };
 
-/// Names and values of the caller's, of which those travel that an operation names in its `context` clause.
+/// Names and values of the caller. A request carries those that the operation's `context` clause names: the counterpart
+/// of `CORBA::Context`.
 ///
 /// ```
 /// let context: zorb::Context = [("user", "ada"), ("app.tty", "4")].into_iter().collect();
@@ -20,24 +21,24 @@ pub struct Context {
 }
 
 impl Context {
-    /// No values.
+    /// A context without values.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives `name` a value, in place of the one that it had.
+    /// Sets the value of `name`, replacing a former one.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.values.insert(name.into(), value.into());
     }
 
-    /// The value of `name`.
+    /// The value of `name`, if set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Names and values, by name.
+    /// Names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let values = self.values.iter();
         values.map(|(name, value)| (name.as_str(), value.as_str()))
@@ -53,7 +54,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Context {
     }
 }
 
-/// A sequence of strings: a name, its value, a name, …
+/// Decodes a sequence of strings: a name, its value, a name, …
 impl<'de> Decode<'de> for Context {
     const MIN_SIZE: usize = 4;
 
@@ -77,12 +78,12 @@ impl<'de> Decode<'de> for Context {
 #[derive(Debug, Clone, Copy)]
 pub struct ContextArgument<'a> {
     context: &'a Context,
-    /// Names, or beginnings of names with a `*`.
+    /// Names, or prefixes of names that end in `*`.
     patterns: &'static [&'static str],
 }
 
 impl<'a> ContextArgument<'a> {
-    /// Those values of `context` that `patterns` name.
+    /// Selects the values of `context` that match `patterns`: exact names, or prefixes of names that end in `*`.
     #[must_use]
     pub fn new(context: &'a Context, patterns: &'static [&'static str]) -> Self {
         Self { context, patterns }

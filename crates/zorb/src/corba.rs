@@ -1,5 +1,5 @@
-//! The declarations of `#include <orb.idl>` (or `import ::CORBA`) where no file of that name is found: of the module `CORBA`,
-//! what other IDL refers to. Source: CORBA 3.3 part 1.
+//! The declarations of `#include <orb.idl>` (or `import ::CORBA`) where no file of that name is found: the part of
+//! module `CORBA` that other IDL refers to. Source: CORBA 3.3 Part 1.
 //!
 //! `CORBA::TypeCode` is [`TypeCode`](crate::TypeCode), `CORBA::Object` [`ObjectRef`](crate::ObjectRef).
 //!

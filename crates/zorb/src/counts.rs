@@ -6,19 +6,21 @@ use zorb_connection::{Counter, Counters};
 use zorb_giop::ResponseFlags;
 
 impl Orb {
-    /// Connections to other ORBs that there are now, those included that are being made or closed.
+    /// The number of connections to other ORBs at present, including those that are being made or closed.
     #[must_use]
     pub fn outgoing_connections(&self) -> usize {
         self.inner().connection_cache().len()
     }
 
-    /// Octets of memory that connections hold now, as far as they [count](crate::Builder::max_memory_octets).
+    /// The octets of memory that connections hold at present, counted as for
+    /// [`max_memory_octets`](crate::Builder::max_memory_octets).
     #[must_use]
     pub fn memory_octets(&self) -> usize {
         self.inner().connection_settings().memory.held()
     }
 
-    /// Requests and connections that the ORB has refused, dropped, limited or timed out, by cause, in both roles. Counters do not keep it alive.
+    /// Counts of the requests and connections that the ORB has refused, dropped, limited or timed out, by cause, as
+    /// client and as server. The counters do not keep the ORB alive. Costs a reference count.
     ///
     /// ```
     /// # async fn example(orb: zorb::Orb) {
@@ -34,13 +36,13 @@ impl Orb {
 }
 
 impl OrbInner {
-    /// Counts what was refused, dropped, limited or timed out.
+    /// Counts a request or connection that was refused, dropped, limited or timed out.
     #[cold]
     pub(crate) fn count(&self, cause: Counter) {
         self.connection_settings().counters.count(cause);
     }
 
-    /// Counts a request that was refused beyond a limit on those that are pending.
+    /// Counts a request that was refused because of a limit on pending requests.
     #[cold]
     pub(crate) fn count_refused(&self, response: ResponseFlags) {
         self.count(Counter::PendingRequestsRefused);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use zorb_poa::ActiveObject;
 
 thread_local! {
-    /// Address of the ORB of which a forward or a key resolver is being run; compared, never followed. Servants have their
-    /// object noted instead ([`ActiveObject::enter`]), which names its ORB.
+    /// Address of the ORB whose forward or key resolver runs on this thread; compared, never dereferenced. For servants
+    /// [`ActiveObject::enter`] records the object, which names its ORB.
     static CURRENT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Restores what was current before.
+/// Restores the previous ORB of the thread when dropped.
 pub(crate) struct RequestScope {
     before: usize,
 }
@@ -36,7 +36,7 @@ pub(crate) fn is_upcall_of(orb: &OrbInner) -> bool {
             let owner = adapter.owner();
             owner.is_some_and(|owner| Arc::as_ptr(&owner).addr() == address)
         }
-        // The adapter has been destroyed meanwhile, and its ORB is not known any more: it may be this one.
+        // The adapter has been destroyed meanwhile and no longer names its ORB, which may be this one.
         None => true,
     };
     CURRENT.get() == address || ActiveObject::current(is_of).unwrap_or(false)

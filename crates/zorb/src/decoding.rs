@@ -29,7 +29,7 @@ impl Context for OrbInner {
     }
 }
 
-/// Decodes with an owner that outlives the message: it counts as a handle of the ORB, as a reference does.
+/// The context of decoded parts that outlive the message: it counts as a handle of the ORB, as a reference does.
 impl Context for Orb {
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         &**self.inner()

@@ -9,14 +9,14 @@ use zorb_giop::{ServiceContext, Version};
 
 /// Octets of requests that wait for connections, of all references of an ORB: as many as may wait on one connection.
 pub(crate) const MAX_DEFERRED_OCTETS: usize = 1 << 20;
-/// Octets that a waiting request counts as beside its arguments and the name of its operation.
+/// Octets that count for a waiting request besides its arguments and the name of its operation.
 const REQUEST_OCTETS: usize = 128;
 
 /// The requests of an ORB that wait for connections.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredRequests {
     state: Mutex<State>,
-    /// A queue has ended.
+    /// Notified when a queue has ended.
     ended: Notify,
 }
 
@@ -27,7 +27,7 @@ struct State {
     queues: HashMap<usize, VecDeque<Deferred>>,
 }
 
-/// The state of a request.
+/// The outcome of [`DeferredRequests::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeferOutcome {
     /// The request is the first of its queue, which needs a task that sends it.
@@ -83,7 +83,7 @@ impl DeferredRequests {
     pub(crate) async fn ended(&self, of: usize) {
         loop {
             let ended = self.ended.notified();
-            // Asked after the future was made, which counts from then on.
+            // Checked after `notified()`, which records notifications from its creation on.
             if !self.state().queues.contains_key(&of) {
                 return;
             }
@@ -97,9 +97,9 @@ impl DeferredRequests {
 pub(crate) struct Deferred {
     pub(crate) operation: Box<str>,
     pub(crate) arguments: Encoded,
-    /// Of [interceptors](crate::interceptor).
+    /// Service contexts of [interceptors](crate::interceptor).
     pub(crate) contexts: Vec<ServiceContext>,
-    /// When it leaves once there is a connection.
+    /// When the request is written once there is a connection.
     pub(crate) departure: Departure,
 }
 
@@ -116,8 +116,8 @@ impl Deferred {
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) format: WireFormat,
-    /// For a body that begins at a multiple of 8, and for one that begins 4 behind: in GIOP 1.2 it is the former, and
-    /// before, where a body follows its header, either.
+    /// The arguments encoded for a body at a multiple of 8, and for one 4 octets behind. In GIOP 1.2 bodies are aligned
+    /// to 8; before 1.2 a body follows its header at either position.
     octets: [Vec<u8>; 2],
 }
 

@@ -1,24 +1,24 @@
-//! How many descriptors the process may have, and what that leaves for connections.
+//! The limit on descriptors of the process, and the connections that it permits.
 
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors that connections of clients leave: those of listeners, of the runtime, of files and logs of the program.
-/// Without them an ORB at its limit could not even accept a connection to tell it that it is refused.
+/// Descriptors reserved for other uses than connections of clients: listeners, the runtime, files and logs of the
+/// program. Without them an ORB at its limit could not accept a connection to refuse it with CloseConnection.
 const RESERVED: usize = 64;
 
-/// Descriptors that the process may have; `None`: without limit.
+/// Descriptors that the process may have; `None` without a limit.
 pub(crate) fn limit() -> Option<usize> {
     let limit = getrlimit(Resource::Nofile).current?;
     usize::try_from(limit).ok()
 }
 
-/// Connections of clients that there are descriptors for, at most `wanted`.
+/// The connections of clients that `descriptors` permit, at most `wanted`.
 pub(crate) fn for_clients(wanted: usize, descriptors: Option<usize>) -> usize {
     let most = descriptors.map_or(usize::MAX, |all| all.saturating_sub(RESERVED).max(1));
     wanted.min(most)
 }
 
-/// Says that fewer connections are served than were asked for, or than are by default.
+/// Logs that fewer connections are served than configured (a warning), or than by default.
 pub(crate) fn report_fewer(wanted: usize, served: usize, is_asked_for: bool) {
     let descriptors = limit();
     if is_asked_for {

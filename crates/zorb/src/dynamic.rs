@@ -1,4 +1,4 @@
-//! Calls that are put together while the program runs: `CORBA::Request`.
+//! Calls that are built at run time: `CORBA::Request`.
 
 use crate::object::ObjectRef;
 use core::fmt;
@@ -8,13 +8,13 @@ use zorb_cdr::{
 };
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, ReplyStatus, SystemException};
 
-/// A call that is put together while the program runs: the operation by its name on the wire, arguments and results as
-/// [`Any`]s. No IDL is needed, and any name may be sent, `_interface` too.
+/// A call that is built at run time: the operation by its name on the wire, arguments and results as [`Any`]s. It needs
+/// no IDL, and any name may be sent, `_interface` too.
 ///
-/// The arguments have to be of the operation's types: neither side can detect that a `long` was meant to be a `short`. So the
-/// type of each any counts, as it is written: make one with [`Any::with_type_code`] where Rust does not tell it.
+/// The arguments have to be of the operation's types: neither side can detect a `long` in place of a `short`. Each any
+/// is sent with the encoding of its TypeCode. Use [`Any::with_type_code`] where the Rust type does not determine it.
 ///
-/// A call costs what one of a stub does, and some allocations for each any.
+/// A call costs as much as a stub's call, and some allocations for each any.
 ///
 /// ```
 /// use zorb::{Any, ObjectRef, RequestError, TypeCode};
@@ -78,15 +78,15 @@ impl fmt::Debug for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User(exception) => fmt::Display::fmt(exception, f),
-            // As the exception itself is shown when it ends `main`.
+            // The same text as the system exception itself has when `main` returns it.
             Self::System(exception) => fmt::Debug::fmt(exception, f),
         }
     }
 }
 
 impl ObjectRef {
-    /// Begins a call of the operation with this name on the wire, whatever the IDL of the reference: `deposit`,
-    /// `_get_balance` and `_set_balance` for an attribute, `_interface`.
+    /// Begins a call of the operation with this name on the wire, whatever the interface of the reference: `deposit`,
+    /// `_get_balance` and `_set_balance` for an attribute, `_interface`. Sends nothing yet.
     #[doc(alias = "_request")]
     #[doc(alias = "_create_request")]
     pub fn request(&self, operation: impl Into<String>) -> Request {
@@ -108,7 +108,7 @@ impl Request {
         self
     }
 
-    /// Adds an `inout` parameter: its value is sent, and comes back as one of the same type.
+    /// Adds an `inout` parameter: its value is sent, and the reply has a value of the same type.
     #[doc(alias = "add_inout_arg")]
     pub fn inout(mut self, value: Any) -> Self {
         self.parameters.push(Parameter::InOut(value));
@@ -122,14 +122,14 @@ impl Request {
         self
     }
 
-    /// Names the type of the result; without it, or with `void`, there is none.
+    /// Sets the type of the result; without it, or with `void`, the call has no result.
     #[doc(alias = "set_return_type")]
     pub fn returns(mut self, ty: TypeCode) -> Self {
         self.returns = (ty.kind() != TcKind::Void).then_some(ty);
         self
     }
 
-    /// Names an exception that the operation raises. Others are UNKNOWN.
+    /// Adds the type of an exception that the operation raises. Exceptions of other types are UNKNOWN.
     #[doc(alias = "ExceptionList")]
     pub fn raises(mut self, ty: TypeCode) -> Self {
         self.raises.push(ty);
@@ -139,11 +139,11 @@ impl Request {
     /// Calls the operation and waits for its results, following forwards as calls of stubs do. Allocates for each result.
     ///
     /// # Errors
-    /// An exception that was named, or a system exception: MARSHAL, COMPLETED_YES, for results that are not of the types that were
-    /// named, as far as their octets show it; UNKNOWN for an exception that was not named.
+    /// An exception of a type in [`raises`](Self::raises), or a system exception: MARSHAL, COMPLETED_YES, if the octets
+    /// of the results do not decode as the types of the request; UNKNOWN for another user exception.
     ///
     /// # Cancel safety
-    /// Safe for the connection, as for calls of stubs. Whether the operation was carried out is not known then.
+    /// Safe for the connection, as for calls of stubs. The caller does not learn whether the operation was carried out.
     pub async fn invoke(self) -> Result<Response, RequestError> {
         let mut reply = ReplySlot::new();
         let arguments = Arguments(&self.parameters);
@@ -157,13 +157,13 @@ impl Request {
         }
     }
 
-    /// Calls a one-way operation; ready when the [`SyncScope`](crate::SyncScope) of the reference says.
+    /// Calls a one-way operation; ready at the point that the [`SyncScope`](crate::SyncScope) of the reference names.
     ///
     /// # Errors
     /// A system exception that is raised before the point that the scope waits for; later failures are not reported.
     ///
     /// # Cancel safety
-    /// Safe for the connection; whether the request was sent is not known then.
+    /// Safe for the connection. The caller does not learn whether the request was sent.
     #[doc(alias = "send_oneway")]
     pub async fn send(self) -> Result<(), SystemException> {
         let arguments = Arguments(&self.parameters);
@@ -204,7 +204,7 @@ impl Request {
         let id = d.read_raw_string().map_err(malformed)?;
         let is_raised = |ty: &&TypeCode| ty.id().is_some_and(|known| known.as_bytes() == id);
         match self.raises.iter().find(is_raised) {
-            // Its value begins with the id.
+            // The encoded exception begins with its repository id, so decoding starts over.
             Some(ty) => {
                 let exception = Any::decode_value(ty, &mut decoder()?).map_err(malformed)?;
                 Err(RequestError::User(exception))
@@ -218,7 +218,7 @@ impl Request {
     }
 }
 
-/// The values that are sent.
+/// The values of `in` and `inout` parameters.
 struct Arguments<'a>(&'a [Parameter]);
 
 impl Encode for Arguments<'_> {

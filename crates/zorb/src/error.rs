@@ -15,21 +15,21 @@ use zorb_transport::TransportError;
 
 /// Why an operation of the ORB failed.
 ///
-/// Calls on objects fail with what their interface raises, or with a [`SystemException`]; this is
-/// for everything around them: building the ORB, reading references, activating servants.
+/// Calls on objects fail with the exceptions of their interface, or with a [`SystemException`]. This type is for all
+/// other operations: building the ORB, reading references, activating servants.
 ///
-/// An error of the operating system is the [`source`](core::error::Error::source) and no part of the text. The alternate
-/// form (`{:#}`) and `Debug` show both.
+/// An error of the operating system is the [`source`](core::error::Error::source), and `Display` does not show it. The
+/// alternate form (`{:#}`) and `Debug` show both.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A call that was made on the way failed.
+    /// A call to another object, which the operation needed, failed.
     #[error(transparent)]
     System(#[from] SystemException),
     /// Not a valid object URL.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// A setting that cannot be used, from the builder, the environment or the arguments.
+    /// An invalid setting, from the builder, the environment or the arguments.
     #[error(transparent)]
     Option(#[from] OptionError),
     /// Listening failed.
@@ -44,16 +44,16 @@ pub enum Error {
     /// The key table refused.
     #[error(transparent)]
     KeyTable(#[from] KeyTableError),
-    /// No tokio runtime is there to run in.
+    /// There is no tokio runtime to run in, or it cannot run the requested dispatch.
     #[error(transparent)]
     Lane(#[from] LaneError),
-    /// The operating system gives no thread.
+    /// The operating system refused to start a thread.
     #[error(fmt = cannot_start_a_thread)]
     Thread(#[source] io::Error),
     /// A thread pool could not be created.
     #[error(transparent)]
     Threadpool(#[from] ThreadpoolError),
-    /// There is no initial reference of that name, or it cannot be had or given.
+    /// There is no initial reference of that name, or it cannot be resolved or registered.
     #[error("initial reference {name:?}: {why}")]
     InvalidName {
         /// The name.
@@ -61,17 +61,17 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
-    /// A reference to an object of this ORB could lead nowhere.
+    /// The ORB listens nowhere, so it cannot make references to its objects.
     #[error(
         "the ORB listens nowhere, so no reference can lead to it: call Orb::builder().listen(\"iiop://host:port\")"
     )]
     NoEndpoint,
-    /// A file with a reference in it cannot be read.
+    /// A file that holds a reference cannot be read.
     #[error(fmt = cannot_read)]
     File {
         /// The file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
@@ -87,7 +87,7 @@ fn cannot_read(path: &str, cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt
     write_cause(cause, f)
 }
 
-/// The alternate form of an error shows its cause.
+/// Writes the cause, in the alternate form of an error only.
 pub(crate) fn write_cause(cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match f.alternate() {
         true => write!(f, ": {cause}"),
@@ -113,7 +113,7 @@ impl Error {
 
     fn raise(&self, detail: &dyn fmt::Display) -> SystemException {
         use zorb_giop::SystemExceptionKind as Kind;
-        // None of these has reached a servant.
+        // None of these errors arises after a servant has started.
         let completed = CompletionStatus::No;
         let initialize =
             || SystemException::new(Kind::Initialize, 0, completed).with_detail(detail);
@@ -153,7 +153,7 @@ impl Error {
 }
 
 impl fmt::Debug for Error {
-    /// The text and its causes: a `main` that returns the error prints this.
+    /// Shows the text and its causes: a `main` that returns the error prints this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}")
     }

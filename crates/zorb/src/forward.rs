@@ -34,15 +34,15 @@ pub struct Forward {
 impl Forward {
     /// Forwards to `object`.
     pub fn to(object: &impl Interface) -> Self {
-        // Not the reference itself, which keeps its ORB, which would keep the forward.
+        // Captures the IOR, since the reference would keep its ORB alive, and that the forward.
         let ior = object.as_object().ior().clone();
         Self::new(move || Ok(ior.clone()))
     }
 
-    /// Forwards to the result of `ask`, which is called for every request to the forward, and every
-    /// LocateRequest; clients remember the answer, so most requests of theirs do not come. It
-    /// runs as a servant does: it may fail as one, and should take no longer. Like a servant that
-    /// holds references of its own ORB, one that does keeps the ORB alive until it is shut down.
+    /// Forwards to the result of `ask`, which is called for every request and LocateRequest to the forward. Clients
+    /// remember the target, so their later requests do not reach the forward. `ask` runs as a servant does: it may
+    /// return a system exception, and should take no longer. A closure that holds references of its own ORB keeps the
+    /// ORB alive until it is shut down, as such a servant does.
     pub fn by(
         ask: impl Fn() -> Result<ObjectRef, SystemException> + Send + Sync + 'static,
     ) -> Self {

@@ -1,13 +1,13 @@
-//! Whether two references lead to the same object, by what their profiles say.
+//! Equivalence of references: whether their profiles lead to the same object.
 //!
-//! ORBs write a reference anew when they pass it on: in the other byte order, with other octets in the padding of
-//! encapsulations, with another order of profiles or components. So octets are not compared, but what was meant: the
-//! endpoint and the object key, of a transport that the ORB has; of IIOP that is host and port. A profile with port 0
-//! leads where its components say (to a port for TLS, or a UNIX socket), so those count there. A profile of another protocol
-//! is its octets.
+//! An ORB that passes a reference on encodes it anew: in the other byte order, with other padding in encapsulations,
+//! with another order of profiles or components. So the decoded endpoint and object key are compared, for each
+//! transport of this ORB; the endpoint of IIOP is host and port. A profile with port 0 names its destination in its
+//! components (a port for TLS, or a UNIX socket), so these are compared too. Profiles of other protocols are compared
+//! by their octets.
 //!
-//! Data that does not distinguish objects is left out: the repository id, the GIOP version, code sets, the ORB's type, further
-//! addresses of a profile.
+//! Data that does not distinguish objects is ignored: the repository id, the GIOP version, code sets, the ORB's type,
+//! further addresses of a profile.
 
 use crate::addresses::{Body, read_component, read_profile};
 use crate::object::ObjectRef;
@@ -18,13 +18,13 @@ use zorb_giop::ior::{ComponentTag, ProfileTag, TaggedComponent};
 use zorb_transport::{Endpoint, Registry};
 
 impl ObjectRef {
-    /// Whether the two references lead to the same object for certain. No server is asked: `false`
-    /// proves nothing.
+    /// Whether the two references certainly lead to the same object. No server is called, and `false` does not prove
+    /// that the objects differ.
     ///
-    /// Compares the meaning of profiles, not their octets, as ORBs that pass a reference on encode it anew: host, port
-    /// and object key of IIOP profiles, path and key of UNIX sockets, in any order; for profiles without a port,
-    /// which leave that to a component, the components too; of other protocols the octets. The repository id, the
-    /// GIOP version, code sets and further addresses of a profile do not count.
+    /// Compares decoded profiles, since an ORB that passes a reference on encodes it anew: host, port and object key of
+    /// IIOP profiles, path and key of UNIX sockets, in any order. For profiles with port 0, which name their
+    /// destination in a component, the components are compared too; for other protocols the octets. The repository id,
+    /// the GIOP version, code sets and further addresses of a profile do not count.
     ///
     /// Source: CORBA 3.3 Part 1, ORB Interface, Equivalence Testing. Costs some allocations unless the two are clones or the same octets.
     #[must_use]
@@ -37,6 +37,8 @@ impl ObjectRef {
 
     /// A hash that [equivalent](Self::is_equivalent) references share, between 0 and `maximum`; the same in every
     /// process. Costs some allocations.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::Object`, `hash`).
     #[must_use]
     #[doc(alias = "_hash")]
     pub fn hash_value(&self, maximum: u32) -> u32 {
@@ -56,7 +58,7 @@ impl ObjectRef {
 }
 
 impl PartialEq for ObjectRef {
-    /// [`is_equivalent`](Self::is_equivalent).
+    /// Compares by [`is_equivalent`](Self::is_equivalent). Costs some allocations unless the two are clones.
     fn eq(&self, other: &Self) -> bool {
         self.is_equivalent(other)
     }
@@ -65,8 +67,8 @@ impl PartialEq for ObjectRef {
 impl Eq for ObjectRef {}
 
 impl core::hash::Hash for ObjectRef {
-    /// Equivalent references have the same hash: see [`hash_value`](Self::hash_value). Nothing that changes in a
-    /// reference is in it, so it can be the key of a map, whatever clippy's `mutable_key_type` says.
+    /// Equivalent references have the same hash: see [`hash_value`](Self::hash_value). The hash covers no mutable state
+    /// of a reference, so references can be keys of maps despite clippy's lint `mutable_key_type`.
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
         self.identities().hash(state);
     }
@@ -78,18 +80,18 @@ enum Identity {
     Known {
         place: Place,
         key: Bytes,
-        /// Where else it leads, if it does not lead to the place.
+        /// The destinations in its components, if the profile's own address has port 0.
         elsewhere: Vec<Elsewhere>,
     },
-    /// A protocol that is not known here, or a malformed profile.
+    /// The tag and octets of a profile of an unknown protocol, or of a malformed one.
     Other(u32, Bytes),
 }
 
-/// An endpoint as it is compared.
+/// An endpoint in comparable form.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Place {
     scheme: &'static str,
-    /// The host, in lower case, as host names are compared, or the whole address where there is no host.
+    /// The host in lower case, since host names ignore case, or the whole address where there is no host.
     address: String,
     port: Option<u16>,
 }
@@ -124,7 +126,7 @@ fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {
             _ => Identity::Other(profile.tag.0, profile.data.clone()),
         })
         .collect();
-    // Components that profiles share are not an object by themselves.
+    // TAG_MULTIPLE_COMPONENTS holds components that profiles share and identifies no object beside other profiles.
     let shared = |identity: &Identity| matches!(identity, Identity::Other(tag, _) if *tag == ProfileTag::MULTIPLE_COMPONENTS.0);
     if !found.iter().all(shared) {
         found.retain(|identity| !shared(identity));

@@ -118,10 +118,10 @@ pub use zorb_poa::{
 };
 pub use zorb_transport as transport;
 
-/// Compiles IDL where it stands: see the [crate documentation](crate) for what comes of it.
+/// Compiles inline IDL to traits, references and skeletons: see the [crate documentation](crate).
 ///
-/// Takes IDL as tokens, or as one raw string literal for what Rust's lexer refuses (`L'x'`,
-/// `'\377'`, line continuations). For IDL in files there is [`idl_file`], whose options may stand in front of the IDL:
+/// Takes IDL as tokens. IDL that Rust's lexer refuses (`L'x'`, `'\377'`, line continuations) is written as one raw
+/// string literal. [`idl_file`] compiles IDL in files; its options may precede the IDL here, too:
 /// `#![idl(defaults, rename("A::b" = "c"))]`.
 ///
 /// ```
@@ -141,9 +141,10 @@ macro_rules! idl {
     };
 }
 
-/// A set of object ids that is known when the server is compiled: a `&'static` [`ObjectIds`], for [`Poa::create_poa_of_ids`].
+/// Makes a set of object ids at compile time: a `&'static` [`ObjectIds`], for [`Poa::create_poa_of_ids`].
 ///
-/// Ids are literals of text or of octets, each id once. Their perfect hash is computed by the macro.
+/// Ids are literals of text or of octets, each id once. The macro computes their perfect hash, so a look-up compares
+/// one id.
 ///
 /// ```
 /// static BRANCHES: &zorb::ObjectIds = zorb::object_ids!["main", "airport", b"\x00\x01"];
@@ -157,7 +158,7 @@ macro_rules! object_ids {
     };
 }
 
-/// The pages of the repository, whose examples have to compile too.
+/// The pages of the repository: their examples are compiled as doctests.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../README.md")]

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// How the names of interfaces begin that lead to containers and virtual machines on this very
-/// host. Their addresses are the same on every host that runs such software, so a client on another host would reach a
-/// stranger, or its own host.
+/// Prefixes of the names of interfaces that lead to containers and virtual machines on this host. Their addresses are
+/// the same on every host that runs such software, so a client on another host would reach a third host, or its own.
 const VIRTUAL: [&str; 12] = [
     "docker", "veth", "virbr", "cni", "podman", "lxcbr", "lxdbr", "incusbr", "flannel", "cilium_",
     "vmnet", "vboxnet",
@@ -52,7 +51,7 @@ pub(super) fn reachable(v6: bool) -> Vec<IpAddr> {
     best
 }
 
-/// How good an address is for others; lower is better.
+/// The rank of an address for clients on other hosts, lower is better; `None` if they cannot use it.
 fn tier(address: &Address) -> Option<u8> {
     let Address {
         interface,
@@ -63,9 +62,9 @@ fn tier(address: &Address) -> Option<u8> {
         // A link-local address means nothing without the client's own interface.
         IpAddr::V6(v6) if v6.is_unicast_link_local() => return None,
         ip if ip.is_loopback() => 4,
-        // Two hosts on one cable, without a DHCP server.
+        // IPv4 link-local: hosts on one link without a DHCP server.
         IpAddr::V4(v4) if v4.is_link_local() => 3,
-        // Not 127.0.0.1, and still an alias that perhaps many hosts have.
+        // An alias on the loopback interface, which many hosts may have.
         _ if interface == "lo" => 2,
         _ if !running || is_virtual(interface) => 1,
         _ => 0,
@@ -80,8 +79,8 @@ fn is_virtual(interface: &str) -> bool {
     docker_network || VIRTUAL.iter().any(|prefix| interface.starts_with(prefix))
 }
 
-/// Only addresses of the best kind that there is: those of the default routes first, IPv4 before
-/// IPv6, else as they come.
+/// The addresses of the best rank present: IPv4 before IPv6, those of the default routes first, else in the order of
+/// the interfaces.
 fn best(addresses: Vec<Address>, routed: &[Option<IpAddr>]) -> Vec<IpAddr> {
     let mut ranked: Vec<(u8, IpAddr)> = addresses
         .iter()
@@ -98,13 +97,13 @@ fn best(addresses: Vec<Address>, routed: &[Option<IpAddr>]) -> Vec<IpAddr> {
 /// The local address of packets to the default route. Sends nothing.
 fn towards<A: Into<IpAddr>>((from, to): (A, A)) -> Option<IpAddr> {
     let socket = UdpSocket::bind(SocketAddr::new(from.into(), 0)).ok()?;
-    // A port that is never asked.
+    // The port is arbitrary, since no packet is sent.
     socket.connect(SocketAddr::new(to.into(), 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// IPv6 addresses that will not last: temporary ones (made up for outgoing connections), deprecated
-/// ones, and duplicates (another host has the address too). `table` is `/proc/net/if_inet6`.
+/// IPv6 addresses that references should not name: temporary ones (for outgoing connections), deprecated ones, and
+/// duplicates (another host has the address too). `table` is the text of `/proc/net/if_inet6`.
 fn passing(table: &str) -> BTreeSet<IpAddr> {
     const TEMPORARY: u32 = 0x01;
     const DUPLICATE: u32 = 0x08;
@@ -114,7 +113,7 @@ fn passing(table: &str) -> BTreeSet<IpAddr> {
         .filter_map(|line| {
             let mut fields = line.split_ascii_whitespace();
             let address = u128::from_str_radix(fields.next()?, 16).ok()?;
-            // Index, length of the prefix, scope; then the flags.
+            // Skips index, length of the prefix and scope; the flags follow.
             let flags = u32::from_str_radix(fields.nth(3)?, 16).ok()?;
             let passing = flags & (TEMPORARY | DUPLICATE | DEPRECATED) != 0;
             passing.then(|| Ipv6Addr::from(address).into())

@@ -1,4 +1,4 @@
-//! Listening to the endpoints of the builder, by the transports that know them.
+//! Listening to the endpoints of the builder, by their transports.
 
 use std::sync::Arc;
 use zorb_transport::{
@@ -6,11 +6,11 @@ use zorb_transport::{
     TransportError,
 };
 
-/// One place to listen to.
+/// An endpoint to listen to, with the properties in its text.
 #[derive(Debug, Clone)]
 pub(crate) struct Listen {
     pub(crate) address: ListenAddress,
-    /// The transport with the properties of this place, if it has any of its own.
+    /// The transport with the properties of this endpoint, if it has any of its own.
     transport: Option<Arc<dyn Transport>>,
 }
 
@@ -18,7 +18,7 @@ impl Listen {
     /// Reads text in any syntax of the transports.
     ///
     /// # Errors
-    /// Expected and found value.
+    /// The expected and the found text.
     pub(crate) fn read(text: &str, transports: &Registry) -> Result<Self, String> {
         let address = transports
             .parse_listen(text)
@@ -37,7 +37,7 @@ impl Listen {
         Ok(Self { address, transport })
     }
 
-    /// Returns the place with this value of a property, if its transport has the property and the text does not set it.
+    /// Sets a property of the endpoint, if its transport has the property and the text does not set it.
     pub(crate) fn with_default(mut self, transports: &Registry, name: &str, value: &str) -> Self {
         let is_said = self.address.properties.iter().any(|(said, _)| said == name);
         let transport = self.transport.as_ref();
@@ -50,7 +50,7 @@ impl Listen {
         self
     }
 
-    /// Listens to the first port of those asked for that is not taken.
+    /// Listens to the first free port of those that the endpoint permits.
     pub(crate) async fn open(
         &self,
         transports: &Registry,
@@ -61,7 +61,7 @@ impl Listen {
         }
         let mut tries = self.tries().into_iter().peekable();
         loop {
-            // There is one at least.
+            // `tries` has at least one endpoint; the fallback is never used.
             let endpoint = tries.next();
             let endpoint = endpoint.unwrap_or_else(|| self.address.endpoint.clone());
             match transports.listen(&endpoint).await {
@@ -72,11 +72,11 @@ impl Listen {
         }
     }
 
-    /// The endpoints to try, in order: the first that is not taken is listened to.
+    /// The endpoints to try, in order.
     fn tries(&self) -> Vec<Endpoint> {
         let endpoint = &self.address.endpoint;
         match (endpoint.host(), endpoint.port()) {
-            // Any free port is as good as the next.
+            // Port 0, any free one, needs one attempt.
             (Some(host), Some(port)) if port != 0 => (0..self.address.ports)
                 .filter_map(|further| port.checked_add(further))
                 .filter_map(|port| endpoint.with_host(host, port))

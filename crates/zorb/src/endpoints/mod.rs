@@ -10,10 +10,10 @@ pub(crate) use publish::{Publish, Publishing};
 use std::net::{IpAddr, ToSocketAddrs};
 use zorb_transport::{Endpoint, Registry};
 
-/// The transports, one of them with another value of a property: `scheme.name=value`.
+/// The transports, one of them with a property changed by text: `scheme.name=value`.
 ///
 /// # Errors
-/// Expected and found value.
+/// The expected and the found text.
 pub(crate) fn with_property(text: &str, transports: &Registry) -> Result<Registry, String> {
     let parts = text.split_once('.').and_then(|(scheme, rest)| {
         let (name, value) = rest.split_once('=')?;
@@ -34,7 +34,7 @@ pub(crate) fn with_property(text: &str, transports: &Registry) -> Result<Registr
     Ok(transports)
 }
 
-/// Logs a warning for each endpoint that no other host will reach.
+/// Logs a warning for each endpoint that no other host can reach.
 pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
     for endpoint in listening {
         // Names are looked up, which blocks; addresses are not worth a thread.
@@ -52,15 +52,15 @@ pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint
     }
 }
 
-/// A reachability warning for a server that listens at `listening` and publishes `published`: clients on other hosts
-/// will not reach it, although it looks as if they could. Asks the resolver, so it blocks.
+/// The reachability warning for a server that listens at `listening` and publishes `published`, if clients on other
+/// hosts cannot connect. Calls the resolver, so it blocks.
 fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
     let first = |host: &str, port| Some((host, port).to_socket_addrs().ok()?.next()?.ip());
     doubt_where(listening, published, interfaces::reachable, first)
 }
 
-/// The warning on a host with these addresses (IPv6 ones too, or not), where the first that a name
-/// and port have is this one.
+/// The reachability warning. `reachable` returns the addresses of the host, with IPv6 ones for `true`; `first` resolves
+/// a name and port to its first address.
 fn doubt_where(
     listening: &Endpoint,
     published: &[Endpoint],

@@ -1,11 +1,11 @@
-//! Publishing: the endpoints in references, from those that are listened to.
+//! Publishing: derives the endpoints in references from the endpoints that are listened to.
 
 use super::Listen;
 use super::interfaces;
 use std::net::IpAddr;
 use zorb_transport::{Endpoint, Registry, host_name};
 
-/// An alternative of the option `publish`: the first rule that yields an endpoint counts.
+/// A value of the option `publish`: alternative rules, of which the first that yields an endpoint counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Publish(Vec<Rule>);
 
@@ -15,7 +15,7 @@ enum Rule {
     Endpoint(Endpoint),
     /// This host in place of that of each endpoint.
     Host(String),
-    /// Addresses of the endpoint, of that family if one is named: the first, or all.
+    /// The first address of each endpoint, or all; of one family if `v6` is set.
     Addresses { v6: Option<bool>, all: bool },
     /// This host's name.
     HostName,
@@ -25,10 +25,10 @@ const EXPECTED: &str =
     "iiop://host:port, giop:tcp:host:port, addr, ipv4, ipv6, hostname or all(…) of one of these";
 
 impl Publish {
-    /// Reads the addresses to be published.
+    /// Parses a value of the option `publish`.
     ///
     /// # Errors
-    /// Expected and found value.
+    /// The expected and the found text.
     pub(crate) fn read(text: &str, transports: &Registry) -> Result<Self, String> {
         text.split('|')
             .map(|rule| Rule::read(rule.trim(), transports))
@@ -39,7 +39,7 @@ impl Publish {
 
 impl Rule {
     fn read(text: &str, transports: &Registry) -> Result<Self, String> {
-        // No rule has a colon, and each syntax of endpoints has one.
+        // A colon distinguishes endpoints from the other rules.
         if text.contains(':') {
             let listen = transports.parse_listen(text);
             let endpoint = listen.map_err(|error| error.to_string())?.endpoint;
@@ -86,22 +86,22 @@ pub(crate) struct Publishing {
 }
 
 impl Publishing {
-    /// The published endpoints of those that are listened to, in their order; for TCP
-    /// endpoints the configured ones, in the place of the first of them.
+    /// The published endpoints, in the order of `listening`. Configured endpoints replace those with a port, at the
+    /// position of the first of them.
     ///
     /// # Errors
-    /// When nothing comes of what was asked for.
+    /// When the configured rules yield no endpoint.
     pub(crate) fn endpoints(
         &self,
         listening: &[(&Listen, Endpoint)],
     ) -> Result<Vec<Endpoint>, String> {
         if listening.is_empty() {
-            // No server would answer: activating a servant reports it.
+            // No server would answer. Activating a servant reports it as an error.
             return Ok(Vec::new());
         }
         let host = (self.host.iter()).map(|host| Publish(vec![Rule::Host(host.clone())]));
         let rules: Vec<Publish> = host.chain(self.rules.iter().cloned()).collect();
-        // Endpoints with a host of their own are not asked.
+        // Endpoints with a published host or port of their own are exempt from the rules.
         let ruled: Vec<&Endpoint> = listening
             .iter()
             .filter(|(listen, _)| own(listen).is_none())
@@ -141,7 +141,7 @@ impl Publishing {
             }
         }
         if !is_reported {
-            // Not an address of ours: a proxy passes connections on to our listener.
+            // The ORB listens at no such endpoint: a proxy forwards connections to its listener.
             by_rules.append(&mut published);
             published = by_rules;
         }
@@ -162,7 +162,7 @@ fn own(listen: &Listen) -> Option<(Option<&str>, Option<u16>)> {
 
 impl Rule {
     fn apply(&self, listening: &[&Endpoint]) -> Vec<Endpoint> {
-        // Host and port in place of those that are listened to.
+        // The listening endpoints, with `host` in place of theirs.
         let at = |host: &str| {
             (listening.iter())
                 .filter_map(|endpoint| endpoint.with_host(host, endpoint.port()?))
@@ -203,7 +203,7 @@ fn natural(endpoint: &Endpoint) -> Vec<Endpoint> {
     }
 }
 
-/// Whether the endpoint is an address of the sixth version; `None` for names.
+/// Whether the host of the endpoint is an IPv6 address; `None` for names.
 fn is_v6(endpoint: &Endpoint) -> Option<bool> {
     let host = endpoint.host()?;
     match host.contains(':') {
