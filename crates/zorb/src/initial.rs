@@ -1,4 +1,4 @@
-//! From text to references: object URLs and initial references.
+//! Object URLs and initial references: converts text to references.
 
 mod file;
 
@@ -14,33 +14,36 @@ use std::path::PathBuf;
 use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl, UrlError, UrlScheme, escape};
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
 
-/// References that lead to references (a file with a `corbaloc:rir:` in it, and so on) end here.
+/// Object URLs that lead to further URLs (a file that holds a `corbaloc:rir:`, for instance): at most so many in a row.
 const MAX_INDIRECTIONS: usize = 8;
 
 impl Orb {
     /// Reads an object URL: `IOR:…`, `corbaloc:…`, `corbaname:…` or `file:///…`.
     ///
-    /// Only `corbaname:` with a name contacts anybody: the naming service is asked. A `file:` has
-    /// to be a regular one of at most 1 MiB; no error shows what it holds.
+    /// Only `corbaname:` with a name makes a call: it resolves the name at the naming service. A `file:` URL has to
+    /// name a regular file of at most 1 MiB; no error shows its contents.
     ///
-    /// **Text from outside:** the text decides which file is read and which address is
-    /// called. [`permitted_url_schemes`](crate::Builder::permitted_url_schemes) says what such text may
-    /// begin with; [`UrlError::SchemeNotPermitted`] is the answer to all other.
+    /// **Text from outside:** the text decides which file is read and which address is called.
+    /// [`permitted_url_schemes`](crate::Builder::permitted_url_schemes) limits the schemes of such text; others are
+    /// [`UrlError::SchemeNotPermitted`].
     ///
-    /// A `corbaloc:` with several addresses (`corbaloc:iiop:1.2@one:2809,iiop:1.2@two:2809/Bank`)
-    /// leads to the first that can be connected to, whenever a connection is needed. The default
-    /// port is 2809, an empty host is this one, IPv6 addresses stand in brackets, and what a key
-    /// cannot say plainly is `%` and two hexadecimal digits.
+    /// A `corbaloc:` with several addresses (`corbaloc:iiop:1.2@one:2809,iiop:1.2@two:2809/Bank`) leads to the first
+    /// that accepts a connection, whenever a connection is needed. The default port is 2809, an empty host is this one,
+    /// IPv6 addresses are in brackets, and other octets of a key are written as `%` and two hexadecimal digits.
     ///
-    /// **An address without a version means GIOP 1.0**, as the specification has it and as omniORB
-    /// reads it: say `1.2@` before the host unless the server is that old. And no `corbaloc` says
-    /// which code sets the server has. So, whatever the version, strings travel in ISO 8859-1 and
-    /// wide strings not at all, until the server forwards to a full reference or gives one as a
-    /// result.
+    /// **An address without a version means GIOP 1.0**, as in the specification and in omniORB: write `1.2@` before the
+    /// host unless the server is that old. A `corbaloc` states no code sets. So, whatever the version, strings travel
+    /// in ISO 8859-1 and wide strings cannot travel, until the server forwards to a full reference or returns one.
+    ///
+    /// Costs an allocation for each profile, and the I/O of a file or of a naming service.
+    ///
+    /// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (object URLs); the OMG Naming Service for
+    /// `corbaname:`.
     ///
     /// # Errors
-    /// [`Error::Url`] for text that is none (BAD_PARAM with its minor code), INV_OBJREF for a nil
-    /// reference, and for `corbaname:` whatever the naming service raises.
+    /// [`Error::Url`] for text that is no object URL (BAD_PARAM with its minor code), [`Error::File`] for a file that
+    /// cannot be read or holds none, INV_OBJREF for a nil reference, and for `corbaname:` the exceptions of the naming
+    /// service.
     ///
     /// # Cancel safety
     /// Safe: nothing has an effect.
@@ -53,17 +56,18 @@ impl Orb {
         .await
     }
 
-    /// The initial reference of that name. Looked for, in this order, among those that were
-    /// [registered](Self::register_initial_reference), those given by
-    /// [`initial_reference`](crate::Builder::initial_reference) or `-ORBInitRef`, and where
-    /// [`default_initial_reference`](crate::Builder::default_initial_reference) or
-    /// `-ORBDefaultInitRef` says that all others are.
+    /// The initial reference of that name. The ORB looks, in this order, among the
+    /// [registered](Self::register_initial_reference) ones, among those of
+    /// [`initial_reference`](crate::Builder::initial_reference) or `-ORBInitRef`, and at the prefix of
+    /// [`default_initial_reference`](crate::Builder::default_initial_reference) or `-ORBDefaultInitRef`.
     ///
-    /// The root POA is no object that could be called from elsewhere:
-    /// [`root_poa`](Self::root_poa) gives it.
+    /// The root POA has no object reference: [`root_poa`](Self::root_poa) returns it.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
     ///
     /// # Errors
-    /// [`Error::InvalidName`] when there is none, and whatever reading its URL fails with.
+    /// [`Error::InvalidName`] when there is none, and the errors of [`string_to_object`](Self::string_to_object) for
+    /// its URL.
     ///
     /// # Cancel safety
     /// Safe: nothing has an effect.
@@ -75,13 +79,14 @@ impl Orb {
     }
 
     /// Makes an object an initial reference of this ORB, known to
-    /// [`resolve_initial_references`](Self::resolve_initial_references) and to URLs that begin with
-    /// `corbaloc:rir:`. It goes before one of the same name that was configured. Other processes
-    /// learn nothing of it.
+    /// [`resolve_initial_references`](Self::resolve_initial_references) and to URLs that begin with `corbaloc:rir:`. It
+    /// takes precedence over a configured one of the same name. It is known in this process only.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
     ///
     /// # Errors
-    /// [`Error::InvalidName`] for an empty name and for one that is registered already, BAD_PARAM
-    /// for a nil reference.
+    /// [`Error::InvalidName`] for an empty name, for `RootPOA` and for a name that is registered already; BAD_PARAM for
+    /// a nil reference.
     pub fn register_initial_reference(
         &self,
         name: &str,
@@ -112,8 +117,8 @@ impl Orb {
         }
     }
 
-    /// The names of the initial references that were registered or configured one by one. What
-    /// there is behind the default prefix is not known.
+    /// The names of the initial references that were registered or configured one by one, sorted. References at the
+    /// default prefix cannot be listed.
     #[must_use]
     pub fn list_initial_services(&self) -> Vec<String> {
         let registered: Vec<String> = self.inner().initial_references().keys().cloned().collect();
@@ -145,8 +150,8 @@ impl Orb {
         }
     }
 
-    /// Follows object URLs to a reference. `permitted`: the schemes that `text`, and what files lead to, may have;
-    /// `None` for all. What the builder or the operator has named as an initial reference may have any.
+    /// Follows object URLs to a reference. `permitted`: the schemes that `text`, and URLs in files, may have; `None`
+    /// for all. Initial references that the builder or the operator has named may have any scheme.
     async fn read_url(
         &self,
         mut text: String,
@@ -179,7 +184,7 @@ impl Orb {
                     return Err(Error::File { path, cause });
                 }
             };
-            // An address without a transport does not either.
+            // An error in an address of a file must not show the file's contents either.
             let place = |corbaloc: &Corbaloc| {
                 self.corbaloc(corbaloc)
                     .map_err(|error| match (error, &file) {
@@ -215,7 +220,7 @@ impl Orb {
         }
     }
 
-    /// A reference made from its parts. Nil leads nowhere: calls on it are INV_OBJREF.
+    /// Makes a reference from an IOR. Calls on a nil reference are INV_OBJREF.
     #[must_use]
     pub fn object(&self, ior: Ior) -> ObjectRef {
         let inner = self.inner();
@@ -233,7 +238,7 @@ impl Orb {
     /// Reads a file. `shown`: the path that an error names.
     async fn read_file(&self, path: &str, shown: &str) -> Result<String, Error> {
         let asked = PathBuf::from(path);
-        // The caller may have no runtime; the ORB has.
+        // The caller may be outside any runtime; the ORB has one.
         let read = (self.inner().lane().handle()).spawn_blocking(move || file::read(&asked));
         read.await
             .unwrap_or_else(|panic| Err(std::io::Error::other(panic)))
@@ -278,8 +283,8 @@ impl Orb {
     }
 }
 
-/// Describes the error in a file's text, without any part of it: the path may have come from outside, and the error may go
-/// back there.
+/// Describes the error in a file's text, without any part of the text: a peer may have chosen the path, and may receive
+/// the error.
 fn describe_without_contents(error: &UrlError) -> &'static str {
     match error {
         UrlError::BadScheme(_) => "expected IOR:, corbaloc:, corbaname: or file: in it",
@@ -306,12 +311,12 @@ fn invalid(name: &str, why: &'static str) -> Error {
     }
 }
 
-/// The URL of an initial reference that only the default prefix leads to.
+/// The URL of an initial reference, made from the default prefix.
 fn default_url(prefix: &str, name: &str) -> String {
     let delimiter = match prefix.chars().last() {
-        // Another thread has set it.
+        // The prefix ends with a delimiter.
         Some('/' | '|' | '#') => "",
-        // A path holds slashes, so there the key is set off by a bar.
+        // The path of a UNIX socket holds slashes, so a bar precedes the key.
         _ if is_unix(prefix) && !prefix.contains('|') => "|",
         _ => "/",
     };
@@ -324,10 +329,10 @@ fn is_unix(prefix: &str) -> bool {
         .is_some_and(|head| head.eq_ignore_ascii_case("corbaloc:uiop:"))
 }
 
-/// Whether initial references can be found behind that prefix.
+/// Checks that the prefix makes a valid object URL with any name.
 ///
 /// # Errors
-/// Expected and found value.
+/// The expected and the found text.
 pub(crate) fn check_default(prefix: &str) -> Result<(), String> {
     match default_url(prefix, "X").parse::<ObjectUrl>() {
         Ok(ObjectUrl::Corbaloc(context) | ObjectUrl::Corbaname { context, .. })

@@ -6,8 +6,8 @@ use zorb_poa::{InstanceId, KeyProtection, KeySecret, ObjectAdapter, Policies};
 
 /// An id for this life of a server, from the seed of the operating system, the process and the time.
 pub(crate) fn random_instance() -> InstanceId {
-    // `RandomState` is seeded by the operating system once a thread and counts up from there; process and time keep forked
-    // processes apart.
+    // The operating system seeds `RandomState` once for each thread, and it counts up from there. Process id and time
+    // distinguish forked processes.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
     if let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) {
@@ -16,8 +16,8 @@ pub(crate) fn random_instance() -> InstanceId {
     InstanceId(hasher.finish())
 }
 
-/// Draws a secret for codes in the keys of this life of a server, if policies need one and the application has given none. If the
-/// operating system has no random octets, adapters with codes are refused.
+/// Draws a random secret for the authentication codes of this life of a server, if the policies need one and none is
+/// set. If the operating system has no random octets, adapters with codes are refused.
 pub(crate) fn ensure_key_secret(adapters: &ObjectAdapter, policies: Policies) {
     if policies.key_protection != KeyProtection::Authenticated || adapters.has_key_secret() {
         return;

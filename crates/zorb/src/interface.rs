@@ -1,4 +1,4 @@
-//! The interface of generated reference types.
+//! The traits of generated reference types, and the codec of references.
 
 use crate::object::ObjectRef;
 use crate::policy::{PolicyOverrides, SyncScope};
@@ -14,8 +14,8 @@ use zorb_giop::{Ior, SystemException};
 
 /// A typed object reference, generated for the clients of an interface.
 ///
-/// The operations of `CORBA::Object` live on [`ObjectRef`], which [`as_object`](Self::as_object)
-/// gives, since an IDL operation may be called `is_a`.
+/// The operations of `CORBA::Object` are methods of [`ObjectRef`], which [`as_object`](Self::as_object) returns, since
+/// an IDL operation may be called `is_a`.
 ///
 /// A reference is an [`ObjectRef`] with a type: a clone costs a reference count. Source: CORBA 3.3 Part 1, ORB
 /// Interface (`CORBA::Object`).
@@ -26,20 +26,21 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
     #[doc(hidden)]
     const TYPE: &'static StaticType;
 
-    /// Converts a reference without a check and without a call.
+    /// Converts a reference without a check and without a call. Operations of another interface are BAD_OPERATION at
+    /// the server.
     fn unchecked_narrow(object: ObjectRef) -> Self;
 
     /// The untyped reference.
     fn as_object(&self) -> &ObjectRef;
 
-    /// The typed reference, if the object implements the interface; asks the object unless the
-    /// reference says so itself.
+    /// The typed reference, or `None` if the object does not implement the interface. Costs a call of `_is_a`, unless
+    /// the type id of the reference is the interface's.
     ///
     /// # Errors
     /// The exception of the `_is_a` call.
     ///
     /// # Cancel safety
-    /// Safe: the question has no effect.
+    /// Safe: `_is_a` has no effect.
     fn narrow(
         object: &ObjectRef,
     ) -> impl Future<Output = Result<Option<Self>, SystemException>> + Send {
@@ -52,7 +53,7 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
         }
     }
 
-    /// Returns the reference with a time limit: its calls fail with TIMEOUT if no reply has come after `limit`.
+    /// Returns the reference with a time limit: its calls fail with TIMEOUT if no reply has arrived after `limit`.
     #[must_use]
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     fn with_round_trip_timeout(&self, limit: Duration) -> Self {
@@ -94,11 +95,12 @@ impl Interface for ObjectRef {
     }
 }
 
-/// A value for a parameter of IDL type `R`, which may be nil: a reference of that type or of a derived
-/// one, by value or by `&`; `None`; an `Option` of an `R`; a `&` of an `Option` of either, such as the result of a call.
+/// Argument types for a parameter of reference type `R`, which may be nil. They are a reference of that type or of a
+/// derived one, by value or by `&`; `None`; an `Option` of an `R`; and a `&` of an `Option` of either, such as the
+/// result of a call.
 ///
-/// Stubs take `impl IntoReference<R>`. The compiler implements it for each reference and each of the interfaces that it
-/// derives from.
+/// Stubs take `impl IntoReference<R>`. The IDL compiler implements it for each reference type and each of its base
+/// interfaces.
 ///
 /// ```
 /// use zorb::{IntoReference, ObjectRef};
@@ -121,7 +123,7 @@ impl Interface for ObjectRef {
     note = "of an `Option` of a derived reference pass a `&`; and that in place of what its `as_ref` gives"
 )]
 pub trait IntoReference<R> {
-    /// The reference, `None` if it is nil. Of a `&` it is a clone: one atomic increment.
+    /// The reference, `None` if it is nil. Converting a `&` clones the reference: one atomic increment.
     fn into_reference(self) -> Option<R>;
 }
 
@@ -137,8 +139,8 @@ impl<R, T: ToReference<R> + ?Sized> IntoReference<R> for &T {
     }
 }
 
-/// A type whose `&` is a value for a parameter of IDL type `R`: see [`IntoReference`], which an `Option` implements
-/// for its own type alone, so that rustc knows the type of `None`.
+/// Types whose `&` is an argument for a parameter of reference type `R`: see [`IntoReference`]. An `Option` implements
+/// that trait for its own type alone, so that rustc can infer the type of `None`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no reference to what `{R}` is one to",
     label = "neither a `{R}`, nor a reference of a derived interface, nor an `Option` of one",
@@ -173,7 +175,7 @@ impl IntoReference<Self> for ObjectRef {
     }
 }
 
-/// `CORBA::Object` as a type of anys.
+/// The type of `CORBA::Object` in anys and TypeCodes.
 pub static OBJECT: StaticType = StaticType::Named(
     TcKind::ObjRef,
     zorb_giop::ior::OBJECT_REPOSITORY_ID,
@@ -194,13 +196,14 @@ impl IdlType for ObjectRef {
     }
 }
 
-/// The ORB of a reference, for an any that it is put into.
+/// The ORB of a reference, kept by an any that holds the reference.
 #[cold]
 fn kept(reference: &ObjectRef) -> Option<Arc<dyn Context>> {
     Some(Arc::new(reference.orb().clone()))
 }
 
-/// The CDR codec of references: an IOR, the empty one for nil.
+/// The CDR codec of references: an IOR, which is empty for nil. Source: CORBA 3.3 Part 2, ORB Interoperability
+/// Architecture (interoperable object references).
 #[derive(Debug)]
 pub struct RefCodec<T>(PhantomData<T>);
 

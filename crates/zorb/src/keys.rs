@@ -1,4 +1,4 @@
-//! Plain keys: the object behind the `Bank` of `corbaloc::host:port/Bank`, and the resolver of keys without an object.
+//! Plain keys, such as the `Bank` of `corbaloc::host:port/Bank`: their table, and the resolver of unknown keys.
 
 use crate::error::Error;
 use crate::interface::Interface;
@@ -38,7 +38,7 @@ pub enum KeyTableError {
     /// The key begins as zorb's own keys do, so no request could reach it.
     #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
     ReservedKey(ObjectId),
-    /// A nil reference leads nowhere.
+    /// A key cannot be bound to a nil reference.
     #[error("the reference is nil")]
     NilReference,
 }
@@ -48,7 +48,7 @@ pub enum KeyTableError {
 struct Bound {
     key: Bytes,
     ior: Arc<Ior>,
-    /// The object's own key, when it is one of this ORB's.
+    /// The object's own key, if the object is one of this ORB.
     own: Option<Bytes>,
 }
 
@@ -73,7 +73,7 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// Drops all references and the resolver, which may hold the ORB.
+    /// Drops all references and the resolver, which may keep the ORB alive.
     pub(crate) fn clear(&self) {
         self.table.clear();
         self.locator.store(None);
@@ -83,9 +83,9 @@ impl Keys {
 /// The result of looking a key up.
 pub(crate) enum Found {
     Object(Arc<ActiveObject>),
-    /// The reply is a forward.
+    /// The object is elsewhere: the reply is a forward to this reference.
     Elsewhere(Arc<Ior>),
-    /// The key resolver has to be asked.
+    /// The key resolver, or an adapter activator, has to be called.
     Unknown(Bytes),
 }
 
@@ -107,7 +107,7 @@ impl Bound {
     fn find(self, adapters: &ObjectAdapter) -> Result<Found, Missing> {
         match self.own.map(|key| adapters.locate(&key)) {
             Some(Ok(object)) => Ok(Found::Object(object)),
-            // An object of this ORB that no adapter has is looked up by its own key.
+            // No adapter has this object of the ORB: a forward makes the client look it up by its own key.
             Some(Err(Missing::Adapter)) | None => Ok(Found::Elsewhere(self.ior)),
             Some(Err(missing)) => Err(missing),
         }
@@ -125,8 +125,8 @@ impl OrbInner {
         }
     }
 
-    /// Looks the key up for a peer. A persistent object that is missing may be missing for now only
-    /// while the server is starting: "never again" would have it forgotten.
+    /// Looks a key up for a peer. While the server is starting, a missing persistent object is TRANSIENT: after
+    /// OBJECT_NOT_EXIST a client may delete its reference.
     #[inline]
     pub(crate) fn find_for_peer(&self, key: &[u8]) -> Result<Found, SystemException> {
         match self.find(key) {
@@ -145,8 +145,8 @@ impl OrbInner {
         }
     }
 
-    /// The exception of a missing object, unless the manager of its adapter is not active: its state comes first, and a request
-    /// that it holds is looked up again.
+    /// The exception for a missing object. If the POA manager of its adapter is not active, the manager's state decides
+    /// first, and a request that it holds is looked up again.
     #[cold]
     fn missing(&self, key: &[u8], missing: Missing) -> Result<Found, SystemException> {
         let held = match missing {
@@ -176,7 +176,7 @@ impl OrbInner {
                     Err(missing) => return Err(missing),
                 }
             }
-            // Dead for good, or never alive.
+            // A transient key of an earlier life, or no valid key.
             _ => return Err(Missing::Adapter),
         }
         match keys.locator.load().is_some() {
@@ -185,7 +185,7 @@ impl OrbInner {
         }
     }
 
-    /// Looks a key up, by the resolver if necessary; never [`Found::Unknown`].
+    /// Looks a key up, calling the resolver if necessary; never returns [`Found::Unknown`].
     pub(crate) async fn find_or_ask(&self, key: &[u8]) -> Result<Found, SystemException> {
         match self.find(key) {
             Ok(Found::Unknown(key)) => self.ask(key).await,
@@ -194,7 +194,8 @@ impl OrbInner {
         }
     }
 
-    /// Asks the key resolver; never [`Found::Unknown`].
+    /// Calls the adapter activators and the key resolver, within the limits on look-ups; never returns
+    /// [`Found::Unknown`].
     pub(crate) async fn ask(&self, key: Bytes) -> Result<Found, SystemException> {
         // The servant has not begun in any of these cases.
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
@@ -206,7 +207,7 @@ impl OrbInner {
         };
         let answer = self.look_up(key);
         let too_slow = {
-            // Callers in the same process may be outside any runtime; the ORB's has the clock.
+            // Callers in the same process may be outside any runtime, so the ORB's provides the timer.
             let _runtime = self.lane().handle().enter();
             tokio::time::sleep(LOOKUP_TIMEOUT)
         };
@@ -222,7 +223,7 @@ impl OrbInner {
         }
     }
 
-    /// Has activators make missing adapters, then asks the key resolver.
+    /// Calls activators to make missing adapters, then the key resolver.
     async fn look_up(&self, key: Bytes) -> Result<Found, SystemException> {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         let failed = |_| raise(Fault::AdapterActivatorFailed);
@@ -252,14 +253,13 @@ impl OrbInner {
         object
             .filter(|object| !object.ior().is_nil())
             .ok_or(Missing::Adapter)
-            // It is looked at here, and found by no key.
+            // The empty key is unused: this `Bound` is not in the table.
             .and_then(|object| Bound::new(self, &[], &object).find(self.adapters()))
             .map_err(Missing::raise)
     }
 }
 
-/// The table of plain keys: names in place of object keys, for references that people write by
-/// hand.
+/// The table of plain keys: names in place of object keys, for references that are written by hand.
 ///
 /// A request for `corbaloc::host:port/Bank` arrives with the key `Bank`. If that is bound to an
 /// object of this ORB, the object serves the request itself; if it is bound to an object
@@ -267,14 +267,15 @@ impl OrbInner {
 /// [`Orb::ins_poa`] come first: their ids *are* plain keys. Other keys go to the [key resolver](Self::set_locator), if
 /// there is one.
 ///
-/// Such a URL states no code sets, so a client sends `string`s as ISO 8859-1 by it and no wide text
-/// at all. Bind a forward to the object in place of the object, and each client goes on by the full
-/// reference after its first call:
+/// Such a URL states no code sets, so by it a client sends `string`s as ISO 8859-1 and cannot send wide text. Bind a
+/// forward instead of the object, and each client uses the full reference after its first call:
 /// `bind("Bank", &poa.create_forward::<ObjectRef>(Forward::to(&account))?)`, with
 /// [`Poa::create_forward`](crate::Poa::create_forward).
 ///
-/// Bindings live as long as the ORB. The table itself has no POA manager: an object of this ORB
-/// goes by its own, and a forward is answered as soon as the ORB listens.
+/// Bindings live as long as the ORB. The table itself has no POA manager: the manager of an object of this ORB applies
+/// to its requests, and a forward is sent as soon as the ORB listens.
+///
+/// A clone costs a reference count.
 ///
 /// ```
 /// # async fn f(orb: zorb::Orb, account: zorb::ObjectRef) -> Result<(), zorb::Error> {
@@ -309,8 +310,8 @@ impl KeyTable {
     /// Binds a key, which may be any octets, to a reference.
     ///
     /// # Errors
-    /// [`KeyTableError::AlreadyBound`] when there is one, [`KeyTableError::ReservedKey`] for keys
-    /// that look like zorb's own.
+    /// [`KeyTableError::AlreadyBound`] for a key that is bound, [`KeyTableError::ReservedKey`] for one that begins as
+    /// zorb's own keys do, [`KeyTableError::NilReference`] for a nil reference.
     pub fn bind(
         &self,
         key: impl AsRef<[u8]>,
@@ -326,7 +327,8 @@ impl KeyTable {
     /// Binds a key to a reference and returns the previous one.
     ///
     /// # Errors
-    /// [`KeyTableError::ReservedKey`] for keys that look like zorb's own.
+    /// [`KeyTableError::ReservedKey`] for a key that begins as zorb's own keys do, [`KeyTableError::NilReference`] for
+    /// a nil reference.
     pub fn rebind(
         &self,
         key: impl AsRef<[u8]>,
@@ -340,7 +342,7 @@ impl KeyTable {
     /// Unbinds a key and returns its reference.
     ///
     /// # Errors
-    /// [`KeyTableError::NotFound`] when there is none.
+    /// [`KeyTableError::NotFound`] for a key that is not bound.
     pub fn unbind(&self, key: impl AsRef<[u8]>) -> Result<ObjectRef, KeyTableError> {
         let key = key.as_ref();
         match self.keys().table.remove(key) {
@@ -349,14 +351,14 @@ impl KeyTable {
         }
     }
 
-    /// The reference that a key is bound to.
+    /// The reference that a key is bound to. Costs some allocations.
     #[must_use]
     pub fn find(&self, key: impl AsRef<[u8]>) -> Option<ObjectRef> {
         let bound = self.keys().table.find(key.as_ref())?;
         Some(self.object(&bound))
     }
 
-    /// The keys that are bound, in order.
+    /// The keys that are bound, sorted. Copies all of them.
     #[must_use]
     pub fn list(&self) -> Vec<Bytes> {
         let names = self.keys().table.names();
@@ -366,13 +368,12 @@ impl KeyTable {
     }
 
     /// Registers `locate` as the resolver of every unknown key: plain ones, and those of persistent objects whose POA
-    /// does not exist. An object of this ORB serves the request itself, the client is forwarded to any other object;
-    /// `None` is OBJECT_NOT_EXIST. There is one resolver; setting another replaces it.
+    /// does not exist. If it returns an object of this ORB, that serves the request; to any other object the client is
+    /// forwarded; `None` is OBJECT_NOT_EXIST. There is one resolver; setting another replaces it.
     ///
-    /// It is asked for each request and LocateRequest anew, beside everything else: the
-    /// connection goes on meanwhile. 256 keys are looked up at a time, each for 10 seconds, and
-    /// what is beyond that is TRANSIENT. A panic raises OBJ_ADAPTER in the client. A resolver that holds the ORB keeps
-    /// it alive until it is shut down.
+    /// It is called for each request and LocateRequest anew, and the connection serves other requests meanwhile. At
+    /// most 256 keys are looked up at a time, each for at most 10 seconds; a request beyond either limit is TRANSIENT.
+    /// A panic is OBJ_ADAPTER at the client. A resolver that holds the ORB keeps it alive until it is shut down.
     ///
     /// ```
     /// # fn f(orb: &zorb::Orb) {
@@ -423,11 +424,11 @@ impl Orb {
         KeyTable(self.clone())
     }
 
-    /// The URL of a plain key at the endpoints that this ORB publishes, escaped:
-    /// `corbaloc:iiop:1.2@host:port/Bank`. Whether anything is behind the key is not looked at.
+    /// The URL of a plain key at the endpoints that this ORB publishes, escaped: `corbaloc:iiop:1.2@host:port/Bank`.
+    /// The key need not be bound.
     ///
-    /// Endpoints whose addresses are without slashes, as those of TCP are, are all named in one URL. Others, UNIX sockets
-    /// for instance, cannot stand beside them, so the first one is named only when there is no other kind.
+    /// One URL names all endpoints whose addresses have no slash, such as those of TCP. Other endpoints, such as UNIX
+    /// sockets, cannot be combined in a URL: the first of them is named only if there is none without a slash.
     ///
     /// # Errors
     /// [`Error::NoEndpoint`] when the ORB listens nowhere.

@@ -9,11 +9,11 @@ use zorb_cdr::{
     Layout,
 };
 
-/// A value of an IDL `native` type: whatever the application puts in.
+/// A value of an IDL `native` type: it holds any Rust value of the application.
 ///
-/// It is shared by its clones, and `==` says whether two are the same one. It stays in its process: to send it is MARSHAL.
-/// Where one Rust type is all that an IDL type ever holds, `native("M::X" = path)` of
-/// [`idl_file`](macro@crate::idl_file) puts that type in its place.
+/// Clones share the value, and `==` compares identity. A native value stays in its process: sending it is MARSHAL.
+/// Where an IDL type always holds the same Rust type, `native("M::X" = path)` of [`idl_file`](macro@crate::idl_file)
+/// generates that type instead. A clone costs a reference count.
 ///
 /// ```
 /// use zorb::Native;
@@ -32,7 +32,7 @@ impl Native {
         Self(Arc::new(value))
     }
 
-    /// The value in it as a `T`; `None` if it holds another type. Costs a comparison of type ids.
+    /// The value as a `T`; `None` if it is of another type. Costs a comparison of type ids.
     #[must_use]
     pub fn downcast_ref<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
@@ -53,7 +53,7 @@ impl PartialEq for Native {
 
 impl Eq for Native {}
 
-/// The codec of local values, which refuses to marshal: so that types with local members are types like others.
+/// The codec of local values, which refuses to marshal, so that types with local members have a codec as others do.
 #[derive(Debug)]
 pub struct LocalCodec<T>(PhantomData<fn() -> T>);
 

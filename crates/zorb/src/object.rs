@@ -1,4 +1,4 @@
-//! Untyped object references, and how their calls find the object.
+//! Untyped object references, and their binding to a connection or a local object.
 
 mod binding;
 mod by_priority;
@@ -29,14 +29,12 @@ use zorb_giop::{
 };
 use zorb_transport::Registry;
 
-/// Times that a server may want its object addressed in another way: there are two others than
-/// the one that is tried first.
+/// Replies NEEDS_ADDRESSING_MODE that a call follows: there are two addressing modes besides the first one.
 const MAX_READDRESSED: usize = 2;
 
-/// A reference to an object, wherever it is: `CORBA::Object`.
+/// A reference to an object of this or another ORB: `CORBA::Object`.
 ///
-/// Cheap to clone; clones share what was found out about where the object is. Nothing is
-/// contacted before the first call.
+/// Clones share their binding to the object. No connection is made before the first call.
 ///
 /// A clone costs a reference count. The first call binds the reference: it resolves and connects, or finds an open
 /// connection in the cache. Later calls load the binding by an atomic read and allocate nothing once buffers are
@@ -49,13 +47,13 @@ pub struct ObjectRef(Arc<Inner>);
 struct Inner {
     orb: Orb,
     ior: Ior,
-    /// The source of the knowledge that the object exists.
+    /// Whether the application or a peer has named the endpoints.
     named_by: NamedBy,
     /// The policies of the object level, if any is set.
     overrides: Option<Arc<PolicyOverrides>>,
-    /// The reference or its ORB sets a time limit.
+    /// Whether the reference or its ORB sets a time limit.
     is_limited: bool,
-    /// The code set that its text is to travel in.
+    /// The code set of `char` and `string`, if it is set.
     char_code_set: Option<CharSet>,
     /// The wait policy of its calls, if not the ORB's.
     wait: Option<WaitPolicy>,
@@ -66,7 +64,7 @@ struct Inner {
 }
 
 impl ObjectRef {
-    /// Octets of memory that a reference takes, apart from its IOR.
+    /// Octets of memory that a reference takes, without its IOR.
     pub(crate) const OCTETS: usize =
         size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], BindingSlot)>();
 
@@ -75,7 +73,7 @@ impl ObjectRef {
         Self::named_by(orb, ior, NamedBy::Application)
     }
 
-    /// A reference out of a message.
+    /// A reference from a message.
     pub(crate) fn received(orb: Orb, ior: Ior) -> Self {
         Self::named_by(orb, ior, NamedBy::Peer)
     }
@@ -98,7 +96,7 @@ impl ObjectRef {
         }))
     }
 
-    /// The reference as it travels, unknown profiles and components included.
+    /// The reference as it is marshalled, unknown profiles and components included.
     #[must_use]
     pub fn ior(&self) -> &Ior {
         &self.0.ior
@@ -140,7 +138,7 @@ impl ObjectRef {
 
     /// The typed reference, if the object implements the interface: see [`Interface::narrow`].
     ///
-    /// Costs a call of `_is_a`, unless the type id of the reference says the answer.
+    /// Costs a call of `_is_a`, unless the type id of the reference is that of `T`.
     ///
     /// # Errors
     /// The exception of the call to the object.
@@ -159,8 +157,7 @@ impl ObjectRef {
         T::unchecked_narrow(self.clone())
     }
 
-    /// Whether the object implements the interface with this repository id. Answered here when
-    /// the reference says so itself, else by the object.
+    /// Whether the object implements the interface with this repository id.
     ///
     /// Costs a call, unless the type id of the reference is the one asked for. Source: CORBA 3.3 Part 1, ORB
     /// Interface (`is_a`).
@@ -172,7 +169,7 @@ impl ObjectRef {
     /// Safe: the question has no effect.
     #[doc(alias = "_is_a")]
     pub async fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
-        // Not every peer knows that everything is an Object.
+        // Some peers return false for the repository id of `CORBA::Object`.
         if repository_id == zorb_giop::ior::OBJECT_REPOSITORY_ID || repository_id == self.type_id()
         {
             return Ok(true);
@@ -181,13 +178,13 @@ impl ObjectRef {
             .await
     }
 
-    /// Whether the object is gone for good. An object that cannot be reached is an error, not an
-    /// answer.
+    /// Whether the object no longer exists. If the object cannot be reached, the call is an error: its existence is
+    /// unknown.
     ///
     /// Costs a call. Source: CORBA 3.3 Part 1, ORB Interface (`non_existent`).
     ///
     /// # Errors
-    /// The exception of the call to the object, OBJECT_NOT_EXIST apart.
+    /// The exception of the call to the object, except OBJECT_NOT_EXIST.
     ///
     /// # Cancel safety
     /// Safe: the question has no effect.
@@ -208,7 +205,7 @@ impl ObjectRef {
     /// Protocol (LocateRequest).
     ///
     /// # Errors
-    /// The exception of reaching the server.
+    /// The system exception of connecting to the server, or of the server's ORB.
     ///
     /// # Cancel safety
     /// Safe: the question has no effect.
@@ -225,7 +222,7 @@ impl ObjectRef {
         }
     }
 
-    /// The existing binding for a call, if any.
+    /// The existing binding, if calls from the current runtime can use it.
     ///
     /// # Errors
     /// BAD_INV_ORDER once the ORB has shut down.
@@ -241,7 +238,7 @@ impl ObjectRef {
         Ok(is_usable.then(|| BindingGuard(bound)))
     }
 
-    /// A new binding, after the requests that wait for one.
+    /// A new binding, once the deferred one-way requests of the reference have been sent.
     #[cold]
     pub(crate) async fn new_binding(&self) -> Result<BindingGuard, SystemException> {
         // Boxed: rare, and large beside the rest of a call.
@@ -282,11 +279,12 @@ impl ObjectRef {
         Arc::as_ptr(&self.0.binding).addr()
     }
 
-    /// The endpoint that is tried first; `None` for an object of the same ORB, and where there is none.
+    /// The endpoint that is tried first; `None` for an object of the same ORB, for calls with priorities, and where
+    /// there is none.
     pub(crate) fn first_way(&self) -> Option<Candidate> {
         match self.0.orb.inner().local_key(&self.0.ior) {
             Some(_) => None,
-            // Callers bind a reference whose calls have priorities: each at its own.
+            // Calls with priorities are bound by their callers, each at its own priority.
             None => (self.ways(&self.0.ior, self.0.named_by).ok()?.into_iter())
                 .next()
                 .filter(|way| way.real_time.is_none()),
@@ -313,13 +311,14 @@ impl ObjectRef {
         self.order_endpoints(&mut ways);
         self.select_protocols(&mut ways)?;
         if ways.len() > 1 {
-            // Else in the order of the reference.
+            // A stable sort: otherwise the order stays.
             ways.sort_by_cached_key(|way| orb.silent().contains(&way.endpoint));
         }
         Ok(ways)
     }
 
-    /// Follows a forward: calls go there from now on. `from`: where the forward came from.
+    /// Follows a forward: binds the reference to `ior` for later calls, too. `from`: the binding whose reply was the
+    /// forward.
     pub(crate) async fn bind_forward(
         &self,
         ior: &Ior,
@@ -335,8 +334,8 @@ impl ObjectRef {
         Ok(binding)
     }
 
-    /// Addresses the object as its server wants it (NEEDS_ADDRESSING_MODE), from now on.
-    /// `asked`: how many times it has wanted another way than it got.
+    /// Binds the reference to the addressing mode that its server needs (NEEDS_ADDRESSING_MODE), for later calls, too.
+    /// `asked`: the number of such replies to this call.
     pub(crate) fn readdress(
         &self,
         binding: &Binding,
@@ -356,7 +355,7 @@ impl ObjectRef {
             ..binding.clone()
         };
         let requests = RequestTemplate::new(binding.version, &binding.address(), &binding.key)
-            // A profile of 4 GiB, which no request can carry.
+            // Fails for a profile of 4 GiB, which no request can carry.
             .map_err(|_| ProtocolError::AddressingInCircles { wanted })?;
         if let Target::Remote(remote) = &mut binding.target {
             remote.requests = requests;
@@ -366,7 +365,7 @@ impl ObjectRef {
         Ok(binding)
     }
 
-    /// Drops the binding.
+    /// Drops the binding, unless another one has replaced it.
     pub(crate) fn unbind(&self, binding: &Arc<Binding>) {
         let current = self.0.binding.current.load_full();
         if current.is_some_and(|current| Arc::ptr_eq(&current, binding)) {
@@ -374,7 +373,7 @@ impl ObjectRef {
         }
     }
 
-    /// The transports of its ORB.
+    /// The transports of the reference's ORB.
     pub(crate) fn transports(&self) -> &Registry {
         self.0.orb.inner().transports()
     }
@@ -427,7 +426,7 @@ impl ObjectRef {
             &candidates,
             home,
             |way| self.connect_measured(way, home, named_by, at_once),
-            // The addresses of one profile have no order; the profiles do.
+            // The addresses of one profile have no order, so the next is tried early; profiles have an order.
             |one, next| at_once || one.profile == next.profile,
             if at_once { Duration::ZERO } else { HEAD_START },
         );
@@ -449,13 +448,13 @@ impl ObjectRef {
             }
             Err(causes) => causes,
         };
-        // The causes say as much, but this one is not worth another try.
+        // After a shutdown the exception is BAD_INV_ORDER, which callers do not retry, instead of TRANSIENT.
         orb.check_not_down()?;
         Err(cannot_connect(causes).raise(CompletionStatus::No))
     }
 
-    /// Connects; where endpoints are being measured, not before the time has passed that this one took earlier: its
-    /// connection may still be open, and would win against every nearer endpoint that is not connected to yet.
+    /// Connects. Where endpoints are being measured, an endpoint with an earlier measurement waits for that time first:
+    /// its connection may still be open, and would win against nearer endpoints that are not connected yet.
     async fn connect_measured(
         &self,
         candidate: &Candidate,
@@ -466,7 +465,7 @@ impl ObjectRef {
         let earlier = (measured.then(|| self.connect_time(candidate))).flatten();
         if let Some(earlier) = earlier {
             let wait = {
-                // Callers may be outside any runtime.
+                // Callers may be outside any runtime, so `home` provides the timer.
                 let _runtime = home.enter();
                 tokio::time::sleep(earlier.min(HEAD_START))
             };

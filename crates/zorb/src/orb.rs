@@ -1,4 +1,4 @@
-//! The ORB: its endpoints, its connections, its start and its end.
+//! The ORB: its parts, its start and its shutdown.
 
 mod access;
 mod policy_manager;
@@ -44,21 +44,20 @@ use zorb_transport::{Endpoint, Registry};
 
 /// An object request broker: makes calls to remote objects, and serves local ones.
 ///
-/// Built by [`Orb::builder`] inside a tokio runtime of either flavour, which is its lane: its
-/// connections are read and its servants run there. Several ORBs can live in one process. Cheap
-/// to clone; every clone is the same ORB.
+/// Built by [`Orb::builder`] inside a tokio runtime of either flavour, which is its lane: its connections are read and
+/// its servants run there. A process may have several ORBs. Every clone is the same ORB.
 ///
-/// [`shutdown`](Self::shutdown) ends it, and so does dropping the last clone: a shutdown begins in the background, in
-/// which upcalls in progress finish and are answered. Every reference and POA holds a clone, and so may a servant, a
-/// forward or a key resolver by its fields: such an ORB lives until it is shut down.
+/// [`shutdown`](Self::shutdown) ends it. Dropping the last clone begins a shutdown in the background, in which upcalls
+/// in progress finish and their replies are sent. Every reference and POA holds a clone. A servant, a forward or a key
+/// resolver of the ORB may hold one in a field: such an ORB lives until it is shut down.
 ///
 /// A clone costs a reference count. Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
 #[derive(Clone)]
 #[doc(alias = "ORB")]
 pub struct Orb(Arc<Handles>);
 
-/// All that an application holds of an ORB. What the ORB itself runs on, connections and upcalls
-/// among it, holds the [`OrbInner`] and so keeps it in memory, but not from ending.
+/// The application's handles: dropping the last stops the ORB. Connections, upcalls and tasks of the ORB hold the
+/// [`OrbInner`] instead, which keeps it in memory but does not prevent the shutdown.
 struct Handles(Arc<OrbInner>);
 
 impl Drop for Handles {
@@ -92,13 +91,14 @@ pub(crate) struct OrbInner {
     down: watch::Sender<bool>,
     serving: Arc<Serving<Self>>,
     both_ways: BothWaysCalls,
-    /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
+    /// Initial references that were registered at run time, as IORs: an [`ObjectRef`](crate::ObjectRef) would keep the
+    /// ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
-    /// Interfaces whose servants have been reported for holding a worker for long.
+    /// Interfaces whose servants have been reported in the log for blocking a worker.
     reported_blocking: Mutex<BTreeSet<String>>,
     real_time: RealTime,
     policies: ArcSwap<PolicyOverrides>,
-    /// The policies were set while the ORB runs, and limit the time of calls.
+    /// Whether policies that were set while the ORB runs limit the time of calls.
     is_limited: AtomicBool,
     /// Held while policies are set.
     setting_policies: Mutex<()>,
@@ -214,7 +214,7 @@ impl Orb {
         &self.0.0
     }
 
-    /// The name given to it by [`Builder::id`]; empty unless one was.
+    /// The name of the ORB, set by [`Builder::id`]; empty unless set.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.inner().settings.id
@@ -222,11 +222,11 @@ impl Orb {
 
     /// The ORB's lane: the runtime that reads its connections and runs its servants.
     ///
-    /// Tasks that make many calls should run there: a call from another runtime has its connection in that runtime. On
-    /// a [dedicated](Lane::dedicated) lane, `orb.lane().spawn(...)` runs a task that has the lane's thread for itself
-    /// while it calls, writes its requests and reads its replies without any other thread, and may try for them longer
-    /// than in a runtime that others use. The task's handle can be awaited anywhere; a program without async
-    /// [waits](crate::blocking::Wait) for it.
+    /// Tasks that make many calls should run there: a call from another runtime uses a connection in that runtime. On a
+    /// [dedicated](Lane::dedicated) lane, `orb.lane().spawn(...)` runs a task on the lane's thread, which writes its
+    /// requests and reads its replies without any other thread. It may also spin longer for them than in a shared
+    /// runtime. The task's handle can be awaited anywhere; a program without async [waits](crate::blocking::Wait) for
+    /// it.
     ///
     /// ```
     /// use zorb::executor::Lane;
@@ -242,19 +242,18 @@ impl Orb {
         self.inner().lane()
     }
 
-    /// The root POA.
+    /// The root POA. Its manager is in HOLDING until it is activated.
     #[must_use]
     #[doc(alias = "RootPOA")]
     pub fn root_poa(&self) -> Poa {
         Poa::root(self.clone())
     }
 
-    /// The POA of plain keys: its object ids are the whole object keys, so that an object with the
-    /// id `Bank` is `corbaloc::host:port/Bank`. It is persistent, ids are assigned by the user,
-    /// and its manager is the root POA's.
+    /// The POA of plain keys: its object ids are the whole object keys, so that an object with the id `Bank` is
+    /// `corbaloc::host:port/Bank`. Its policies are PERSISTENT and USER_ID, and its manager is the root POA's.
     ///
-    /// Ids that begin as the keys do that zorb makes are refused
-    /// ([`AdapterError::ReservedKey`](crate::AdapterError::ReservedKey)).
+    /// Activation with an id that begins as zorb's own keys do is
+    /// [`AdapterError::ReservedKey`](crate::AdapterError::ReservedKey).
     #[must_use]
     #[doc(alias = "omniINSPOA")]
     #[doc(alias = "IORTable")]
@@ -268,53 +267,56 @@ impl Orb {
         &self.inner().listening
     }
 
-    /// Connections of clients that are being served now.
+    /// The number of client connections that are being served.
     #[must_use]
     pub fn connections_served(&self) -> usize {
         self.inner().serving.len()
     }
 
-    /// Upcalls of clients that are pending now, those included whose client is gone: see
+    /// The number of pending upcalls, including those whose client has disconnected: see
     /// [`Builder::max_upcalls`](crate::Builder::max_upcalls).
     #[must_use]
     pub fn pending_upcalls(&self) -> usize {
         self.inner().serving.pending_upcalls()
     }
 
-    /// Writes a reference as text that every ORB reads: `IOR:…`.
+    /// Stringifies a reference in the form that every ORB reads: `IOR:…`.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
     #[must_use]
     pub fn object_to_string(&self, object: &impl Interface) -> String {
         object.as_object().to_string()
     }
 
-    /// Serves until the ORB has shut down.
+    /// Waits until the ORB has shut down.
     ///
-    /// Requests are served whether or not anybody runs this; it is the place for a server's main
-    /// to wait.
+    /// Requests are served whether or not a task awaits this. A server's `main` awaits it to stay alive.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
     ///
     /// # Cancel safety
-    /// Safe: nothing but the waiting ends.
+    /// Safe: cancelling ends the waiting alone.
     pub async fn run(&self) {
         let mut down = self.inner().down.subscribe();
-        // An error would mean that the sender is gone, but we hold it.
+        // An error would mean that the sender is dropped, but `self` holds it.
         let _ = down.wait_for(|down| *down).await;
     }
 
-    /// Ends the ORB: no new connections and requests; upcalls in progress finish and their
-    /// replies are sent; every connection ends with CloseConnection; servants are dropped. Requests that have
-    /// not begun, held ones among them, are left unanswered: by CloseConnection their clients know
-    /// that they may send them again, elsewhere. Calls of ours
-    /// that still wait for a reply then, and those made afterwards, are BAD_INV_ORDER. Calling it
-    /// again does nothing more.
+    /// Shuts the ORB down: it accepts no new connections and requests; upcalls in progress finish and their replies are
+    /// sent; every connection ends with CloseConnection; servants are dropped. Requests that have not begun, held ones
+    /// included, get no reply: CloseConnection permits their clients to send them again. The ORB's own calls that still
+    /// wait for a reply by then, and later ones, are BAD_INV_ORDER. A second call has no further effect.
     ///
-    /// Returns at once when `wait_for_completion` is false, else when all of that is done.
+    /// Returns at once when `wait_for_completion` is false, else when the shutdown is complete.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
     ///
     /// # Errors
-    /// BAD_INV_ORDER when waiting is asked for inside an upcall of this ORB, which would wait
-    /// for itself: nothing happens then.
+    /// BAD_INV_ORDER for `wait_for_completion` inside an upcall of this ORB, which would deadlock: the shutdown does
+    /// not begin.
     ///
     /// # Cancel safety
-    /// Safe: once begun, the shutdown goes on by itself.
+    /// Safe: a shutdown that has begun goes on.
     pub async fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
         if wait_for_completion && current::is_upcall_of(self.inner()) {
             return Err(Fault::WouldDeadlock.raise(CompletionStatus::No));
@@ -328,13 +330,13 @@ impl Orb {
 }
 
 impl OrbInner {
-    /// The value types that were registered.
+    /// The registered value types.
     pub(crate) fn values(&self) -> &ValueRegistry {
         &self.settings.values
     }
 
-    /// A clone of the ORB. Upcalls in progress get one even when the last has been dropped: the
-    /// references that they are given need one.
+    /// A handle of the ORB. Upcalls in progress get a new one even when the last has been dropped, since decoded
+    /// references need one.
     pub(crate) fn handle(&self) -> Option<Orb> {
         let handles = self.handles.upgrade();
         let another = || Some(Arc::new(Handles(self.this.upgrade()?)));
@@ -353,13 +355,13 @@ impl OrbInner {
         &self.lane
     }
 
-    /// Settings of its connections.
+    /// The settings of all connections.
     #[inline]
     pub(crate) fn connection_settings(&self) -> &zorb_connection::Settings {
         &self.connections
     }
 
-    /// Its busy connections.
+    /// The connections that have been busy lately.
     pub(crate) const fn busy_connections(&self) -> &Arc<BusyConnections> {
         &self.busy
     }
@@ -382,7 +384,7 @@ impl OrbInner {
         self.stop.cancelled().await;
     }
 
-    /// The transports that it was built with.
+    /// The transports of the ORB.
     pub(crate) fn transports(&self) -> &Registry {
         &self.settings.transports
     }
@@ -395,23 +397,23 @@ impl OrbInner {
         self.settings.limits
     }
 
-    /// Whether a servant of this interface is reported for the first time for holding its worker for long.
+    /// Whether no servant of this interface has been reported yet for blocking its worker.
     pub(crate) fn is_first_report_of(&self, interface: &str) -> bool {
         let mut reported = (self.reported_blocking.lock()).unwrap_or_else(PoisonError::into_inner);
         reported.insert(interface.to_owned())
     }
 
-    /// Runs a task that the shutdown waits for.
+    /// Runs a task in the ORB's lane; the shutdown waits for it.
     pub(crate) fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn_on(task, self.lane.handle());
     }
 
-    /// Runs a task in another runtime, which the shutdown waits for.
+    /// Runs a task in another runtime; the shutdown waits for it.
     pub(crate) fn track_in(&self, home: &Handle, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn_on(task, home);
     }
 
-    /// A token that the shutdown waits for until it is dropped.
+    /// A token: the shutdown waits until it is dropped.
     pub(crate) fn task(&self) -> TaskTrackerToken {
         self.tasks.token()
     }
@@ -420,13 +422,13 @@ impl OrbInner {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Servants in progress may call out while the ORB is stopping; calls are refused afterwards. The interceptors of
-    /// calls, if any.
+    /// The interceptor of calls, if any.
     #[inline]
     pub(crate) fn interceptor(&self) -> Option<&Arc<dyn Interceptor>> {
         self.settings.interceptor.as_ref()
     }
 
+    /// Checks that calls are permitted: upcalls in progress may make calls while the ORB is stopping, until it is down.
     pub(crate) fn check_not_down(&self) -> Result<(), SystemException> {
         if self.is_down() {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
@@ -434,7 +436,7 @@ impl OrbInner {
         Ok(())
     }
 
-    /// Whether it has shut down, so that calls are refused.
+    /// Whether the ORB has shut down, so that calls are refused.
     #[inline]
     pub(crate) fn is_down(&self) -> bool {
         self.ended.load(Ordering::Acquire)
@@ -455,12 +457,12 @@ impl OrbInner {
             .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))
     }
 
-    /// The connections of its clients.
+    /// The outgoing connections.
     pub(crate) fn connection_cache(&self) -> &ConnectionCache {
         &self.cache
     }
 
-    /// One-way requests that wait for their connections.
+    /// The one-way requests that wait for their connections.
     pub(crate) fn deferred(&self) -> &DeferredRequests {
         &self.deferred
     }
@@ -470,7 +472,7 @@ impl OrbInner {
         &self.named_sockets
     }
 
-    /// Whether an endpoint may be connected to that was named so.
+    /// Whether the ORB may connect to an endpoint that `named_by` has named.
     pub(crate) fn may_connect(&self, endpoint: &Endpoint, named_by: NamedBy) -> bool {
         let permitted = named_by == NamedBy::Application
             || !endpoint.is_local_name()
@@ -482,11 +484,12 @@ impl OrbInner {
         permitted
     }
 
-    /// Endpoints that said nothing when they were last tried, which was not long ago.
+    /// The times of recent connects, by endpoint.
     pub(crate) const fn connect_times(&self) -> &ConnectTimes {
         &self.connect_times
     }
 
+    /// Endpoints whose last connect, not long ago, timed out.
     pub(crate) const fn silent(&self) -> &SilentEndpoints {
         &self.silent
     }
@@ -505,7 +508,7 @@ impl OrbInner {
             return;
         }
         self.stop.cancel();
-        // Requests that are held, and those that are being read, are left unanswered: CloseConnection says so.
+        // Requests that are held or being read get no reply: the CloseConnection lets their clients send them again.
         self.adapters.deactivate_managers();
         self.serving.wake_all();
         self.tasks.close();
@@ -515,23 +518,22 @@ impl OrbInner {
         let last = Last(this);
         self.lane.spawn(async move {
             last.0.tasks.wait().await;
-            // Servants are dropped now, and servant activators etherealize them.
+            // Drops the servants; servant activators etherealize theirs.
             last.0.adapters.clear();
             last.0.tasks.wait().await;
-            // Servants in progress may have called out until now.
+            // Upcalls in progress could make calls until now.
             last.end_calls();
             last.0.cache.closed().await;
         });
     }
 }
 
-/// The last step of a shutdown. Dropped when all has been waited for, or with the task that waits,
-/// by a runtime that has shut down: no task is left then to be waited for, and those that wait for the ORB must not
-/// wait for ever.
+/// The last step of a shutdown, run on drop: after all tasks have ended, or when the runtime shuts down and drops the
+/// waiting task. The latter has ended all tasks, and callers of [`Orb::run`] must not wait for ever.
 struct Last(Arc<OrbInner>);
 
 impl Last {
-    /// A caller that finds the cache closed finds this too.
+    /// `ended` is stored first, so that a caller that finds the cache closed finds it set.
     fn end_calls(&self) {
         self.0.ended.store(true, Ordering::Release);
         self.0.cache.close();

@@ -1,4 +1,4 @@
-//! Which endpoints outgoing connections may lead to, and how many there may be.
+//! Limits on outgoing connections, and the UNIX sockets that the application has named.
 
 use crate::descriptors;
 use crate::profile::candidates;
@@ -8,18 +8,17 @@ use zorb_connection::ConnectionLimits;
 use zorb_giop::{Ior, Version};
 use zorb_transport::{Endpoint, Registry};
 
-/// Outgoing connections at most, unless the builder says otherwise and the process may have more than twice as many
-/// descriptors.
+/// The limit on outgoing connections, unless the builder sets one or half of the descriptors are fewer.
 const MAX_OUTGOING: usize = 10_000;
-/// Outgoing connections to one host at most, unless the builder says otherwise.
+/// The limit on outgoing connections to one host, unless the builder sets one.
 const MAX_TO_HOST: usize = 256;
-/// UNIX sockets that an ORB remembers to have been named by its application.
+/// The limit on remembered UNIX sockets that the application has named.
 const MAX_NAMED_SOCKETS: usize = 1_024;
 
-/// How many outgoing connections there may be. `all`, `to_host`: what the builder says.
+/// The limits on outgoing connections. `all`, `to_host`: the builder's settings.
 ///
-/// Half of the descriptors stay for clients, files and the program: an ORB that serves goes on to accept when
-/// references of peers have led it to as many addresses as they could.
+/// Half of the descriptors stay for clients, files and the program: a server can accept connections even when
+/// references of peers have made it connect to as many addresses as permitted.
 pub(crate) fn limits(all: Option<usize>, to_host: Option<usize>) -> ConnectionLimits {
     let of_process =
         || descriptors::limit().map_or(MAX_OUTGOING, |all| (all / 2).clamp(1, MAX_OUTGOING));
@@ -29,17 +28,17 @@ pub(crate) fn limits(all: Option<usize>, to_host: Option<usize>) -> ConnectionLi
     }
 }
 
-/// Why a reference leads nowhere whose endpoints are all UNIX sockets.
+/// The reason why a peer's reference with endpoints of UNIX sockets alone is unusable.
 pub(crate) const NO_SOCKETS_OF_PEERS: &str =
     "UNIX sockets that a peer names are not connected to (Builder::unix_sockets_of_peers)";
 
-/// Names within this host, UNIX sockets for instance, that the application has named itself: by text, by a configured
-/// reference, or by a reference made of its parts.
+/// Endpoints within this host, such as UNIX sockets, that the application has named itself: by an object URL, a
+/// configured reference, or an IOR.
 #[derive(Debug, Default)]
 pub(crate) struct NamedSockets(Mutex<HashSet<Endpoint>>);
 
 impl NamedSockets {
-    /// Remembers those of a reference that the application has named.
+    /// Remembers the local endpoints of a reference that the application has named.
     pub(crate) fn remember(&self, ior: &Ior, transports: &Registry) {
         for way in candidates(ior, Version::HIGHEST, transports) {
             if way.endpoint.is_local_name() {
@@ -51,7 +50,7 @@ impl NamedSockets {
         }
     }
 
-    /// Whether the application has named this one.
+    /// Whether the application has named this endpoint.
     pub(crate) fn contains(&self, endpoint: &Endpoint) -> bool {
         let named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         named.contains(endpoint)

@@ -1,4 +1,4 @@
-//! The operation of a servant that has panicked, for the log.
+//! Names the operation of a servant that has panicked, for the log.
 
 use core::any::type_name;
 use core::cell::Cell;
@@ -6,18 +6,18 @@ use core::marker::PhantomData;
 use std::thread;
 
 std::thread_local! {
-    /// The method that a panic has unwound on this thread, for its log.
+    /// The method that the last panic on this thread has unwound.
     static PANICKED: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// Returns the name of the operation that the last panic on this thread has unwound, once: that of the servant's method.
-/// `None` for a skeleton that was not generated.
+/// Takes the name of the servant's method that the last panic on this thread has unwound. `None` for a skeleton that
+/// was not generated.
 pub(crate) fn take_panicked_operation() -> Option<&'static str> {
     let method = PANICKED.take()?;
     method.rsplit("::").next()
 }
 
-/// Notes the method `M` while a panic unwinds it. Forgotten when the method returns, so that a call pays nothing.
+/// Records the method `M` if a panic unwinds it. The method forgets it on return, so that a call costs nothing.
 pub(crate) struct Unwinding<M>(PhantomData<M>);
 
 impl<M> Unwinding<M> {
@@ -28,7 +28,7 @@ impl<M> Unwinding<M> {
 
 impl<M> Drop for Unwinding<M> {
     fn drop(&mut self) {
-        // A future that is dropped before its end is no panic.
+        // Also dropped with a cancelled future, which is no panic.
         if thread::panicking() {
             PANICKED.set(Some(type_name::<M>()));
         }

@@ -1,23 +1,22 @@
-//! Files with a reference in them (`file:///path`).
+//! Files that hold a reference (`file:///path`).
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A file with a reference in it is no longer than this.
+/// The longest file that is read as a reference.
 const MAX_FILE_OCTETS: u64 = 1 << 20;
 
 /// Reads the text of a file: a regular one, of a known size that is within the limit.
 ///
 /// The path may come from outside. So the file is opened without blocking (a FIFO, a device or a terminal would wait
-/// there), and is looked at once it is open, when another one can no longer take its place. Files of procfs are
-/// regular ones by their type; they have the size 0 and may block in `read` for ever, so a file without octets is not
-/// read.
+/// there). Its type is checked once it is open, when no other file can take its place. Files of procfs are regular by
+/// type, but have the size 0 and may block in `read` for ever, so an empty file is not read.
 ///
 /// # Errors
-/// The system's, and `InvalidInput` or `InvalidData` for a file that is not read. No error has a part of what the file
-/// holds.
+/// Those of the operating system, and `InvalidInput` or `InvalidData` for a file that is refused. No error shows
+/// contents of the file.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = open(path, flags, Mode::empty())?;
@@ -50,7 +49,7 @@ fn too_long() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// A file that holds something else than an object URL. `why`: without any part of it.
+/// The error for a file that holds no object URL. `why` must not contain any part of the text.
 pub(super) fn not_a_reference(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }

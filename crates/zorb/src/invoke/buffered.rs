@@ -1,4 +1,4 @@
-//! One-way requests of SYNC_NONE that wait on their connection for others, within the limits of a
+//! Buffered one-way requests of SYNC_NONE: they wait on their connection for further ones, within the limits of a
 //! [`BufferingConstraint`](crate::policy::BufferingConstraint).
 
 use super::Invocation;
@@ -9,7 +9,7 @@ use zorb_connection::{CallError, Departure};
 use zorb_giop::SystemException;
 
 impl ObjectRef {
-    /// When a request of SYNC_NONE leaves.
+    /// When a request of SYNC_NONE is written: with the next batch, or by the limits of its buffering constraint.
     pub(super) fn departure(&self, invocation: &Invocation<'_>) -> Departure {
         let Some(constraint) = self.levels().get(|policies| policies.buffering) else {
             return Departure::Batched;
@@ -25,14 +25,14 @@ impl ObjectRef {
     }
 
     /// Sends the one-way requests of SYNC_NONE that wait on the connection of this reference, whatever their
-    /// [`BufferingConstraint`](crate::policy::BufferingConstraint) says. Ready when the operating system has taken them,
-    /// those made through this reference before its connection was there included.
+    /// [`BufferingConstraint`](crate::policy::BufferingConstraint). Ready when the operating system has taken them,
+    /// including those made through this reference before it was connected.
     ///
-    /// A reference that is not bound, and an object of the same ORB, have none.
+    /// A reference that is not bound, and an object of the same ORB, have no waiting requests.
     ///
     /// # Errors
-    /// COMM_FAILURE if the connection ends before; BAD_INV_ORDER once the ORB has shut down. A request that was dropped as
-    /// its connection could not be made is [counted](crate::Counter::OneWaysRefused), and no error here.
+    /// COMM_FAILURE if the connection ends first; BAD_INV_ORDER once the ORB has shut down. A request that was dropped
+    /// since its connection could not be made is [counted](crate::Counter::OneWaysRefused), and is no error here.
     ///
     /// # Cancel safety
     /// Safe: what was begun is sent.
@@ -55,10 +55,11 @@ impl ObjectRef {
 
 impl Orb {
     /// Sends the one-way requests of SYNC_NONE that wait on any connection of this ORB: see
-    /// [`ObjectRef::flush_one_ways`]. Those whose connections are still to be made are not waited for.
+    /// [`ObjectRef::flush_one_ways`]. It does not wait for requests whose connections are still to be made.
     ///
     /// # Errors
-    /// That of the first connection that ends before, when all others are done; BAD_INV_ORDER once the ORB has shut down.
+    /// COMM_FAILURE of the first connection that ended, after all others are flushed; BAD_INV_ORDER once the ORB has
+    /// shut down.
     ///
     /// # Cancel safety
     /// Safe: what was begun is sent.
@@ -66,7 +67,7 @@ impl Orb {
     pub async fn flush_one_ways(&self) -> Result<(), SystemException> {
         self.inner().check_not_down()?;
         let connections = self.inner().connection_cache().connections();
-        // All are written before one is waited for.
+        // Begins all flushes before it awaits the first.
         let flushes: Vec<_> = (connections.iter())
             .map(|connection| connection.flush_one_ways())
             .collect();

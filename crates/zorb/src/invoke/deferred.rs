@@ -1,8 +1,8 @@
-//! One-way requests of SYNC_NONE whose connection is still to be made: their callers do not wait for it.
+//! Deferred one-way requests: SYNC_NONE, while the connection is still to be made. Their callers do not wait for it.
 //!
-//! Their arguments are encoded at once, in the format of the first endpoint of the reference, and wait in a queue of the
-//! reference. A task connects, sends them in their order, and returns the reference its binding when the queue is empty:
-//! other calls through the reference wait for that, so that they do not overtake.
+//! Their arguments are encoded at once, in the format of the first endpoint of the reference, and wait in a queue of
+//! the reference. A task connects, sends them in order, and stores the reference's binding when the queue is empty.
+//! Other calls through the reference wait for the binding, so that they do not overtake.
 
 use super::Invocation;
 use crate::deferred::{DeferOutcome, Deferred, Encoded, MAX_DEFERRED_OCTETS};
@@ -15,15 +15,16 @@ use zorb_cdr::EncodeErrorKind;
 use zorb_connection::{CallError, ClientRequest, Counter, Departure};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException};
 
-/// How long a shutdown waits for the connections of requests that wait for them: many times what connecting takes where a
-/// peer answers, and little beside the connect timeout of one that does not.
+/// The time that a shutdown waits for the connections of deferred requests. Many times the duration of a successful
+/// connect, and short beside the connect timeout.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 
-/// The queue of a reference while its task runs: it ends when this is dropped, with the runtime of the task at the latest.
+/// The queue of a reference while its task runs. Dropping it ends the queue, with the runtime of the task at the
+/// latest.
 struct Queue {
     orb: Arc<OrbInner>,
     of: usize,
-    /// The task has ended; the reference may have started another one.
+    /// Whether the queue has ended; the reference may have started another one.
     is_over: bool,
 }
 
@@ -48,7 +49,8 @@ impl Drop for Queue {
 }
 
 impl ObjectRef {
-    /// Queues a one-way request that must not wait for its connection. `None` if it need not wait, or fails at once.
+    /// Queues a one-way request whose caller does not wait for the connection. `None` for a collocated object, for
+    /// calls with priorities, and where there is no endpoint: the caller then binds as for other calls.
     #[cold]
     pub(super) fn defer(
         &self,
@@ -104,7 +106,7 @@ impl ObjectRef {
             of,
             is_over: false,
         };
-        // The shutdown waits until the requests are sent.
+        // The token makes a shutdown wait until the requests are sent.
         let (object, token) = (self.clone(), queue.orb.task());
         self.home().spawn(async move {
             let orb = Arc::clone(&queue.orb);
@@ -117,7 +119,7 @@ impl ObjectRef {
         Some(Ok(()))
     }
 
-    /// Refuses a one-way request that would have to wait for room, against its SyncScope.
+    /// The exception for a one-way request of SYNC_NONE that would have to wait for room.
     #[cold]
     pub(super) fn refused_one_way(&self) -> SystemException {
         self.orb().inner().count(Counter::OneWaysRefused);
@@ -132,7 +134,7 @@ fn no_room() -> Fault {
     ))
 }
 
-/// Ready some time after the ORB has begun to shut down: waiting requests are dropped then, and counted.
+/// Ready [`CONNECTED_WITHIN`] after the ORB has begun to shut down: the waiting requests are then dropped and counted.
 async fn given_up(orb: &OrbInner) {
     orb.stopped().await;
     tokio::time::sleep(CONNECTED_WITHIN).await;
@@ -161,7 +163,7 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
         return Err(super::reply::internal());
     };
     if binding.format() != request.arguments.format {
-        // Another endpoint has answered, whose text is in another code set.
+        // Another endpoint accepted the connection, with other code sets or another GIOP version.
         let moved = EncodeErrorKind::Expected("the code sets of the first endpoint");
         return Err(Fault::Encode(moved.into()).raise(CompletionStatus::No));
     }
@@ -176,7 +178,7 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
         sent: &AtomicBool::new(false),
         octets: &AtomicUsize::new(0),
     };
-    // This task waits for room, and its requests leave in their order.
+    // This task may wait for room, unlike the caller, and writes one request after the other to keep their order.
     let departure = match departure {
         Departure::Buffered(_) => {
             connection.room().await;

@@ -1,12 +1,12 @@
-//! Replies and failures that lead elsewhere: forwards, other ways to address the object, and requests that are sent
-//! again.
+//! Replies and failures after which a call goes on elsewhere: forwards, other addressing modes, and requests that are
+//! sent again.
 
 use super::reply::{Answer, explain_size};
 use crate::object::{BindingGuard, ObjectRef};
 use zorb_connection::CallError;
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException, SystemExceptionKind};
 
-/// Forwards that one call follows. Some servers forward in circles.
+/// Forwards that one call follows: servers may forward in circles.
 const MAX_FORWARDS: usize = 10;
 /// Times that one call is sent again because the connection ended before it could start.
 const MAX_RESENDS: usize = 2;
@@ -16,9 +16,9 @@ const MAX_RESENDS: usize = 2;
 pub(super) struct Detours {
     forwards: usize,
     resends: usize,
-    /// Times that the server wanted its object addressed in another way.
+    /// Replies NEEDS_ADDRESSING_MODE to this call, since the last forward.
     pub(super) readdressed: usize,
-    /// The original reference has been used again, after the target of a forward had failed.
+    /// Whether the original reference has been used again, after the target of a forward had failed.
     fell_back: bool,
 }
 
@@ -26,7 +26,7 @@ impl Detours {
     /// Counts a forward.
     ///
     /// # Errors
-    /// TRANSIENT beyond [`MAX_FORWARDS`] or [`MAX_RESENDS`].
+    /// TRANSIENT beyond [`MAX_FORWARDS`].
     pub(super) fn forward(&mut self) -> Result<(), SystemException> {
         self.forwards = self.forwards.saturating_add(1);
         if self.forwards > MAX_FORWARDS {
@@ -36,7 +36,8 @@ impl Detours {
         Ok(())
     }
 
-    /// Whether a failed call is sent again: it surely did not start, and was not sent too often. Counts the resend.
+    /// Whether a failed call is sent again: its servant surely did not start, and [`MAX_RESENDS`] is not reached.
+    /// Counts the resend.
     pub(super) fn resend(&mut self, error: &CallError) -> bool {
         let again = matches!(error, CallError::NotSent(_)) && self.resends < MAX_RESENDS;
         self.resends = self.resends.saturating_add(usize::from(again));
@@ -45,7 +46,7 @@ impl Detours {
 }
 
 impl ObjectRef {
-    /// The next binding for a call that has failed, or whose reply is no result. `octets`: of the request.
+    /// The next binding for a call that has failed, or whose reply is not final. `octets`: the size of the request.
     ///
     /// # Errors
     /// The call's exception, if there is no other endpoint to try.
@@ -70,7 +71,8 @@ impl ObjectRef {
                             detours.readdressed = 0;
                             Ok(forwarded.into())
                         }
-                        // The server that forwarded may know better by now.
+                        // The target failed: tries the original reference once, whose server may forward elsewhere by
+                        // now.
                         Err(dead_end)
                             if !detours.fell_back
                                 && is_two_way
@@ -95,14 +97,13 @@ impl ObjectRef {
             Err(error) => {
                 self.unbind(binding);
                 if detours.resend(&error) {
-                    // If a forwarded location is gone, the original server is asked again.
+                    // Binds the original reference anew, also if this was the target of a forward.
                     return self.binding().await;
                 }
                 error.raise()
             }
         };
-        // The place that a forward led to has failed before anything was done: ask once more where the reference itself
-        // says.
+        // The target of a forward failed with COMPLETED_NO: tries the original reference once more.
         if binding.forwarded && is_two_way && !detours.fell_back && is_worth_asking_anew(&failed) {
             detours.fell_back = true;
             self.unbind(binding);

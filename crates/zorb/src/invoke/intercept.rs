@@ -16,20 +16,20 @@ use zorb_giop::{
 pub(super) struct Contexts {
     /// Service contexts of the request.
     pub(super) request: Vec<ServiceContext>,
-    /// The start and end times of the request, whatever interceptors add.
+    /// The context INVOCATION_POLICIES with the start and end times of the request, in every attempt.
     pub(super) policies: Option<ServiceContext>,
-    /// The time after which the reply is of no use.
+    /// The time after which the reply is useless; each attempt states the time left.
     pub(super) deadline: Option<Instant>,
-    /// Its priority.
+    /// The context of the call's priority, in every attempt.
     pub(super) priority: Option<ServiceContext>,
     /// The time by which the request has to be sent.
     pub(super) request_end: Option<Limit>,
-    /// Service contexts of the reply of a collocated object.
+    /// Service contexts of the reply of a collocated call.
     pub(super) reply: Vec<ServiceContext>,
 }
 
 impl Contexts {
-    /// Sets the contexts of the next attempt to those that it has whatever interceptors add.
+    /// Resets the contexts for the next attempt, without those of interceptors.
     pub(super) fn begin_attempt(&mut self) {
         let own = self.policies.iter().chain(&self.priority);
         self.request = own.cloned().collect();
@@ -39,7 +39,7 @@ impl Contexts {
 }
 
 impl Invocation<'_> {
-    /// Counts the time that connecting or a detour took, in a request with a deadline.
+    /// Updates the time left in the context of a request with a deadline, after connecting or a detour.
     #[cold]
     pub(super) fn update_deadline(&mut self) {
         if let Some(contexts) = &mut self.contexts
@@ -58,7 +58,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// Has the request state this priority, or none.
+    /// Sets or removes the priority context of the request.
     pub(super) fn set_priority(&mut self, priority: Option<ServiceContext>) {
         let Some(contexts) = &mut self.contexts else {
             self.priority = priority;
@@ -70,7 +70,7 @@ impl Invocation<'_> {
         contexts.priority = priority;
     }
 
-    /// Its contexts, which others may be added to.
+    /// The additions to the call, allocated at first use.
     pub(super) fn all_contexts(&mut self) -> &mut Contexts {
         self.contexts.get_or_insert_with(|| {
             let priority = self.priority.take();
@@ -82,7 +82,7 @@ impl Invocation<'_> {
         })
     }
 
-    /// The request as the interceptor sees it, with the contexts of this attempt.
+    /// The interceptor's view of the request, with the contexts of this attempt.
     fn info(&mut self, is_collocated: bool) -> ClientRequestInfo<'_> {
         let (operation, response, deadline) = (self.operation, self.response, self.deadline);
         ClientRequestInfo {
@@ -100,20 +100,20 @@ impl Invocation<'_> {
         interceptor: &dyn Interceptor,
         is_collocated: bool,
     ) -> Result<(), SystemException> {
-        // Contexts of the attempt before are dropped.
+        // Drops the contexts that interceptors added to the previous attempt.
         if let Some(contexts) = &mut self.contexts {
             contexts.begin_attempt();
         }
         interceptor.send_request(&mut self.info(is_collocated))
     }
 
-    /// A one-way request has been sent, as far as its caller is concerned.
+    /// Reports a one-way request as sent, or as queued, where the caller's part ends.
     #[cold]
     pub(super) fn has_sent(&mut self, interceptor: &dyn Interceptor) {
         interceptor.receive_reply(&self.info(false), ReplyInfo::Sent);
     }
 
-    /// A one-way request is not sent.
+    /// Reports a one-way request as failed.
     #[cold]
     pub(super) fn has_failed(&mut self, interceptor: &dyn Interceptor, error: &CallError) {
         interceptor.receive_reply(&self.info(false), ReplyInfo::Failed(error));

@@ -12,7 +12,7 @@ use zorb_connection::{Counter, blocking};
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException};
 
 impl ObjectRef {
-    /// Makes a call whose policies may limit its time, or are those of a task.
+    /// Makes a call whose policies may limit its time, or come from a task's scope.
     pub(super) async fn perform_limited(
         &self,
         invocation: &mut Invocation<'_>,
@@ -25,7 +25,7 @@ impl ObjectRef {
             .map(|task| self.in_task(task));
         let object = own.as_ref().unwrap_or(self);
         let deadline = levels.get(|policies| policies.deadline);
-        // A limit beyond the clock's range is no limit.
+        // A limit beyond the clock's range counts as none.
         let deadline = deadline.and_then(|after| Instant::now().checked_add(after));
         if limits.is_none() && deadline.is_none() {
             return object.request_until_done(invocation, reply).await;
@@ -45,8 +45,8 @@ impl ObjectRef {
         object.within(&limits, sent, calling).await
     }
 
-    /// Applies its time limits to all steps of a call: resolving, connecting, waiting for room, forwards, and
-    /// sending again. Without limits it does nothing.
+    /// Applies the reference's time limits to all steps of a call: resolving, connecting, waiting for room, forwards,
+    /// and sending again.
     pub(super) async fn within_limit<T>(
         &self,
         sent: &AtomicBool,
@@ -61,8 +61,8 @@ impl ObjectRef {
         }
     }
 
-    /// Runs a call within known limits. `sent`: whether a request is on its way to the servant, which decides what
-    /// the exception says of its completion.
+    /// Runs a call within known limits. `sent`: whether the servant may have run, which decides the completion status
+    /// of the exception.
     async fn within<T>(
         &self,
         limits: &TimeLimits,
@@ -88,7 +88,7 @@ impl ObjectRef {
         if let Some(limit) = earlier {
             tokio::select! {
                 biased;
-                // The timer does not wake a thread that blocks.
+                // A timer does not wake a thread that blocks in a read, so the read has the deadline too.
                 result = blocking::with_deadline(Some(limit.at), calling.as_mut()) => {
                     return self.deliver(clock, limits, result).await;
                 }
@@ -114,7 +114,7 @@ impl ObjectRef {
         }
     }
 
-    /// Holds a result that has come before the time at which it may be delivered.
+    /// Holds a result that arrives before its reply start time.
     async fn deliver<T>(
         &self,
         clock: Clock,
@@ -131,16 +131,16 @@ impl ObjectRef {
             }
             Some(limit) => {
                 self.sleep(clock, limit).await;
-                // The servant has done its work.
+                // The reply has arrived, so the operation was carried out.
                 Err(self.no_reply(limit, CompletionStatus::Yes))
             }
         }
     }
 
-    /// Whether a request that has to be sent once more is still in time.
+    /// Checks the request end time before a request is sent once more.
     ///
     /// # Errors
-    /// TIMEOUT if it is not.
+    /// TIMEOUT if it has passed.
     pub(super) fn check_request_end(
         &self,
         invocation: &Invocation<'_>,
@@ -152,10 +152,10 @@ impl ObjectRef {
         }
     }
 
-    /// The clock at the beginning of a call.
+    /// The time on the runtime's clock at the beginning of a call.
     fn clock(&self) -> Clock {
-        // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
-        // too, but then the call ends at its first poll, before it reads the clock.
+        // Callers may be outside any runtime, so the ORB's provides the clock. If that has ended too, the call ends at
+        // its first poll, before it reads the clock.
         let home = self.home();
         let _runtime = home.enter();
         Clock::now()

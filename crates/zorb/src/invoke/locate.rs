@@ -8,7 +8,7 @@ use zorb_giop::{CompletionStatus, Fault, LocateReply, SystemException, SystemExc
 
 /// Whether the server has the object.
 pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
-    // A LocateRequest executes nothing.
+    // A LocateRequest runs no servant, so a time limit is COMPLETED_NO.
     let sent = AtomicBool::new(false);
     object
         .within_limit(&sent, locate_until_done(object))
@@ -55,7 +55,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
                 detours.forward()?;
                 guard = object.bind_forward(&ior, binding).await?.into();
             }
-            // JacORB says UNKNOWN_OBJECT so.
+            // JacORB replies with this exception instead of UNKNOWN_OBJECT.
             LocateReply::SystemException(exception)
                 if exception.kind == SystemExceptionKind::ObjectNotExist =>
             {

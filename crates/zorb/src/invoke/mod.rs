@@ -2,21 +2,20 @@
 //!
 //! The steps: **bind** (`ObjectRef::binding`), **header, contexts, arguments, send, wait, match the reply**
 //! ([`zorb_connection::ClientConnection::call`]), **decode** ([`reply`]), and **forward or send again** ([`detour`]). A
-//! call to an object of the same ORB takes the same steps, with the servant called where the request would be sent
-//! ([`collocated`]).
+//! collocated call takes the same steps, and calls the servant instead of sending the request ([`collocated`]).
 //!
-//! - here: what stubs call, and the loop of one call;
+//! - this file: the entry points of stubs, and the loop of one call;
 //! - `detour`: replies and failures that lead elsewhere;
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
-//! - `local_message`: such calls by a message, and where their upcalls run;
-//! - `values`: arguments and results of such calls that are not marshalled;
+//! - `local_message`: collocated calls by a message, and where their upcalls run;
+//! - `values`: arguments and results of collocated calls that are not marshalled;
 //! - `deferred`: one-way requests that do not wait for their connection;
-//! - `buffered`: one-way requests that wait for others;
+//! - `buffered`: one-way requests that wait for others, to leave in a batch;
 //! - `limits`: time limits, and the policies of a task;
 //! - `locate`: LocateRequest;
 //! - `prioritised`: calls at a priority;
-//! - `intercept`: what an interceptor sees of a call.
+//! - `intercept`: the interception points of the client.
 
 mod buffered;
 mod collocated;
@@ -81,17 +80,17 @@ pub(crate) struct Invocation<'a> {
     values: Option<&'a mut dyn Values>,
     /// Whether the server is to reply, and when.
     response: ResponseFlags,
-    /// A one-way request may leave together with others (SYNC_NONE).
+    /// Whether a one-way request may leave in a batch (SYNC_NONE).
     batched: bool,
     /// The deadline of the call.
     deadline: Option<Instant>,
     /// Service contexts by [interceptors](crate::interceptor) for this attempt, if any.
     contexts: Option<Box<Contexts>>,
-    /// The context of its priority, as long as it has no others.
+    /// The service context of the call's priority, while `contexts` is `None`.
     priority: Option<ServiceContext>,
-    /// Set while the request is on its way to the servant, whatever becomes of the call.
+    /// Set from the write of the request on, so that a cancelled or late call knows whether the servant may have run.
     sent: &'a AtomicBool,
-    /// Octets of the request.
+    /// Octets of the encoded request, for error texts.
     octets: AtomicUsize,
 }
 
@@ -131,9 +130,9 @@ impl<'a> Invocation<'a> {
 /// The place of a call's result.
 #[derive(Debug, Clone, Copy)]
 enum Outcome {
-    /// In the reply, whose text is in this format.
+    /// In the reply, which is decoded by this format.
     Reply(WireFormat),
-    /// Among the values of the call, if any.
+    /// In the values of the call, if it has a result.
     Values,
 }
 
@@ -175,14 +174,14 @@ impl ObjectRef {
         }
     }
 
-    /// Calls an operation whose arguments and results may be handed over as they are between caller and servant of one
-    /// ORB, which then never become a message. For generated stubs.
+    /// Calls an operation. A collocated call may pass arguments and results as Rust values, without marshalling. For
+    /// generated stubs.
     ///
     /// # Errors
-    /// As [`invoke`](Self::invoke).
+    /// Those of [`invoke`](Self::invoke).
     ///
     /// # Cancel safety
-    /// That of [`invoke`](Self::invoke): within one ORB, too, an upcall that has begun goes on.
+    /// That of [`invoke`](Self::invoke). An upcall of a collocated call that has begun goes on.
     #[doc(hidden)]
     #[expect(
         clippy::manual_async_fn,
@@ -215,13 +214,13 @@ impl ObjectRef {
         }
     }
 
-    /// Calls a one-way operation; ready when its [`SyncScope`] says. For generated stubs.
+    /// Calls a one-way operation; ready at the point that its [`SyncScope`] names. For generated stubs.
     ///
     /// # Errors
-    /// Failures up to the write; the server's outcome is never reported.
+    /// Failures up to the point that the scope waits for; later failures are not reported.
     ///
     /// # Cancel safety
-    /// Safe for the connection; whether the request was sent is not known then.
+    /// Safe for the connection. The caller does not learn whether the request was sent.
     #[doc(hidden)]
     #[expect(
         clippy::manual_async_fn,
@@ -236,7 +235,7 @@ impl ObjectRef {
         A: Encode + Send + Sync + 'a,
     {
         async move {
-            // A one-way call may never have to wait, and other tasks want to run too.
+            // A loop of one-way calls may never be pending: yields to other tasks when the budget is used up.
             tokio::task::coop::consume_budget().await;
             let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
             let mut invocation = Invocation::new(operation, &encoding, &sent);
@@ -251,8 +250,8 @@ impl ObjectRef {
         }
     }
 
-    /// Calls an operation whose parameters are known only at run time, and waits for its reply: a result or an
-    /// exception of the operation's own, with the format of its text.
+    /// Calls an operation whose parameters are known only at run time, and waits for its reply: a result or an user
+    /// exception of the operation is in `reply`. Returns the format by which the reply is decoded.
     pub(crate) async fn invoke_untyped<A: Encode + Sync>(
         &self,
         operation: &str,
@@ -268,13 +267,12 @@ impl ObjectRef {
         }
     }
 
-    /// Encodes the arguments.
     const fn encoding<'a, A: Encode + Sync>(&self, arguments: &'a A) -> Encoding<'a, A> {
         Encoding { arguments }
     }
 
-    /// Makes a call, within its time limit. The reply is in its slot afterwards: a result or an exception of the operation's
-    /// own.
+    /// Makes a call, within its time limit. Afterwards `reply` holds a result or a user exception, unless the outcome
+    /// is values.
     #[inline]
     async fn perform(
         &self,
@@ -355,7 +353,7 @@ impl ObjectRef {
                 Err(error) => Err(error),
             };
             match &sent {
-                // The caller waits neither for room nor for another connection.
+                // SYNC_NONE: the caller waits neither for room nor for another connection.
                 Err(CallError::Overload(_)) if invocation.batched => {
                     return Err(self.refused_one_way());
                 }
@@ -368,7 +366,8 @@ impl ObjectRef {
                 Err(CallError::Overload(_)) => self.orb().inner().count(Counter::CallsRefused),
                 _ => {}
             }
-            // A reply that leads elsewhere, or a failure: the servant was not reached, or what it did is known.
+            // The servant was not reached, or its completion status is known: a time limit from now on is COMPLETED_NO
+            // again.
             invocation.sent.store(false, Ordering::Relaxed);
             let is_two_way = invocation.response != ResponseFlags::None;
             let octets = invocation.octets.load(Ordering::Relaxed);
@@ -379,7 +378,7 @@ impl ObjectRef {
         }
     }
 
-    /// Takes a request whose caller does not wait for its connection, if it has to be made.
+    /// Queues a request of SYNC_NONE if its connection is still to be made.
     #[cold]
     fn deferred(&self, invocation: &mut Invocation<'_>) -> Option<Result<(), SystemException>> {
         (invocation.batched)
@@ -387,7 +386,6 @@ impl ObjectRef {
             .flatten()
     }
 
-    /// The format of text in replies.
     #[inline]
     fn format(&self, binding: &Binding) -> WireFormat {
         binding.format()

@@ -13,11 +13,12 @@ use zorb_giop::{
 };
 
 impl ObjectRef {
-    /// The binding for a call at the priority that the caller has now, which the request states, if the object's POA wants
-    /// it. `Err` gives the binding back if none is for that priority yet. Allocates nothing in a steady state.
+    /// The binding for a call at the caller's current priority. Sets the priority context of the request, if the
+    /// object's POA uses it. `Err` returns the binding if there is none for that priority yet. Allocates nothing in a
+    /// steady state.
     ///
     /// # Errors
-    /// DATA_CONVERSION and UNKNOWN of mappings and transforms.
+    /// DATA_CONVERSION of the priority mapping and UNKNOWN of the priority transform.
     pub(super) fn at_priority(
         &self,
         guard: BindingGuard,
@@ -35,8 +36,8 @@ impl ObjectRef {
     /// Binds a new connection to a band of priorities at its server.
     ///
     /// # Errors
-    /// INV_POLICY if the server refuses it, and whatever the request fails with. A server that does not know the request needs
-    /// none: TAO's connections belong to the lane whose endpoint they lead to.
+    /// INV_POLICY if the server refuses the band, and the failures of the request. A server that does not know the
+    /// request is no error: TAO's connections belong to the lane of their endpoint.
     pub(crate) async fn bind_band(
         &self,
         binding: &Binding,
@@ -65,7 +66,7 @@ impl ObjectRef {
             Answer::Exception(exception) if exception.kind == SystemExceptionKind::InvPolicy => {
                 Err(exception.received())
             }
-            // The first request learns that the object is somewhere else, or why it cannot be called.
+            // A forward or another exception: the first request gets it again and handles it.
             _ => Ok(()),
         }
     }

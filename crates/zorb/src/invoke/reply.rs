@@ -12,16 +12,16 @@ use zorb_giop::{
     ReplyStatus, ServiceContextId, SystemException, SystemExceptionKind, exception_detail, minor,
 };
 
-/// A reply that holds neither a result nor an exception of the operation's own.
+/// A reply that is not final: it holds neither a result nor a user exception of the operation.
 pub(super) enum Answer {
     Forward(Ior),
-    /// How the server wants the object addressed.
+    /// The addressing mode that the server needs.
     Readdress(i16),
     Exception(SystemException),
 }
 
 impl ObjectRef {
-    /// The result in a reply, or the exception of the operation's own.
+    /// Decodes the result in a reply, or the user exception.
     #[inline]
     pub(super) fn result<R: Results, E: OperationError>(
         &self,
@@ -66,7 +66,7 @@ impl ObjectRef {
         read.unwrap_or_else(|error| Err(marshal(error)))
     }
 
-    /// The results of a collocated call by values.
+    /// The results of a collocated call that was not marshalled.
     pub(super) fn settle<R: Returned, E: OperationError>(
         &self,
         results: Option<R::Values>,
@@ -78,7 +78,7 @@ impl ObjectRef {
             .map_err(|error| raised(Fault::of_result(error).raise(CompletionStatus::Yes)))
     }
 
-    /// The server broke the protocol.
+    /// The exception for a server that broke the protocol.
     pub(super) fn broken(
         &self,
         error: ProtocolError,
@@ -91,7 +91,8 @@ impl ObjectRef {
     /// Reads a reply that is not final.
     ///
     /// # Errors
-    /// When it is cut short or malformed.
+    /// IMP_LIMIT for a reply that was cut short by the limit on messages, MARSHAL or a protocol error for a malformed
+    /// one.
     pub(super) fn read_reply(
         &self,
         reply: &ReplySlot,
@@ -103,7 +104,7 @@ impl ObjectRef {
         let mut explained = None;
         if let Some(message) = reply.message() {
             if message.header.kind != kind {
-                // The kind of the reply is unknown, and so is the fate of the call.
+                // The message is no Reply, so it is unknown whether the operation was carried out.
                 let kind = message.header.kind;
                 let error = ProtocolError::WrongDirection { kind };
                 return Err(self.broken(error, CompletionStatus::Maybe));
@@ -147,7 +148,7 @@ impl ObjectRef {
             ReplyStatus::NeedsAddressingMode => {
                 Answer::Readdress(decode(reply, format).map_err(malformed)?)
             }
-            // A final reply is a result.
+            // Final replies are decoded by `result` and do not come here.
             ReplyStatus::NoException | ReplyStatus::UserException => Answer::Exception(internal()),
         })
     }
@@ -163,19 +164,20 @@ fn decode<T: for<'de> Decode<'de>>(
     }
 }
 
-/// The error of a call that ended with a system exception.
+/// Converts a system exception to the error type of the operation.
 #[cold]
 pub(super) fn raised<E: OperationError>(exception: SystemException) -> E {
     E::from(exception.received())
 }
 
-/// A call ends without a reply only where it has the values of its results.
+/// The exception for an outcome that the ORB rules out, such as a reply in place of values.
 #[cold]
 pub(super) fn internal() -> SystemException {
     SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::Maybe)
 }
 
-/// A result that cannot be decoded. Its status has been, so the operation was carried out.
+/// The error for a result that cannot be decoded. The reply's status was read, so the operation was carried out:
+/// COMPLETED_YES.
 #[cold]
 fn malformed<E: OperationError>(error: DecodeError) -> E {
     let fault = match error.kind() {
@@ -198,7 +200,7 @@ pub(super) fn explain_size(exception: SystemException, octets: usize) -> SystemE
     } else if minor::OMNIORB_MESSAGE_TOO_LARGE.contains(&minor)
         && exception.kind == SystemExceptionKind::Marshal
     {
-        // In GIOP 1.0 it counts a reply before it sends any of it.
+        // In GIOP 1.0 omniORB checks the length of a reply before it sends any of it, with the same minor code.
         exception.with_detail(refused_by_omniorb(octets))
     } else {
         exception

@@ -3,7 +3,7 @@
 use crate::policy::SyncScope;
 use zorb_giop::{ResponseFlags, Version};
 
-/// The response flags, if the server is to reply.
+/// The response flags; `None` if the server sends no reply.
 pub(super) const fn response(scope: SyncScope) -> Option<ResponseFlags> {
     match scope {
         SyncScope::None | SyncScope::WithTransport => None,
@@ -12,7 +12,8 @@ pub(super) const fn response(scope: SyncScope) -> Option<ResponseFlags> {
     }
 }
 
-/// The response flags that a request of this version has for the wanted ones.
+/// The response flags in a request of this GIOP version. Versions before 1.2 have no WITH_SERVER and wait for the
+/// target.
 pub(super) fn supported(wanted: ResponseFlags, version: Version) -> ResponseFlags {
     match wanted {
         ResponseFlags::WithServer if version < Version::V1_2 => ResponseFlags::WithTarget,

@@ -1,7 +1,7 @@
-//! Arguments and results of collocated calls that are not marshalled: they are handed over as they are.
+//! Arguments and results of collocated calls that are not marshalled: they are passed as Rust values.
 //!
-//! Only where caller and servant know the same types; every other call is marshalled, and so are exceptions, of which
-//! nothing has to be fast.
+//! This needs the same Rust types at caller and servant; every other call is marshalled. Exceptions are marshalled too,
+//! since they need not be fast.
 
 use crate::orb::Orb;
 use crate::signature::{GiveAll, Parameters, Results};
@@ -10,12 +10,13 @@ use core::marker::PhantomData;
 use zorb_cdr::EncodeError;
 use zorb_poa::{ActiveObject, Receipt, Typed, Upcall};
 
-/// The values of a call, without their types.
+/// The values of a call, type-erased.
 pub(super) trait Values: Send {
-    /// Begins the upcall, if `object` is a servant and knows the types: else it is [untyped](Upcall::untyped).
+    /// Begins the upcall, if the servant of `object` has the same Rust types; else the upcall is
+    /// [untyped](Upcall::untyped).
     ///
     /// # Errors
-    /// Arguments that no message could hold, such as text with a NUL.
+    /// Arguments that cannot be marshalled, such as text with a NUL.
     fn start(
         &self,
         object: &ActiveObject,
@@ -23,17 +24,17 @@ pub(super) trait Values: Send {
         receipt: Receipt,
     ) -> Result<Upcall, EncodeError>;
 
-    /// The place of the results: an `Option` of their type.
+    /// Where the upcall stores the results: an `Option` of their type.
     fn results(&mut self) -> &mut (dyn Any + Send);
 
-    /// A place of the same type, for an upcall that became a task.
+    /// A new empty `Option` of the results' type, for an upcall that becomes a task.
     fn place(&self) -> Box<dyn Any + Send>;
 
-    /// Takes the results from such a place.
+    /// Takes the results from an `Option` that [`place`](Self::place) made.
     fn take(&mut self, place: Box<dyn Any + Send>);
 }
 
-/// The values of a call.
+/// The values of a call, with their types.
 pub(super) struct ByValues<'a, P, R: Results, A> {
     orb: &'a Orb,
     arguments: &'a A,
@@ -52,7 +53,7 @@ impl<'a, P, R: Results, A> ByValues<'a, P, R, A> {
         }
     }
 
-    /// The results, if it has ended with some.
+    /// The results, if the call has returned some.
     pub(super) fn into_results(self) -> Option<R::Values> {
         self.results
     }

@@ -1,4 +1,4 @@
-//! Bindings: the connection, or the local object, that the calls of a reference go to.
+//! Bindings: the connection, or the local object, of the calls of a reference.
 
 use crate::real_time::Selection;
 use arc_swap::{ArcSwapOption, Guard};
@@ -10,22 +10,22 @@ use zorb_cdr::{NativeEndian, WireFormat};
 use zorb_connection::{ClientConnection, OrderKey, Orders, Turn};
 use zorb_giop::{AddressingDisposition, Ior, RequestTemplate, TargetAddress, Version};
 
-/// Bindings of other priorities and runtimes that are kept at most.
+/// The limit on kept bindings of other priorities and runtimes.
 const MAX_KEPT: usize = 64;
 
-/// The binding of a reference and its clones.
+/// The binding that a reference shares with its clones.
 #[derive(Debug, Default)]
 pub(super) struct BindingSlot {
     pub(super) current: ArcSwapOption<Binding>,
-    /// The reference was bound before, so that binding it again is a rebind.
+    /// Whether the reference was bound before, so that binding it again is a rebind.
     pub(super) established: AtomicBool,
-    /// Its connections are for this reference and its clones alone.
+    /// Whether the connections are for this reference and its clones alone.
     is_private: AtomicBool,
     /// Bindings of other priorities and runtimes, where the object has a priority model.
     kept: Mutex<Vec<Arc<Binding>>>,
-    /// Its number among those that have been bound, from 1 on; 0 before.
+    /// The number of the slot, from 1 on; 0 until it is first bound.
     number: AtomicU32,
-    /// The order of collocated one-way calls, of which most references make none.
+    /// The order of collocated one-way calls; allocated by the first, since most references make none.
     one_ways: OnceLock<Box<Orders>>,
 }
 
@@ -44,7 +44,7 @@ impl BindingSlot {
             && !matches!(&binding.target,
                 Target::Remote(now) if Arc::ptr_eq(&now.connection, &before.connection))
         {
-            // Calls that are in progress on it go on.
+            // Calls in progress on the old connection go on.
             before.connection.release_if_idle();
         }
         if let Some(before) = before
@@ -68,7 +68,7 @@ impl BindingSlot {
         kept.push(Arc::clone(binding));
     }
 
-    /// The priority selection of a cached binding.
+    /// The priority selection of a kept binding.
     pub(super) fn kept_selection(&self) -> Option<Selection> {
         self.kept().first()?.selection.clone()
     }
@@ -84,20 +84,20 @@ impl BindingSlot {
         kept.iter().find(covers).cloned()
     }
 
-    /// The number of the slot: its references use one of several connections to an endpoint, or one of their own.
+    /// The number of the slot. It selects one of several connections to an endpoint, or identifies a private one.
     pub(super) fn number(&self) -> usize {
         static BOUND: AtomicU32 = AtomicU32::new(0);
         let mut number = self.number.load(Ordering::Relaxed);
         if number == 0 {
             let next = BOUND.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
-            // Two callers may bind at the same time.
+            // Another caller may have set it at the same time: the first number stays.
             let set = (self.number).compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed);
             number = set.map_or_else(|other| other, |_| next);
         }
         number as usize
     }
 
-    /// Notes that the connections are for this reference and its clones alone.
+    /// Marks the connections as private to this reference and its clones.
     pub(super) fn keep_private(&self) {
         self.is_private.store(true, Ordering::Relaxed);
     }
@@ -116,7 +116,7 @@ impl Drop for BindingSlot {
     }
 }
 
-/// A binding, for the time of one call. Borrowed from the reference, so that nothing is counted for it.
+/// A binding for the duration of one call. Borrowed from the reference, which saves a reference count.
 pub(crate) struct BindingGuard(pub(super) Guard<Option<Arc<Binding>>>);
 
 impl BindingGuard {
@@ -132,7 +132,7 @@ impl From<Arc<Binding>> for BindingGuard {
     }
 }
 
-/// The destination of calls, found once.
+/// The resolved destination of calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Binding {
     pub(crate) target: Target,
@@ -140,14 +140,14 @@ pub(crate) struct Binding {
     pub(crate) version: Version,
     /// The addressing disposition that the server asked for.
     pub(super) addressing: AddressingDisposition,
-    /// The reference that led here, the original one or that of a forward.
+    /// The reference that was bound: the original one or that of a forward.
     pub(super) reference: Ior,
     pub(super) profile: usize,
-    /// The runtime whose callers it serves.
+    /// The runtime whose callers may use the binding.
     pub(super) reactor: Id,
-    /// Which priorities its calls have, where the object has a priority model.
+    /// The priorities of its calls, where the object has a priority model.
     pub(crate) selection: Option<Selection>,
-    /// The object was found through a forward.
+    /// Whether the object was found by a forward.
     pub(crate) forwarded: bool,
 }
 
@@ -158,7 +158,7 @@ pub(crate) enum Target {
     Remote(Remote),
 }
 
-/// Somewhere else.
+/// An object of another ORB.
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
     pub(crate) connection: Arc<ClientConnection>,
@@ -167,7 +167,7 @@ pub(crate) struct Remote {
 }
 
 impl Binding {
-    /// The target of a call, in the server's addressing disposition.
+    /// The target address of a request, in the server's addressing disposition.
     pub(crate) fn address(&self) -> TargetAddress<'_> {
         match self.addressing {
             AddressingDisposition::Key => TargetAddress::Key(&self.key),
@@ -182,7 +182,7 @@ impl Binding {
         }
     }
 
-    /// How text travels to it.
+    /// The code sets and GIOP version by which messages to the target are encoded.
     pub(crate) fn format(&self) -> WireFormat {
         match &self.target {
             Target::Remote(remote) => remote.connection.format(self.version),

@@ -14,10 +14,10 @@ impl ObjectRef {
         &self.orb().inner().settings().real_time
     }
 
-    /// The priority that a call through a binding has now, if it is sent with one.
+    /// The priority that a call through a binding has now; `None` if requests state none.
     ///
     /// # Errors
-    /// DATA_CONVERSION and UNKNOWN of mappings and transforms.
+    /// DATA_CONVERSION of the priority mapping and UNKNOWN of the priority transform.
     pub(crate) fn priority_through(
         &self,
         binding: &Binding,
@@ -28,7 +28,8 @@ impl ObjectRef {
         }
     }
 
-    /// The binding for a call at this priority: this one, or another that is kept. `Err` gives it back if there is none yet.
+    /// The binding for a call at this priority: the given one, or a kept one. `Err` returns the given one if there is
+    /// none yet.
     pub(crate) fn prioritised(
         &self,
         guard: BindingGuard,
@@ -44,7 +45,7 @@ impl ObjectRef {
         }
     }
 
-    /// Makes the binding for calls at the priority that the caller has now, beside another one of the reference.
+    /// Makes a binding for calls at the caller's current priority, besides the reference's other bindings.
     pub(crate) async fn bind_prioritised(
         &self,
         other: BindingGuard,
@@ -59,10 +60,10 @@ impl ObjectRef {
         Ok(bound.into())
     }
 
-    /// A binding that an earlier call at this priority, from this runtime, has left.
+    /// The binding of an earlier call at this priority from this runtime, if it is kept.
     ///
     /// # Errors
-    /// Selects the endpoint as a call at the caller's current priority does.
+    /// DATA_CONVERSION of the priority mapping and UNKNOWN of the priority transform.
     pub(super) fn kept_binding(
         &self,
         home: &Handle,
@@ -74,10 +75,10 @@ impl ObjectRef {
         Ok(self.0.binding.find_kept(home.id(), priority))
     }
 
-    /// Leaves the ways that a call may take at the priority that the caller has now.
+    /// Removes the candidates that a call at the caller's current priority must not use.
     ///
     /// # Errors
-    /// INV_POLICY if priorities and policies leave none.
+    /// INV_POLICY if priorities and policies leave no candidate.
     pub(super) fn select_priority(
         &self,
         ways: &mut Vec<Candidate>,
@@ -88,7 +89,7 @@ impl ObjectRef {
         real_time::select(self.real_time(), ways, bands.as_deref())
     }
 
-    /// The policy that cannot be met, of a reference whose calls are INV_POLICY.
+    /// The policy that causes INV_POLICY of the reference's calls.
     pub(super) fn inconsistent_policy(&self) -> PolicyType {
         let Ok(mut ways) = self.ways(&self.0.ior, self.0.named_by) else {
             return PolicyType::CLIENT_PROTOCOL;
@@ -100,7 +101,7 @@ impl ObjectRef {
             .is_some();
         match self.select_priority(&mut ways) {
             Err(_) if !has_bands => PolicyType::PRIORITY_MODEL,
-            // The server has refused the band, if it is not the client that does.
+            // Either the client found no band, or the server has refused it.
             _ if has_bands => PolicyType::PRIORITY_BANDED_CONNECTION,
             _ => PolicyType::CLIENT_PROTOCOL,
         }

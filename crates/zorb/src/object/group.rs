@@ -1,18 +1,18 @@
-//! References to several servers.
+//! Group references: one reference to an object of several servers.
 
 use super::ObjectRef;
 use zorb_connection::NamedBy;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 
 impl ObjectRef {
-    /// A reference to one object of several servers: the profiles of all references, in their order. Its calls go to one
-    /// of the servers, as [`EndpointOrder`](crate::policy::EndpointOrder) says, and to the next when that cannot be
-    /// connected to any more. A call that a server may have executed is not sent to another one: it is COMM_FAILURE,
-    /// COMPLETED_MAYBE.
+    /// Merges references to one object of several servers: the result has the profiles of all references, in their
+    /// order. Its calls go to one of the servers, chosen by [`EndpointOrder`](crate::policy::EndpointOrder), and to the
+    /// next when that refuses connections. A call that a server may have executed is not sent to another one: it is
+    /// COMM_FAILURE, COMPLETED_MAYBE.
     ///
-    /// The servers have to keep one state between them, or none: zorb does not compare their answers. A profile that two
-    /// of the references have is taken once. The type id and the ORB are those of the first reference, which may be
-    /// written as text, and sent, as any other one: other ORBs try the profiles in their order.
+    /// The servers have to share their state, or have none: zorb does not compare their replies. A profile of several
+    /// references is taken once. The type id and the ORB are those of the first reference. The result can be
+    /// stringified and sent as any other reference: other ORBs try the profiles in their order.
     ///
     /// # Errors
     /// INV_OBJREF if there is no reference, or one of them is nil.

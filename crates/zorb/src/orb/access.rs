@@ -12,12 +12,12 @@ use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_poa::Whose;
 
 impl OrbInner {
-    /// Its thread pools.
+    /// The ORB's real-time state: thread pools, mutexes and defaults.
     pub(crate) const fn real_time(&self) -> &RealTime {
         &self.real_time
     }
 
-    /// Ends with the ORB's life as a server.
+    /// Cancelled when the shutdown begins.
     pub(crate) const fn stop_token(&self) -> &CancellationToken {
         &self.stop
     }
@@ -34,10 +34,10 @@ impl OrbInner {
         }
     }
 
-    /// Whether it serves requests, and goes on to.
+    /// Checks that the ORB is not shutting down.
     ///
     /// # Errors
-    /// BAD_INV_ORDER once it is shutting down.
+    /// BAD_INV_ORDER once the shutdown has begun.
     pub(crate) fn check_serves(&self) -> Result<(), SystemException> {
         match self.is_stopping() {
             true => Err(Fault::OrbShutDown.raise(CompletionStatus::No)),
@@ -45,9 +45,8 @@ impl OrbInner {
         }
     }
 
-    /// The key, when the reference leads to this very ORB. A key that dies with its ORB says so by
-    /// itself; of the others any server may have the like, so one of the ORB's endpoints has to
-    /// be named beside it.
+    /// The object key, if the reference leads to this ORB. A transient key names its ORB; another server may have an
+    /// equal persistent or plain key, so its profile has to name one of this ORB's endpoints, too.
     pub(crate) fn local_key(&self, ior: &Ior) -> Option<Bytes> {
         let transports = self.transports();
         let keys = (ior.profiles.iter())
