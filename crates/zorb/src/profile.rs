@@ -1,4 +1,4 @@
-//! From references to endpoints and back: which profile leads where.
+//! Converts references to endpoints, and endpoints to the profiles of references.
 
 use crate::addresses::{Body, carries_giop, read_component, read_profile, write_component};
 use crate::real_time::Exposed;
@@ -17,36 +17,36 @@ use zorb_transport::{AddressComponent, Addressing, Endpoint, Holds, Registry};
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
 
-/// Ways to an object that are tried at most: each may take the whole connect timeout, and a
-/// hostile reference could name any number.
+/// The limit on endpoints of a reference that are tried: each may take the whole connect timeout, and a hostile
+/// reference could name any number.
 const MAX_CANDIDATES: usize = 32;
 
-/// One way to reach an object.
+/// One endpoint by which an object can be reached.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) endpoint: Endpoint,
     pub(crate) key: Bytes,
     /// The index of its profile in the reference.
     pub(crate) profile: usize,
-    /// The version to use: the lower of the profile's and ours.
+    /// The GIOP version to use: the lower of the profile's and this ORB's.
     pub(crate) version: Version,
-    /// How text travels.
+    /// The code sets of the connection.
     pub(crate) code_sets: CodeSets,
-    /// Whether that is agreed on: the server stated code sets, and requests state the choice.
+    /// Whether the code sets are negotiated: the server states its sets, and requests state the choice.
     pub(crate) stated: bool,
     pub(crate) peer: PeerOrb,
-    /// Whether long messages reach it in fragments only: ORBs of GlassFish's family. They do not
-    /// say what they are, but that they know RMI's stream formats.
+    /// Whether the peer accepts long messages in fragments only. So do ORBs of GlassFish's family, which are recognised
+    /// by TAG_RMI_CUSTOM_MAX_STREAM_FORMAT without an ORB type.
     pub(crate) needs_fragments: bool,
     /// Real-time policies of the object's POA.
     pub(crate) real_time: Option<Arc<Exposed>>,
-    /// The priorities that its connection is for.
+    /// The band of priorities of its connection, if it has one.
     pub(crate) band: Option<PriorityBand>,
-    /// Properties of the transport that its connection has, by name; the last of a name counts.
+    /// Transport properties of its connection, by name; the last of a name counts.
     pub(crate) properties: Vec<(Cow<'static, str>, String)>,
 }
 
-/// Which ORB made a reference of this ORB type.
+/// The ORB that made a reference with this ORB type.
 fn peer_orb(orb_type: Option<u32>) -> PeerOrb {
     match orb_type {
         Some(OMNIORB_ORB_TYPE) => PeerOrb::OmniOrb,
@@ -55,14 +55,14 @@ fn peer_orb(orb_type: Option<u32>) -> PeerOrb {
     }
 }
 
-/// The code sets for text, where the server leaves the choice.
+/// The preferences for code sets of text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextCodeSets {
-    /// The native set that the operator named.
+    /// The native set that was configured.
     pub(crate) native: Option<CharSet>,
-    /// The set of one reference, whatever its server states.
+    /// The set that was chosen for one reference, whatever its server states.
     pub(crate) of_reference: Option<CharSet>,
-    /// With servers that state none.
+    /// The sets with servers that state none.
     pub(crate) unstated: CodeSets,
 }
 
@@ -79,7 +79,7 @@ impl TextCodeSets {
         match (chosen, self.of_reference) {
             (Some(chosen), None) => (chosen, true),
             (Some(chosen), Some(set)) if chosen.char_set == set => (chosen, true),
-            // A set that the server does not state cannot be agreed on.
+            // A set that the server does not state cannot be negotiated.
             (_, Some(char_set)) => {
                 let unstated = CodeSets {
                     char_set,
@@ -92,15 +92,15 @@ impl TextCodeSets {
     }
 }
 
-/// Every way to reach the object that a transport of ours knows, in the order of the
-/// reference. Malformed profiles lead nowhere.
+/// The endpoints of a reference that this ORB's transports can connect to, in the order of the reference. Malformed
+/// profiles are ignored.
 ///
 /// `highest` is the highest GIOP version to use.
 pub(crate) fn candidates(ior: &Ior, highest: Version, transports: &Registry) -> Vec<Candidate> {
     candidates_for(ior, highest, transports, TextCodeSets::DEFAULT)
 }
 
-/// The candidates of a reference, with the code sets that text is to travel in.
+/// The candidates of a reference, with code sets chosen by `text`.
 pub(crate) fn candidates_for(
     ior: &Ior,
     highest: Version,
@@ -132,15 +132,15 @@ pub(crate) fn candidates_for(
     found
 }
 
-/// The endpoints that a profile names: in components for peers that know other transports, which are on the same host and
-/// better than what the profile is for, then the address of the profile, then its further addresses. A component is read
-/// when its turn comes: a peer may have written more of them than are ever tried.
+/// The endpoints that a profile names, in three groups. First come components with addresses of other transports, which
+/// are on the same host and faster. Then come the address of the profile and its further addresses. Components are read
+/// lazily: a peer may have written more of them than are tried.
 fn endpoints<'a>(
     body: &'a Body,
     profile: u32,
     transports: &'a Registry,
 ) -> impl Iterator<Item = Endpoint> + 'a {
-    // Our own references name each endpoint in a profile, in the order that the server wants.
+    // References of zorb name each endpoint in a profile, too, in the server's order.
     let ours = body.orb_type() == Some(ORB_TYPE);
     let read = move |further: bool| {
         body.components.iter().flat_map(move |component| {
@@ -157,7 +157,7 @@ fn endpoints<'a>(
         .chain(read(true))
 }
 
-/// The transports with addresses in such components of such profiles.
+/// The transports whose addresses stand in components with this tag, of profiles with that one.
 pub(crate) fn address_components(
     transports: &Registry,
     profile: u32,
@@ -171,7 +171,7 @@ pub(crate) fn address_components(
     })
 }
 
-/// Why each profile of a reference leads nowhere, for people.
+/// The reason why each profile of a reference is unusable, as text.
 pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
     let shown = ior.profiles.iter().take(MAX_CANDIDATES);
     let mut why: Vec<String> = shown
@@ -231,8 +231,8 @@ fn candidate(
     }
 }
 
-/// The endpoints that a reference leads to, for traces. Of transports that an application has registered only the tags of
-/// their profiles are shown, as a trace belongs to no ORB.
+/// The endpoints of a reference, for traces. A trace belongs to no ORB, so for transports that an application has
+/// registered it shows only the tags of their profiles.
 pub(crate) fn describe_endpoints(ior: &Ior) -> String {
     static TRANSPORTS: LazyLock<Registry> = LazyLock::new(Registry::default);
     let ways = candidates(ior, Version::HIGHEST, &TRANSPORTS);
@@ -245,11 +245,10 @@ pub(crate) fn describe_endpoints(ior: &Ior) -> String {
     endpoints.join(",")
 }
 
-/// Octets of a key that are shown.
+/// The limit on octets of a key in a trace.
 const KEY_SHOWN: usize = 32;
 
-/// An object key in a few characters, for traces: what distinguishes objects of zorb's, or text, or the first
-/// octets.
+/// An object key in a few characters, for traces: the parts of a key of zorb, or the first octets as text.
 pub(crate) fn describe_key(key: &[u8]) -> String {
     match ObjectKey::parse(key) {
         Some(ObjectKey::Indexed {
@@ -279,7 +278,7 @@ pub(crate) fn describe_key(key: &[u8]) -> String {
     short(key)
 }
 
-/// Whether a key says of itself which object it names.
+/// Whether a key is one of zorb's own forms without a code.
 fn is_named(key: ObjectKey<'_>) -> bool {
     !matches!(key, ObjectKey::Sealed { .. } | ObjectKey::Plain(_))
 }
@@ -291,7 +290,7 @@ fn life(instance: InstanceId, adapter: Index) -> String {
     )
 }
 
-/// The first octets, as text.
+/// The first octets of a key, as escaped text.
 fn short(key: &[u8]) -> String {
     match key.get(..KEY_SHOWN) {
         Some(first) if key.len() > KEY_SHOWN => {
@@ -301,16 +300,17 @@ fn short(key: &[u8]) -> String {
     }
 }
 
-/// Where this ORB can be reached, as its references say.
+/// The data of this ORB in its references: endpoints, GIOP version, code set, platform.
 #[derive(Debug, Clone)]
 pub(crate) struct Published {
-    /// The highest GIOP version that references name.
+    /// The highest GIOP version, which references state.
     pub(crate) version: Version,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) native_char_set: CharSet,
     /// The platform component of references, if any.
     pub(crate) platform: Option<TaggedComponent>,
-    /// No profile that leads nowhere is made for components of endpoints to stand in.
+    /// Whether to omit profiles without a usable address, which only hold components with endpoints of other
+    /// transports.
     pub(crate) only_reachable: bool,
 }
 
@@ -332,10 +332,10 @@ pub(crate) fn common_components(
     Ok(components)
 }
 
-/// Makes a reference to an object of this ORB: a profile for each endpoint, in the order in which they were asked for, but for those
-/// of a transport that has further ones in components, which share one profile. Besides, endpoints stand in
-/// components for peers that know no such profile; where there is no profile for those to stand in, one is made that leads
-/// nowhere else.
+/// Makes a reference to an object of this ORB, with a profile for each endpoint in the published order. Endpoints of a
+/// transport that has further addresses in components share one profile. Some transports also write a component into
+/// another transport's profile, for peers that do not know theirs; if there is no such profile, one without a usable
+/// address is made for it.
 pub(crate) fn make_ior(
     type_id: &str,
     key: &Bytes,
@@ -364,7 +364,7 @@ pub(crate) fn make_ior_with(
     let mut profiles: Vec<(&dyn Addressing, Body)> = Vec::new();
     let mut besides = Vec::new();
     for endpoint in &published.endpoints {
-        // An endpoint that is left out here would be missed by clients only.
+        // An error here, since an omitted endpoint would show at clients only.
         let Some(transport) = transports.get(endpoint.scheme()) else {
             return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
         };

@@ -1,4 +1,4 @@
-//! Several ways to one object, of which the first that works is taken.
+//! Connecting to several endpoints of one object: the first success wins.
 
 use core::future::{pending, poll_fn};
 use core::pin::Pin;
@@ -9,17 +9,16 @@ use tokio::runtime::Handle;
 use zorb_connection::ConnectError;
 use zorb_giop::{Cause, Chain, Fault};
 
-/// How long an attempt may say nothing before the next of its kind begins beside it: a handshake
-/// to the other side of the world, with its first packet lost.
+/// The time before the next attempt begins beside a pending one: long enough for a handshake around the world with its
+/// first packet lost.
 pub(crate) const HEAD_START: Duration = Duration::from_secs(1);
 
 type Attempt<'w, W, F> = (&'w W, Pin<Box<F>>);
 
-/// Tries one way after the other, and returns the first that works, or why none does. The next is
-/// tried when one has failed; ways that may be tried `beside` each other do not wait for that
-/// longer than the head start.
+/// Tries one way after the other, and returns the first success, or the errors of all. The next attempt begins when one
+/// has failed, or after the head start if it may run `beside` the last one.
 ///
-/// Dropping the future drops what is under way.
+/// Dropping the future drops all pending attempts.
 pub(crate) async fn first_that_works<'w, W, T, E, F>(
     ways: &'w [W],
     home: &Handle,
@@ -45,7 +44,7 @@ where
         }
         let patience = match (next.peek(), under_way.last()) {
             (Some(next), Some((last, _))) if beside(last, next) => {
-                // Callers may be outside any runtime.
+                // Callers may be outside any runtime, so `home` provides the timer.
                 let _runtime = home.enter();
                 Some(tokio::time::sleep(head_start))
             }
@@ -68,7 +67,7 @@ where
     }
 }
 
-/// Ready with the first attempt that has come to an end, which it takes out.
+/// Ready with the output of the first attempt that has ended, which it removes.
 fn poll_any<'w, W, F: Future>(
     under_way: &mut Vec<Attempt<'w, W, F>>,
     cx: &mut Context<'_>,
@@ -86,7 +85,8 @@ fn poll_any<'w, W, F: Future>(
     }
 }
 
-/// Why no endpoint could be connected to. The text has the cause of each attempt but the last, whose cause is the source.
+/// The fault for a reference whose endpoints all refused the connection. Its text has the errors of all attempts, and
+/// the cause of the last one is its source.
 pub(crate) fn cannot_connect(mut errors: Vec<Arc<ConnectError>>) -> Fault {
     let last = errors.pop();
     let mut attempts: Vec<String> = errors

@@ -160,7 +160,7 @@ impl NamingClient {
     /// the way are made as with [`bind`](Self::bind).
     ///
     /// # Errors
-    /// As [`bind`](Self::bind).
+    /// Those of [`bind`](Self::bind).
     pub async fn bind_context(
         &self,
         name: impl IntoName,
@@ -199,7 +199,7 @@ impl NamingClient {
     /// with [`bind`](Self::bind).
     ///
     /// # Errors
-    /// As [`bind`](Self::bind).
+    /// Those of [`bind`](Self::bind).
     pub async fn bind_new_context(&self, name: impl IntoName) -> Result<Self, NamingError> {
         let name = checked(name)?;
         match self.make(&name).await {

@@ -1,4 +1,4 @@
-//! The tree of POAs, and their managers.
+//! The tree of POAs, adapter activators, and the factory of POA managers.
 
 use super::Poa;
 use crate::current::is_upcall_of;
@@ -17,14 +17,14 @@ impl Poa {
         }
     }
 
-    /// The POA that this one is in; `None` for the root POA, and for one that has been destroyed.
+    /// The parent POA; `None` for the root POA, and for one that has been destroyed.
     #[must_use]
     pub fn the_parent(&self) -> Option<Self> {
         let parent = self.orb.inner().adapters().parent(&self.adapter)?;
         Some(self.beside(parent))
     }
 
-    /// The POAs in this one, by name.
+    /// The child POAs, sorted by name.
     #[must_use]
     pub fn the_children(&self) -> Vec<Self> {
         let children = self.orb.inner().adapters().children(&self.adapter);
@@ -34,19 +34,19 @@ impl Poa {
             .collect()
     }
 
-    /// The managers of the ORB's POAs.
+    /// The factory of the ORB's POA managers.
     #[must_use]
     pub fn the_poa_manager_factory(&self) -> PoaManagerFactory {
         PoaManagerFactory(self.orb.clone())
     }
 
-    /// Has children of this POA made when they are looked for and there are none: by requests for persistent objects in them, or in
-    /// POAs below them, and by [`find_or_activate_poa`](Self::find_or_activate_poa).
+    /// Sets the adapter activator of this POA, which makes missing child POAs: for requests to persistent objects of a
+    /// child or its descendants, and for [`find_or_activate_poa`](Self::find_or_activate_poa).
     ///
-    /// `activate` gets this POA and the name, makes the child ([`create_poa_with`](Self::create_poa_with)) and sets it up, and says
-    /// whether there is one. Requests wait meanwhile, also for a manager of this POA that is HOLDING; one is at work for each name.
-    /// `false` is OBJECT_NOT_EXIST for them, an exception or a panic OBJ_ADAPTER. A request waits for 10 seconds at most. The last
-    /// activator that was set counts.
+    /// `activate` gets this POA and the name, makes the child ([`create_poa_with`](Self::create_poa_with)), sets it up,
+    /// and returns whether it exists. One activation runs for each name; requests wait for it, at most 10 seconds, also
+    /// while the manager of this POA is HOLDING. They are OBJECT_NOT_EXIST for `false`, and OBJ_ADAPTER for an
+    /// exception or a panic. A later activator replaces this one.
     ///
     /// ```
     /// # use zorb::{Error, Poa, Policies};
@@ -72,7 +72,7 @@ impl Poa {
         A: Future<Output = Result<bool, SystemException>> + Send + 'static,
     {
         let activator = ActivatesChildren {
-            // The adapter holds the activator, and the ORB the adapter.
+            // Weak: the ORB holds the adapter, which holds the activator.
             orb: Arc::downgrade(self.orb.inner()),
             adapter: Arc::downgrade(&self.adapter),
             activate,
@@ -82,7 +82,7 @@ impl Poa {
             .set_adapter_activator(Some(Arc::new(activator)))?)
     }
 
-    /// Has no children made any more.
+    /// Removes the adapter activator.
     ///
     /// # Errors
     /// [`AdapterError::Destroyed`].
@@ -90,14 +90,14 @@ impl Poa {
         Ok(self.adapter.set_adapter_activator(None)?)
     }
 
-    /// The child of that name; if there is none, the adapter activator is asked for it.
+    /// The child of that name; if there is none, calls the adapter activator to make it.
     ///
     /// # Errors
-    /// [`AdapterError::NonExistent`] if there is no activator, or it says that there is none; OBJ_ADAPTER if it raises a system
+    /// [`AdapterError::NonExistent`] if there is no activator, or it returns `false`; OBJ_ADAPTER if it raises a system
     /// exception.
     ///
     /// # Cancel safety
-    /// Dropping it drops the activator's future.
+    /// Dropping the future drops the activator's future, which may have made the child already.
     #[doc(alias = "find_POA")]
     pub async fn find_or_activate_poa(&self, name: &str) -> Result<Self, Error> {
         let adapters = self.orb.inner().adapters();
@@ -110,15 +110,17 @@ impl Poa {
         }
     }
 
-    /// [`destroy`](Self::destroy); says whether servant activators etherealize the objects, and, with `wait_for_completion`, returns
-    /// when the last upcall has ended and all has been etherealized. While an upcall goes on, its object's id cannot be activated
-    /// in a persistent POA that is made under the same name.
+    /// Destroys the POA as [`destroy`](Self::destroy) does. `etherealize_objects`: whether servant activators
+    /// etherealize the objects. With `wait_for_completion`, returns when the last upcall has ended and all objects are
+    /// etherealized. While an upcall goes on, its object's id cannot be activated in a new persistent POA of the same
+    /// name.
     ///
     /// # Errors
-    /// BAD_INV_ORDER when waiting is asked for inside an upcall of this ORB, which would wait for itself: nothing happens then.
+    /// BAD_INV_ORDER for `wait_for_completion` inside an upcall of this ORB, which would deadlock: the POA is not
+    /// destroyed.
     ///
     /// # Cancel safety
-    /// Safe: the POA is destroyed once this has been polled.
+    /// Safe: the first poll destroys the POA.
     #[doc(alias = "destroy")]
     pub async fn destroy_with(
         &self,
@@ -161,7 +163,8 @@ where
 
 /// The POA managers of an ORB, by their ids.
 ///
-/// A manager that a POA has made for itself has an id, too; one that neither a POA nor the application has is gone.
+/// A manager that a POA has made for itself has an id, too. A manager lives as long as a POA or the application holds
+/// it.
 ///
 /// Source: CORBA 3.3 Part 1, `PortableServer::POAManagerFactory`.
 #[derive(Clone)]
@@ -169,23 +172,23 @@ where
 pub struct PoaManagerFactory(Orb);
 
 impl PoaManagerFactory {
-    /// Makes a manager, in the HOLDING state, for POAs to share.
+    /// Makes a manager in the HOLDING state, which POAs can share.
     ///
     /// # Errors
-    /// [`AdapterError::ManagerAlreadyExists`].
+    /// [`AdapterError::ManagerAlreadyExists`] if a manager has this id.
     #[doc(alias = "create_POAManager")]
     pub fn create_poa_manager(&self, id: &str) -> Result<Arc<PoaManager>, Error> {
         let managers = self.0.inner().adapters().managers();
         Ok(managers.create(id).map_err(AdapterError::from)?)
     }
 
-    /// All managers, by id.
+    /// All managers, sorted by id.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<PoaManager>> {
         self.0.inner().adapters().managers().list()
     }
 
-    /// The manager with this id.
+    /// The manager with this id, if there is one.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Arc<PoaManager>> {
         self.0.inner().adapters().managers().find(id)

@@ -1,4 +1,4 @@
-//! `PortableServer::Current`.
+//! The request in execution: `PortableServer::Current`.
 
 use super::Poa;
 use super::managers::Servant;
@@ -10,11 +10,11 @@ use core::any::Any;
 use std::sync::Arc;
 use zorb_poa::{ActiveObject, AdapterError, ObjectId};
 
-/// The request that is being executed: its object, for servants that stand for many.
+/// The object of the request that is being executed, for servants of several objects.
 ///
-/// Valid wherever the servant's future is polled: before and behind its awaits, in what it calls, and in servant managers that a
-/// request needs. Not in a task or on a thread that the servant starts: those take along what they need. Nested upcalls, also
-/// collocated ones, have their own.
+/// Valid while the servant's future is polled, also after its awaits, and in servant managers that a request needs. Not
+/// valid in a task or on a thread that the servant starts: pass them the POA or the id. Nested upcalls, also collocated
+/// ones, have their own. Each operation reads a thread-local.
 ///
 /// Source: CORBA 3.3 Part 1, `PortableServer::Current`.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl PoaCurrent {
         Ok(Poa { orb, adapter })
     }
 
-    /// The object's id within its POA.
+    /// The object's id within its POA. Allocates.
     ///
     /// # Errors
     /// [`NoContext`] outside of upcalls.
@@ -46,7 +46,7 @@ impl PoaCurrent {
         ActiveObject::current(ActiveObject::id).ok_or(NoContext)
     }
 
-    /// The object's reference: what the C++ mapping has `_this` for.
+    /// The object's reference, as `_this` in the C++ mapping. Allocates.
     ///
     /// # Errors
     /// [`Error::NoContext`] outside of upcalls; [`Error::Adapter`] if the POA has been destroyed meanwhile.
@@ -63,7 +63,7 @@ impl PoaCurrent {
     /// The servant, as its own type.
     ///
     /// # Errors
-    /// [`Error::NoContext`] outside of upcalls, and in servant managers, which have still to find it;
+    /// [`Error::NoContext`] outside of upcalls, and in servant managers, where there is no servant yet;
     /// [`AdapterError::OtherServant`] if it is of another type.
     pub fn get_servant<T: Any + Send + Sync>() -> Result<Arc<T>, Error> {
         let skeleton = ActiveObject::current(|object| object.skeleton().cloned());

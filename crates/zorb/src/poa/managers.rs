@@ -28,7 +28,7 @@ use zorb_poa::{
     Skeleton,
 };
 
-/// A servant of any interface, as servant managers give it: `AccountServant::new(savings).into()`.
+/// A type-erased servant, which servant managers return: `AccountServant::new(savings).into()`.
 ///
 /// A conversion costs an allocation for the skeleton; a clone costs a reference count.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl Servant {
         self.0.servant()?.downcast().ok()
     }
 
-    /// The repository id of its most derived interface.
+    /// The repository id of the servant's most derived interface.
     #[must_use]
     pub fn repository_id(&self) -> &'static str {
         self.0.repository_id()
@@ -71,9 +71,9 @@ impl fmt::Debug for Servant {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ServantManagerError {
-    /// `ForwardRequest`: the request is sent on to this object (LOCATION_FORWARD).
+    /// `ForwardRequest`: the client is forwarded to this object (LOCATION_FORWARD).
     ForwardRequest(ObjectRef),
-    /// A system exception, which the client gets.
+    /// A system exception, which the reply carries.
     System(SystemException),
 }
 
@@ -90,7 +90,7 @@ impl From<Error> for ServantManagerError {
 }
 
 impl ServantManagerError {
-    /// The exception as the adapter knows it.
+    /// Converts the exception for the adapter.
     fn raised(self) -> Raised {
         match self {
             Self::ForwardRequest(object) => Raised::Forward(object.ior().clone()),
@@ -104,7 +104,7 @@ impl ServantManagerError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cleanup {
-    /// Whether its POA is being destroyed, or the POA's manager is being deactivated; false for `deactivate_object`.
+    /// Whether the POA is being destroyed, or the POA's manager deactivated; false for `deactivate_object`.
     pub cleanup_in_progress: bool,
     /// Whether the servant is still active in the POA, for other ids (MULTIPLE_ID).
     pub remaining_activations: bool,
@@ -112,26 +112,27 @@ pub struct Cleanup {
 
 /// Activates objects when they are called, and etherealizes them ([`Poa::set_servant_manager`]).
 ///
-/// Both operations run within the POA's thread policy. For one id they run one after the other, whatever number of requests there
-/// is for it; for different ids at the same time.
+/// Both operations obey the POA's thread policy. For one id they run one after the other, however many requests there
+/// are; for different ids they run at the same time.
 ///
 /// Source: CORBA 3.3 Part 1, `PortableServer::ServantActivator`.
 pub trait ServantActivator: Send + Sync + 'static {
-    /// Returns the servant of the object with this id, which is active from then on.
+    /// Returns the servant of the object with this id, and so activates the object.
     ///
-    /// Runs as a part of the first upcall that needs the object; requests that come meanwhile wait for it. A panic is UNKNOWN.
+    /// Runs as a part of the first upcall that needs the object; requests that arrive meanwhile wait for it. A panic is
+    /// UNKNOWN.
     ///
     /// # Errors
-    /// The reply to all these requests: `ForwardRequest` is a LOCATION_FORWARD. There is no such object:
-    /// OBJECT_NOT_EXIST.
+    /// The reply to all these requests. `ForwardRequest` is LOCATION_FORWARD; return OBJECT_NOT_EXIST for an unknown
+    /// id.
     fn incarnate(
         &self,
         id: &ObjectId,
         poa: &Poa,
     ) -> impl Future<Output = Result<Servant, ServantManagerError>> + Send;
 
-    /// Takes the servant of an object that was deactivated, also one that was activated explicitly, when its last upcall has
-    /// ended. The id can be activated again when this has ended. Does nothing unless it is implemented. A panic is logged.
+    /// Receives the servant of a deactivated object, also of one that was activated explicitly, when its last upcall
+    /// has ended. The id can be activated again when this future is ready. The default does nothing. A panic is logged.
     fn etherealize(
         &self,
         id: &ObjectId,
@@ -146,17 +147,17 @@ pub trait ServantActivator: Send + Sync + 'static {
 
 /// Finds the servant of each request ([`Poa::set_servant_locator`]).
 ///
-/// Operations run within the POA's thread policy, for requests to one id at the same time.
+/// Both operations obey the POA's thread policy, and may run at the same time for requests to one id.
 ///
 /// Source: CORBA 3.3 Part 1, `PortableServer::ServantLocator`.
 pub trait ServantLocator: Send + Sync + 'static {
-    /// The cookie that `preinvoke` hands on to `postinvoke`.
+    /// The cookie that `preinvoke` passes to `postinvoke`.
     type Cookie: Send + 'static;
 
     /// Returns the servant for a request. `operation` is the name on the wire, as `_get_owner` or `_is_a`.
     ///
     /// # Errors
-    /// The exception of the reply; `postinvoke` is not called then.
+    /// The exception in the reply; `postinvoke` is not called then.
     fn preinvoke(
         &self,
         id: &ObjectId,
@@ -164,11 +165,11 @@ pub trait ServantLocator: Send + Sync + 'static {
         operation: &str,
     ) -> impl Future<Output = Result<(Servant, Self::Cookie), ServantManagerError>> + Send;
 
-    /// Ends a request for which `preinvoke` returned a servant, whether the operation has a result, raised an exception or panicked.
-    /// Not called for an upcall that a shutdown abandons.
+    /// Ends a request for which `preinvoke` returned a servant, whether the operation returned, raised an exception or
+    /// panicked. Not called for an upcall that a shutdown abandons. The default does nothing.
     ///
     /// # Errors
-    /// The client gets the exception in place of the result.
+    /// The exception replaces the result in the reply.
     fn postinvoke(
         &self,
         id: &ObjectId,
@@ -182,7 +183,7 @@ pub trait ServantLocator: Send + Sync + 'static {
     }
 }
 
-/// A servant manager with the POA that it is given. The adapter holds the manager, and the ORB the adapter, so this keeps neither.
+/// A servant manager with its POA. The references are weak, since the ORB holds the adapter, which holds the manager.
 struct Managed<M> {
     orb: Weak<OrbInner>,
     adapter: Weak<Adapter>,
@@ -205,7 +206,7 @@ impl<M> Managed<M> {
     }
 }
 
-/// The exception of a manager whose ORB is gone: OBJECT_NOT_EXIST.
+/// The exception of a manager whose ORB has been dropped: OBJECT_NOT_EXIST.
 fn gone<T>() -> Result<T, Raised> {
     Err(zorb_poa::Missing::Adapter.raise().into())
 }
@@ -240,7 +241,7 @@ impl<M: ServantActivator> Activator for Managed<M> {
                 poa.adapter
                     .taking_turn(manager.etherealize(id, &poa, servant, cleanup)),
             );
-            // A panic has been logged, and ends it.
+            // `enter` has logged a panic, which ends the etherealization.
             poll_fn(|cx| enter(&inner, || ended.as_mut().poll(cx)).unwrap_or(Poll::Ready(())))
                 .await;
         });
@@ -248,7 +249,7 @@ impl<M: ServantActivator> Activator for Managed<M> {
 }
 
 impl<M: ServantLocator> Locator for Managed<M> {
-    /// With the POA, which stays there until the request has ended.
+    /// The manager's cookie, and the POA, which is kept alive until the request has ended.
     type Cookie = (Poa, M::Cookie);
 
     async fn preinvoke(
@@ -279,7 +280,7 @@ impl<M: ServantLocator> Locator for Managed<M> {
     }
 }
 
-/// An activator that is a closure.
+/// A servant activator made of a closure.
 struct Incarnate<F>(F);
 
 impl<F, A> Activator for Managed<Incarnate<F>>
@@ -302,20 +303,17 @@ where
 }
 
 impl Poa {
-    /// Sets an activator of inactive objects that are called: for objects of which there
-    /// are more than fit into memory. A closure in place of a [`ServantActivator`].
+    /// Sets a closure as servant activator, in place of a [`ServantActivator`]: it activates objects at their first
+    /// request, for more objects than fit into memory.
     ///
-    /// `incarnate` is given this POA and the id, and activates the object under that id
-    /// ([`activate_object_with_id`](Self::activate_object_with_id)), or says where it is
-    /// ([`forward_object_with_id`](Self::forward_object_with_id)), or does neither: then there is
-    /// no such object, and the client gets OBJECT_NOT_EXIST or the error that `incarnate` ends
-    /// with. It runs as a part of the upcall that needs the object, which is held or refused by
-    /// the POA manager before, and goes on with the servant afterwards. Calls for one id come one
-    /// after the other; those that wait for the first find the object active, so an `incarnate`
-    /// that calls its own object waits for itself. A LocateRequest is answered without asking.
+    /// `incarnate` gets this POA and the id, and activates the object under that id
+    /// ([`activate_object_with_id`](Self::activate_object_with_id)) or forwards it
+    /// ([`forward_object_with_id`](Self::forward_object_with_id)). If it does neither, the request is OBJECT_NOT_EXIST,
+    /// or the error that `incarnate` returns. It runs as a part of the upcall that needs the object, after the POA
+    /// manager has admitted the request. For one id it runs once at a time, and waiting requests then find the object
+    /// active: an `incarnate` that calls its own object deadlocks. A LocateRequest does not run it.
     ///
-    /// The object stays active until it is deactivated; whatever has to be done then is the
-    /// servant's [`Drop`].
+    /// The object stays active until it is deactivated, when its servant is dropped.
     ///
     /// ```
     /// # use zorb::{Error, Policies, RequestProcessing, SystemException};
@@ -336,7 +334,7 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// As [`set_servant_manager`](Self::set_servant_manager).
+    /// Those of [`set_servant_manager`](Self::set_servant_manager).
     #[doc(alias = "set_servant_manager")]
     #[doc(alias = "ServantActivator")]
     pub fn set_servant_activator<F, A>(&self, incarnate: F) -> Result<(), Error>
@@ -348,7 +346,8 @@ impl Poa {
         Ok(self.adapter.set_activator(manager)?)
     }
 
-    /// Sets the servant activator: it incarnates inactive objects that are called, and etherealizes those that are deactivated.
+    /// Sets the servant activator: it incarnates inactive objects at their first request, and etherealizes deactivated
+    /// ones.
     ///
     /// ```
     /// # use zorb::{ObjectId, Poa, Servant, ServantActivator, ServantManagerError, SystemExceptionKind};
@@ -378,9 +377,9 @@ impl Poa {
         Ok(self.adapter.set_activator(Managed::new(self, activator))?)
     }
 
-    /// Deactivates the objects that have not been called for `unused_for` at the time `now`, and returns their number: a ready-made
-    /// eviction for objects that a servant activator makes again. Each is etherealized once, when its last upcall has ended; the
-    /// next call incarnates it anew. To be called several times within `unused_for`, by whichever clock the program has:
+    /// Deactivates the objects that have not been called for `unused_for` at the time `now`, and returns their number.
+    /// It evicts objects that a servant activator can make again: each is etherealized once, when its last upcall has
+    /// ended, and the next request incarnates it anew. Call it several times within `unused_for`:
     ///
     /// ```no_run
     /// # use std::time::{Duration, Instant};
@@ -393,8 +392,8 @@ impl Poa {
     /// # }
     /// ```
     ///
-    /// An object is taken for as young as the first look that saw it, or a mark that a call has left at it. Takes time in
-    /// proportion to the active objects.
+    /// The unused time of an object counts from the first call of this method that saw it, or that saw it called since
+    /// the previous one. Takes time in proportion to the number of active objects.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and RETAIN,
@@ -403,10 +402,10 @@ impl Poa {
         Ok(self.adapter.deactivate_unused(now, unused_for)?)
     }
 
-    /// Sets the servant locator, which finds the servant of each request.
+    /// Sets the servant locator, which returns the servant of each request.
     ///
     /// # Errors
-    /// As [`set_servant_manager`](Self::set_servant_manager), with NON_RETAIN.
+    /// Those of [`set_servant_manager`](Self::set_servant_manager), with NON_RETAIN in place of RETAIN.
     #[doc(alias = "set_servant_manager")]
     pub fn set_servant_locator(&self, locator: impl ServantLocator) -> Result<(), Error> {
         Ok(self.adapter.set_locator(Managed::new(self, locator))?)
@@ -421,8 +420,8 @@ impl Poa {
         Ok(self.adapter.has_servant_manager()?)
     }
 
-    /// Serves requests for objects that are not active with this servant from now on, in place of the default servant before.
-    /// It asks [`PoaCurrent`](crate::PoaCurrent) which object a request is for: one servant for a table of a million
+    /// Sets the default servant, which serves requests for objects that are not active, and replaces a former one. It
+    /// gets the object of a request from [`PoaCurrent`](crate::PoaCurrent): one servant can serve a table of a million
     /// rows.
     ///
     /// ```

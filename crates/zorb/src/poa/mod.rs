@@ -1,4 +1,4 @@
-//! The portable object adapter, as an application sees it.
+//! The portable object adapter: its public interface.
 
 mod adapters;
 mod current;
@@ -24,23 +24,21 @@ use std::sync::Arc;
 use zorb_giop::{CompletionStatus, Fault};
 use zorb_poa::{Adapter, AdapterError, ObjectId, ObjectIds, PoaManager, Policies, Skeleton};
 
-/// A skeleton that knows the type of its references. Implemented by the IDL compiler.
+/// A skeleton with the type of its references. The IDL compiler implements it.
 ///
-/// A skeleton that is written by hand implements it too, beside [`Skeleton`].
+/// A skeleton that is written by hand implements it too, besides [`Skeleton`].
 pub trait InterfaceSkeleton: Skeleton {
-    /// The typed reference.
+    /// The typed reference to objects of the interface.
     type Ref: Interface;
 }
 
 /// A portable object adapter: activates servants as objects.
 ///
-/// The root POA comes from [`Orb::root_poa`]. Its manager begins HOLDING, as the specification
-/// has it: call `poa.the_poa_manager().activate()` once the servants are in place. Cheap to
-/// clone.
+/// [`Orb::root_poa`] returns the root POA. Its manager begins in HOLDING, as specified: call
+/// `poa.the_poa_manager().activate()` once the servants are activated.
 ///
-/// Objects of the root POA are transient, and it chooses their ids. An object whose reference has
-/// to work again after a restart wants a POA of its own, an id of its own, and an ORB that
-/// listens at the same endpoint in every life:
+/// Objects of the root POA are transient, and it assigns their ids. An object whose reference has to stay valid after a
+/// restart needs a persistent POA, an id of its own, and an ORB that listens at the same endpoint in every life:
 ///
 /// ```
 /// # use zorb::{Error, Orb, Policies};
@@ -76,27 +74,28 @@ impl Poa {
         Self { orb, adapter }
     }
 
-    /// Its name among its siblings.
+    /// The POA's name, unique among its siblings.
     #[must_use]
     pub fn the_name(&self) -> &str {
         self.adapter.name()
     }
 
-    /// The manager that says whether requests are served.
+    /// The POA manager, which holds, serves, discards or refuses the POA's requests.
     #[must_use]
     #[doc(alias = "the_POAManager")]
     pub fn the_poa_manager(&self) -> &Arc<PoaManager> {
         self.adapter.manager()
     }
 
-    /// The policies of its creation.
+    /// The policies with which the POA was created.
     #[must_use]
     pub fn policies(&self) -> Policies {
         self.adapter.policies()
     }
 
     /// Whether servers may call the objects of this POA on connections that this ORB has opened to them
-    /// (`BiDirPolicy::BidirectionalPolicy` of the POA): NORMAL, not, unless set. The POA's children have their own.
+    /// (`BiDirPolicy::BidirectionalPolicy` of the POA): NORMAL, which forbids it, unless set. Child POAs do not inherit
+    /// the policy.
     #[doc(alias = "BidirectionalPolicy")]
     pub fn set_bidirectional_policy(&self, policy: BidirectionalPolicy) {
         self.orb.inner().both_ways().permit(&self.adapter, policy);
@@ -110,10 +109,10 @@ impl Poa {
         &self.adapter
     }
 
-    /// Whether references to objects of this POA have an endpoint.
+    /// Checks that references to objects of this POA have an endpoint.
     fn check_published(&self) -> Result<(), Error> {
         match Scheduled::of(&self.adapter) {
-            // Its lanes may listen.
+            // A POA with real-time policies may have endpoints of lanes, which `reference` checks.
             Some(_) => Ok(()),
             None => self.orb.inner().check_published(),
         }
@@ -137,8 +136,8 @@ impl Poa {
 
     /// Activates a servant under a new object id and returns its reference.
     ///
-    /// The adapter holds the servant until [`deactivate_object`](Self::deactivate_object) or the
-    /// ORB's shutdown.
+    /// The adapter holds the servant until [`deactivate_object`](Self::deactivate_object), its own destruction or the
+    /// ORB's shutdown. Allocates the key and the reference.
     ///
     /// # Errors
     /// [`Error::NoEndpoint`] when the ORB listens nowhere, [`AdapterError::WrongPolicy`] when ids
@@ -153,11 +152,11 @@ impl Poa {
         self.reference(type_id, &key)
     }
 
-    /// Activates the servant that `make` gives, under a new object id, and returns its reference. `make` gets the reference,
-    /// so that a servant which hands out references to itself holds its own from the start.
+    /// Activates the servant that `make` returns, under a new object id, and returns its reference. `make` gets the
+    /// reference, so that the servant can store it and pass it to clients.
     ///
     /// Requests before the end of `make` are OBJECT_NOT_EXIST. A servant that keeps its reference keeps the ORB running
-    /// until [`Orb::shutdown`]. If `make` panics, a transient POA keeps a place for the object.
+    /// until [`Orb::shutdown`]. If `make` panics, a transient POA keeps the reserved id until it is destroyed.
     ///
     /// ```
     /// use zorb::{Error, Orb, SystemException};
@@ -182,7 +181,7 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// Those of [`activate`](Self::activate).
     pub fn activate_with<S: InterfaceSkeleton>(
         &self,
         make: impl FnOnce(&S::Ref) -> S,
@@ -195,20 +194,18 @@ impl Poa {
     /// Activates a servant under this object id, which may be any octets, and returns its
     /// reference.
     ///
-    /// In a POA that assigns ids by itself the id has to come from it: from a reference that
-    /// [`create_reference`](Self::create_reference) made, or, if the POA is persistent, from an
-    /// earlier life.
+    /// In a POA with SYSTEM_ID the id has to come from the POA: from a reference that
+    /// [`create_reference`](Self::create_reference) made, or, if the POA is persistent, from an earlier life.
     ///
-    /// DIFFERENCE: the specification has this wait while an earlier object of the id is being deactivated. Here it fails, and
-    /// [`deactivation_ended`](Self::deactivation_ended) waits.
+    /// DIFFERENCE: in the specification this waits while an earlier object of the id is being deactivated. Here it
+    /// fails, and [`deactivation_ended`](Self::deactivation_ended) waits.
     ///
     /// # Errors
     /// [`AdapterError::ObjectAlreadyActive`] when another servant or a forward has the id,
     /// [`AdapterError::BeingDeactivated`] when an upcall on an earlier object of that id has not
-    /// [ended](Self::deactivation_ended),
-    /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one,
-    /// [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA already, unless that has MULTIPLE_ID,
-    /// [`AdapterError::WrongPolicy`] with NON_RETAIN, [`Error::NoEndpoint`] when the ORB listens nowhere.
+    /// [ended](Self::deactivation_ended), [`AdapterError::UnknownId`] when the POA has SYSTEM_ID and has not assigned
+    /// this id, [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA already, unless that has
+    /// MULTIPLE_ID, [`AdapterError::WrongPolicy`] with NON_RETAIN, [`Error::NoEndpoint`] when the ORB listens nowhere.
     pub fn activate_object_with_id<S: InterfaceSkeleton>(
         &self,
         id: impl AsRef<[u8]>,
@@ -221,25 +218,24 @@ impl Poa {
         self.reference(type_id, &key)
     }
 
-    /// Makes a reference under a new object id, to an object that is still to be activated.
-    /// Until then requests to it are OBJECT_NOT_EXIST, and a POA that is transient keeps a place
-    /// for it, which [`deactivate_object`](Self::deactivate_object) gives up if it is never to be
-    /// activated.
+    /// Makes a reference under a new object id, to an object that is still to be activated. Until then requests to it
+    /// are OBJECT_NOT_EXIST. A transient POA reserves memory for the object;
+    /// [`deactivate_object`](Self::deactivate_object) frees it if the object is never activated.
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// Those of [`activate`](Self::activate).
     pub fn create_reference<T: Interface>(&self) -> Result<T, Error> {
         self.check_published()?;
         let key = self.adapter.reserve()?;
         self.reference(T::REPOSITORY_ID, &key)
     }
 
-    /// Makes the reference of the object with this id, whether it is active or not: one object of
-    /// thousands need not be in memory to be referred to.
+    /// Makes the reference of the object with this id, whether it is active or not: objects need not be in memory to
+    /// have references.
     ///
     /// # Errors
-    /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one,
-    /// [`Error::NoEndpoint`] when the ORB listens nowhere.
+    /// [`AdapterError::UnknownId`] when the POA has SYSTEM_ID and has not assigned this id, [`Error::NoEndpoint`] when
+    /// the ORB listens nowhere.
     pub fn create_reference_with_id<T: Interface>(&self, id: impl AsRef<[u8]>) -> Result<T, Error> {
         self.check_published()?;
         let key = self.adapter.key_of(id.as_ref())?;
@@ -262,7 +258,7 @@ impl Poa {
     /// The reference of an active object.
     ///
     /// # Errors
-    /// [`AdapterError::ObjectNotActive`] when it is not, [`AdapterError::WrongPolicy`] with NON_RETAIN;
+    /// [`AdapterError::ObjectNotActive`] for an inactive object, [`AdapterError::WrongPolicy`] with NON_RETAIN;
     /// [`create_reference_with_id`](Self::create_reference_with_id) accepts inactive objects.
     pub fn id_to_reference(&self, id: impl AsRef<[u8]>) -> Result<ObjectRef, Error> {
         let id = id.as_ref();
@@ -271,42 +267,43 @@ impl Poa {
         self.reference(object.type_id(), &key)
     }
 
-    /// Deactivates the object: later requests get OBJECT_NOT_EXIST, upcalls in progress go on and
-    /// keep the servant until they are done. Its id may be used again
-    /// [when they have ended](Self::deactivation_ended), unless the POA is transient and assigns ids by itself.
+    /// Deactivates the object: later requests are OBJECT_NOT_EXIST; upcalls in progress go on and keep the servant
+    /// until they end. The id may be used again [when they have ended](Self::deactivation_ended), unless the POA is
+    /// TRANSIENT with SYSTEM_ID.
     ///
-    /// DIFFERENCE: a transient POA that assigns ids and has USE_ACTIVE_OBJECT_MAP_ONLY gives up the place of a reference that
-    /// [`create_reference`](Self::create_reference) has made, where the specification has ObjectNotActive.
+    /// DIFFERENCE: a POA with TRANSIENT, SYSTEM_ID and USE_ACTIVE_OBJECT_MAP_ONLY frees the reserved memory of a
+    /// reference that [`create_reference`](Self::create_reference) has made, where the specification raises
+    /// ObjectNotActive.
     ///
     /// # Errors
-    /// [`AdapterError::WrongAdapter`] for references made elsewhere,
-    /// [`AdapterError::ObjectNotActive`] the second time.
+    /// [`AdapterError::WrongAdapter`] for references made elsewhere, [`AdapterError::ObjectNotActive`] for an inactive
+    /// object, such as a second time.
     pub fn deactivate_object(&self, object: &impl Interface) -> Result<(), Error> {
         self.deactivate_object_with_id(self.reference_to_id(object)?)
     }
 
-    /// [`deactivate_object`](Self::deactivate_object), by id.
+    /// Deactivates the object with this id: see [`deactivate_object`](Self::deactivate_object).
     ///
     /// # Errors
-    /// [`AdapterError::ObjectNotActive`] when there is none of that id.
+    /// [`AdapterError::ObjectNotActive`] when no object with this id is active.
     pub fn deactivate_object_with_id(&self, id: impl AsRef<[u8]>) -> Result<(), Error> {
         Ok(self.adapter.deactivate(id.as_ref())?)
     }
 
-    /// Waits until the upcalls on an object that was deactivated, with this id, have ended: from then on the id may be used
-    /// again. Returns at once if there are none. Inside such an upcall it would wait for itself.
+    /// Waits until the upcalls on the deactivated object with this id have ended: then the id may be used again. Ready
+    /// at once if there are none. Inside such an upcall it deadlocks.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: it only waits.
     pub async fn deactivation_ended(&self, id: impl AsRef<[u8]>) {
         self.adapter.deactivation_ended(id.as_ref()).await;
     }
 
     /// Makes a reference, under a new object id, whose requests are forwarded.
-    /// [`deactivate_object`](Self::deactivate_object) ends that.
+    /// [`deactivate_object`](Self::deactivate_object) ends the forward.
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// Those of [`activate`](Self::activate).
     #[doc(alias = "ServantLocator")]
     pub fn create_forward<T: Interface>(&self, forward: Forward) -> Result<T, Error> {
         self.check_published()?;
@@ -314,23 +311,22 @@ impl Poa {
         self.reference(T::REPOSITORY_ID, &key)
     }
 
-    /// Forwards requests to the object from now on: it has moved. Upcalls in
-    /// progress go on and keep the servant until they are done, then it is let go.
-    /// [`deactivate_object`](Self::deactivate_object) ends the forward; afterwards a servant may
-    /// have the id again.
+    /// Forwards later requests to the object, which has moved. Upcalls in progress go on and keep the servant until
+    /// they end; then it is dropped. [`deactivate_object`](Self::deactivate_object) ends the forward; afterwards a
+    /// servant may have the id again.
     ///
     /// # Errors
-    /// [`AdapterError::WrongAdapter`] for references made elsewhere, [`AdapterError::UnknownId`]
-    /// for objects of the past in a transient POA that assigns ids by itself.
+    /// [`AdapterError::WrongAdapter`] for references made elsewhere, [`AdapterError::UnknownId`] for deactivated
+    /// objects in a POA with TRANSIENT and SYSTEM_ID.
     pub fn forward_object(&self, object: &impl Interface, forward: Forward) -> Result<(), Error> {
         self.forward_object_with_id(self.reference_to_id(object)?, forward)
     }
 
-    /// [`forward_object`](Self::forward_object), by id. The object need not be active: this is
-    /// how a server says after a restart that an object of it is somewhere else now.
+    /// Forwards later requests to the object with this id: see [`forward_object`](Self::forward_object). The object
+    /// need not be active, so that a server can forward a moved object after a restart.
     ///
     /// # Errors
-    /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one.
+    /// [`AdapterError::UnknownId`] when the POA has SYSTEM_ID and has not assigned this id.
     pub fn forward_object_with_id(
         &self,
         id: impl AsRef<[u8]>,
@@ -346,24 +342,23 @@ impl Poa {
             .forward_with_id(id, forward.of_type(&type_id))?)
     }
 
-    /// Makes a child with the default policies (transient, system-assigned ids, UNIQUE_ID, an active object map only) and a
-    /// manager of its own, or a shared one.
+    /// Makes a child POA with the default policies (TRANSIENT, SYSTEM_ID, UNIQUE_ID, RETAIN,
+    /// USE_ACTIVE_OBJECT_MAP_ONLY). `manager`: a POA manager to share; `None` makes one of its own, in HOLDING.
     ///
     /// # Errors
-    /// [`AdapterError::AlreadyExists`] when there is one of that name,
-    /// [`AdapterError::Destroyed`] when this POA has been destroyed, [`AdapterError::BeingDestroyed`] while upcalls on its objects
-    /// go on.
+    /// [`AdapterError::AlreadyExists`] when there is a child of that name, [`AdapterError::Destroyed`] when this POA
+    /// has been destroyed, [`AdapterError::BeingDestroyed`] while upcalls on its objects go on.
     #[doc(alias = "create_POA")]
     pub fn create_poa(&self, name: &str, manager: Option<&Arc<PoaManager>>) -> Result<Self, Error> {
         self.create_poa_with(name, Policies::default(), manager)
     }
 
-    /// Makes a child with these [`Policies`] and a manager of its own, or a shared one. Policies are
-    /// not inherited. The name may be any text; in keys of persistent objects it is a part of the
+    /// Makes a child POA with these [`Policies`]. `manager`: a POA manager to share; `None` makes one of its own, in
+    /// HOLDING. Policies are not inherited. The name may be any text; in keys of persistent objects it is a part of the
     /// POA's path.
     ///
     /// # Errors
-    /// As [`create_poa`](Self::create_poa); [`AdapterError::InvalidPolicy`] for policies that exclude each other;
+    /// Those of [`create_poa`](Self::create_poa); [`AdapterError::InvalidPolicy`] for policies that exclude each other;
     /// [`AdapterError::NoKeySecret`] for persistent authenticated keys without a [secret](crate::Builder::key_secret).
     #[doc(alias = "create_POA")]
     pub fn create_poa_with(
@@ -375,11 +370,11 @@ impl Poa {
         self.create_rt_poa(name, policies, RtPolicies::new(), manager)
     }
 
-    /// Makes a child whose objects can have these ids and no others, which [`object_ids!`](crate::object_ids) knows when the
-    /// server is compiled: a request finds its object by a perfect hash and without a lock. The keys are those of any POA with
-    /// these policies, which have to be USER_ID and RETAIN.
+    /// Makes a child POA whose objects have ids of a fixed set, made by [`object_ids!`](crate::object_ids) at compile
+    /// time. A request finds its object by a perfect hash and without a lock. The policies have to include USER_ID and
+    /// RETAIN; the keys have the same form as in other POAs with these policies.
     ///
-    /// Other ids are [`AdapterError::IdNotInSet`] for the application, and OBJECT_NOT_EXIST for clients, also where there is a
+    /// Other ids are [`AdapterError::IdNotInSet`] for the application, and OBJECT_NOT_EXIST for clients, even with a
     /// default servant or a servant activator.
     ///
     /// ```
@@ -399,7 +394,7 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// As [`create_poa_with`](Self::create_poa_with); [`AdapterError::WrongPolicy`] without USER_ID and RETAIN.
+    /// Those of [`create_poa_with`](Self::create_poa_with); [`AdapterError::WrongPolicy`] without USER_ID and RETAIN.
     pub fn create_poa_of_ids(
         &self,
         name: &str,
@@ -410,7 +405,8 @@ impl Poa {
         self.create_child(name, policies, RtPolicies::new(), manager, Some(ids))
     }
 
-    /// The child of that name, if there is one.
+    /// The child POA of that name, if it exists. Calls no adapter activator: see
+    /// [`find_or_activate_poa`](Self::find_or_activate_poa).
     #[must_use]
     #[doc(alias = "find_POA")]
     pub fn find_poa(&self, name: &str) -> Option<Self> {
@@ -421,13 +417,13 @@ impl Poa {
         })
     }
 
-    /// Destroys this adapter and its children: requests to their objects are OBJECT_NOT_EXIST
-    /// from now on. References of transient objects stay so; those of persistent objects work
-    /// again once an adapter of the same path is made and they are activated in it. Requests that the POA manager holds are
-    /// processed as if they had just come: by such an adapter, which the parent's activator may make. Servant activators
-    /// etherealize the objects.
+    /// Destroys this POA and its children: later requests to their objects are OBJECT_NOT_EXIST. References of
+    /// transient objects stay invalid. Those of persistent objects are valid again once a POA of the same path exists
+    /// and the objects are activated in it. Requests that the POA manager holds are looked up again: they reach such a
+    /// new POA, which the parent's adapter activator may make. Servant activators etherealize the objects.
     ///
-    /// The root POA and [`Orb::ins_poa`] go with the ORB's shutdown. [`destroy_with`](Self::destroy_with) waits for upcalls.
+    /// The ORB's shutdown destroys the root POA and [`Orb::ins_poa`]. [`destroy_with`](Self::destroy_with) can wait for
+    /// upcalls.
     pub fn destroy(&self) {
         self.orb.inner().adapters().destroy(&self.adapter);
     }

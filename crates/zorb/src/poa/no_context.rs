@@ -2,14 +2,17 @@
 
 use zorb_giop::{SystemException, SystemExceptionKind};
 
-/// No request is being executed here: an operation of [`PoaCurrent`](super::PoaCurrent) was called outside of upcalls.
+/// The error of an operation of [`PoaCurrent`](super::PoaCurrent) outside of upcalls, where no request is being
+/// executed.
+///
+/// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::Current::NoContext`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no request is being executed here")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
 pub struct NoContext;
 
 impl From<NoContext> for SystemException {
-    /// BAD_INV_ORDER, for servants that pass it on.
+    /// Converts the error to BAD_INV_ORDER, for servants that propagate it.
     fn from(error: NoContext) -> Self {
         let exception = Self::from(SystemExceptionKind::BadInvOrder);
         exception.with_detail(error)

@@ -1,4 +1,4 @@
-//! From servants to objects and back.
+//! Operations that map servants to object ids and references, and back.
 
 use super::managers::Servant;
 use super::{InterfaceSkeleton, Poa};
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use zorb_poa::{AdapterError, ObjectId, Skeleton};
 
 impl Poa {
-    /// The id of the object that a servant stands for in this POA: the one that it is active for (UNIQUE_ID), a new one under
-    /// which it is activated (IMPLICIT_ACTIVATION, as the root POA has it), or, of the default servant, that of the request which
-    /// is being executed on it. A servant is the same wherever its `Arc` is: `AccountServant::from_arc`.
+    /// The id of a servant's object in this POA: the one under which it is active (UNIQUE_ID), a new one under which it
+    /// is activated (IMPLICIT_ACTIVATION, as in the root POA), or, for the default servant, that of the request which
+    /// is being executed. Servants are compared by their `Arc`, which `AccountServant::from_arc` takes.
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`] unless the POA has RETAIN with UNIQUE_ID or IMPLICIT_ACTIVATION, or USE_DEFAULT_SERVANT;
-    /// [`AdapterError::ServantNotActive`].
+    /// [`AdapterError::WrongPolicy`] unless the POA has RETAIN with UNIQUE_ID or IMPLICIT_ACTIVATION, or
+    /// USE_DEFAULT_SERVANT; [`AdapterError::ServantNotActive`] for an inactive servant without IMPLICIT_ACTIVATION.
     pub fn servant_to_id<S: InterfaceSkeleton + Clone>(
         &self,
         servant: &S,
@@ -24,7 +24,7 @@ impl Poa {
         Ok(self.adapter.servant_to_id(&skeleton)?)
     }
 
-    /// The reference of the object that a servant stands for: inside an upcall on it that of the request, else as
+    /// The reference of a servant's object: that of the request inside an upcall on the servant, else by the rules of
     /// [`servant_to_id`](Self::servant_to_id).
     ///
     /// ```
@@ -61,8 +61,8 @@ impl Poa {
         self.reference(skeleton.repository_id(), &key)
     }
 
-    /// The servant of the object with this id, as its own type: the active one, else the default servant. Servant managers are
-    /// not asked.
+    /// The servant of the object with this id, as its own type: the active one, else the default servant. Servant
+    /// managers are not called.
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`] unless the POA has RETAIN or USE_DEFAULT_SERVANT, [`AdapterError::ObjectNotActive`],
@@ -78,7 +78,8 @@ impl Poa {
     /// The servant of an object of this POA, as its own type.
     ///
     /// # Errors
-    /// [`AdapterError::WrongAdapter`] for references made elsewhere, else as [`id_to_servant`](Self::id_to_servant).
+    /// [`AdapterError::WrongAdapter`] for references of other POAs, and those of
+    /// [`id_to_servant`](Self::id_to_servant).
     pub fn reference_to_servant<T: Any + Send + Sync>(
         &self,
         object: &impl Interface,

@@ -5,23 +5,24 @@ use core::time::Duration;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor};
 use zorb_connection::Buffering;
 
-/// `TAO::BufferingConstraintMode`: which of the limits there are.
+/// The bits of `TAO::BufferingConstraintMode`: each enables one limit.
 const BUFFER_TIMEOUT: u16 = 1;
 const BUFFER_MESSAGE_COUNT: u16 = 2;
 const BUFFER_MESSAGE_BYTES: u16 = 4;
 
-/// How long one-way requests of [`SyncScope::None`](super::SyncScope::None) wait for others on their connection: `TAO::BufferingConstraint`.
+/// The limits within which one-way requests of [`SyncScope::None`](super::SyncScope::None) wait on their connection for
+/// others: `TAO::BufferingConstraint`.
 ///
-/// All that wait leave by one system call as soon as one of the limits is reached: a number of requests, of octets, or a time
-/// since the first. They leave before that with any call of another scope on their connection, two-way calls included, so that
-/// all arrive in their order; by [`flush_one_ways`](crate::ObjectRef::flush_one_ways); when 1 MiB waits; and when the
-/// ORB shuts down. A constraint without limits ([`flush`](Self::flush)) has its request leave at once, with those before it.
+/// All waiting requests leave by one system call as soon as one of the limits is reached: a number of requests, a
+/// number of octets, or the time since the oldest. They leave earlier with any call of another scope on their
+/// connection, two-way calls included, so that all arrive in order. They also leave by
+/// [`flush_one_ways`](crate::ObjectRef::flush_one_ways), when 1 MiB waits, and when the ORB shuts down. A request with
+/// a constraint without limits ([`flush`](Self::flush)) leaves at once, with those before it.
 ///
-/// The connection is made at once, and one request may have a different constraint from the next: the first limit that is
-/// reached counts. Without a limit of time, requests wait as long as nothing else happens on the connection. Calls to objects of
-/// the same ORB do not wait: there is no message that could leave with others.
+/// The connection is made at once. Requests may have different constraints: the first limit that is reached counts.
+/// Without a limit of time, requests wait until one of the other events. Collocated calls do not wait.
 ///
-/// Source: TAO's `TAO.pidl`; the specification leaves to the ORB what it does with requests of SYNC_NONE (CORBA 3.3 part 1,
+/// Source: TAO's `TAO.pidl`; the specification leaves the buffering of SYNC_NONE requests to the ORB (CORBA 3.3 part 1,
 /// section 17.2.2.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[doc(alias = "BUFFER_MESSAGE_COUNT")]
@@ -34,7 +35,7 @@ pub struct BufferingConstraint {
 }
 
 impl BufferingConstraint {
-    /// Without limits: requests leave at once, with all that wait (BUFFER_FLUSH).
+    /// A constraint without limits: requests leave at once, with all waiting ones (BUFFER_FLUSH).
     #[must_use]
     #[doc(alias = "BUFFER_FLUSH")]
     pub const fn flush() -> Self {
@@ -45,7 +46,7 @@ impl BufferingConstraint {
         }
     }
 
-    /// No more than so many requests wait (BUFFER_MESSAGE_COUNT): the last of them sends all.
+    /// Flushes the buffer when it holds this many requests (BUFFER_MESSAGE_COUNT).
     #[must_use]
     pub const fn message_count(self, messages: u32) -> Self {
         Self {
@@ -54,7 +55,7 @@ impl BufferingConstraint {
         }
     }
 
-    /// No more than so many octets of requests wait, their headers included (BUFFER_MESSAGE_BYTES).
+    /// Flushes the buffer when it holds this many octets of requests, headers included (BUFFER_MESSAGE_BYTES).
     #[must_use]
     pub const fn message_bytes(self, octets: u32) -> Self {
         Self {
@@ -72,7 +73,7 @@ impl BufferingConstraint {
         }
     }
 
-    /// The limits as connections have them.
+    /// Converts the limits for a connection's buffer.
     pub(crate) const fn limits(self) -> Buffering {
         let Self {
             messages,
@@ -87,7 +88,7 @@ impl BufferingConstraint {
     }
 }
 
-/// A `TAO::BufferingConstraint`; `None` for a mode that TAO does not have.
+/// Reads a `TAO::BufferingConstraint`; `None` for a mode that TAO does not define.
 pub(super) struct ReadConstraint;
 
 impl EncapsulationVisitor<'_> for ReadConstraint {

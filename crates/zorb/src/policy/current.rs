@@ -1,4 +1,4 @@
-//! The policies of the task that runs on this thread.
+//! The task level of policies: those of the scopes in which this thread runs.
 
 use super::overrides::PolicyOverrides;
 use core::cell::RefCell;
@@ -7,21 +7,21 @@ use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// Whether the program has ever entered a scope: until then, calls do not look for one.
+/// Whether the program has ever entered a scope: until then, calls skip the thread-local.
 static USED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<PolicyOverrides>>> = const { RefCell::new(None) };
 }
 
-/// Whether there may be a scope.
+/// Whether any scope has been entered in this process.
 #[inline]
 fn is_used() -> bool {
-    // Relaxed: a thread finds the scope that it has entered itself.
+    // Relaxed suffices: a thread sees its own store.
     USED.load(Ordering::Relaxed)
 }
 
-/// Whether this thread is in a scope: another task's does not make its calls longer.
+/// Whether this thread is in a scope. Scopes of other threads' tasks do not slow its calls.
 #[inline]
 pub(crate) fn is_set() -> bool {
     is_used() && has_current()
@@ -33,17 +33,17 @@ fn has_current() -> bool {
     current.unwrap_or_default()
 }
 
-/// The policies of the scopes that this thread is in.
+/// The policies of this thread's scopes, inner ones over outer ones.
 pub(crate) fn current() -> Option<Arc<PolicyOverrides>> {
     if !is_used() {
         return None;
     }
-    // A thread that is ending is in no scope.
+    // Thread-locals of an ending thread are gone, so it is in no scope.
     let current = CURRENT.try_with(|current| current.borrow().clone());
     current.unwrap_or_default()
 }
 
-/// Restores the policies that were current before.
+/// Restores the previous policies of the thread when dropped.
 #[must_use]
 pub(crate) struct OverridesScope(Option<Arc<PolicyOverrides>>);
 
@@ -58,7 +58,8 @@ fn replace(policies: Option<Arc<PolicyOverrides>>) -> OverridesScope {
     OverridesScope(before.unwrap_or_default())
 }
 
-/// Leaves all scopes until the result is dropped: for servants, whose calls are not those of the task that called them.
+/// Leaves all scopes until the result is dropped. Servants run so, since the scopes of a collocated caller do not apply
+/// to their calls.
 #[inline]
 pub(crate) fn leave() -> Option<OverridesScope> {
     is_used().then(|| replace(None))
@@ -73,7 +74,7 @@ fn enter(policies: &PolicyOverrides) -> Arc<PolicyOverrides> {
 }
 
 pub(crate) async fn scope<F: Future>(policies: PolicyOverrides, future: F) -> F::Output {
-    // Here, at the first poll, the scopes around are known.
+    // Merged at the first poll, when the outer scopes are known.
     let policies = enter(&policies);
     let mut future = pin!(future);
     poll_fn(|cx| {

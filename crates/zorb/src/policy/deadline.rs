@@ -1,4 +1,4 @@
-//! The context of a request's deadline: the time that is left for it.
+//! The service context of a request's deadline, which states the time left.
 
 use super::untyped::{Ticks, duration};
 use std::time::Instant;
@@ -6,7 +6,8 @@ use zorb_cdr::{Encoder, NativeEndian, WireFormat};
 use zorb_giop::ior::encapsulate;
 use zorb_giop::{ServiceContext, ServiceContextId};
 
-/// The context of a request that is sent now. Time that has passed already is zero, and the server refuses the request.
+/// The context of a request that is sent now. A deadline that has passed is encoded as zero, and the server refuses the
+/// request.
 pub(crate) fn deadline_left(deadline: Instant) -> Option<ServiceContext> {
     let left = deadline.saturating_duration_since(Instant::now());
     let write = |e: &mut Encoder<NativeEndian>| {
@@ -19,8 +20,8 @@ pub(crate) fn deadline_left(deadline: Instant) -> Option<ServiceContext> {
     })
 }
 
-/// The deadline in the context of a request that has arrived now; `None` for what is malformed or beyond the clock's
-/// range.
+/// The deadline in the context of a request that arrives now; `None` for a malformed context or a time beyond the
+/// clock's range.
 pub(crate) fn deadline_of(data: &[u8]) -> Option<Instant> {
     let ticks = zorb_cdr::decode_encapsulation(data, WireFormat::default(), Ticks).ok()?;
     Instant::now().checked_add(duration(ticks))

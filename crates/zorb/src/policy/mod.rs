@@ -1,7 +1,7 @@
-//! Policies of calls, by the names of CORBA Messaging (CORBA 3.3 part 1, chapter 17), at three levels.
+//! Policies of calls at three levels, named as in CORBA Messaging (CORBA 3.3 part 1, chapter 17).
 //!
 //! The policies of a call are looked up at the object reference, then at the task, then at the ORB; the most specific
-//! level that sets a policy decides. All three take the same [`PolicyOverrides`]:
+//! level that sets a policy decides. All three levels take the same [`PolicyOverrides`]:
 //!
 //! | level | set by | CORBA's name |
 //! |---|---|---|
@@ -10,10 +10,10 @@
 //! | ORB | [`Builder::policies`](crate::Builder::policies) | ORBPolicyManager |
 //!
 //! CORBA's PolicyCurrent belongs to a thread. An asynchronous call may go on in another thread after each `await`, so
-//! the scope belongs to a future instead: it is in force while that future is polled, on whatever thread.
+//! the scope belongs to a future instead: it applies while that future is polled, on any thread.
 //!
-//! A call whose reference and ORB set no time limit costs one branch for all of this, as long as the program has entered
-//! no scope.
+//! A call whose reference and ORB set no time limit pays one branch for policies, as long as the program has entered no
+//! scope.
 //!
 //! ```
 //! use std::time::Duration;

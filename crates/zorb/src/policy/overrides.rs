@@ -13,15 +13,18 @@ use zorb_cdr::CharSet;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException};
 
-/// Declares [`PolicyOverrides`] with what goes over all of its policies.
+/// Declares [`PolicyOverrides`] and its method that merges all fields.
 macro_rules! overrides {
     ($($field:ident: $type:ty,)*) => {
-        /// Policies that one level sets: each of them once, or not at all.
+        /// The policies that one level sets: each of them at most once.
         ///
-        /// The methods set the policy of that name, in place of the value that it had. A contradiction, such as a start
-        /// time behind the end time, is INV_POLICY when a call is made, since the two may come from different levels.
+        /// Each method sets the policy of its name, replacing a former value. A conflict, such as a start time after
+        /// the end time, is INV_POLICY when a call is made, since the two may come from different levels.
         ///
-        /// Times are this host's: [`SystemTime`]. A limit of zero has passed already: it is TIMEOUT, COMPLETED_NO.
+        /// Times are those of this host's [`SystemTime`]. A limit of zero has passed already: the call is TIMEOUT,
+        /// COMPLETED_NO.
+        ///
+        /// Source: CORBA 3.3 Part 1, CORBA Messaging, for the policies of module `Messaging`.
         #[derive(Debug, Clone, Default, PartialEq)]
         #[must_use = "a set of policies does nothing until a level has it"]
         pub struct PolicyOverrides {
@@ -29,7 +32,7 @@ macro_rules! overrides {
         }
 
         impl PolicyOverrides {
-            /// These policies, and those of `lower` that are not set here (`ADD_OVERRIDE`).
+            /// Merges two sets: these policies, and those of `lower` that are not set here (`ADD_OVERRIDE`).
             pub fn over(&self, lower: &Self) -> Self {
                 Self {
                     $($field: self.$field.clone().or_else(|| lower.$field.clone()),)*
@@ -60,29 +63,29 @@ overrides! {
 }
 
 impl PolicyOverrides {
-    /// No policies.
+    /// A set without policies.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No request is sent before this time (`RequestStartTimePolicy`). The call waits for it, and the server learns of
-    /// it by the context INVOCATION_POLICIES.
+    /// Sends no request before this time (`RequestStartTimePolicy`): the call waits until then. The context
+    /// INVOCATION_POLICIES states the time to the server.
     #[doc(alias = "RequestStartTimePolicy")]
     pub fn request_start_time(mut self, time: SystemTime) -> Self {
         self.request_start = Some(time);
         self
     }
 
-    /// A request that is not on its way by this time is TIMEOUT, COMPLETED_NO (`RequestEndTimePolicy`), also if a
-    /// forward has it sent again. The server learns of it by the context INVOCATION_POLICIES, and may discard the
-    /// request when it comes later.
+    /// A request that has not been sent by this time is TIMEOUT, COMPLETED_NO (`RequestEndTimePolicy`), also one that
+    /// is sent again after a forward. The context INVOCATION_POLICIES states the time to the server, which may discard
+    /// a request that arrives later.
     #[doc(alias = "RequestEndTimePolicy")]
     pub fn request_end_time(mut self, time: SystemTime) -> Self {
         self.request_end = Some(time);
         self
     }
 
-    /// No reply is delivered before this time (`ReplyStartTimePolicy`): one that comes earlier is held.
+    /// Delivers no reply before this time (`ReplyStartTimePolicy`): a reply that arrives earlier is held.
     #[doc(alias = "ReplyStartTimePolicy")]
     pub fn reply_start_time(mut self, time: SystemTime) -> Self {
         self.reply_start = Some(time);
@@ -96,7 +99,7 @@ impl PolicyOverrides {
         self
     }
 
-    /// A request that is not on its way this long after the call began is TIMEOUT, COMPLETED_NO
+    /// A request that has not been sent this long after the call began is TIMEOUT, COMPLETED_NO
     /// (`RelativeRequestTimeoutPolicy`). The time of the server and of the reply does not count.
     #[doc(alias = "RelativeRequestTimeoutPolicy")]
     pub fn relative_request_timeout(mut self, limit: Duration) -> Self {
@@ -104,22 +107,22 @@ impl PolicyOverrides {
         self
     }
 
-    /// A call without a reply this long after it began is TIMEOUT (`RelativeRoundtripTimeoutPolicy`): COMPLETED_MAYBE if
-    /// the request was on its way, else COMPLETED_NO. Binding, connecting, waiting for room, forwards and requests that
-    /// are sent again all count.
+    /// A call without a reply this long after it began is TIMEOUT (`RelativeRoundtripTimeoutPolicy`): COMPLETED_MAYBE
+    /// if the request was sent, else COMPLETED_NO. The time covers binding, connecting, waiting for room, forwards and
+    /// requests that are sent again.
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     pub fn relative_round_trip_timeout(mut self, limit: Duration) -> Self {
         self.round_trip_timeout = Some(limit);
         self
     }
 
-    /// The reply of a call is of no use this long after the call began. A policy of zorb's own.
+    /// Sets the time after which the reply of a call is useless, counted from the beginning of the call. A policy of
+    /// zorb's own.
     ///
-    /// The server learns the time that is left from the service context
-    /// [`DEADLINE`](zorb_giop::ServiceContextId::DEADLINE), when the request is sent. One that serves requests by the
-    /// threads of a [pool](zorb_executor::Dispatch::Pool) takes, of the requests of one priority, that with the earliest
-    /// deadline first. It answers a request whose deadline passes in the queue with TIMEOUT, COMPLETED_NO, and calls no
-    /// servant. Other servers ignore the context.
+    /// Requests state the time left in the service context [`DEADLINE`](zorb_giop::ServiceContextId::DEADLINE). A zorb
+    /// server with a [worker pool](zorb_executor::Dispatch::Pool) takes, of the requests of one priority, the one with
+    /// the earliest deadline first. A request whose deadline passes in the queue is TIMEOUT, COMPLETED_NO, and its
+    /// servant is not called. Other servers ignore the context.
     ///
     /// The deadline does not end the call: combine it with
     /// [`relative_round_trip_timeout`](Self::relative_round_trip_timeout) for that. Requests carry 24 octets more.
@@ -128,15 +131,15 @@ impl PolicyOverrides {
         self
     }
 
-    /// When one-way calls are done (`SyncScopePolicy`).
+    /// The point at which one-way calls return (`SyncScopePolicy`).
     #[doc(alias = "SyncScopePolicy")]
     pub fn sync_scope(mut self, scope: SyncScope) -> Self {
         self.sync_scope = Some(scope);
         self
     }
 
-    /// How long one-way requests of [`SyncScope::None`] wait for others (`TAO::BufferingConstraintPolicy`). Unless set, a
-    /// millisecond or 16 KiB.
+    /// The limits within which one-way requests of [`SyncScope::None`] wait for others
+    /// (`TAO::BufferingConstraintPolicy`). Unless set, a millisecond or 16 KiB.
     #[doc(alias = "BufferingConstraintPolicy")]
     pub fn buffering(mut self, constraint: BufferingConstraint) -> Self {
         self.buffering = Some(constraint);
@@ -150,12 +153,12 @@ impl PolicyOverrides {
         self
     }
 
-    /// The protocols that connections may be made by, the first one first, and properties of these connections
-    /// (`RTCORBA::ClientProtocolPolicy`). INV_POLICY, COMPLETED_NO, are a reference without a profile for any of them, one
-    /// that states a ClientProtocolPolicy of its POA's, and a property that the transport does not have. Objects of the
-    /// same ORB need no protocol.
+    /// The protocols by which the ORB may connect, in order of preference, with properties of the connections
+    /// (`RTCORBA::ClientProtocolPolicy`). A call is INV_POLICY, COMPLETED_NO, if the reference has no profile for any
+    /// of them, if it states a ClientProtocolPolicy of its POA, or if the transport does not have a property.
+    /// Collocated calls need no protocol.
     ///
-    /// At the task level, each call looks its connection up anew: the reference's own binding is left as it is.
+    /// At the task level, each call looks up its connection anew; the reference's own binding does not change.
     #[doc(alias = "ClientProtocolPolicy")]
     pub fn client_protocols(mut self, protocols: impl IntoIterator<Item = Protocol>) -> Self {
         self.client_protocols = Some(protocols.into_iter().collect());
@@ -164,27 +167,29 @@ impl PolicyOverrides {
 
     /// Whether a reference has a connection for itself and its clones (`RTCORBA::PrivateConnectionPolicy`), instead of
     /// sharing one with all references to the endpoint: its calls wait behind no long message of others. The connection
-    /// counts among those that [there may be](crate::Builder::max_connections_to_host), and is closed when the last
+    /// counts towards [`max_connections_to_host`](crate::Builder::max_connections_to_host), and is closed when the last
     /// clone of the reference is dropped.
     ///
-    /// At the ORB level each reference has its own. At the task level each call opens one, and closes it.
+    /// At the ORB level each reference has a connection of its own. At the task level each call opens and closes one.
     #[doc(alias = "PrivateConnectionPolicy")]
     pub fn private_connection(mut self, private: bool) -> Self {
         self.private_connection = Some(private);
         self
     }
 
-    /// Which priorities share a connection to an object whose POA has a priority model
-    /// (`RTCORBA::PriorityBandedConnectionPolicy`): a call takes the connection of the first band that its priority lies in. INV_POLICY if it lies in
-    /// none, if the object has no priority model, and if its POA has bands of its own.
+    /// The bands of priorities that share a connection to an object whose POA has a priority model
+    /// (`RTCORBA::PriorityBandedConnectionPolicy`): a call uses the connection of the first band that holds its
+    /// priority. A call is INV_POLICY if no band holds its priority, if the object has no priority model, or if its POA
+    /// has bands of its own.
     #[doc(alias = "PriorityBandedConnectionPolicy")]
     pub fn priority_bands(mut self, bands: impl IntoIterator<Item = PriorityBand>) -> Self {
         self.priority_bands = Some(bands.into_iter().collect());
         self
     }
 
-    /// Which of the endpoints of a reference are tried first. A policy of zorb's own.
-    /// [`client_protocols`](Self::client_protocols) comes before it: the order is that among the endpoints of one protocol.
+    /// The order in which the endpoints of a reference are tried. A policy of zorb's own.
+    /// [`client_protocols`](Self::client_protocols) takes precedence: the order applies among the endpoints of one
+    /// protocol.
     pub fn endpoint_order(mut self, order: EndpointOrder) -> Self {
         self.endpoint_order = Some(order);
         self
@@ -199,34 +204,33 @@ impl PolicyOverrides {
         self
     }
 
-    /// The code set that `char`s and `string`s travel in: see
-    /// [`ObjectRef::with_char_code_set`](crate::ObjectRef::with_char_code_set). A policy of zorb's own. At the ORB level
-    /// it holds for every reference.
+    /// The code set in which `char`s and `string`s travel: see
+    /// [`ObjectRef::with_char_code_set`](crate::ObjectRef::with_char_code_set). A policy of zorb's own. At the ORB
+    /// level it applies to every reference.
     pub fn char_code_set(mut self, set: CharSet) -> Self {
         self.char_code_set = Some(set);
         self
     }
 
-    /// How calls wait for their replies: see [`ObjectRef::with_wait_policy`](crate::ObjectRef::with_wait_policy). A policy
-    /// of zorb's own.
+    /// Whether and how long calls spin for their replies: see
+    /// [`ObjectRef::with_wait_policy`](crate::ObjectRef::with_wait_policy). A policy of zorb's own.
     pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
         self.wait = Some(policy);
         self
     }
 
-    /// Returns the policies without those of these types; all of them for an empty list, as CORBA has it for
-    /// `get_policy_overrides`.
+    /// The policies of these types; all policies for an empty list, as in CORBA's `get_policy_overrides`.
     pub(crate) fn listed(&self, types: &[PolicyType]) -> Vec<Policy> {
         let all = self.policies();
         let wanted = |policy: &Policy| types.is_empty() || types.contains(&policy.policy_type());
         all.into_iter().filter(wanted).collect()
     }
 
-    /// Puts a set together from policies that are known while the program runs only.
+    /// Makes a set of policies that are chosen at run time.
     ///
     /// # Errors
-    /// BAD_PARAM, minor code 30, if two policies are of one type (CORBA 3.3 part 1, section 8.3.5.1); NO_PERMISSION for a
-    /// policy that is the server's to set: PriorityModelPolicy, ThreadpoolPolicy, ServerProtocolPolicy.
+    /// BAD_PARAM, minor code 30, if two policies are of one type (CORBA 3.3 part 1, section 8.3.5.1); NO_PERMISSION for
+    /// a policy that only servers set: PriorityModelPolicy, ThreadpoolPolicy, ServerProtocolPolicy.
     pub fn from_policies(policies: &[Policy]) -> Result<Self, SystemException> {
         let mut set = Self::new();
         for (index, policy) in policies.iter().enumerate() {
@@ -246,7 +250,7 @@ impl PolicyOverrides {
         Ok(set)
     }
 
-    /// Whether calls have to look at a clock for these.
+    /// Whether calls with these policies have to read a clock.
     pub(crate) const fn has_times(&self) -> bool {
         self.request_start.is_some()
             || self.request_end.is_some()
@@ -257,7 +261,7 @@ impl PolicyOverrides {
             || self.deadline.is_some()
     }
 
-    /// Whether references with these policies may share a binding with those that have the others.
+    /// Whether references with these policies and references with `others` may share a binding.
     pub(crate) fn share_binding(&self, others: &Self) -> bool {
         self.client_protocols == others.client_protocols
             && self.char_code_set == others.char_code_set
@@ -268,7 +272,7 @@ impl PolicyOverrides {
             && self.endpoint_order == others.endpoint_order
     }
 
-    /// Whether a task with these policies needs references of its own.
+    /// Whether calls of a task with these policies need a copy of their reference.
     pub(crate) const fn need_own_reference(&self) -> bool {
         self.client_protocols.is_some()
             || self.bidirectional.is_some()
@@ -279,27 +283,27 @@ impl PolicyOverrides {
             || self.wait.is_some()
     }
 
-    /// Runs a future under these policies (the level of CORBA's PolicyCurrent): they are those of its calls, wherever it
-    /// goes on after an `await`, under those of their references and over those of their ORB.
+    /// Runs a future with these policies (the level of CORBA's PolicyCurrent). They apply to its calls, on any thread,
+    /// below the policies of the references and above those of the ORB.
     ///
-    /// In a scope within another one, policies that the inner one does not set are those of the outer one. Tasks that
-    /// the future spawns are outside, and so are servants that its collocated calls reach.
+    /// A nested scope inherits the policies that it does not set from the outer one. Tasks that the future spawns are
+    /// outside the scope, and so are servants that its collocated calls reach.
     ///
     /// # Cancel safety
-    /// That of the future.
+    /// That of `future`.
     #[doc(alias = "PolicyCurrent")]
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         current::scope(self.clone(), future)
     }
 
-    /// Runs a closure under these policies: [`scope`](Self::scope) for programs without async, whose
+    /// Runs a closure with these policies: [`scope`](Self::scope) for programs without async, whose
     /// [calls](crate::blocking) block this thread.
     #[doc(alias = "PolicyCurrent")]
     pub fn scope_blocking<T>(&self, run: impl FnOnce() -> T) -> T {
         current::scope_blocking(self.clone(), run)
     }
 
-    /// The policies of the scopes that the caller is in; `None` outside of all.
+    /// A copy of the policies of the caller's scopes; `None` outside of any scope.
     #[doc(alias = "PolicyCurrent")]
     #[must_use]
     pub fn current() -> Option<Self> {
@@ -316,14 +320,14 @@ pub(crate) struct Levels<'a> {
 }
 
 impl Levels<'_> {
-    /// A policy as the most specific level has it.
+    /// The value of a policy at the most specific level that sets it.
     pub(crate) fn get<T>(&self, policy: impl Fn(&PolicyOverrides) -> Option<T>) -> Option<T> {
         let of_object = self.object.and_then(&policy);
         let of_task = || self.task.as_deref().and_then(&policy);
         of_object.or_else(of_task).or_else(|| policy(&self.orb))
     }
 
-    /// All policies as the most specific levels have them.
+    /// All policies, each from the most specific level that sets it.
     pub(crate) fn effective(&self) -> PolicyOverrides {
         let below = match &self.task {
             Some(task) => task.over(&self.orb),

@@ -8,9 +8,11 @@ use zorb_giop::{
 };
 use zorb_transport::Registry;
 
-/// A protocol of a `RTCORBA::ClientProtocolPolicy` or `RTCORBA::ServerProtocolPolicy`: the scheme of its endpoints, such as
-/// `iiop`, and properties of its connections. Properties that are not given are those of the ORB's
+/// A protocol of a `RTCORBA::ClientProtocolPolicy` or `RTCORBA::ServerProtocolPolicy`: the scheme of its endpoints,
+/// such as `iiop`, and properties of its connections. Properties that are not set are those of the ORB's
 /// [transport](crate::Builder::transport_property).
+///
+/// Source: Real-time CORBA 1.2 (`RTCORBA::Protocol`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Protocol {
     scheme: Cow<'static, str>,
@@ -30,13 +32,13 @@ impl Protocol {
         }
     }
 
-    /// The protocol whose endpoints have this scheme: what stands before `://`, in lower case.
+    /// The protocol whose endpoints have this scheme: the text before `://`, in lower case.
     #[must_use]
     pub fn new(scheme: impl Into<Cow<'static, str>>) -> Self {
         Self::of(scheme.into())
     }
 
-    /// Returns the protocol with this value of a property of its transport, in place of an earlier one: see
+    /// Sets a property of its transport, replacing an earlier value: see
     /// [`Builder::transport_property`](crate::Builder::transport_property).
     #[must_use]
     pub fn property(
@@ -50,7 +52,7 @@ impl Protocol {
         self
     }
 
-    /// Returns the protocol with these properties of TCP sockets.
+    /// Sets these properties of TCP sockets. A buffer size of 0 or less, in octets, keeps the transport's.
     #[must_use]
     #[doc(alias = "create_tcp_protocol_properties")]
     pub fn tcp_properties(self, properties: TcpProtocolProperties) -> Self {
@@ -73,8 +75,8 @@ impl Protocol {
         this
     }
 
-    /// Returns the protocol with these properties of UNIX sockets. The kernel buffers only at the sending end, so the size of
-    /// the receive buffer has no effect.
+    /// Sets these properties of UNIX sockets. The kernel buffers only at the sending end, so the size of the receive
+    /// buffer has no effect.
     #[must_use]
     #[doc(alias = "create_unix_domain_protocol_properties")]
     pub fn unix_domain_properties(self, properties: UnixDomainProtocolProperties) -> Self {
@@ -88,19 +90,19 @@ impl Protocol {
         }
     }
 
-    /// The scheme of its endpoints.
+    /// The scheme of the protocol's endpoints.
     #[must_use]
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// The properties that were given, by name and value.
+    /// The properties that were set, by name and value.
     pub fn properties(&self) -> impl Iterator<Item = (&str, &str)> {
         let all = self.properties.iter();
         all.map(|(name, value)| (&**name, &**value))
     }
 
-    /// The properties, as a connection has them.
+    /// A copy of the properties, for a connection.
     pub(crate) fn to_properties(&self) -> Vec<(Cow<'static, str>, String)> {
         self.properties.clone()
     }
@@ -114,7 +116,8 @@ impl Protocol {
         transport.is_some() && self.properties().all(has)
     }
 
-    /// The protocol as references state it; `None` if its endpoints stand in no profile.
+    /// The protocol in the form that references state; `None` if no transport has it, or if its endpoints have no
+    /// profile.
     pub(crate) fn to_stated(&self, transports: &Registry) -> Option<StatedProtocol> {
         let profile = ProfileTag(transports.get(self.scheme())?.addressing().profile()?);
         let value = |wanted: &str| {
@@ -146,7 +149,7 @@ impl Protocol {
         })
     }
 
-    /// A protocol that a reference states; `None` if no transport is for it.
+    /// A protocol that a reference states; `None` if no transport has its profile.
     pub(crate) fn from_stated(stated: &StatedProtocol, transports: &Registry) -> Option<Self> {
         let transport = transports.by_profile(stated.profile.0)?;
         let plain = Self::new(transport.scheme());

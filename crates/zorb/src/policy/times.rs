@@ -1,4 +1,4 @@
-//! Start and end times of requests and replies, as a call reads them once, at its beginning.
+//! Start and end times of requests and replies: a call evaluates them once, at its beginning.
 
 use super::overrides::{Levels, PolicyOverrides};
 use super::untyped::PolicyType;
@@ -6,15 +6,15 @@ use core::time::Duration;
 use std::time::{Instant, SystemTime};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 
-/// A time that a call waits for, or may take.
+/// A point in time that a call waits for, or by which a step has to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) at: Instant,
-    /// How long after the beginning of the call that is.
+    /// The time from the beginning of the call.
     pub(crate) after: Duration,
 }
 
-/// When a call may send its request, and get its reply.
+/// The times at which a call may send its request and deliver its reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TimeLimits {
     pub(crate) request_start: Option<Limit>,
@@ -27,7 +27,7 @@ impl TimeLimits {
     /// The limits of a call that begins now.
     ///
     /// # Errors
-    /// INV_POLICY if no time is left between a start and an end.
+    /// INV_POLICY if a start is not before its end.
     pub(crate) fn of(levels: &Levels<'_>) -> Result<Self, SystemException> {
         Self::at(levels, Instant::now(), SystemTime::now())
     }
@@ -43,7 +43,7 @@ impl TimeLimits {
             return Err(Fault::PolicyConflict(why).raise(CompletionStatus::No));
         }
         let left = |until: SystemTime| until.duration_since(time).unwrap_or_default();
-        // A start in the past holds nothing up; one beyond the clock's range is as good as never.
+        // A start in the past has no effect; one beyond the clock's range is a hundred years off.
         let start = |at: Option<SystemTime>| {
             let after = at.map(left).filter(|left| !left.is_zero())?.min(NEVER);
             let at = now.checked_add(after)?;
@@ -66,19 +66,19 @@ impl TimeLimits {
         })
     }
 
-    /// Whether there is nothing to wait for.
+    /// Whether no limit is set.
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The limit that comes first, which is that of the request if they are one.
+    /// The earlier end, of the request if both are equal.
     pub(crate) fn first(&self) -> Option<Limit> {
         let limits = self.request_end.into_iter().chain(self.reply_end);
         limits.min_by_key(|limit| limit.at)
     }
 }
 
-/// A start and an end between which no time is left, if there are such.
+/// The types of a start time and an end time that conflict: the start is not before the end.
 pub(crate) fn conflict(levels: &Levels<'_>) -> Option<[PolicyType; 2]> {
     let get = |policy: fn(&PolicyOverrides) -> Option<SystemTime>| levels.get(policy);
     let request_start = get(|policies| policies.request_start);

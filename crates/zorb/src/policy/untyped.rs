@@ -1,4 +1,4 @@
-//! Policies by their types and values on the wire: `CORBA::Policy`, and where they travel.
+//! Policies by type and wire value (`CORBA::Policy`), in anys, service contexts and references.
 
 use super::buffering::{BufferingConstraint, ReadConstraint};
 use super::overrides::PolicyOverrides;
@@ -21,12 +21,11 @@ use zorb_giop::ior::{
 };
 use zorb_giop::{Ior, PriorityBand, ServiceContext, ServiceContextId};
 
-/// 100 ns between the beginning of the Gregorian calendar, 15 October 1582, from which `TimeBase::TimeT` counts, and the
-/// beginning of 1970.
+/// Units of 100 ns from 15 October 1582, where `TimeBase::TimeT` begins, to the beginning of 1970.
 const GREGORIAN_TO_UNIX: u64 = 122_192_928_000_000_000;
 /// Nanoseconds of a unit of `TimeBase::TimeT`.
 const UNIT_NANOSECONDS: u64 = 100;
-/// Policies of a list from a peer that are read: there are not as many types of them.
+/// The limit on policies that are read from a peer's list: there are fewer types of them.
 const MAX_EXPOSED: usize = 256;
 
 /// The type of a policy: `CORBA::PolicyType`.
@@ -70,7 +69,7 @@ impl PolicyType {
     /// `RTCORBA::PrivateConnectionPolicy`.
     pub const PRIVATE_CONNECTION: Self = Self(44);
 
-    /// Types of the specification that this ORB knows and does not support.
+    /// Whether the type is one of the specification that this ORB does not support.
     fn is_unsupported(self) -> bool {
         // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder.
         matches!(self.0, 25 | 26 | 33..=35)
@@ -102,7 +101,7 @@ impl fmt::Display for PolicyType {
     }
 }
 
-/// How a list of policies goes into the overrides that are there: `CORBA::SetOverrideType`.
+/// Whether a list of policies replaces the existing overrides or is added to them: `CORBA::SetOverrideType`.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::SetOverrideType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,11 +109,11 @@ impl fmt::Display for PolicyType {
 pub enum SetOverrideType {
     /// Replaces all policies that were set.
     SetOverride,
-    /// Over them: policies of other types stay.
+    /// Adds the policies, replacing those of the same types; policies of other types stay.
     AddOverride,
 }
 
-/// Why there is no such policy: `CORBA::PolicyErrorCode` (CORBA 3.3 part 1, section 8.6.1).
+/// The reason why a policy cannot be created: `CORBA::PolicyErrorCode` (CORBA 3.3 part 1, section 8.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the specification has these five")]
 #[repr(i16)]
@@ -131,7 +130,9 @@ pub enum PolicyErrorReason {
     UnsupportedPolicyValue = 4,
 }
 
-/// A policy that could not be created: `CORBA::PolicyError`.
+/// The error for a policy that cannot be created: `CORBA::PolicyError`.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::PolicyError`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{policy_type} cannot be created: {}", match self.reason {
     PolicyErrorReason::BadPolicy => "the type is unknown",
@@ -142,14 +143,16 @@ pub enum PolicyErrorReason {
 })]
 #[non_exhaustive]
 pub struct PolicyError {
-    /// The type that the policy should have had.
+    /// The type of the policy.
     pub policy_type: PolicyType,
     /// The reason.
     pub reason: PolicyErrorReason,
 }
 
-/// A policy with its value, of any type that this ORB has: `CORBA::Policy`. For programs that get policies while they
-/// run; others set them by the methods of [`PolicyOverrides`], one for each.
+/// A policy with its value, of any type that this ORB supports: `CORBA::Policy`. For programs that choose policies at
+/// run time; others use the methods of [`PolicyOverrides`], one for each policy.
+///
+/// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::Policy`).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Policy {
@@ -171,33 +174,39 @@ pub enum Policy {
     RelativeRoundTripTimeout(Duration),
     /// See [`PolicyOverrides::bidirectional`].
     Bidirectional(BidirectionalPolicy),
-    /// See [`RtPolicies::server_protocols`](crate::real_time::RtPolicies::server_protocols). Of POAs only. Has no value in an
-    /// any.
+    /// See [`RtPolicies::server_protocols`](crate::real_time::RtPolicies::server_protocols). For POAs only. Cannot be
+    /// created from an any.
     ServerProtocol(Arc<[Protocol]>),
-    /// See [`PolicyOverrides::client_protocols`]. Has no value in an any.
+    /// See [`PolicyOverrides::client_protocols`]. Cannot be created from an any.
     ClientProtocol(Arc<[Protocol]>),
     /// See [`PolicyOverrides::buffering`].
     BufferingConstraint(BufferingConstraint),
-    /// See [`PolicyOverrides::private_connection`]. Has no value in an any: that it is set is all.
+    /// See [`PolicyOverrides::private_connection`]. It has no value, and cannot be created from an any.
     PrivateConnection,
-    /// See [`RtPolicies::priority_model`](crate::real_time::RtPolicies::priority_model). Of POAs only, and made by no any, as
-    /// TAO has it.
+    /// See [`RtPolicies::priority_model`](crate::real_time::RtPolicies::priority_model). For POAs only. Cannot be
+    /// created from an any, as in TAO.
     PriorityModel(PriorityModelPolicy),
-    /// See [`RtPolicies::threadpool`](crate::real_time::RtPolicies::threadpool): the number of the pool. Of POAs only.
+    /// See [`RtPolicies::threadpool`](crate::real_time::RtPolicies::threadpool): the number of the pool. For POAs only.
     Threadpool(u32),
     /// See [`PolicyOverrides::priority_bands`].
     PriorityBands(Arc<[PriorityBand]>),
 }
 
 impl Policy {
-    /// Creates a policy from the value that the specification has for its type (`ORB::create_policy`): a `short` for
-    /// RebindPolicy and SyncScopePolicy, an `unsigned short` for BidirectionalPolicy, an `unsigned long` for ThreadpoolPolicy, a
-    /// sequence of `RTCORBA::PriorityBand` for PriorityBandedConnectionPolicy, a `TimeBase::UtcT` for start and end times, a `TimeBase::TimeT` (100 ns) for
-    /// relative timeouts, a `TAO::BufferingConstraint` (`unsigned short` mode, `TimeBase::TimeT` timeout, `unsigned long`
-    /// message_count and message_bytes) for BufferingConstraintPolicy.
+    /// Creates a policy from a value of the type that the specification assigns (`ORB::create_policy`):
+    ///
+    /// | policy | IDL type of the value |
+    /// |---|---|
+    /// | RebindPolicy, SyncScopePolicy | `short` |
+    /// | BidirectionalPolicy | `unsigned short` |
+    /// | ThreadpoolPolicy | `unsigned long` |
+    /// | PriorityBandedConnectionPolicy | sequence of `RTCORBA::PriorityBand` |
+    /// | start and end times | `TimeBase::UtcT` |
+    /// | relative timeouts | `TimeBase::TimeT` (units of 100 ns) |
+    /// | BufferingConstraintPolicy | `TAO::BufferingConstraint` |
     ///
     /// # Errors
-    /// See [`PolicyErrorReason`].
+    /// [`PolicyError`] with the reason: see [`PolicyErrorReason`].
     ///
     /// ```
     /// use zorb::Any;
@@ -248,7 +257,7 @@ impl Policy {
         Self::from_value(policy_type, &octets)
     }
 
-    /// Reads the value of a policy as it is on the wire: an encapsulation.
+    /// Reads the value of a policy from its wire form: an encapsulation.
     fn from_value(policy_type: PolicyType, octets: &[u8]) -> Result<Self, PolicyError> {
         use PolicyErrorReason as Reason;
         let refused = |reason| PolicyError {
@@ -259,7 +268,7 @@ impl Policy {
         let short = || read(octets, Short).map_err(malformed);
         let time = || {
             let ticks = read(octets, UtcTime).map_err(malformed)?;
-            // Times before 1970 or beyond the clock's range are no times of this host.
+            // The clock of this host cannot express times before 1970 or beyond its range.
             (ticks.checked_sub(GREGORIAN_TO_UNIX))
                 .and_then(|ticks| SystemTime::UNIX_EPOCH.checked_add(duration(ticks)))
                 .ok_or_else(|| refused(Reason::UnsupportedPolicyValue))
@@ -277,7 +286,7 @@ impl Policy {
                 1 => SyncScope::WithTransport,
                 2 => SyncScope::WithServer,
                 3 => SyncScope::WithTarget,
-                // Negative values are vendors'.
+                // Negative values are extensions of vendors.
                 ..0 => return Err(refused(Reason::UnsupportedPolicyValue)),
                 _ => return Err(refused(Reason::BadPolicyValue)),
             }),
@@ -311,7 +320,7 @@ impl Policy {
         })
     }
 
-    /// Whether clients may set it for their calls.
+    /// Whether clients may set the policy for their calls.
     pub(super) const fn may_be_overridden(&self) -> bool {
         !matches!(
             self,
@@ -319,7 +328,7 @@ impl Policy {
         )
     }
 
-    /// Its type.
+    /// The type of the policy.
     #[must_use]
     pub const fn policy_type(&self) -> PolicyType {
         match self {
@@ -364,7 +373,7 @@ impl Policy {
 }
 
 impl PolicyOverrides {
-    /// The policies of the set that the specification has a type for, by type.
+    /// The policies of the set that have a [`PolicyType`]; policies of zorb's own except buffering have none.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
         let all = [
@@ -387,14 +396,14 @@ impl PolicyOverrides {
     }
 }
 
-/// A duration of so many units of 100 ns.
+/// The duration of `ticks` units of 100 ns.
 pub(super) fn duration(ticks: u64) -> Duration {
     let (seconds, rest) = (ticks / 10_000_000, ticks % 10_000_000);
     let rest = Duration::from_nanos(rest.saturating_mul(UNIT_NANOSECONDS));
     Duration::from_secs(seconds).saturating_add(rest)
 }
 
-/// A time as `TimeBase::TimeT`; the nearest that there is for one before 1970 or out of range.
+/// A time as `TimeBase::TimeT`; the nearest encodable time for one before 1970 or out of range.
 fn ticks(time: SystemTime) -> u64 {
     let since = time
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -405,8 +414,8 @@ fn ticks(time: SystemTime) -> u64 {
 }
 
 /// The context INVOCATION_POLICIES of a call: its start and end times, which a server or a router may act on (CORBA 3.3
-/// part 2, section 9.7.2, and part 1, section 17.3.2). `None` if there are none: relative timeouts are kept here alone, since no
-/// clock of the server is that of this host.
+/// part 2, section 9.7.2, and part 1, section 17.3.2). `None` if no such time is set. Relative timeouts are not sent,
+/// since the server's clock differs from this host's.
 pub(crate) fn invocation_policies(policies: &PolicyOverrides) -> Option<ServiceContext> {
     let times = [
         (PolicyType::REQUEST_START_TIME, policies.request_start),
@@ -426,7 +435,7 @@ pub(crate) fn invocation_policies(policies: &PolicyOverrides) -> Option<ServiceC
             e.write_u32(policy_type.0);
             e.write_octets(&encapsulate(|e| {
                 e.write_u64(ticks(*time));
-                // How inexact it is, in two parts, and the time zone: UTC.
+                // The inaccuracy, in two parts, and the time zone: UTC.
                 e.write_u32(0);
                 e.write_u16(0);
                 e.write_u16(0);
@@ -442,11 +451,12 @@ pub(crate) fn invocation_policies(policies: &PolicyOverrides) -> Option<ServiceC
     })
 }
 
-/// The policies that the profiles of a reference state (TAG_POLICIES), by type and value. Malformed ones are left out.
+/// The policies that the profiles of a reference state (TAG_POLICIES), by type and value. Malformed components are
+/// ignored.
 pub(crate) fn exposed(ior: &Ior) -> BTreeSet<(u32, Bytes)> {
     let mut found = BTreeSet::new();
     for profile in &ior.profiles {
-        // The profiles that lead somewhere: `profile::candidates`.
+        // Profiles of IIOP and UIOP only.
         let data = match profile.tag {
             ProfileTag::INTERNET_IOP => stated(IiopProfile::from_tagged(profile)),
             ProfileTag::UIOP => stated(UiopProfile::from_tagged(profile)),
@@ -489,7 +499,7 @@ impl EncapsulationVisitor<'_> for Ticks {
     }
 }
 
-/// The time of a `TimeBase::UtcT`.
+/// Reads the time of a `TimeBase::UtcT`.
 struct UtcTime;
 
 impl EncapsulationVisitor<'_> for UtcTime {
@@ -501,13 +511,13 @@ impl EncapsulationVisitor<'_> for UtcTime {
     }
 }
 
-/// A `Messaging::PolicyValueSeq`.
+/// Reads a `Messaging::PolicyValueSeq`.
 struct PolicyValues;
 
 impl EncapsulationVisitor<'_> for PolicyValues {
     type Output = Vec<(u32, Bytes)>;
     fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<Self::Output, DecodeError> {
-        // A type and the length of its value.
+        // The least size of an element: a type and the length of its value.
         let count = d.read_count(8)?;
         (0..count.min(MAX_EXPOSED))
             .map(|_| Ok((d.read_u32()?, Bytes::copy_from_slice(d.read_octets()?))))

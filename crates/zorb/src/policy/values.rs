@@ -1,33 +1,34 @@
 //! The values of policies.
 
-/// When a one-way call is done, as its caller sees it: `Messaging::SyncScope`.
+/// The point at which a one-way call returns to its caller: `Messaging::SyncScope`.
 ///
-/// Calls through one reference arrive in their order, whatever the scope, as long as its connection lives; but a long one
-/// of scope `None` that is cut into [fragments](crate::Builder::max_fragment_octets) is passed by shorter ones after it.
+/// Calls through one reference arrive in order, whatever the scope, as long as its connection lives. There is one
+/// exception: shorter calls may overtake a long one of scope `None` that is cut into
+/// [fragments](crate::Builder::max_fragment_octets).
 ///
 /// Source: CORBA 3.3 Part 1, CORBA Messaging.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[doc(alias = "SyncScopePolicy")]
 #[non_exhaustive]
 pub enum SyncScope {
-    /// At once, when it is queued (SYNC_NONE): its caller waits neither for the connection nor for room. Small ones are
-    /// joined, so that many of them leave by one system call: when 16 KiB wait, or with the next call of another scope,
-    /// or after a millisecond or two.
+    /// At once, when the request is queued (SYNC_NONE): the caller waits neither for the connection nor for room. Small
+    /// requests leave in batches by one system call: when 16 KiB wait, with the next call of another scope, or after a
+    /// millisecond or two.
     ///
-    /// At most 1 MiB waits on a connection, and as much for all connections of an ORB that are still to be made. One for
-    /// which there is no room is TRANSIENT, COMPLETED_NO, and
-    /// [counted](crate::Counter::OneWaysRefused): a sender that is faster than its receiver goes on after a pause, or has
-    /// another scope. Those that are lost with the connection are not reported, those whose connection cannot be made
-    /// are counted, and those that still wait when the program ends without
-    /// [`Orb::shutdown`](crate::Orb::shutdown) are lost too.
+    /// At most 1 MiB waits on a connection, and as much for all connections of an ORB that are still to be made. A
+    /// request beyond that is TRANSIENT, COMPLETED_NO, and [counted](crate::Counter::OneWaysRefused): a sender that is
+    /// faster than its receiver should pause, or use another scope. Requests whose connection cannot be made are
+    /// dropped and counted. Requests that are lost with their connection, or still wait when the program ends without
+    /// [`Orb::shutdown`](crate::Orb::shutdown), are not reported.
     None,
-    /// When it is handed to the operating system (SYNC_WITH_TRANSPORT): one system call for a single message.
+    /// When the operating system has taken the request (SYNC_WITH_TRANSPORT). Costs one system call for a single
+    /// message.
     #[default]
     WithTransport,
-    /// When the server says that it has arrived, before the servant is called (SYNC_WITH_SERVER). Costs a round trip.
-    /// GIOP 1.0 and 1.1 have no flag for this scope and use that of `WithTarget`.
+    /// When the server has confirmed the request, before the servant is called (SYNC_WITH_SERVER). Costs a round trip.
+    /// GIOP 1.0 and 1.1 have no flag for this scope, so `WithTarget` is used there.
     WithServer,
-    /// When the servant is done (SYNC_WITH_TARGET). Costs what a call with a reply does, and gets the servant's
+    /// When the servant has returned (SYNC_WITH_TARGET). Costs as much as a two-way call, and reports the servant's
     /// system exceptions.
     WithTarget,
 }
@@ -41,13 +42,13 @@ pub enum SyncScope {
 #[doc(alias = "RebindPolicy")]
 #[non_exhaustive]
 pub enum RebindMode {
-    /// Connections are opened again, and forwards are followed (TRANSPARENT).
+    /// The ORB reopens connections and follows forwards (TRANSPARENT).
     #[default]
     Transparent,
     /// A forward to a reference whose TAG_POLICIES component differs is REBIND, COMPLETED_NO (NO_REBIND).
     NoRebind,
-    /// Every forward, and every call for which a connection that was lost or closed would have to be opened again, is
-    /// REBIND, COMPLETED_NO (NO_RECONNECT).
+    /// Every forward, and every call that would have to reopen a lost or closed connection, is REBIND, COMPLETED_NO
+    /// (NO_RECONNECT).
     NoReconnect,
 }
 
@@ -56,35 +57,35 @@ pub enum RebindMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
 pub enum BidirectionalPolicy {
-    /// The end that has opened it sends requests (NORMAL).
+    /// Only the end that has opened the connection sends requests (NORMAL).
     #[default]
     Normal,
-    /// Both ends do (BOTH), over GIOP 1.2.
+    /// Both ends send requests (BOTH), over GIOP 1.2.
     ///
-    /// At the ORB, task or object level, requests offer their server the connection for its own. A client that listens
-    /// nowhere can have objects then, for callbacks, if its ORB has the policy. A server can call the objects of
-    /// those POAs only that [have the policy](crate::Poa::set_bidirectional_policy) as well; any other object is
+    /// At the ORB, task or object level, requests offer their connection to the server for its own requests. If the ORB
+    /// level has the policy, a client that listens nowhere can have objects for callbacks. The server can call only
+    /// objects of POAs that [have the policy](crate::Poa::set_bidirectional_policy) too; any other object is
     /// OBJECT_NOT_EXIST. Such connections have no blocking reads, and are not closed for being idle.
     ///
-    /// What the server does with the offer is up to [its own rule](crate::Builder::accept_bidirectional).
+    /// A zorb server accepts or ignores the offer by [its own rule](crate::Builder::accept_bidirectional).
     Both,
 }
 
-/// Which of several endpoints a reference is bound to: servers of a group, or addresses of one server. Where the first one
-/// cannot be connected to, the next one is tried.
+/// The order in which the endpoints of a reference are tried: servers of a group, or addresses of one server. If an
+/// endpoint refuses the connection, the next one is tried. A policy of zorb's own.
 ///
-/// A reference keeps to its server until the connection is lost. Each reference, and each override that makes it bind
-/// anew, chooses for itself.
+/// A reference stays with its server until the connection is lost. Each reference, and each override that makes it bind
+/// anew, chooses separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndpointOrder {
-    /// The first of the reference that can be connected to.
+    /// The order of the reference.
     #[default]
     OfReference,
-    /// Any, by chance: many clients spread over all servers.
+    /// A random order, which spreads many clients over all servers.
     Random,
-    /// The endpoint with the shortest connection time of the last five minutes. If some have none, zorb connects to all of
-    /// them at the same time and takes the first one; an endpoint with an earlier time waits for that time, a second at most.
-    /// The other connections stay in the cache, idle.
+    /// The shortest connect time of the last five minutes first. If some endpoints have no such time, zorb connects to
+    /// all of them at the same time and takes the first that accepts. An endpoint with an earlier time waits for that
+    /// time first, a second at most. The other connections stay in the cache, idle.
     LeastLatency,
 }

@@ -102,7 +102,7 @@ impl Scheduled {
     /// Plans a call at the priority of its caller, if it has one; that counts with CLIENT_PROPAGATED only.
     ///
     /// # Errors
-    /// As [`plan`](Self::plan).
+    /// Those of [`plan`](Self::plan).
     pub(crate) fn plan_at(
         &self,
         settings: &RealTimeSettings,

@@ -171,7 +171,7 @@ impl<T: ValueState> Value<T> {
     /// Its state as a `T`, for writing. Blocks while another thread reads or writes.
     ///
     /// # Panics
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     #[must_use]
     #[expect(clippy::expect_used, reason = "the panic that is documented")]
     pub fn write(&self) -> ValueWrite<'_, T> {
