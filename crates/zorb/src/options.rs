@@ -1,4 +1,4 @@
-//! `-ORB…` options: one table, read from the environment and from arguments.
+//! The table of `-ORB…` options, which are read from the environment and from arguments.
 
 use crate::builder::Builder;
 use core::fmt;
@@ -10,22 +10,22 @@ use zorb_giop::url::ObjectUrl;
 
 /// The prefix of every option, on a command line and, without the dash, in the environment.
 const PREFIX: &str = "-ORB";
-/// Octets of a message that a trace of level 30 shows: omniORB's number.
+/// Octets of a message that a trace of level 30 shows, as in omniORB.
 const TRACED_OCTETS: usize = 128;
-/// The code sets for `char` and `string` that there are.
+/// The supported code sets for `char` and `string`, for error texts.
 const CHAR_SETS: &str = "UTF-8 or ISO-8859-1";
 
 /// One row of the table.
 struct OptionSpec {
-    /// Behind `-ORB`.
+    /// The name of the option after `-ORB`.
     name: &'static str,
-    /// The form of its value.
+    /// The form of the value, for error texts.
     value: &'static str,
-    /// The environment may hold several values, separated by white space.
+    /// Whether the environment variable may hold several values, separated by white space.
     several: bool,
-    /// The list that it adds to. Lists of a lower source are replaced, not added to.
+    /// The list to which the option adds. It replaces the list of an earlier source.
     list: Option<List>,
-    /// Applies the value, mostly by one method of the builder. The error is the reason of a refusal.
+    /// Applies the value, mostly by one method of the builder. The error is the reason why the value is invalid.
     set: fn(Builder, &str) -> Result<Builder, String>,
 }
 
@@ -36,7 +36,7 @@ enum List {
     Publish,
 }
 
-/// Every option there is.
+/// All options.
 const OPTIONS: [OptionSpec; 16] = [
     OptionSpec {
         name: "InitRef",
@@ -221,12 +221,12 @@ fn milliseconds(text: &str) -> Result<Option<Duration>, String> {
 pub(crate) struct OrbOptions {
     environment: Vec<(usize, String)>,
     arguments: Vec<(usize, String)>,
-    /// The first thing that is wrong.
+    /// The first error, which [`apply`](Self::apply) reports.
     problem: Option<OptionError>,
 }
 
 impl OrbOptions {
-    /// Takes what the environment says, as `variable` reads it, in place of what was taken before.
+    /// Reads the options of the environment by `variable`, replacing those that were read before.
     pub(crate) fn read_environment(&mut self, variable: impl Fn(&str) -> Option<OsString>) {
         self.environment.clear();
         for (index, spec) in OPTIONS.iter().enumerate() {
@@ -238,7 +238,7 @@ impl OrbOptions {
                 self.fail(Source::Environment, spec, "expected UTF-8 text".to_owned());
                 continue;
             };
-            // A variable that is empty is as good as none.
+            // An empty variable counts as unset.
             if spec.several {
                 let values = value.split_whitespace();
                 self.environment
@@ -249,7 +249,7 @@ impl OrbOptions {
         }
     }
 
-    /// Takes the options out of an argument list, up to `--`, and leaves everything else.
+    /// Removes the options from an argument list, up to `--`, and leaves all other arguments.
     pub(crate) fn take_arguments(&mut self, arguments: &mut Vec<String>) {
         let mut rest = core::mem::take(arguments).into_iter().peekable();
         while let Some(argument) = rest.next() {
@@ -289,11 +289,10 @@ impl OrbOptions {
         arguments.extend(rest);
     }
 
-    /// Lays what was given over what the builder says: the environment first, so that arguments
-    /// have the last word.
+    /// Applies the options over the builder's settings: the environment first, so that arguments have the last word.
     ///
     /// # Errors
-    /// The first option that is wrong.
+    /// The first invalid option.
     pub(crate) fn apply(builder: Builder) -> Result<Builder, OptionError> {
         let mut builder = builder;
         let given = core::mem::take(&mut builder.given);
@@ -340,7 +339,7 @@ fn over(
     Ok(builder)
 }
 
-/// Names that may have been meant: everything, if none is near.
+/// The option names that resemble an unknown one; all names, if none does.
 fn near(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let is_near = |spec: &&OptionSpec| {
@@ -364,11 +363,10 @@ pub(crate) enum Source {
     Arguments,
 }
 
-/// An option of an ORB that cannot be used; the message names it, where it was given, what was
-/// expected and what was found.
+/// The error for an invalid option of an ORB. Its text names the option, its source, the expected and the found value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionError {
-    /// As it was written.
+    /// The option as it was written.
     option: String,
     source: Source,
     problem: Problem,
@@ -376,9 +374,9 @@ pub struct OptionError {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Problem {
-    /// The nearest known option.
+    /// The option is unknown; these known ones resemble it.
     Unknown(Vec<&'static str>),
-    /// The expected form of the value.
+    /// The option has no value; the expected form.
     NoValue(&'static str),
     Bad(String),
 }

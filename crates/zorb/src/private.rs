@@ -1,4 +1,4 @@
-//! The items that generated code uses. Not public API: they may change in any version.
+//! Items for generated code. Not public API: they may change in any version.
 
 pub use crate::context::ContextArgument;
 pub use crate::interface::{OBJECT, RefCodec};
@@ -22,7 +22,7 @@ pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::{idl_tokens, object_ids_tokens};
 pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, Request, Skeleton, Upcall};
 
-/// Items that the macros below name, whatever the user's crate imports.
+/// Items that the macros below name by path, so that they work whatever the user's crate imports.
 pub mod reexport {
     pub use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder};
     pub use zorb_giop::SystemException;
@@ -31,14 +31,14 @@ pub mod reexport {
 /// The result of an operation that its servant does not implement.
 ///
 /// # Errors
-/// Always NO_IMPLEMENT, COMPLETED_NO, since nothing was done.
+/// Always NO_IMPLEMENT, COMPLETED_NO.
 pub fn not_implemented<T, E: From<SystemException>>() -> core::future::Ready<Result<T, E>> {
     let kind = SystemExceptionKind::NoImplement;
     let exception = SystemException::new(kind, 0, CompletionStatus::No);
     core::future::ready(Err(exception.into()))
 }
 
-/// An IDL exception: its members on the wire, its identity, its text.
+/// Implements an IDL exception: its codec, its repository id and its text.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __exception {
@@ -61,7 +61,8 @@ macro_rules! __exception {
     };
 }
 
-/// The TypeCode of a type, and what it is for: a Rust type that anys may hold, an exception, an alias that programs name.
+/// Declares the TypeCode of a type, and implements its use: a Rust type that anys may hold, an exception, or a public
+/// constant for an alias.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __type_code {
@@ -88,8 +89,8 @@ macro_rules! __type_code {
     };
 }
 
-/// The error of an operation: its user exceptions, or a system exception. An exception of a native type, whose values
-/// no message holds, is known by its repository id alone; several of them may be one Rust type, so `?` makes none of
+/// Implements the error enum of an operation: its user exceptions, or a system exception. An exception of a native type
+/// cannot be marshalled and has a repository id alone. Several of these may be one Rust type, so there is no `From` for
 /// them.
 #[doc(hidden)]
 #[macro_export]
@@ -149,7 +150,7 @@ macro_rules! __operation_error {
         impl ::core::error::Error for $name {
             fn source(&self) -> ::core::option::Option<&(dyn ::core::error::Error + 'static)> {
                 match self {
-                    // The text is the exception's, so the source is, too.
+                    // The text is that of the exception, so the source is that of the exception, too.
                     Self::System(exception) => ::core::error::Error::source(exception),
                     #[allow(unreachable_patterns, reason = "an operation may raise nothing of its own")]
                     _ => ::core::option::Option::None,
@@ -214,7 +215,7 @@ macro_rules! __operation_error {
     };
 }
 
-/// A typed reference: what all of them have in common.
+/// Implements the traits that all typed references have.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __interface_ref {
@@ -298,7 +299,7 @@ macro_rules! __interface_ref {
     };
 }
 
-/// Comparison of references to local objects within types: they are equal if they are one object.
+/// Implements `Debug` and identity comparison for references to local objects, which types with such members need.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __local_interface {
@@ -317,7 +318,8 @@ macro_rules! __local_interface {
     };
 }
 
-/// A typed reference as a value that anys may hold. What an abstract interface stands for is one by itself.
+/// Implements the traits by which anys hold a typed reference. For abstract interfaces, [`Abstract`](crate::Abstract)
+/// implements them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __any_reference {
@@ -341,7 +343,7 @@ macro_rules! __any_reference {
     };
 }
 
-/// The ways from a derived reference to those of its bases.
+/// Implements the conversions from a derived reference to those of its base interfaces.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __upcasts {
@@ -361,7 +363,8 @@ macro_rules! __upcasts {
                 }
             }
 
-            // Not `From` for `Option<$base>`: rustc compares each two implementations of a trait for types of one name.
+            // Not `From` for `Option<$base>`: rustc compares all pairs of implementations of a trait for types of one
+            // name, which is quadratic.
             impl $crate::IntoReference<$base> for $derived {
                 fn into_reference(self) -> ::core::option::Option<$base> {
                     ::core::option::Option::Some(self.into())
@@ -377,7 +380,7 @@ macro_rules! __upcasts {
     };
 }
 
-/// The ways from a reference to the abstract interfaces that it is one of.
+/// Implements the conversions from a reference to its abstract base interfaces.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __abstract_upcasts {
@@ -398,8 +401,8 @@ macro_rules! __abstract_upcasts {
     };
 }
 
-/// A value type. `kind` is `plain`, `operations` with the traits that have to be implemented for it, the same with
-/// `custom`, or `abstract`.
+/// Implements a value type. `kind` is `plain`, `abstract`, or `operations` or `custom` with the traits that the program
+/// has to implement.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __value_type {
@@ -438,7 +441,7 @@ macro_rules! __value_type {
     };
 }
 
-/// Behaviour of a value type without an implementation.
+/// The behaviour of a value type that needs no implementation by the program.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __value_behaviour {
@@ -450,7 +453,7 @@ macro_rules! __value_behaviour {
     };
 }
 
-/// The state of a value type, and how it behaves.
+/// Implements the state of a value type, and its behaviour.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __value_state {
@@ -496,7 +499,7 @@ macro_rules! __value_state {
     };
 }
 
-/// How values of a type behave, as soon as what has to be implemented is.
+/// Implements the behaviour of a value type, once its required traits are implemented.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __value_concrete {
@@ -515,8 +518,8 @@ macro_rules! __value_concrete {
     };
     (@ $make:ident $name:ident [$($custom:tt)*] [$($operations:path),*]) => {
         const _: () = {
-            // Whether it is implemented is checked only where a value is made or registered: a bound without
-            // a lifetime would have to hold here.
+            // The lifetime defers the check of the bound to where a value is made or registered: a bound without a
+            // lifetime would have to hold here.
             #[diagnostic::on_unimplemented(
                 message = "not all is implemented that the IDL wants of value type `{Self}`",
                 note = ::core::concat!(

@@ -1,4 +1,4 @@
-//! Endpoints of GIOPlite: those of the transport under it, with another scheme and another profile.
+//! Endpoints of GIOPlite: those of the underlying transport, with another scheme and another profile tag.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use zorb_transport::{
     ListenAddress, ParseEndpointError, Transport,
 };
 
-/// An endpoint of the transport under it.
+/// An endpoint of the underlying transport, under the scheme of GIOPlite.
 #[derive(Debug, Clone)]
 struct LiteAddress {
     scheme: &'static str,
@@ -47,13 +47,13 @@ fn wrap(scheme: &'static str, plain: Endpoint) -> Endpoint {
     Endpoint::new(scheme, LiteAddress { scheme, plain })
 }
 
-/// The endpoint of the transport under it.
+/// The endpoint of the underlying transport; `None` for one that is not of GIOPlite.
 pub(super) fn plain(endpoint: &Endpoint) -> Option<&Endpoint> {
     let address: &LiteAddress = endpoint.address()?;
     (address.scheme == endpoint.scheme()).then_some(&address.plain)
 }
 
-/// How endpoints of GIOPlite are written.
+/// The addressing of GIOPlite: reads and writes addresses by the underlying transport.
 #[derive(Debug, Clone)]
 pub(super) struct LiteAddressing {
     scheme: &'static str,
@@ -70,7 +70,7 @@ impl LiteAddressing {
         }
     }
 
-    /// Returns the addressing over another transport of that kind.
+    /// The addressing over another transport of the same kind.
     pub(super) fn over(&self, plain: Arc<dyn Transport>) -> Self {
         Self { plain, ..*self }
     }
@@ -90,7 +90,7 @@ impl Addressing for LiteAddressing {
     }
 
     fn forms(&self) -> &'static [&'static str] {
-        // They are written as those of the transport, which says what is wrong with an address.
+        // Endpoints have the forms of the underlying transport, which reports errors in them.
         &[]
     }
 

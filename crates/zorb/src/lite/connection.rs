@@ -1,4 +1,4 @@
-//! Connections whose messages have short headers.
+//! Connections whose messages have GIOPlite's short headers.
 
 use super::shorten::{Lengthener, Shortener};
 use bytes::BytesMut;
@@ -10,13 +10,13 @@ use zorb_transport::{
     Address, Capabilities, Connection, Endpoint, Listener, PeerIdentity, ReadOutcome,
 };
 
-/// A connection that carries GIOP for its users, and GIOPlite on the wire.
+/// A connection that translates between GIOP, for its users, and GIOPlite, on the wire.
 #[derive(Debug)]
 pub(super) struct LiteConnection {
     plain: Box<dyn Connection>,
-    /// Only the writer takes the lock.
+    /// Uncontended: only the writer takes the lock.
     out: Mutex<Shortener>,
-    /// Only the reader does.
+    /// Uncontended: only the reader takes the lock.
     incoming: Mutex<Lengthener>,
 }
 
@@ -24,7 +24,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A read that waits, as an error: the reactor of the transport listens then.
+/// Converts a pending read to `WouldBlock`; the underlying transport has registered read interest.
 fn pending<T>(read: Poll<io::Result<T>>) -> io::Result<T> {
     match read {
         Poll::Ready(read) => read,
@@ -32,7 +32,7 @@ fn pending<T>(read: Poll<io::Result<T>>) -> io::Result<T> {
     }
 }
 
-/// The read that [`pending`] made an error.
+/// Converts `WouldBlock` back to a pending read: the inverse of [`pending`].
 fn blocking(read: io::Result<usize>) -> Poll<io::Result<usize>> {
     match read {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
@@ -69,7 +69,7 @@ impl Connection for LiteConnection {
         });
         blocking(read).map_ok(|octets| ReadOutcome {
             octets,
-            // The reactor knows nothing of what was received here and not passed on.
+            // Octets that were received here and not passed on cause no event in the reactor.
             is_watched: is_watched && incoming.waits(),
         })
     }
@@ -123,7 +123,7 @@ impl Connection for LiteConnection {
     }
 }
 
-/// A listener of GIOPlite.
+/// A listener whose connections speak GIOPlite.
 #[derive(Debug)]
 pub(super) struct LiteListener {
     plain: Box<dyn Listener>,

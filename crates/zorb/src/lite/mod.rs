@@ -1,4 +1,4 @@
-//! GIOPlite: GIOP with headers of five octets in place of twelve, as a messaging of its own over any transport.
+//! GIOPlite: GIOP with headers of five octets in place of twelve, over any transport.
 
 mod address;
 mod connection;
@@ -13,11 +13,11 @@ use zorb_transport::{
     Property, PropertyError, Tcp, Transport, TransportError, Unix,
 };
 
-/// GIOPlite over a transport: messages begin with five octets in place of GIOP's twelve. For ORBs of one owner that call each other
-/// with small messages over links where seven octets a message count.
+/// GIOPlite over a transport: message headers have five octets in place of GIOP's twelve. For ORBs of one owner that
+/// exchange small messages over links where seven octets a message count.
 ///
-/// It is registered as a transport with a scheme and a profile of its own, so that references name it beside the plain
-/// endpoints, other ORBs pass over it, and a client's order of protocols chooses it:
+/// It is registered as a transport with a scheme and a profile of its own. References name it beside the plain
+/// endpoints, other ORBs ignore it, and a client's order of protocols selects it:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -35,22 +35,22 @@ use zorb_transport::{
 /// # Ok(()) }
 /// ```
 ///
-/// The header is the unsigned long of the message's size, and an octet: bits 0 to 2 the message type, bits 3 and 4 the minor version, bit 5
-/// set if little-endian, bit 6 set if fragments follow, bit 7 clear. The rest of the message is GIOP's, octet for octet, as if the
-/// twelve octets stood before it. TAO's GIOPlite has the same five octets without the version, byte order and
-/// fragments in the last one; it is not spoken here. Source: the pluggable protocols framework of TAO.
+/// The header is the unsigned long of the message's size, and an octet: bits 0 to 2 the message type, bits 3 and 4 the
+/// minor version, bit 5 set if little-endian, bit 6 set if fragments follow, bit 7 clear. The rest of the message is
+/// that of GIOP, aligned as after twelve octets. TAO's GIOPlite has five octets too, without version, byte order and
+/// fragments in the last one; zorb does not speak it. Source: the pluggable protocols framework of TAO.
 ///
-/// Costs the translation of each header, a copy of each message of up to 256 octets that is sent, and one of what is received
-/// together with a message before it. A message that is received alone stays where it was received.
+/// Costs the translation of each header, a copy of each sent message of up to 256 octets, and a copy of octets that are
+/// received in one read after another message. A message that is received alone is not copied.
 #[derive(Debug, Clone)]
 pub struct GiopLite {
     plain: Arc<dyn Transport>,
     addressing: LiteAddressing,
 }
 
-/// Profiles of GIOPlite over TCP, in the range of zorb's own tags.
+/// The tag of profiles of GIOPlite over TCP, in the range of zorb's own tags.
 const TCP_PROFILE: u32 = 0x5a4f_5210;
-/// Profiles of GIOPlite over UNIX sockets.
+/// The tag of profiles of GIOPlite over UNIX sockets.
 const UNIX_PROFILE: u32 = 0x5a4f_5211;
 
 impl GiopLite {
@@ -66,8 +66,8 @@ impl GiopLite {
         Self::over("uioplite", UNIX_PROFILE, Arc::new(Unix::default()))
     }
 
-    /// GIOPlite over another transport, or one with other properties. Its endpoints have this scheme and are written as
-    /// those of the transport otherwise; its profiles have this tag, which both sides have to know it by.
+    /// GIOPlite over another transport, or one with other properties. Its endpoints have this scheme, and otherwise the
+    /// forms of the transport. Its profiles have this tag, on which both sides have to agree.
     #[must_use]
     pub fn over(scheme: &'static str, profile: u32, plain: Arc<dyn Transport>) -> Self {
         let addressing = LiteAddressing::new(scheme, profile, Arc::clone(&plain));

@@ -1,4 +1,4 @@
-//! Headers of twelve octets to five and back, in streams that are cut anywhere. Sans I/O.
+//! Translates headers of twelve octets to five and back, in streams that are cut anywhere. Sans I/O.
 
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
@@ -49,13 +49,13 @@ fn lengthened(short: &Short) -> io::Result<(Header, u32)> {
     Ok((header, size))
 }
 
-/// The first `count` of the octets, or as many as there are, and those behind them.
+/// Splits octets at `count`, or at their end if there are fewer.
 #[inline]
 fn split(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     octets.split_at_checked(count).unwrap_or((octets, &[]))
 }
 
-/// Copies octets to the beginning of a place that they fit into.
+/// Copies octets to the beginning of `place`, if they fit.
 #[inline]
 fn copy(place: &mut [u8], octets: &[u8]) {
     if let Some(place) = place.get_mut(..octets.len()) {
@@ -69,30 +69,30 @@ fn room(buffer: &BytesMut) -> usize {
     buffer.capacity().saturating_sub(buffer.len())
 }
 
-/// Chunks that one write looks at.
+/// The limit on pieces of one write.
 const MAX_SLICES: usize = 64;
-/// Messages that one write begins.
+/// The limit on headers of one write.
 const MAX_HEADERS: usize = 16;
 
 /// The sending side: shortens the headers of GIOP messages.
 #[derive(Debug, Default)]
 pub(super) struct Shortener {
-    /// The header that the next message begins with, as far as it has been taken.
+    /// The header of the next message, of which `taken` octets are filled.
     header: Header,
     taken: usize,
-    /// Octets of its short form that have gone out already.
+    /// Octets of its short form that have been written.
     sent: usize,
-    /// Octets of the body that are still to come.
+    /// Octets of the current body that are still to be written.
     body: usize,
 }
 
-/// Octets of a message behind its header up to which it is copied behind its short header, so that it leaves as one piece: two
-/// cost the kernel more than the copy.
+/// Bodies of up to this many octets are copied behind the short header, so that a message leaves as one slice: two
+/// slices cost the kernel more than the copy.
 const MAX_COPIED: usize = 256;
-/// Chunks of one message that are written without looking for another one.
+/// The limit on chunks of a message that takes the fast path.
 const MAX_CHUNKS: usize = 8;
 
-/// A piece of the octets that are written.
+/// A piece of the octets to be written.
 #[derive(Debug, Clone, Copy)]
 enum Piece<'a> {
     /// The next header.
@@ -102,10 +102,10 @@ enum Piece<'a> {
 }
 
 impl Shortener {
-    /// Writes as many octets of the chunks as `write` takes when they are shortened, and returns how many those were.
+    /// Writes the chunks with shortened headers by `write`, and returns the octets of the chunks that were taken.
     ///
     /// # Errors
-    /// Those of `write`; and of kind `Other` for what is no message of GIOP.
+    /// Those of `write`; of kind `Other` for octets that are no message of GIOP.
     pub(super) fn write(
         &mut self,
         chunks: &[IoSlice<'_>],
@@ -127,7 +127,7 @@ impl Shortener {
         self.write_any(chunks, write)
     }
 
-    /// Writes a message, or the beginning of one, whose header is whole.
+    /// The fast path: writes a message, or the beginning of one, with a whole header.
     #[inline]
     fn write_message(
         &mut self,
@@ -161,11 +161,12 @@ impl Shortener {
         Ok(HEADER_LEN.saturating_add(of_body))
     }
 
-    /// Counts `octets` of a short header that was written in part: all but one of the long header's octets are reported as
-    /// written, since the last one keeps the message from seeming sent. `known`: those reported before.
+    /// Records that `sent` octets of a short header were written. Reports all but one of the long header's octets as
+    /// written: the last one is held back, so that the message does not seem to be sent. `known`: the octets reported
+    /// before.
     ///
     /// # Errors
-    /// `WouldBlock` where no more are taken than before.
+    /// `WouldBlock` if no further octets are reported.
     #[cold]
     fn stop_within(&mut self, header: Header, sent: usize, known: usize) -> io::Result<usize> {
         (self.header, self.taken, self.sent) = (header, HEADER_LEN - 1, sent);
@@ -175,7 +176,7 @@ impl Shortener {
         }
     }
 
-    /// Writes messages that begin and end anywhere.
+    /// The slow path: writes any number of messages, which may begin and end anywhere in the chunks.
     fn write_any(
         &mut self,
         chunks: &[IoSlice<'_>],
@@ -219,7 +220,7 @@ impl Shortener {
         let pieces = pieces.get(..count).unwrap_or(&pieces);
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let mut shorts = headers.iter().map(|(_, short, _)| short);
-        // Of the first header a part may have gone out already.
+        // A part of the first header may have been written already.
         let mut sent = self.sent;
         for (slice, piece) in slices.iter_mut().zip(pieces) {
             *slice = IoSlice::new(match *piece {
@@ -230,7 +231,7 @@ impl Shortener {
                 Piece::Body(octets) => octets,
             });
         }
-        // The beginning of a header at the end has no short form yet, so it is not written and yet taken.
+        // An incomplete header at the end has no short form yet: it is stored, counts as taken, and is not written.
         let mut left = match slices.get(..count).unwrap_or(&slices) {
             [] => 0,
             slices => write(slices)?,
@@ -278,34 +279,36 @@ impl Shortener {
     }
 }
 
-/// Octets that a long header has more than a short one.
+/// The difference in octets between a long and a short header.
 const MORE: usize = HEADER_LEN - LITE_HEADER_LEN;
 
 /// The receiving side: lengthens the headers of GIOPlite messages.
 ///
-/// Where a message is to begin, octets are received behind room for what its long header has more, and the header is put
-/// in front of the body in place. What follows a message in the same read is copied.
+/// At the beginning of a message, octets are received behind [`MORE`] octets of room, so that the long header fits in
+/// front of the body in place. Octets after a message in the same read are copied.
 #[derive(Debug, Default)]
 pub(super) struct Lengthener {
-    /// Octets received and not passed on yet.
+    /// Octets that were received and not passed on yet.
     received: BytesMut,
     header: Header,
     /// Octets of the header that are still to be passed on.
     left: usize,
-    /// Octets of the body that are.
+    /// Octets of the body that are still to be passed on.
     body: usize,
 }
 
-/// Octets that are received at a time at least, where they are copied.
+/// The least capacity of a read into the buffer for copying, in octets.
 const READ_OCTETS: usize = 8 << 10;
-/// Room from which on octets are received in place.
+/// The least room for receiving in place, in octets.
 const LEAST_ROOM: usize = 64;
 
 impl Lengthener {
-    /// Receives by `read`, which appends to a buffer, and passes on what has come. Returns how many octets; 0 is the end.
+    /// Receives by `read`, which appends to a buffer, and appends lengthened messages to `to`. Returns the number of
+    /// octets; 0 is the end of the stream.
     ///
     /// # Errors
-    /// Those of `read`; of kind `InvalidInput` where there is no room, and `InvalidData` for what is no header of GIOPlite.
+    /// Those of `read`; of kind `InvalidInput` if `to` has no room, and `InvalidData` for an invalid header of
+    /// GIOPlite.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -324,13 +327,13 @@ impl Lengthener {
         self.read_copied(to, read)
     }
 
-    /// Whether nothing is left of an earlier read, so that what comes next may be received where it is passed on to.
+    /// Whether no octets of an earlier read are left, so that the next read can go to the caller's buffer.
     #[inline]
     fn is_between_reads(&self) -> bool {
         self.left == 0 && self.received.is_empty()
     }
 
-    /// Receives the beginning of a message. Nothing where not even its header has come.
+    /// Receives the beginning of a message in place; `None` if its header is incomplete.
     #[inline]
     fn read_message(
         &mut self,
@@ -382,7 +385,7 @@ impl Lengthener {
         Ok(to.len().saturating_sub(before))
     }
 
-    /// Counts octets that were received in place: of the body, and behind it.
+    /// Counts octets that were received in place: of the body, and after it.
     #[inline]
     fn end_body(&mut self, octets: usize, to: &mut BytesMut) {
         match self.body.checked_sub(octets) {
@@ -391,7 +394,8 @@ impl Lengthener {
         }
     }
 
-    /// Passes the last `octets`, which follow the end of a message, on anew, with room for their headers.
+    /// Moves the last `octets`, which follow the end of a message, to the own buffer and passes them on with long
+    /// headers.
     #[cold]
     fn pass_on_behind(&mut self, octets: usize, to: &mut BytesMut) {
         self.body = 0;
@@ -399,11 +403,11 @@ impl Lengthener {
         self.received
             .extend_from_slice(to.get(end..).unwrap_or_default());
         to.truncate(end);
-        // Octets that are no header are an error of the next read: the message before them is whole.
+        // An invalid header is an error of the next read: the message before it is whole.
         let _ = self.pass_on(to);
     }
 
-    /// Receives into a buffer of its own, and passes on from there.
+    /// Receives into the own buffer, and passes on from there.
     #[cold]
     fn read_copied(
         &mut self,
@@ -411,7 +415,7 @@ impl Lengthener {
         mut read: impl FnMut(&mut BytesMut) -> io::Result<usize>,
     ) -> io::Result<usize> {
         if room(to) == 0 {
-            // A read of nothing would be the end.
+            // A result of 0 octets would mean the end of the stream.
             return Err(io::ErrorKind::InvalidInput.into());
         }
         loop {
@@ -429,7 +433,7 @@ impl Lengthener {
     /// Passes on received octets while there is room; returns their number.
     ///
     /// # Errors
-    /// Of kind `InvalidData` for what is no header of GIOPlite.
+    /// Of kind `InvalidData` for an invalid header of GIOPlite.
     fn pass_on(&mut self, to: &mut BytesMut) -> io::Result<usize> {
         let before = to.len();
         loop {
@@ -454,7 +458,7 @@ impl Lengthener {
             } else if let Some(short) = self.received.first_chunk() {
                 let (header, size) = match lengthened(short) {
                     Ok(lengthened) => lengthened,
-                    // The next read finds it again; what is whole goes first.
+                    // Passes the whole messages on first; the next read finds the error again.
                     Err(_) if to.len() > before => break,
                     Err(error) => return Err(error),
                 };
@@ -467,7 +471,7 @@ impl Lengthener {
         Ok(to.len().saturating_sub(before))
     }
 
-    /// Whether nothing can be passed on before more is received.
+    /// Whether no octets can be passed on before more are received.
     #[inline]
     pub(super) fn waits(&self) -> bool {
         self.left == 0

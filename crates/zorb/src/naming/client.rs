@@ -10,31 +10,28 @@ use crate::object::ObjectRef;
 use crate::orb::Orb;
 use zorb_giop::SystemExceptionKind;
 
-/// The initial reference under which a naming service is known.
+/// The name of the naming service's initial reference.
 const SERVICE: &str = "NameService";
-/// Contexts that a client goes on from when one of them cannot proceed, for one call.
+/// The limit on contexts from which one call goes on after CannotProceed.
 const MAX_CONTINUATIONS: usize = 8;
 
-/// A naming context, and what programs want of one.
+/// The client of a naming context, with operations for whole paths.
 ///
-/// Cheap to clone. Names are text (`"bank/accounts.savings"`, components separated by `/`, id and
-/// kind by `.`) or [`Name`]s, and begin in the context that the client stands for. What the names
-/// lead through may be at other servers.
+/// A clone costs a reference count. Names are text (`"bank/accounts.savings"`, components separated by `/`, id and kind
+/// by `.`) or [`Name`]s, relative to the client's context. The contexts on a path may be at several servers.
 ///
-/// Every call asks the service, and every one may fail with [`NamingError::System`];
-/// a time limit for them is [`Builder::round_trip_timeout`](crate::Builder::round_trip_timeout) or
-/// [`NamingContextRef::with_round_trip_timeout`](Interface::with_round_trip_timeout). When the
-/// service raises CannotProceed, the client goes on from the context that the exception names, at
-/// most 8 times a call.
+/// Each operation calls the service and may fail with [`NamingError::System`].
+/// [`Builder::round_trip_timeout`](crate::Builder::round_trip_timeout) and
+/// [`NamingContextRef::with_round_trip_timeout`](Interface::with_round_trip_timeout) limit its time. When the service
+/// raises CannotProceed, the client goes on from the context in the exception, at most 8 times a call.
 ///
-/// An operation costs one call where one server has every context on the way, and further ones where contexts are
-/// elsewhere or missing. Source: the OMG Naming Service, `CosNaming::NamingContext`.
+/// An operation costs one call if one server has all contexts of the path, and further ones if contexts are elsewhere
+/// or missing. Source: the OMG Naming Service, `CosNaming::NamingContext`.
 ///
 /// # Cancel safety
-/// Dropping a call leaves undone whatever had not been sent: a binding may be there or not, and
-/// contexts made on the way stay. Calling again is safe for everything but
-/// [`bind`](Self::bind), [`bind_context`](Self::bind_context) and
-/// [`bind_new_context`](Self::bind_new_context), which may find the name bound by the first try.
+/// Dropping a call sends no further requests: a binding may have been made or not, and contexts that were made on the
+/// path stay. Calls can be repeated, except [`bind`](Self::bind), [`bind_context`](Self::bind_context) and
+/// [`bind_new_context`](Self::bind_new_context), which may find the name bound by the first call.
 #[derive(Debug, Clone, PartialEq)]
 #[doc(alias = "TAO_Naming_Client")]
 pub struct NamingClient {
@@ -42,13 +39,12 @@ pub struct NamingClient {
 }
 
 impl NamingClient {
-    /// The naming service that the ORB's initial reference `NameService` leads to. Asked once
-    /// whether it is one, unless the reference says so itself.
+    /// The client of the ORB's initial reference `NameService`. Costs a call of `_is_a`, unless the type id of the
+    /// reference is that of a naming context.
     ///
     /// # Errors
-    /// [`NamingError::Unconfigured`] when the ORB has no reference to it,
-    /// [`NamingError::System`] when it cannot be reached, [`NamingError::NotAContext`] when it is
-    /// something else.
+    /// [`NamingError::Unconfigured`] when the ORB has no such initial reference, [`NamingError::System`] when the
+    /// service cannot be reached, [`NamingError::NotAContext`] for an object of another interface.
     #[doc(alias = "resolve_initial_references")]
     pub async fn find(orb: &Orb) -> Result<Self, NamingError> {
         let object = orb
@@ -58,12 +54,12 @@ impl NamingClient {
         Self::at(&object).await
     }
 
-    /// The naming context behind a reference: of another service than the ORB's own, or one that
-    /// came as an argument. Asked once whether it is one, unless the reference says so itself.
+    /// The client of a naming context by its reference. Costs a call of `_is_a`, unless the type id of the reference is
+    /// that of a naming context.
     ///
     /// # Errors
-    /// [`NamingError::System`] when it cannot be reached, [`NamingError::NotAContext`] when it is
-    /// something else.
+    /// [`NamingError::System`] when the context cannot be reached, [`NamingError::NotAContext`] for an object of
+    /// another interface.
     #[doc(alias = "_narrow")]
     pub async fn at(object: &ObjectRef) -> Result<Self, NamingError> {
         match object.narrow().await {
@@ -76,36 +72,35 @@ impl NamingClient {
         }
     }
 
-    /// The client of a reference that is known to be a context. Sends no request.
+    /// The client of a typed reference to a naming context. Sends no request.
     #[must_use]
     pub fn new(context: NamingContextRef) -> Self {
         Self { context }
     }
 
-    /// The context itself, for the operations as the specification has them.
+    /// The reference to the context, for the operations of the specification.
     #[must_use]
     pub fn context(&self) -> &NamingContextRef {
         &self.context
     }
 
-    /// The context as one that knows stringified names and URLs too; `None` for older servers,
-    /// which do not. Asked once, unless the reference says so itself.
+    /// The context as a `NamingContextExt`, which has stringified names and URLs; `None` for older servers, which lack
+    /// it. Costs a call of `_is_a`, unless the type id of the reference is that of the interface.
     ///
     /// # Errors
-    /// [`NamingError::System`].
+    /// [`NamingError::System`] when the call fails.
     pub async fn ext(&self) -> Result<Option<NamingContextExtRef>, NamingError> {
         let ext = self.context.as_object().narrow().await;
         ext.map_err(|exception| service_failed(&self.context, exception))
     }
 
-    /// The object bound to a name, as a reference of type `T`. The object is asked whether it is
-    /// one, unless its reference says so itself; for `T =` [`ObjectRef`] it is not called.
+    /// The object bound to a name, as a reference of type `T`. Costs a call of the object's `_is_a`, unless the type id
+    /// of its reference is that of `T`, or `T` is [`ObjectRef`].
     ///
     /// # Errors
-    /// [`NamingError::NotFound`], [`NamingError::InvalidName`], [`NamingError::Nil`],
-    /// [`NamingError::WrongType`], and [`NamingError::Unusable`] when the service knows the name but
-    /// the object cannot be asked. (One that is not asked shows that at its first call:
-    /// OBJECT_NOT_EXIST, or TRANSIENT with host and port.)
+    /// [`NamingError::NotFound`], [`NamingError::InvalidName`], [`NamingError::Nil`], [`NamingError::WrongType`], and
+    /// [`NamingError::Unusable`] when the call of `_is_a` fails. (An object that is not called here fails at its first
+    /// call: OBJECT_NOT_EXIST, or TRANSIENT with host and port.)
     pub async fn resolve<T: Interface>(&self, name: impl IntoName) -> Result<T, NamingError> {
         let name = checked(name)?;
         let object = self.resolve_object(&name).await?;
@@ -124,14 +119,14 @@ impl NamingClient {
         }
     }
 
-    /// Binds an object to a name that is not bound, making the contexts on the way that are
-    /// missing. Another client may make them at the same time.
+    /// Binds an object to a name that is not bound, and makes the missing contexts of the path. Another client may make
+    /// them at the same time.
     ///
-    /// (Where a missing context is to be an error, call [`context`](Self::context)`().bind(…)`.)
+    /// (If a missing context should be an error, call [`context`](Self::context)`().bind(…)`.)
     ///
     /// # Errors
-    /// [`NamingError::AlreadyBound`]; [`NamingError::NotFound`] with `not_context` when there is an
-    /// object on the way; [`NamingError::InvalidName`].
+    /// [`NamingError::AlreadyBound`]; [`NamingError::NotFound`] with `not_context` when an object is bound within the
+    /// path; [`NamingError::InvalidName`].
     pub async fn bind(
         &self,
         name: impl IntoName,
@@ -141,12 +136,12 @@ impl NamingClient {
         self.put(&checked(name)?, what, If::Unbound).await
     }
 
-    /// Binds an object to a name, in the place of the object that is bound to it, if one is. The
-    /// rest is as with [`bind`](Self::bind).
+    /// Binds an object to a name, replacing an object that is bound to it. Makes missing contexts as
+    /// [`bind`](Self::bind) does.
     ///
     /// # Errors
-    /// [`NamingError::NotFound`] with `not_object` when a context is bound to the name, and with
-    /// `not_context` when there is an object on the way; [`NamingError::InvalidName`].
+    /// [`NamingError::NotFound`] with `not_object` when a context is bound to the name, and with `not_context` when an
+    /// object is bound within the path; [`NamingError::InvalidName`].
     pub async fn rebind(
         &self,
         name: impl IntoName,
@@ -156,8 +151,8 @@ impl NamingClient {
         self.put(&checked(name)?, what, If::Either).await
     }
 
-    /// Binds a context, of this server or of another, so that names lead through it; contexts on
-    /// the way are made as with [`bind`](Self::bind).
+    /// Binds a context, of this server or of another, so that paths can lead through it. Makes missing contexts as
+    /// [`bind`](Self::bind) does.
     ///
     /// # Errors
     /// Those of [`bind`](Self::bind).
@@ -170,11 +165,11 @@ impl NamingClient {
         self.put(&checked(name)?, what, If::Unbound).await
     }
 
-    /// Binds a context in the place of the one that is bound to the name, if one is; contexts on the
-    /// way are made as with [`bind`](Self::bind). The context that was bound lives on.
+    /// Binds a context to a name, replacing a context that is bound to it. Makes missing contexts as
+    /// [`bind`](Self::bind) does. The former context is not destroyed.
     ///
     /// # Errors
-    /// As [`rebind`](Self::rebind), but `not_context` when an object is bound to the name.
+    /// Those of [`rebind`](Self::rebind), but `not_context` when an object is bound to the name.
     pub async fn rebind_context(
         &self,
         name: impl IntoName,
@@ -182,7 +177,7 @@ impl NamingClient {
     ) -> Result<(), NamingError> {
         let name = checked(name)?;
         let what = Bound::Context(&context.context);
-        // JacORB's service does nothing, and says nothing, when the name has several components.
+        // JacORB's service silently does nothing for a name of several components.
         match name.split_last() {
             Some((last, path @ [_, ..])) => {
                 let way = self.make_contexts(Name::from(path)).await;
@@ -195,8 +190,7 @@ impl NamingClient {
         }
     }
 
-    /// Makes a context and binds it to a name that is not bound; contexts on the way are made as
-    /// with [`bind`](Self::bind).
+    /// Makes a context and binds it to a name that is not bound. Makes missing contexts as [`bind`](Self::bind) does.
     ///
     /// # Errors
     /// Those of [`bind`](Self::bind).
@@ -212,13 +206,13 @@ impl NamingClient {
         }
     }
 
-    /// The context bound to a name, made with those on the way if it is not there: `mkdir -p`.
-    /// JacORB's service may bind one context in the place of another when both are made at the same
-    /// time, and this be the one that is bound no more.
+    /// The context bound to a name; makes it and the missing contexts of the path, as `mkdir -p` does. When two clients
+    /// make a context at the same time, JacORB's service may replace one by the other, and this may return the replaced
+    /// one.
     ///
     /// # Errors
-    /// [`NamingError::NotFound`] with `not_context`, or [`NamingError::NotAContext`], when there is
-    /// an object; [`NamingError::InvalidName`].
+    /// [`NamingError::NotFound`] with `not_context`, or [`NamingError::NotAContext`], when an object is bound;
+    /// [`NamingError::InvalidName`].
     pub async fn make_contexts(&self, name: impl IntoName) -> Result<Self, NamingError> {
         let name = checked(name)?;
         match self.bind_new_context(&name).await {
@@ -227,8 +221,8 @@ impl NamingClient {
         }
     }
 
-    /// The context bound to a name. Asked once whether it is one, unless the reference says so
-    /// itself.
+    /// The context bound to a name. Costs a call of `_is_a`, unless the type id of its reference is that of a naming
+    /// context.
     ///
     /// # Errors
     /// Those of [`resolve`](Self::resolve); [`NamingError::NotAContext`] if an object of another interface is bound.
@@ -243,7 +237,7 @@ impl NamingClient {
         }
     }
 
-    /// Takes a binding away. The object, or the context, lives on.
+    /// Removes a binding. The object, or the context, is not destroyed.
     ///
     /// # Errors
     /// [`NamingError::NotFound`], [`NamingError::InvalidName`].
@@ -258,8 +252,8 @@ impl NamingClient {
         }
     }
 
-    /// Destroys an empty context and takes its binding away; only the latter if the context has
-    /// been destroyed before.
+    /// Destroys an empty context and removes its binding. If the context has been destroyed already, removes the
+    /// binding.
     ///
     /// # Errors
     /// [`NamingError::NotEmpty`], [`NamingError::NotFound`], [`NamingError::NotAContext`],
@@ -274,7 +268,7 @@ impl NamingClient {
         };
         let destroyed = match self.subcontext(&name).await {
             Ok(context) => context.destroy().await,
-            // The service has failed, not the context.
+            // The naming service failed, not the context.
             Err(error @ NamingError::System { .. }) => return Err(error),
             Err(error) => Err(error),
         };
@@ -288,11 +282,10 @@ impl NamingClient {
         self.unbind(&name).await
     }
 
-    /// Destroys the context that this client stands for, which has to be empty. Bindings to it
-    /// remain, and lead nowhere.
+    /// Destroys the client's context, which has to be empty. Bindings to it remain, and are stale.
     ///
     /// # Errors
-    /// [`NamingError::NotEmpty`].
+    /// [`NamingError::NotEmpty`] if the context has bindings.
     pub async fn destroy(&self) -> Result<(), NamingError> {
         self.context.destroy().await.map_err(|error| match error {
             DestroyError::NotEmpty(_) => NamingError::NotEmpty { name: None },
@@ -300,7 +293,7 @@ impl NamingClient {
         })
     }
 
-    /// The bindings of the context, in batches of 100.
+    /// The bindings of the context, fetched in batches of 100. Sends no request before [`Bindings::next`].
     pub fn list(&self) -> Bindings {
         Bindings::new(self.context.clone())
     }
@@ -316,7 +309,7 @@ impl NamingClient {
         }
     }
 
-    /// Binds, and makes the contexts on the way if it turns out that they are missing.
+    /// Binds; if contexts of the path are missing, makes them and binds again.
     async fn put(&self, name: &Name, what: Bound<'_>, when: If) -> Result<(), NamingError> {
         match self.put_once(name, what, when).await {
             Err(error) if may_lack_contexts(name, &error) => {
@@ -365,7 +358,7 @@ impl NamingClient {
         }
     }
 
-    /// Makes one context, which all but the last component have to lead to.
+    /// Makes one context. Its parent, named by all components but the last, has to exist.
     async fn make(&self, name: &Name) -> Result<Self, NamingError> {
         let mut way = Way::new(self, name);
         loop {
@@ -382,9 +375,9 @@ impl NamingClient {
         }
     }
 
-    /// The binding that is in the way of a new one. JacORB's service looks whether a name is
-    /// free, and binds it, in two steps; it says that it cannot proceed when another call came
-    /// between them, and has bound what one of the two wanted.
+    /// The binding that prevented a new one, after CannotProceed. JacORB's service checks whether a name is free and
+    /// binds it in two steps. It raises CannotProceed when another call came between them, and has then bound the
+    /// object of one of the two calls.
     async fn bound_instead(
         &self,
         name: &Name,
@@ -396,14 +389,14 @@ impl NamingClient {
         }
     }
 
-    /// Makes the contexts that all but the last component name, from the first one on that `error`
-    /// says to be missing. Gives the path that turned out to be bound, if the last one was.
+    /// Makes the contexts that all but the last component name, beginning with the one that `error` reports as missing.
+    /// Returns the path of the last one if that was bound already.
     async fn make_on_the_way(
         &self,
         name: &Name,
         error: &NamingError,
     ) -> Result<Option<Name>, NamingError> {
-        // A server that does not say, or whose rest is not the end of the name, is asked for all.
+        // If the error has no rest, or one that is not the end of the name, begins with the first component.
         let there = match error {
             NamingError::NotFound { rest, .. } => name.strip_suffix(rest.as_slice()),
             _ => None,
@@ -415,7 +408,7 @@ impl NamingClient {
             let path = Name::from(path);
             bound = match self.make(&path).await {
                 Ok(_) => None,
-                // Another client made it first, or it is an object: the next step finds out.
+                // Another client made it first, or an object is bound to it: the next operation shows which.
                 Err(NamingError::AlreadyBound { .. }) => Some(path),
                 Err(error) => return Err(blocked(error, name, bound)),
             };
@@ -424,7 +417,7 @@ impl NamingClient {
     }
 }
 
-/// Whether an operation may have failed because a context on the way to `name` is not there yet.
+/// Whether an operation may have failed because a context of the path is missing.
 fn may_lack_contexts(name: &Name, error: &NamingError) -> bool {
     let missing = matches!(
         error,
@@ -436,15 +429,16 @@ fn may_lack_contexts(name: &Name, error: &NamingError) -> bool {
     name.len() > 1 && (missing || is_bad_param(error))
 }
 
-/// The exception of JacORB's service for an object in the place of a context.
+/// Whether the error is BAD_PARAM, which JacORB's service raises for an object in place of a context.
 fn is_bad_param(error: &NamingError) -> bool {
     let bad_param = SystemExceptionKind::BadParam;
     let system = error.system();
     system.is_some_and(|exception| exception.kind == bad_param)
 }
 
-/// Not every service distinguishes an object in the way from an unbound name (JacORB's keeps contexts and objects in
-/// two tables): if what it fails at is what it called bound a moment ago, it is an object.
+/// The error of an operation after contexts were made. Some services do not distinguish an object within the path from
+/// an unbound name (JacORB's keeps contexts and objects in two tables). If the operation fails at a path that was
+/// reported as bound, that path is an object.
 fn blocked(error: NamingError, name: &Name, bound: Option<Name>) -> NamingError {
     match bound {
         Some(path) if matches!(error, NamingError::NotFound { .. }) || is_bad_param(&error) => {
@@ -458,7 +452,7 @@ fn blocked(error: NamingError, name: &Name, bound: Option<Name>) -> NamingError 
     }
 }
 
-/// The error of an operation on a part of `name`, as one about all of it.
+/// Converts the error of an operation on a part of `name` to one for the whole name.
 fn about(name: &Name, error: NamingError) -> NamingError {
     let NamingError::NotFound {
         name: tried,
@@ -495,14 +489,14 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// When a name is bound: when nothing is bound to it, or in any case.
+/// The condition for binding: only an unbound name, or also a bound one.
 #[derive(Clone, Copy)]
 enum If {
     Unbound,
     Either,
 }
 
-/// The progress of a call along a name: the context to ask, and the rest of the name at that context.
+/// The progress of a call along a name: the next context to call, and the rest of the name at that context.
 struct Way<'a> {
     asked: &'a Name,
     context: NamingContextRef,
@@ -520,7 +514,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Goes on from where CannotProceed says, or returns why it cannot.
+    /// Goes on from the context of a CannotProceed, or returns the error of the operation.
     fn go_on(&mut self, refusal: impl Into<Refusal>) -> Result<(), NamingError> {
         let name = || self.asked.clone();
         let stuck = match refusal.into() {
@@ -555,7 +549,7 @@ impl<'a> Way<'a> {
         if stuck.rest_of_name.is_empty() {
             return give_up(Some(context), "it leaves nothing of the name");
         }
-        // Going on with another name would bind a name that was not asked for.
+        // Another rest would bind a name that was not requested.
         if !self.rest.ends_with(&stuck.rest_of_name) {
             return give_up(Some(context), "what it leaves is not the end of the name");
         }

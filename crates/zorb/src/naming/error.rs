@@ -1,4 +1,4 @@
-//! Errors of using a naming service.
+//! Errors of the naming service's client.
 
 use super::cos_naming::naming_context::{
     BindContextError, BindError, BindNewContextError, CannotProceed, NotFound, NotFoundReason,
@@ -13,53 +13,55 @@ use zorb_giop::{SystemException, SystemExceptionKind};
 
 /// Why an operation of a [`NamingClient`](super::NamingClient) failed.
 ///
-/// The exceptions of `CosNaming` with what they are about, and everything else that can be in the
-/// way; `Display` says all of it in a sentence.
+/// The user exceptions of `CosNaming` with the name at fault, and failures of the service or the object. `Display`
+/// shows all of it in one sentence.
+///
+/// Source: the OMG Naming Service, `CosNaming::NamingContext`.
 #[non_exhaustive]
 pub enum NamingError {
-    /// The initial reference of the service is not known, or its text is none.
+    /// The initial reference of the service is not configured, or its text is no object URL.
     Unconfigured(Error),
-    /// The reference leads to an object of another interface.
+    /// The object is not a naming context.
     #[doc(alias = "nil")]
     NotAContext {
-        /// The target of the failed call: the service, or the object bound to a name.
+        /// The object, as text: the service, or the object bound to a name.
         what: String,
-        /// Its repository id; empty if the reference does not say.
+        /// The repository id in its reference; empty if there is none.
         found: String,
     },
     /// A malformed name, rejected here or by the service.
     InvalidName {
-        /// Its text.
+        /// The name, as text.
         name: String,
-        /// Why; `None` if the service said so, which does not say why.
+        /// The reason; `None` if the service rejected the name, since its exception has none.
         why: Option<NameError>,
     },
-    /// An address that no URL can be made with.
+    /// An address that cannot be part of a `corbaname:` URL.
     InvalidAddress {
         /// The address.
         address: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A component of the name is not bound, or not to what is needed there.
+    /// A component of the name is not bound, or bound to an object in place of a context or the reverse.
     NotFound {
-        /// The name asked for.
+        /// The name of the operation.
         name: Name,
         /// The reason, for the first component of `rest`.
         why: NotFoundReason,
         /// The end of the name, beginning with the component at fault.
         rest: Name,
     },
-    /// A context on the way could not go on, and neither could the client.
+    /// A context of the path raised CannotProceed, and the client cannot go on from the context that it names.
     CannotProceed {
-        /// The name asked for.
+        /// The name of the operation.
         name: Name,
-        /// The context that could not go on.
+        /// The context in the exception.
         #[doc(alias = "cxt")]
         context: Option<NamingContextRef>,
         /// The rest of the name at that context.
         rest: Name,
-        /// Why the client did not go on from that context.
+        /// The reason why the client did not go on from that context.
         why: &'static str,
     },
     /// The name is bound already.
@@ -69,7 +71,7 @@ pub enum NamingError {
     },
     /// The context still has bindings.
     NotEmpty {
-        /// Its name; `None` for the context that the client stands for.
+        /// The name of the context; `None` for the client's own.
         name: Option<Name>,
     },
     /// The name is bound to a nil reference.
@@ -81,13 +83,13 @@ pub enum NamingError {
     WrongType {
         /// The name.
         name: Name,
-        /// The repository id of the interface that was asked for.
+        /// The repository id of the requested interface.
         expected: &'static str,
-        /// The repository id that the reference names; empty if it names none.
+        /// The repository id in the reference; empty if there is none.
         found: String,
     },
-    /// The naming service knows the name, and the object behind it cannot be asked what it is: the
-    /// binding is stale (OBJECT_NOT_EXIST), or its server is down (TRANSIENT).
+    /// The name is bound, but the call of the object's `_is_a` failed: the binding is stale (OBJECT_NOT_EXIST), or the
+    /// object's server is down (TRANSIENT).
     Unusable {
         /// The name.
         name: Name,
@@ -100,13 +102,13 @@ pub enum NamingError {
     System {
         /// The endpoints of the service.
         endpoints: String,
-        /// The exception of calling it.
+        /// The exception of the call.
         exception: SystemException,
     },
 }
 
 impl NamingError {
-    /// The system exception behind it, if there is one: of the naming service or of the object.
+    /// The system exception that caused the error, if any: of the naming service or of the object.
     #[must_use]
     pub fn system(&self) -> Option<&SystemException> {
         match self {
@@ -194,13 +196,13 @@ impl fmt::Display for NamingError {
 }
 
 impl fmt::Debug for NamingError {
-    /// The text and its causes: a `main` that returns the error prints this.
+    /// Shows the text and its causes: a `main` that returns the error prints this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}")
     }
 }
 
-/// The cause behind the exception or error whose text is part of this one's: an [`std::io::Error`] perhaps.
+/// The source is that of the inner exception, whose text is part of this one's: an [`std::io::Error`], for instance.
 impl core::error::Error for NamingError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
@@ -213,7 +215,7 @@ impl core::error::Error for NamingError {
     }
 }
 
-/// A call to this context ended with a system exception.
+/// The error for a system exception of a call to `context`.
 pub(super) fn service_failed(
     context: &NamingContextRef,
     exception: SystemException,
@@ -224,7 +226,7 @@ pub(super) fn service_failed(
     }
 }
 
-/// The user exceptions of a naming context's operations.
+/// The exceptions of all operations of a naming context.
 pub(super) enum Refusal {
     NotFound(NotFound),
     CannotProceed(CannotProceed),
@@ -277,7 +279,7 @@ fn not_found(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     let [at_fault, further @ ..] = rest.as_slice() else {
-        // Against the specification, so there is nothing to tell but this.
+        // The rest is empty, against the specification, so no component can be named.
         return write!(f, "{:?} is not found", Text(name));
     };
     let at_fault = std::slice::from_ref(at_fault);
@@ -301,7 +303,7 @@ fn not_found(
     }
 }
 
-/// "an object of that interface".
+/// Writes the interface of an object: "an object of …".
 fn interface(repository_id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match repository_id {
         "" => f.write_str("an object of another interface"),
@@ -309,7 +311,7 @@ fn interface(repository_id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Where and what; exceptions raised in this process say themselves where.
+/// Writes endpoints and exception; exceptions that were raised in this process name their endpoints themselves.
 fn raised(endpoints: &str, exception: &SystemException, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if exception.detail().is_none() {
         write!(f, " ({endpoints})")?;

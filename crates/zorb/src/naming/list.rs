@@ -1,4 +1,4 @@
-//! Listing a context, however many bindings it has.
+//! Listing a context in batches.
 
 use super::cos_naming::{Binding, BindingIteratorRef, BindingType, NamingContextRef};
 use super::error::{NamingError, service_failed};
@@ -13,23 +13,25 @@ use std::collections::VecDeque;
 use tokio::task::JoinHandle;
 use zorb_giop::SystemException;
 
-/// Bindings asked for at a time by default.
+/// The default size of a batch, in bindings.
 const BATCH: u32 = 100;
-/// How long a listing that was dropped tries to have the server's iterator destroyed.
+/// The time limit for destroying the server's iterator.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// One binding of a naming context.
+/// A binding of a naming context: the counterpart of `CosNaming::Binding`.
+///
+/// Source: the OMG Naming Service, `CosNaming::Binding`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its name in that context: one component.
+    /// The name of the binding in its context: one component.
     pub name: Name,
-    /// Whether it is a context or another object.
+    /// Whether a context or another object is bound.
     pub binding_type: BindingType,
 }
 
 impl Entry {
-    /// Whether the binding is one of a naming context, through which names lead on.
+    /// Whether a naming context is bound.
     #[must_use]
     pub fn is_context(&self) -> bool {
         self.binding_type == BindingType::Ncontext
@@ -45,18 +47,16 @@ impl From<Binding> for Entry {
     }
 }
 
-/// The bindings of a context, one after the other: what
-/// [`NamingClient::list`](super::NamingClient::list) gives.
+/// An asynchronous iterator over the bindings of a context, made by [`NamingClient::list`](super::NamingClient::list).
 ///
-/// They are fetched in batches, so that a context of any size costs the memory of one batch. The
-/// service decides in which order they come, and whether what is bound or unbound meanwhile is
-/// among them.
+/// It fetches bindings in batches, so that a context of any size costs the memory of one batch. The service chooses
+/// their order, and whether the listing shows changes that are made meanwhile.
 ///
-/// The server keeps an iterator for a listing that takes more than one batch. It is destroyed at
-/// the end of the listing, by [`close`](Self::close), or, if the listing is dropped before, by a
-/// task of the ORB: a program that ends right then had better call `close`.
+/// The server keeps an iterator for a listing of more than one batch. It is destroyed at the end of the listing, by
+/// [`close`](Self::close), or, if the listing is dropped before, by a task of the ORB. A program that ends at once
+/// should call `close`.
 ///
-/// For a `Stream`: `futures::stream::poll_fn(move |cx| bindings.poll_next(cx))`.
+/// To make a `Stream`: `futures::stream::poll_fn(move |cx| bindings.poll_next(cx))`.
 ///
 /// A batch costs one call. Source: the OMG Naming Service, `CosNaming::BindingIterator`.
 #[must_use = "nothing is asked before `next` is called"]
@@ -69,8 +69,8 @@ pub struct Bindings {
 
 enum Step {
     Unasked,
-    /// The call is kept here rather than in the future that `next` gives, so that dropping that
-    /// one loses no batch and no iterator.
+    /// The call in progress. It is kept here rather than in the future of `next`, so that dropping that future loses no
+    /// batch and no iterator.
     Asking(Asking),
     More(BindingIteratorRef),
     Over,
@@ -78,7 +78,7 @@ enum Step {
 
 type Asking = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// The bindings of a call, and the iterator if there may be more.
+/// The result of a call: its bindings, and the iterator if there may be more.
 struct Answer {
     bindings: Result<Vec<Binding>, SystemException>,
     more: Option<BindingIteratorRef>,
@@ -94,7 +94,7 @@ impl Bindings {
         }
     }
 
-    /// Asks for this many bindings at a time instead of 100; for one at least.
+    /// Sets the size of a batch, in bindings; 100 unless set, and at least one.
     pub fn in_batches_of(mut self, bindings: u32) -> Self {
         self.batch = bindings.max(1);
         self
@@ -111,10 +111,10 @@ impl Bindings {
         poll_fn(|cx| self.poll_next(cx)).await.transpose()
     }
 
-    /// [`next`](Self::next) for hand-written futures.
+    /// Polls for the next binding: [`next`](Self::next) for hand-written futures.
     ///
     /// # Errors
-    /// See [`next`](Self::next).
+    /// Those of [`next`](Self::next).
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Entry, NamingError>>> {
         loop {
             if let Some(entry) = self.ready.pop_front() {
@@ -143,19 +143,19 @@ impl Bindings {
         }
     }
 
-    /// Ends the listing before its end, and returns when the server has destroyed the iterator.
+    /// Ends the listing early. Ready when the server has destroyed the iterator, or the attempt has failed.
     ///
     /// # Cancel safety
     /// Safe: the server's iterator is destroyed all the same.
     pub async fn close(mut self) {
         if let Some(farewell) = self.farewell() {
-            // Spawned, so that it is finished whatever becomes of this future.
+            // A spawned task, which ends even if this future is dropped.
             let _ = farewell.await;
         }
     }
 
-    /// Has the server's iterator destroyed, if there is one, by a task of the ORB's own runtime: the
-    /// caller's may end with the caller.
+    /// Spawns a task that destroys the server's iterator, if there is one. It runs in the ORB's runtime, since the
+    /// caller's may end.
     fn farewell(&mut self) -> Option<JoinHandle<()>> {
         let step = core::mem::replace(&mut self.step, Step::Over);
         if matches!(step, Step::Unasked | Step::Over) {
@@ -172,7 +172,7 @@ impl Bindings {
         Some(lane.spawn(async move {
             let iterator = match step {
                 Step::More(iterator) => Some(iterator),
-                // Its reply may be the first to tell that there is an iterator.
+                // The reply to the first call may bring the iterator.
                 Step::Asking(asking) => match tokio::time::timeout(FAREWELL, asking).await {
                     Ok(answer) => answer.more,
                     Err(_) => None,
@@ -188,7 +188,7 @@ impl Bindings {
 
 impl Drop for Bindings {
     fn drop(&mut self) {
-        // Detached: it is bounded by `FAREWELL`.
+        // Detached: `FAREWELL` bounds the task.
         let _ = self.farewell();
     }
 }
@@ -218,7 +218,7 @@ async fn begin(context: NamingContextRef, batch: u32) -> Answer {
 
 async fn go_on(iterator: BindingIteratorRef, batch: u32) -> Answer {
     let (bindings, more) = match iterator.next_n(batch).await {
-        // An empty batch that promises more would be asked for without end.
+        // An empty batch ends the listing even if it claims that there are more, which would loop without end.
         Ok((more, bindings)) => (Ok(bindings), more),
         Err(exception) => (Err(exception), false),
     };
@@ -234,7 +234,6 @@ async fn go_on(iterator: BindingIteratorRef, batch: u32) -> Answer {
 }
 
 async fn destroy(iterator: BindingIteratorRef) {
-    // Servers may drop an iterator that is idle or at its end, and a server that cannot be reached will have to: a
-    // failure here has no consequence.
+    // Servers may drop an iterator that is idle or at its end, so a failure here has no consequence.
     let _ = iterator.with_round_trip_timeout(FAREWELL).destroy().await;
 }

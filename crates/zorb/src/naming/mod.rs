@@ -1,11 +1,10 @@
-//! The naming service, from a client's side.
+//! The client side of the OMG Naming Service.
 //!
-//! [`NamingClient`] does what programs want of it: find the service, bind a path with the contexts
-//! on the way, resolve to a typed reference, list, and errors that say what was in the way.
-//! [`Name`] reads and writes stringified names without asking a server. [`cos_naming`] is what the
-//! IDL compiler makes of the OMG's `CosNaming`: the operations themselves, to be called on
-//! [`NamingClient::context`] wherever the client does more than is wanted, and the traits and skeletons of a naming
-//! context of one's own.
+//! [`NamingClient`] finds the service, binds a path with its missing contexts, resolves to a typed reference and lists
+//! a context; its errors name the component at fault. [`Name`] reads and writes stringified names without a server.
+//! [`cos_naming`] is the code that the IDL compiler generates from the OMG's `CosNaming`. It has the operations
+//! themselves, to be called on [`NamingClient::context`], and the traits and skeletons for implementing a naming
+//! context.
 //!
 //! ```no_run
 //! # zorb::idl! { module Bank { interface Account { readonly attribute double balance; }; }; }
@@ -34,8 +33,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Servers that know `NamingContext` only (the older ones) serve all of this: of
-//! `NamingContextExt`, which [`NamingClient::ext`] gives, nothing here makes use.
+//! Older servers with `NamingContext` alone suffice: only [`NamingClient::ext`] needs a `NamingContextExt`.
 //!
 //! Source: OMG Naming Service Specification 1.3.
 
@@ -63,9 +61,9 @@ mod generated {
     pub mod cos {}
 }
 
-/// Resolves the name of a `corbaname:` URL in the context it names.
+/// Resolves the name of a `corbaname:` URL in the URL's context.
 pub(crate) async fn resolve_url(context: &ObjectRef, name: &str) -> Result<ObjectRef, Error> {
-    // An object that is not a naming context answers BAD_OPERATION.
+    // Unchecked: an object that is not a naming context replies with BAD_OPERATION.
     let names = NamingClient::new(context.unchecked_narrow());
     match names.resolve(name).await {
         Ok(object) => Ok(object),

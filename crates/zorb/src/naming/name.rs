@@ -1,4 +1,4 @@
-//! Names and their text.
+//! Names, and their stringified form.
 
 use super::cos_naming::NameComponent;
 use super::error::NamingError;
@@ -9,8 +9,7 @@ use zorb_giop::url::{CorbalocAddress, ObjectUrl, escape};
 
 /// A name: one or more components, each an id and a kind.
 ///
-/// As text, components are separated by `/`, id and kind by `.`; a backslash takes its meaning
-/// from either and from itself.
+/// As text, components are separated by `/`, id and kind by `.`; a backslash escapes these and itself.
 ///
 /// ```
 /// use zorb::naming::Name;
@@ -27,9 +26,9 @@ use zorb_giop::url::{CorbalocAddress, ObjectUrl, escape};
 pub struct Name(pub Vec<NameComponent>);
 
 impl Name {
-    /// The `corbaname:` URL that leads to what has this name in the naming context at `address`:
-    /// `corbaname:`, the address as it is, `#`, and the name with `%` escapes. The empty name, which
-    /// means the context itself, leaves the `#` out. `NamingContextExt::to_url` without the server.
+    /// The `corbaname:` URL of this name in the naming context at `address`: `corbaname:`, the address unchanged, `#`,
+    /// and the name with `%` escapes. The URL of the empty name, which means the context itself, has no `#`. The
+    /// counterpart of `NamingContextExt::to_url`, without a call.
     ///
     /// ```
     /// use zorb::naming::Name;
@@ -41,15 +40,15 @@ impl Name {
     /// ```
     ///
     /// # Errors
-    /// [`NamingError::InvalidAddress`] unless `address` is what `corbaloc:` has between its colon
-    /// and the end: addresses separated by commas (`:host:port`, `iiop:1.2@host:port`, `rir:`), and
-    /// perhaps a slash and the key of the context.
+    /// [`NamingError::InvalidAddress`] unless `address` has the form of a `corbaloc:` URL after its first colon:
+    /// addresses separated by commas (`:host:port`, `iiop:1.2@host:port`, `rir:`), and optionally a slash and the key
+    /// of the context.
     pub fn to_url(&self, address: &str) -> Result<String, NamingError> {
         let invalid = |why: &dyn fmt::Display| NamingError::InvalidAddress {
             address: address.to_owned(),
             why: why.to_string(),
         };
-        // Characters that a URL's parser would not take for the address.
+        // Characters that end the address for a parser of URLs.
         if let Some(stray) = address.chars().find(|&c| c == '#' || c.is_whitespace()) {
             return Err(invalid(&format_args!("expected no {stray:?} in it")));
         }
@@ -81,14 +80,16 @@ impl Deref for Name {
     }
 }
 
-/// Why text is no stringified name.
+/// The reason why text is no stringified name. Positions are in characters, from 1 on.
+///
+/// Source: the OMG Naming Service, stringified names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// A component is empty: between two slashes, before the first, or after the last.
+    /// A component is empty: between two slashes, before the first slash, or after the last.
     #[error("expected a component, found none at character {0}")]
     EmptyComponent(usize),
-    /// A dot with nothing behind it ("a."), or a second one.
+    /// A dot without a kind after it ("a."), or a second dot.
     #[error("expected one dot with a kind behind it, found another form at character {0}")]
     BadDot(usize),
     /// A backslash before something else than a slash, a dot or a backslash.
@@ -156,8 +157,7 @@ impl From<&[NameComponent]> for Name {
     }
 }
 
-/// A name for the operations of a [`NamingClient`](super::NamingClient): text, or a
-/// [`Name`].
+/// Types that operations of a [`NamingClient`](super::NamingClient) take as a name: text, or a [`Name`].
 pub trait IntoName: sealed::Sealed {
     #[doc(hidden)]
     fn into_name(self) -> Result<Name, NamingError>;

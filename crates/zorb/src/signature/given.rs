@@ -1,9 +1,9 @@
-//! Arguments and results of collocated calls: the values themselves in place of messages.
+//! Arguments and results of collocated calls, passed as Rust values instead of messages.
 //!
-//! The servant must not be able to tell. So what cannot be said on the wire is refused here as it is there, a reference
-//! becomes one of the ORB's with nothing but what it says, and arguments are copies: the upcall goes on when its caller
-//! has gone, and needs them. The IDL compiler names these only for operations whose types can do with that; values,
-//! anys, and what is bounded or has text inside of something else, travel in a message all the same.
+//! The servant must see no difference to a remote call. So values that cannot be marshalled are refused here too, and a
+//! reference loses its policies and belongs to the target's ORB. Arguments are copies, since the upcall may outlive its
+//! caller. The IDL compiler uses these types only for operations whose types permit it: value types, anys, and types
+//! with bounded members or nested text are marshalled all the same.
 
 use super::parameters::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
@@ -20,7 +20,7 @@ use zorb_cdr::{
 };
 use zorb_poa::{Recycled, RecycledText};
 
-/// An argument of a stub, for a servant's parameter `P`.
+/// The argument of a stub for a servant's parameter `P`, as a Rust value of a collocated call.
 pub trait Give<P: Parameter>: Encode {
     /// The upcall's argument.
     ///
@@ -29,7 +29,7 @@ pub trait Give<P: Parameter>: Encode {
     fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
-/// All of them: a tuple.
+/// All arguments of a stub, as a tuple, for a servant's parameters `P`.
 pub trait GiveAll<P: Parameters>: Encode {
     /// The upcall's argument.
     ///
@@ -38,12 +38,12 @@ pub trait GiveAll<P: Parameters>: Encode {
     fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
-/// Octets of a call within one ORB.
+/// The octets of an argument of a collocated call.
 #[derive(Debug)]
 pub enum OwnedOctets {
-    /// Shared with the caller.
+    /// Octets that are shared with the caller, at the cost of a reference count.
     Shared(Frame),
-    /// Copied.
+    /// Octets that were copied into a recycled buffer.
     Copied(Recycled<u8>),
 }
 
@@ -64,8 +64,8 @@ impl OwnedOctets {
     }
 }
 
-/// Octets of a call within one ORB, `N` of them at most. A type for each bound: an adapter that was compiled from another
-/// version of the IDL, with another bound, is handed a message instead, and looks for itself.
+/// The octets of an argument of a collocated call, at most `N`. Each bound has a type of its own: a servant that was
+/// compiled from IDL with another bound gets a message instead, and checks its own bound.
 #[derive(Debug)]
 pub struct OwnedBoundedOctets<const N: u32>(OwnedOctets);
 
@@ -75,7 +75,7 @@ impl<const N: u32> OwnedBoundedOctets<N> {
     }
 }
 
-/// Whether so many elements can be counted.
+/// Checks that the number of elements fits an `unsigned long`.
 fn countable(found: usize) -> Result<(), EncodeError> {
     match u32::try_from(found) {
         Ok(_) => Ok(()),
@@ -83,9 +83,9 @@ fn countable(found: usize) -> Result<(), EncodeError> {
     }
 }
 
-/// Whether `text` can be a string.
+/// Checks that `text` can be marshalled as a string.
 fn sayable(text: &str) -> Result<(), EncodeError> {
-    // A terminator is counted, too.
+    // The length on the wire includes the terminator.
     countable(text.len().saturating_add(1))?;
     match text.as_bytes().contains(&0) {
         true => Err(EncodeErrorKind::EmbeddedNul.into()),
@@ -100,7 +100,7 @@ fn within(bound: u32, found: usize) -> Result<(), EncodeError> {
     }
 }
 
-/// The reference as it would be read from a message.
+/// The reference as it would be decoded from a message.
 fn settled<R: Interface>(reference: &R, orb: &Orb) -> Option<R> {
     let object = reference.as_object();
     if object.ior().is_nil() {
@@ -180,7 +180,7 @@ where
 {
     #[inline]
     fn give(&self, _: &Orb) -> Result<Box<[T; N]>, EncodeError> {
-        // Never on the stack.
+        // A vector, since a large array must not be on the stack.
         let copied = self.to_vec().into_boxed_slice();
         copied
             .try_into()
@@ -211,9 +211,9 @@ impl<const N: u32> Give<BorrowedBoundedOctets<N>> for HeldOctets<'_, N> {
     }
 }
 
-/// The codec of a result that a servant of the same ORB may return as it is.
+/// The codec of a result that a collocated call may return as a Rust value.
 pub trait Settle: Codec {
-    /// The value as its caller gets it.
+    /// Checks and converts the value for the caller.
     ///
     /// # Errors
     /// As [`Codec::encode`].
@@ -223,7 +223,7 @@ pub trait Settle: Codec {
 impl<T: Encode + for<'de> Decode<'de> + 'static> Settle for T {
     #[inline(always)]
     fn settle(value: T, _: &Orb) -> Result<T, EncodeError> {
-        // Known at compile time. Nothing else that comes here has anything to be refused for.
+        // The type test is resolved at compile time. Of the types here, only a string can fail to be marshalled.
         if let Some(text) = (&value as &dyn Any).downcast_ref::<String>() {
             sayable(text)?;
         }
@@ -238,9 +238,9 @@ impl<R: Interface> Settle for RefCodec<R> {
     }
 }
 
-/// Results that a servant of the same ORB may return as they are.
+/// Results that a collocated call may return as Rust values.
 pub trait Returned: Results {
-    /// Them as their caller gets them.
+    /// Checks and converts the results for the caller.
     ///
     /// # Errors
     /// As [`Results::encode`].
@@ -290,7 +290,7 @@ macro_rules! returned {
     };
 }
 
-/// Implements both for these and for each shorter tuple.
+/// Implements [`GiveAll`] and [`Returned`] for a tuple and each shorter one.
 macro_rules! all {
     () => { given!(); };
     ($a:ident $p:ident $v:ident $($rest:tt)*) => {
@@ -300,7 +300,7 @@ macro_rules! all {
     };
 }
 
-// As many as operations with more of either are rare; those go by message.
+// Up to eight; rare operations with more parameters or results are marshalled.
 all! {
     A1 P1 v1 A2 P2 v2 A3 P3 v3 A4 P4 v4 A5 P5 v5 A6 P6 v6 A7 P7 v7 A8 P8 v8
 }

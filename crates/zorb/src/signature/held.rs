@@ -1,14 +1,14 @@
-//! Arguments that a stub's call owns: what it made of what the caller gave.
+//! Arguments that a stub's call owns, converted from the caller's.
 
 use crate::interface::{Interface, IntoReference, RefCodec};
 use core::borrow::Borrow;
 use zorb_cdr::{BoundedOctets, ByteOrder, Codec, Encode, EncodeError, Encoder, Lent, Octets};
 
-/// A value that travels by codec `C`: a reference, a value, which calls take by value.
+/// An argument that is taken by value and encoded by codec `C`: a reference or a value of a value type.
 pub struct Held<C: Codec>(C::Value);
 
 impl<C: Codec> Held<C> {
-    /// Takes what the caller gave.
+    /// Converts the argument of the caller.
     pub fn new(value: impl Into<C::Value>) -> Self {
         Self(value.into())
     }
@@ -19,7 +19,7 @@ impl<C: Codec> Held<C> {
 }
 
 impl<R: Interface> Held<RefCodec<R>> {
-    /// Takes a reference.
+    /// Converts the caller's reference, which may be nil.
     pub fn reference(reference: impl IntoReference<R>) -> Self {
         Self(reference.into_reference())
     }
@@ -38,12 +38,12 @@ impl<C: Codec> Encode for Held<C> {
     }
 }
 
-/// `sequence<octet, N>`, borrowed or shared.
+/// An argument of type `sequence<octet, N>`, borrowed or shared.
 #[derive(Debug)]
 pub struct HeldOctets<'a, const N: u32>(Octets<'a>);
 
 impl<'a, const N: u32> HeldOctets<'a, N> {
-    /// Takes what the caller gave.
+    /// Converts the argument of the caller.
     pub fn new(octets: impl Into<Octets<'a>>) -> Self {
         Self(octets.into())
     }

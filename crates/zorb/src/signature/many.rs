@@ -1,12 +1,12 @@
-//! The results of operations with more of them than Rust's tuples have traits for.
+//! The results of operations with more results than Rust's tuples have traits for.
 
 use super::results::Results;
 use core::fmt;
 use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, EncodeError, Encoder};
 
-/// The results of an operation that has 13 to 32 of them: a tuple, in the order of the IDL.
+/// The results of an operation with 13 to 32 results: a tuple, in the order of the IDL.
 ///
-/// Rust's tuples of more than twelve have neither `Debug` nor `PartialEq`; this has.
+/// It implements `Debug` and `PartialEq`, which Rust's tuples of more than twelve members lack.
 ///
 /// ```
 /// use zorb::ManyResults;
@@ -38,7 +38,7 @@ impl<T: CompareAll> PartialEq for ManyResults<T> {
 
 /// Tuples whose members can be shown.
 pub trait ShowAll {
-    /// Shows them as a tuple.
+    /// Formats the members as a tuple.
     ///
     /// # Errors
     /// Those of the formatter.
@@ -47,7 +47,7 @@ pub trait ShowAll {
 
 /// Tuples whose members can be compared.
 pub trait CompareAll {
-    /// Whether each is equal to the other one's.
+    /// Whether each member is equal to the other tuple's.
     fn are_all(&self, other: &Self) -> bool;
 }
 
@@ -89,7 +89,7 @@ macro_rules! many {
     };
 }
 
-/// Implements it for these and for each shorter tuple, down to thirteen.
+/// Implements the traits for a tuple and each shorter one, down to thirteen members.
 macro_rules! all_many {
     ($A:ident $a:ident $z:ident $B:ident $b:ident $y:ident $C:ident $c:ident $x:ident $D:ident $d:ident $w:ident
      $E:ident $e:ident $v:ident $F:ident $f:ident $u:ident $G:ident $g:ident $t:ident $H:ident $h:ident $s:ident

@@ -1,15 +1,14 @@
-//! Signatures of operations as types: what stubs and skeletons of generated code name, so that there is nothing in them
-//! but names.
+//! Signatures of operations as types, which generated stubs and skeletons name.
 //!
-//! Everything that every call does is written once here, for all types, and rustc looks at it once. What it would have to
-//! look at again for each of the thousands of operations of a large model, above all `async` blocks, it never sees there.
+//! The code that all calls share is generic and written once here, so generated code consists of names. A large model
+//! has thousands of operations: rustc does not have to check an `async` block for each of them.
 //!
-//! - `results`: what comes back, on either side;
-//! - `many`: more of it than Rust's tuples have traits for;
+//! - `results`: results, at the client and at the server;
+//! - `many`: more results than Rust's tuples have traits for;
 //! - `held`: arguments that a stub's call owns;
-//! - `given`: what calls within one ORB hand over in place of messages;
-//! - `parameters`: how arguments are read, and handed to a servant;
-//! - `upcall`: from a request to the servant's method and on to the reply.
+//! - `given`: arguments and results of collocated calls, as Rust values;
+//! - `parameters`: decoding of arguments, and passing them to a servant;
+//! - `upcall`: the call of the servant's method, from request to reply.
 
 mod given;
 mod held;

@@ -1,4 +1,4 @@
-//! How arguments are read from a request, and handed to a servant.
+//! Decoding of arguments from a request, and passing them to a servant.
 
 use super::given::{OwnedBoundedOctets, OwnedOctets};
 use crate::context::Context;
@@ -11,17 +11,17 @@ use zorb_cdr::{
 use zorb_giop::SystemException;
 use zorb_poa::{Numbers, Receipt, Recycled, RecycledText, Request};
 
-/// One parameter of a servant's method. Those that implement it are names only, of which there are no values.
+/// One parameter of a servant's method. The types that implement it are markers: no values of them are made, except of
+/// [`Context`].
 pub trait Parameter {
-    /// The argument, borrowed from the message `'m` where it can be.
+    /// The decoded argument, borrowed from the message `'m` where possible.
     type Decoded<'m>: Send;
-    /// The argument of a call from within the same ORB. It has to be the upcall's own: that may go on when its caller
-    /// is gone.
+    /// The argument of a collocated call. The upcall owns it, since it may outlive its caller.
     type Owned: Send + 'static;
     /// The type of the method's parameter.
     type Passed<'a>;
 
-    /// Reads it.
+    /// Decodes the argument.
     ///
     /// # Errors
     /// The octets are malformed.
@@ -29,14 +29,14 @@ pub trait Parameter {
         decoder: &mut Decoder<'m, O>,
     ) -> Result<Self::Decoded<'m>, DecodeError>;
 
-    /// Hands it over. Called once.
+    /// Passes a decoded argument to the method. Called once.
     fn pass<'a, 'm: 'a>(decoded: &'a mut Self::Decoded<'m>) -> Self::Passed<'a>;
 
-    /// Hands one over that has not travelled. Called once.
+    /// Passes the argument of a collocated call to the method. Called once.
     fn lend(owned: &mut Self::Owned) -> Self::Passed<'_>;
 }
 
-/// Types that are passed by value: numbers, enums and the like.
+/// A parameter that is passed by value: numbers, enums and the like.
 #[derive(Debug)]
 pub struct ByValue<T>(PhantomData<T>);
 
@@ -61,7 +61,7 @@ impl<T: for<'de> Decode<'de> + Copy + Send + 'static> Parameter for ByValue<T> {
     }
 }
 
-/// A reference or a value: the servant gets it for itself.
+/// A reference or a value of a value type, which the servant gets by value.
 #[derive(Debug)]
 pub struct Taken<C>(PhantomData<C>);
 
@@ -86,7 +86,7 @@ impl<C: Codec<Value: Default + Send + 'static>> Parameter for Taken<C> {
     }
 }
 
-/// Types that are lent to the servant as a `&B`, such as a `String` as `&str`.
+/// A parameter that is lent to the servant as `&B`, such as a `String` as `&str`.
 #[derive(Debug)]
 pub struct ByRef<C, B: ?Sized>(PhantomData<C>, PhantomData<B>);
 
@@ -115,7 +115,7 @@ where
     }
 }
 
-/// `C[N]` of so many octets that it must not be on the stack, where an argument is more than once on its way.
+/// An array `C[N]` that is too large for the stack, where moves would copy it: boxed.
 #[derive(Debug)]
 pub struct LargeArray<C, const N: usize>(PhantomData<C>);
 
@@ -145,7 +145,7 @@ where
     }
 }
 
-/// `string`.
+/// A parameter of type `string`.
 #[derive(Debug)]
 pub struct BorrowedText;
 
@@ -170,7 +170,7 @@ impl Parameter for BorrowedText {
     }
 }
 
-/// `sequence<T>` of numbers.
+/// A parameter of type `sequence<T>` of numbers.
 #[derive(Debug)]
 pub struct BorrowedNumbers<T>(PhantomData<T>);
 
@@ -197,7 +197,7 @@ impl<T: Number + Send + Sync> Parameter for BorrowedNumbers<T> {
     }
 }
 
-/// `sequence<C, MAX>`, in a vector that was used before.
+/// A parameter of type `sequence<C, MAX>`, decoded into a recycled vector.
 #[derive(Debug)]
 pub struct RecycledSeq<C, const MAX: u32 = { u32::MAX }>(PhantomData<C>);
 
@@ -227,7 +227,7 @@ where
     }
 }
 
-/// `sequence<octet>`.
+/// A parameter of type `sequence<octet>`.
 #[derive(Debug)]
 pub struct BorrowedOctets;
 
@@ -254,7 +254,7 @@ impl Parameter for BorrowedOctets {
     }
 }
 
-/// `sequence<octet, N>`.
+/// A parameter of type `sequence<octet, N>`.
 #[derive(Debug)]
 pub struct BorrowedBoundedOctets<const N: u32>;
 
@@ -281,7 +281,7 @@ impl<const N: u32> Parameter for BorrowedBoundedOctets<N> {
     }
 }
 
-/// The caller's context.
+/// The caller's context, of an operation with a `context` clause.
 impl Parameter for Context {
     type Decoded<'m> = Self;
     type Owned = Self;
@@ -305,12 +305,12 @@ impl Parameter for Context {
 
 /// All parameters of a method: a tuple.
 pub trait Parameters: Sized {
-    /// The arguments.
+    /// The decoded arguments.
     type Decoded<'m>: Send;
     /// Arguments of a collocated call.
     type Owned: Send + 'static;
 
-    /// Reads them.
+    /// Decodes the arguments.
     ///
     /// # Errors
     /// The octets are malformed.
@@ -318,29 +318,29 @@ pub trait Parameters: Sized {
         decoder: &mut Decoder<'m, O>,
     ) -> Result<Self::Decoded<'m>, DecodeError>;
 
-    /// The part of a request that its upcall keeps: all of it, or the receipt alone if there is nothing to read.
+    /// The part of a request that its upcall keeps: the request, or the receipt alone if there are no parameters.
     type Kept: Send + 'static;
 
-    /// Keeps it. Nothing if there is no request.
+    /// Takes the part to keep; `None` if there is no request.
     fn keep(request: &mut Option<Request>) -> Option<Self::Kept>;
 
-    /// Reads them from what was kept, and how the request is answered.
+    /// Decodes the arguments of a kept request, and returns its receipt, by which the reply is made.
     ///
     /// # Errors
-    /// As [`Request::arguments`].
+    /// Those of [`Request::arguments`].
     fn read(kept: &Self::Kept) -> (Receipt, Result<Self::Decoded<'_>, SystemException>);
 
-    /// As [`Request::take_cycles`].
+    /// Takes the collector of cycles among the values of the request: see [`Request::take_cycles`].
     fn cycles(kept: &mut Self::Kept) -> Option<Box<Shared>>;
 }
 
-/// How a request is answered that has nothing to read.
+/// The receipt of a request without parameters.
 #[inline(always)]
 pub(super) fn nothing_kept(request: &Option<Request>) -> Option<Receipt> {
     request.as_ref().map(Request::receipt)
 }
 
-/// The arguments of a request that is kept.
+/// Decodes the arguments of a kept request.
 #[inline(always)]
 pub(super) fn read<P: Parameters>(
     request: &Request,
@@ -349,19 +349,19 @@ pub(super) fn read<P: Parameters>(
     (request.receipt(), arguments.map(|arguments| arguments.0))
 }
 
-/// Arguments on their way into the servant's method.
+/// The arguments of a servant's method.
 #[expect(
     missing_debug_implementations,
     reason = "what it holds may be anything"
 )]
 pub enum ServantArguments<'m, P: Parameters> {
-    /// Read from a message.
+    /// Arguments that were decoded from a message.
     Read(P::Decoded<'m>),
     /// Arguments of a collocated call.
     Owned(&'m mut P::Owned),
 }
 
-/// Arguments as they are read.
+/// Decodes arguments as one value.
 pub(super) struct Arguments<'m, P: Parameters>(pub(super) P::Decoded<'m>);
 
 impl<'m, P: Parameters> Decode<'m> for Arguments<'m, P> {

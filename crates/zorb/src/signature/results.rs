@@ -1,31 +1,31 @@
-//! Results of an operation: a tuple of codecs, and the Rust type in its place.
+//! Results of an operation: a tuple of codecs, and the Rust type of the values.
 
 use core::borrow::Borrow;
 use core::marker::PhantomData;
 use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, Encode, EncodeError, Encoder};
 
-/// The codecs of a result and of what is `out` or `inout`, in the order of the reply.
+/// The codecs of the result and of `out` and `inout` parameters, in the order of the reply.
 pub trait Results {
-    /// `()`, the value, or a tuple of them.
+    /// The type of the values: `()`, the value, or a tuple of values.
     type Values: Send + 'static;
 
-    /// Reads them.
+    /// Decodes the values.
     ///
     /// # Errors
     /// The octets are malformed.
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Values, DecodeError>;
 
-    /// Writes them.
+    /// Encodes the values.
     ///
     /// # Errors
-    /// A result cannot be expressed on the wire.
+    /// A value cannot be encoded, such as text with a NUL.
     fn encode<O: ByteOrder>(
         values: &Self::Values,
         encoder: &mut Encoder<O>,
     ) -> Result<(), EncodeError>;
 }
 
-/// Several results as one: where there are more than tuples have here.
+/// The codec of several results as one, for operations with more results than the longest tuple has.
 #[derive(Debug)]
 pub struct Group<R>(PhantomData<R>);
 
@@ -46,7 +46,7 @@ impl<R: Results> Codec for Group<R> {
     }
 }
 
-/// Results on their way into a reply.
+/// Encodes results as one value.
 pub(super) struct Written<'a, R: Results>(pub(super) &'a R::Values);
 
 impl<R: Results> Encode for Written<'_, R> {
@@ -108,7 +108,7 @@ macro_rules! results {
     };
 }
 
-/// Implements it for these and for each shorter tuple, down to pairs.
+/// Implements [`Results`] for a tuple and each shorter one, down to pairs.
 macro_rules! all_results {
     ($last:ident $value:ident) => {};
     ($codec:ident $value:ident $($rest:ident $r:ident)*) => {

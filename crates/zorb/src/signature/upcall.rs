@@ -1,4 +1,4 @@
-//! From a request to the servant's method, and from what that returns to the reply.
+//! The upcall: from a request to the servant's method, and from its result to the reply.
 
 use super::parameters::{Parameter, Parameters, ServantArguments, nothing_kept, read};
 use super::results::{Results, Written};
@@ -10,13 +10,13 @@ use zorb_cdr::{ByteOrder, DecodeError, Decoder, Shared};
 use zorb_giop::{OperationError, SystemException};
 use zorb_poa::{Finish, Incoming, Outcome, Receipt, Request, Upcall};
 
-/// A method of a servant `S`, with parameters `P`, that returns `R` or ends with `E`: every `async fn` of a trait of
-/// generated code is one, for any lifetime `'a` of what it borrows.
+/// A method of a servant `S` with parameters `P`, which returns `R` or fails with `E`. Every `async fn` of a generated
+/// trait implements it, for any lifetime `'a` of its borrowed arguments.
 pub trait Method<'a, S, P: Parameters, R: Results, E> {
     /// The future of the method.
     type Calling: Future<Output = Result<R::Values, E>> + Send;
 
-    /// Calls it.
+    /// Calls the method.
     fn call<'m: 'a>(
         self,
         servant: &'a S,
@@ -24,16 +24,18 @@ pub trait Method<'a, S, P: Parameters, R: Results, E> {
     ) -> Self::Calling;
 }
 
-/// The arguments of an upcall, which it owns.
+/// The source of an upcall's arguments, which the upcall owns.
 enum Source<P: Parameters> {
     Message(P::Kept),
     Values(Receipt, P::Owned),
 }
 
-/// An upcall of `method`: reads the arguments, calls, writes the reply. It owns servant and request, and the arguments
-/// are borrowed from that. Nothing of it runs before it is polled, which is done here if the call says so.
+/// Makes the upcall of `method`: it decodes the arguments, calls the method and encodes the reply. The upcall owns
+/// servant and request, from which arguments are borrowed. It runs when it is polled. The first poll of a call by
+/// message is made here, without a waker.
 ///
-/// A call by values has nothing to read and to write; its values have to be those that `P` says.
+/// A typed collocated call has nothing to decode and encode. If its types are not those of `P` and `R`, the upcall is
+/// [untyped](Upcall::untyped).
 pub fn upcall<P, R, E, S, M>(servant: &Arc<S>, call: Incoming<'_>, method: M) -> Upcall
 where
     P: Parameters + 'static,
@@ -55,7 +57,7 @@ where
                 None => Upcall::untyped(),
             };
         }
-        // Looked at before the servant is called: there is no way back from there.
+        // Checked before the servant is called, since the call cannot be repeated as a message afterwards.
         Incoming::Typed(call) if call.results != TypeId::of::<R::Values>() => {
             return Upcall::untyped();
         }
@@ -76,15 +78,15 @@ where
 
 /// The end of an upcall.
 enum Finished<R: Results> {
-    /// An exception, as a message or nothing.
+    /// An exception, encoded as a reply if the client expects one.
     Outcome(Outcome),
-    /// The results of a call that came as a message, which are written where the reply is sent from.
+    /// The results of a call by message, which are encoded where the reply is sent.
     Results(Receipt, Held<R::Values>),
     /// The results of a collocated call.
     Values(R::Values),
 }
 
-/// Results, among which there may be values of the request. The fields are dropped in this order, whatever happens.
+/// Results, which may refer to values of the request. The order of the fields matters: results are dropped first.
 struct Held<V> {
     values: V,
     /// The collector of the request's cycles, dropped after the results.
@@ -158,7 +160,7 @@ where
     }
 }
 
-/// Implements the part of a request that such parameters keep.
+/// Implements the part of a request that the parameters of a method keep.
 macro_rules! kept {
     () => {
         type Kept = Receipt;
@@ -241,7 +243,7 @@ macro_rules! method {
     };
 }
 
-/// Implements it for as many parameters and for each smaller number.
+/// Implements [`Parameters`] and [`Method`] for this number of parameters and each smaller one.
 macro_rules! methods {
     () => { method!(); };
     ($p:ident $v:ident $($rest:ident $r:ident)*) => {
