@@ -1,10 +1,10 @@
-//! The service context RTCorbaPriority, which is encoded once for the priorities that a thread uses.
+//! A cache of the service context RTCorbaPriority, for the priorities that a thread uses.
 
 use core::cell::RefCell;
 use zorb_cdr::EncodeError;
 use zorb_giop::ServiceContext;
 
-/// Contexts that a thread keeps, each at the place of its priority modulo their number: more than the lanes of most pools.
+/// The contexts that a thread caches, indexed by priority modulo this number: more than the lanes of most pools.
 const KEPT: usize = 16;
 
 thread_local! {
@@ -12,10 +12,10 @@ thread_local! {
         const { RefCell::new([const { None }; KEPT]) };
 }
 
-/// The context of a request or reply at a priority. Allocates for one that the thread has not used lately.
+/// The context of a request or reply at a priority. Allocates on a cache miss.
 ///
 /// # Errors
-/// It cannot be encoded.
+/// The error of encoding it.
 pub(crate) fn priority_context(priority: i16) -> Result<ServiceContext, EncodeError> {
     let at = usize::from(priority.cast_unsigned()) % KEPT;
     let kept = CONTEXTS.try_with(|contexts| {
@@ -32,7 +32,7 @@ pub(crate) fn priority_context(priority: i16) -> Result<ServiceContext, EncodeEr
             }
         }
     });
-    // The thread is ending.
+    // The thread is ending, and its cache is gone.
     kept.unwrap_or_else(|_| zorb_giop::priority_context(priority))
 }
 

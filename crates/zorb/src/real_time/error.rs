@@ -1,4 +1,4 @@
-//! Why thread pools cannot be created.
+//! Errors of creating thread pools.
 
 use super::settings::raise;
 use crate::error::write_cause;
@@ -7,21 +7,22 @@ use std::io;
 use zorb_executor::{BuildError, Priority};
 use zorb_giop::{Chain, CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
 
-/// Why a thread pool could not be created.
+/// The reason why a thread pool could not be created.
 ///
-/// An error of the operating system is the [`source`](core::error::Error::source) and no part of the text. The alternate
-/// form (`{:#}`) shows both.
+/// An error of the operating system is the [`source`](core::error::Error::source), and `Display` does not show it. The
+/// alternate form (`{:#}`) shows both.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadpoolError {
-    /// Its threads: impossible numbers and priorities (BAD_PARAM), a priority that cannot be mapped (DATA_CONVERSION, minor
-    /// code 2), a scheduling policy that the process may not have (INITIALIZE), no thread (INTERNAL).
+    /// The threads cannot be started: invalid numbers or priorities (BAD_PARAM), a priority that cannot be mapped
+    /// (DATA_CONVERSION, minor code 2), a scheduling policy that the process must not use (INITIALIZE), or a thread
+    /// that the operating system refuses (INTERNAL).
     #[error(transparent)]
     Threads(#[from] BuildError),
     /// The reactor of a lane cannot be started (INTERNAL).
     #[error(fmt = cannot_start_the_reactor)]
     Reactor {
-        /// The lane.
+        /// The priority of the lane.
         priority: Priority,
         /// The error of the operating system.
         source: io::Error,
@@ -41,7 +42,7 @@ fn cannot_start_the_reactor(
 }
 
 impl ThreadpoolError {
-    /// The exception of `create_threadpool`.
+    /// The system exception of `create_threadpool`.
     pub(crate) fn to_system_exception(&self) -> SystemException {
         use SystemExceptionKind as Kind;
         let kind = match self {

@@ -1,4 +1,4 @@
-//! Policies that a reference states for its clients.
+//! The real-time policies in a reference.
 
 use crate::addresses::Body;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(crate) struct Exposed {
 }
 
 impl Exposed {
-    /// `None` for a profile that states neither a priority model nor protocols.
+    /// Reads the policies of a profile; `None` if it states neither a priority model nor protocols.
     pub(crate) fn of(body: &Body, tag: ProfileTag) -> Option<Arc<Self>> {
         let policies = ExposedPolicies::from_component(body.component(ComponentTag::POLICIES)?);
         if policies.priority_model.is_none() && policies.client_protocols.is_empty() {
@@ -28,7 +28,7 @@ impl Exposed {
         };
         let mut endpoints: Vec<_> = stated.into_iter().flatten().map(endpoint).collect();
         if let Some(first) = endpoints.first_mut() {
-            // It is the profile's own, whatever it is called there.
+            // The first endpoint of the component is the profile's own, even if it has another name there.
             first.0 = body.endpoint.clone();
         }
         Some(Arc::new(Self {
@@ -43,7 +43,7 @@ impl Exposed {
         stated.find(|(other, _)| other == endpoint)?.1
     }
 
-    /// The protocols that clients may use, if the reference says so.
+    /// The protocols that clients may use, if the reference states them.
     pub(crate) fn protocols(&self) -> Option<&[StatedProtocol]> {
         let protocols = &*self.policies.client_protocols;
         (!protocols.is_empty()).then_some(protocols)

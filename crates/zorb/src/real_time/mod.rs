@@ -1,8 +1,10 @@
-//! Real-time CORBA: requests with priorities, and thread pools whose lanes keep them apart (Real-time CORBA 1.2, formal/05-01-04).
+//! Real-time CORBA: requests with priorities, and thread pools with a lane for each priority (Real-time CORBA 1.2,
+//! formal/05-01-04).
 //!
-//! A request has a [`Priority`] from 0 to 32,767, the larger the more urgent. A POA says by its [`RtPolicies`] where a
-//! request gets it from ([`PriorityModel`]) and which [`Threadpool`] runs it. A pool with lanes has for each priority threads, a reactor, an endpoint and
-//! a queue of their own, so that no request waits behind a less urgent one, from the socket to the servant:
+//! A request has a [`Priority`] from 0 to 32,767; larger is more urgent. The [`RtPolicies`] of a POA select the source
+//! of the priority ([`PriorityModel`]) and the [`Threadpool`] that runs its requests. Each lane of a pool has threads,
+//! a reactor, an endpoint and a queue of its own, so that no request waits behind a less urgent one, from the socket to
+//! the servant:
 //!
 //! ```text
 //!   client at 20,000 ──▶ endpoint ──▶ reactor ──▶ queue ──▶ threads   lane 20,000 ─┐
@@ -24,8 +26,8 @@
 //! | PriorityBandedConnectionPolicy, ClientProtocolPolicy, PrivateConnectionPolicy of a client | [`PolicyOverrides`](crate::policy::PolicyOverrides) |
 //! | `RTCORBA::Protocol` with its properties | [`Protocol`](crate::policy::Protocol), [`TcpProtocolProperties`] |
 //!
-//! Native priorities are those of the ORB's [`scheduling`](crate::Builder::scheduling) policy. Without one, priorities order queues and choose lanes,
-//! and every thread keeps the scheduling that it was started with.
+//! Native priorities are those of the ORB's [`scheduling`](crate::Builder::scheduling) policy. Without one, priorities
+//! order queues and select lanes, and every thread keeps its initial scheduling.
 //!
 //! ```
 //! use zorb::executor::Priority;

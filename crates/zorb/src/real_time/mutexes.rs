@@ -1,32 +1,34 @@
-//! Locks that an ORB makes: `RTCORBA::Mutex`, with and without names.
+//! Mutexes that an ORB makes: `RTCORBA::Mutex`, with and without names.
 
 use super::named_mutexes::MutexNotFound;
 use super::rt_orb::RtOrb;
 use std::sync::Arc;
 use zorb_executor::RtMutex;
 
-/// Mutexes of parts of a program that share nothing but the ORB. A lock around a value is
-/// [`executor::RtMutex`](crate::executor::RtMutex) itself, which needs no ORB.
+/// Mutexes for parts of a program that share the ORB alone. [`executor::RtMutex`](crate::executor::RtMutex) locks a
+/// value, and needs no ORB.
 ///
-/// CORBA's `lock`, `unlock` and `try_lock` are [`RtMutex::lock`], the end of its guard, and [`RtMutex::try_lock_for`]. The
-/// specification's misuse of `unlock` cannot be written: code without a guard cannot unlock. A second `lock` by the thread
-/// that holds the mutex panics, which clients of an upcall receive as UNKNOWN.
+/// CORBA's `lock`, `unlock` and `try_lock` are [`RtMutex::lock`], dropping its guard, and [`RtMutex::try_lock_for`].
+/// Code without a guard cannot unlock, which rules out the misuse that the specification describes. A second `lock` by
+/// the thread that holds the mutex panics: UNKNOWN at the client of an upcall.
 impl RtOrb {
-    /// Makes a mutex. It lives as long as its clones: nothing is to be destroyed.
+    /// Makes a mutex. It lives as long as its clones, so `destroy_mutex` has no counterpart.
+    ///
+    /// Source: Real-time CORBA 1.2, section 5.10.
     #[must_use]
     #[doc(alias = "destroy_mutex")]
     pub fn create_mutex(&self) -> Arc<RtMutex<()>> {
         Arc::default()
     }
 
-    /// The mutex of this name, and whether it was made for this call. The ORB keeps it until it is
-    /// [destroyed](Self::destroy_named_mutex). TAO's extension.
+    /// The mutex of this name, and whether this call has made it. The ORB keeps it until it is
+    /// [destroyed](Self::destroy_named_mutex). An extension of TAO.
     #[must_use]
     pub fn create_named_mutex(&self, name: &str) -> (Arc<RtMutex<()>>, bool) {
         self.mutexes().create(name)
     }
 
-    /// The mutex of this name. TAO's extension.
+    /// The mutex of this name. An extension of TAO.
     ///
     /// # Errors
     /// [`MutexNotFound`] if no mutex has this name.
@@ -34,7 +36,7 @@ impl RtOrb {
         self.mutexes().open(name)
     }
 
-    /// Forgets the mutex of this name, for calls that come later. Clones of the mutex stay valid.
+    /// Removes the name of a mutex; clones of the mutex stay valid. An extension of TAO.
     ///
     /// # Errors
     /// [`MutexNotFound`] if no mutex has this name.

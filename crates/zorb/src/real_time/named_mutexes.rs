@@ -1,16 +1,16 @@
-//! The mutexes of an ORB that have names.
+//! The named mutexes of an ORB.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zorb_executor::RtMutex;
 
-/// There is no mutex of this name: TAO's user exception `RTCORBA::RTORB::MutexNotFound`.
+/// The error for an unknown name of a mutex: TAO's user exception `RTCORBA::RTORB::MutexNotFound`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no mutex named {name:?}")]
 #[non_exhaustive]
 pub struct MutexNotFound {
-    /// The name that was asked for.
+    /// The unknown name.
     pub name: String,
 }
 
@@ -23,7 +23,7 @@ impl NamedMutexes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The mutex of a name, and whether it is new.
+    /// The mutex of a name, made if there is none, and whether it is new.
     pub(super) fn create(&self, name: &str) -> (Arc<RtMutex<()>>, bool) {
         match self.all().entry(name.to_owned()) {
             Entry::Occupied(found) => (Arc::clone(found.get()), false),

@@ -1,15 +1,15 @@
-//! Priorities of packets: differentiated services.
+//! Priorities of packets, by differentiated services.
 
 use core::fmt;
 use zorb_executor::Priority;
 
-/// Maps CORBA priorities to the differentiated services code points of packets, by which routers give precedence: TAO's
-/// `NetworkPriorityMapping`. Each closure without state that returns a code point is one.
+/// Maps CORBA priorities to the differentiated services code points of packets, by which routers prioritise them: TAO's
+/// `NetworkPriorityMapping`. Closures from a priority to an optional code point implement it.
 ///
-/// Asked when a connection is opened and when a lane listens. It neither blocks nor takes long.
+/// Called when a connection is opened and when a lane listens. It must neither block nor take long.
 pub trait NetworkPriorityMapping: Send + Sync {
-    /// The code point, from 0 to 63 (RFC 2474, section 3). `None`, and what lies outside, leaves the packets as the transport's
-    /// `dscp` property has them.
+    /// The code point, from 0 to 63 (RFC 2474, section 3). `None`, and a number out of range, keeps the transport's
+    /// `dscp` property.
     fn to_network(&self, priority: Priority) -> Option<u8>;
 }
 
@@ -22,12 +22,12 @@ impl<M: Fn(Priority) -> Option<u8> + Send + Sync> NetworkPriorityMapping for M {
 /// All CORBA priorities, 0 to 32,767, spread evenly over six code points, from the default to expedited forwarding: 0 (DF), 10
 /// (AF11), 18 (AF21), 26 (AF31), 34 (AF41) and 46 (EF), the classes of RFC 4594, section 2.3, in the order of their precedence.
 ///
-/// TAO's linear mapping spreads them over 21 code points, those of routing protocols among them, and not in this order.
+/// TAO's linear mapping uses 21 code points, including those of routing protocols, in another order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinearNetworkMapping;
 
 impl LinearNetworkMapping {
-    /// From the least urgent on.
+    /// The code points, from the least urgent to the most urgent.
     const CODE_POINTS: [u8; 6] = [0, 10, 18, 26, 34, 46];
 }
 
@@ -40,7 +40,7 @@ impl NetworkPriorityMapping for LinearNetworkMapping {
     }
 }
 
-/// A mapping that an ORB has.
+/// The mapping of an ORB.
 #[derive(Clone)]
 pub(crate) struct NetworkMapping(pub(crate) std::sync::Arc<dyn NetworkPriorityMapping>);
 
@@ -50,14 +50,14 @@ impl fmt::Debug for NetworkMapping {
     }
 }
 
-/// The property of transports that marks packets.
+/// The transport property for the code point of packets.
 pub(super) const CODE_POINT: &str = "dscp";
 
 /// The largest code point: six bits.
 const MAX_CODE_POINT: u8 = 63;
 
 impl NetworkMapping {
-    /// The value of the property `dscp` of sockets whose messages have this priority.
+    /// The value of the property `dscp` for sockets whose messages have this priority; `None` to keep the transport's.
     pub(crate) fn property(&self, priority: i16) -> Option<String> {
         let code_point = self.0.to_network(Priority(priority))?;
         (code_point <= MAX_CODE_POINT).then(|| code_point.to_string())

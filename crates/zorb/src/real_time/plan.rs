@@ -1,4 +1,4 @@
-//! The thread and the priority of a request to a POA with real-time policies.
+//! Planning a request to a POA with real-time policies: its priority, pool and lane.
 
 use super::contexts::priority_context;
 use super::policies::Scheduled;
@@ -13,21 +13,21 @@ use zorb_giop::{
 };
 use zorb_poa::ActiveObject;
 
-/// The place in which a request runs.
+/// Where and at which priority a request runs.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    /// The priority of its upcall.
+    /// The priority of the upcall.
     pub(crate) priority: Priority,
-    /// That of the lane that runs it.
+    /// The priority of the lane that runs it.
     pub(crate) lane: Priority,
-    /// The pool of its POA, if that has one.
+    /// The pool of the POA, if it has one.
     pub(crate) pool: Option<Arc<Pool>>,
     /// The priority context of the reply.
     pub(crate) echo: Option<ServiceContext>,
 }
 
 impl Planned {
-    /// The upcall, as RTCurrent has it.
+    /// The state of RTCurrent for the upcall.
     pub(crate) fn running(&self) -> Running {
         let holder = match self.pool {
             Some(_) => Holder::Upcall,
@@ -40,7 +40,7 @@ impl Planned {
         }
     }
 
-    /// Which lane it is, among those of all pools.
+    /// Identifies the lane among those of all pools.
     fn lane_id(&self) -> Option<(usize, Priority)> {
         let pool = self.pool.as_ref()?;
         let lane = match pool.lane_priorities() {
@@ -50,12 +50,12 @@ impl Planned {
         Some((pool.address(), lane))
     }
 
-    /// Whether a call that is made now runs where its caller does: it is in the same lane, or there is no pool.
+    /// Whether a call from the current thread runs on that thread: in the same lane, or without a pool.
     pub(crate) fn runs_here(&self) -> bool {
         self.pool.is_none() || self.lane_id() == running::lane()
     }
 
-    /// The native priority that the caller's thread has to get back after such a call, if the call has another one: in a pool
+    /// The priority to restore on the caller's thread after a call that runs there at another priority, in a pool
     /// without lanes.
     pub(crate) fn priority_to_restore(&self) -> Option<Priority> {
         let pool = self.pool.as_ref()?;
@@ -69,8 +69,8 @@ impl Scheduled {
     ///
     /// # Errors
     /// MARSHAL for a malformed or doubled RTCorbaPriority; DATA_CONVERSION, minor code 2, for a priority that cannot be
-    /// mapped; NO_RESOURCES, minor code 2, for one that no lane serves or that lies outside of the band, also if it is the
-    /// object's; UNKNOWN if the transform refuses it. Nothing has been carried out.
+    /// mapped; NO_RESOURCES, minor code 2, for one that no lane serves or that is outside of the band, also if it is
+    /// the object's; UNKNOWN if the transform refuses it. All are COMPLETED_NO.
     pub(crate) fn plan(
         &self,
         settings: &RealTimeSettings,
@@ -87,7 +87,7 @@ impl Scheduled {
         if let Some(band) = band
             && self.model.is_some()
         {
-            // A request without a context has the priority of its object, which the band has to contain as well.
+            // A request without a context has the priority of its object, which the band has to contain, too.
             let priority = propagated.or_else(|| object.priority()).unwrap_or_default();
             if !band.contains(priority) {
                 return Err(raise(RealTimeFault::OutsideBand { priority, band }));
@@ -99,7 +99,7 @@ impl Scheduled {
         Ok(planned)
     }
 
-    /// Plans a call at the priority of its caller, if it has one; that counts with CLIENT_PROPAGATED only.
+    /// Plans a call with the caller's priority, if it has one. Only CLIENT_PROPAGATED uses that priority.
     ///
     /// # Errors
     /// Those of [`plan`](Self::plan).
@@ -131,7 +131,7 @@ impl Scheduled {
         })
     }
 
-    /// The band that a request states, which its connection may be bound to.
+    /// The band that a request states, to bind its connection to.
     ///
     /// # Errors
     /// MARSHAL for a malformed, doubled or missing RTCorbaPriorityRange; INV_POLICY if the POA has no priority model, or no

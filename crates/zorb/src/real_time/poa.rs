@@ -1,4 +1,4 @@
-//! `RTPortableServer::POA`.
+//! The operations of `RTPortableServer::POA`.
 
 use super::policies::{RtPolicies, Scheduled};
 use super::settings::raise;
@@ -14,12 +14,13 @@ use zorb_poa::{
 };
 
 impl Poa {
-    /// Makes a child with real-time policies as well: see [`RtPolicies`]. Policies that are not set are
-    /// [the ORB's](crate::real_time::RtOrb::set_policy_defaults).
+    /// Makes a child POA with real-time policies: see [`RtPolicies`]. Policies that are not set are [the
+    /// ORB's](crate::real_time::RtOrb::set_policy_defaults). `manager`: a POA manager to share; `None` makes one of its
+    /// own, in HOLDING.
     ///
     /// # Errors
-    /// As [`create_poa_with`](Self::create_poa_with), and [`AdapterError::InvalidPolicy`] for real-time policies that exclude
-    /// each other.
+    /// Those of [`create_poa_with`](Self::create_poa_with), and [`AdapterError::InvalidPolicy`] for real-time policies
+    /// that exclude each other.
     #[doc(alias = "create_POA")]
     pub fn create_rt_poa(
         &self,
@@ -31,7 +32,7 @@ impl Poa {
         self.create_child(name, policies, real_time, manager, None)
     }
 
-    /// Makes a child; `ids`: those that its objects can have.
+    /// Makes a child POA; `ids`: the set of ids of its objects, if it is fixed.
     pub(crate) fn create_child(
         &self,
         name: &str,
@@ -68,7 +69,7 @@ impl Poa {
         Ok(scheduled)
     }
 
-    /// Gives an object that is still to be activated a priority of its own.
+    /// Assigns a priority of its own to an object.
     fn assign_priority(&self, id: &[u8], priority: Priority) -> Result<(), Error> {
         let scheduled = self.scheduled()?;
         if !priority.is_valid() || scheduled.lane_of(priority).is_none() {
@@ -140,9 +141,9 @@ impl Poa {
         self.activate_object_with_id(id, servant)
     }
 
-    /// A new id for an object with this priority.
+    /// Reserves a new id for an object with this priority.
     fn new_id(&self, priority: Priority) -> Result<ObjectId, Error> {
-        // Before an id is given out.
+        // Checked before an id is reserved.
         let scheduled = self.scheduled()?;
         if !priority.is_valid() || scheduled.lane_of(priority).is_none() {
             return Err(raise(RealTimeFault::OutOfRange(priority.0)).into());

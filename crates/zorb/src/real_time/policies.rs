@@ -1,4 +1,4 @@
-//! Real-time policies of a POA.
+//! The real-time policies of a POA, and the scheduling of its upcalls.
 
 use super::threadpool::{Pool, Threadpool};
 use crate::policy::Protocol;
@@ -10,14 +10,16 @@ use zorb_poa::{Adapter, AdapterError, InvalidPolicy, PolicyType, UpcallSchedulin
 use zorb_transport::{Endpoint, Registry};
 
 /// The source of the priority of requests: `RTCORBA::PriorityModelPolicy`.
+///
+/// Source: Real-time CORBA 1.2 (`RTCORBA::PriorityModelPolicy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "the policy has two values")]
 #[doc(alias = "create_priority_model_policy")]
 pub struct PriorityModelPolicy {
     /// The source of the priority.
     pub model: PriorityModel,
-    /// SERVER_DECLARED: the priority of objects that have none of their own. CLIENT_PROPAGATED: that of requests without
-    /// one, from ORBs that know nothing of priorities.
+    /// SERVER_DECLARED: the priority of objects that have none of their own. CLIENT_PROPAGATED: the priority of
+    /// requests that state none, such as those of ORBs without Real-time CORBA.
     pub server_priority: Priority,
 }
 
@@ -43,9 +45,10 @@ impl PriorityModelPolicy {
 
 /// The real-time policies of a POA. Those that are not set are [the ORB's](super::RtOrb::set_policy_defaults).
 ///
-/// The combinations are checked when the POA is created: `InvalidPolicy` for a server priority below 0, lanes without a
-/// priority model, SERVER_DECLARED at a priority of no lane, bands without a model, bands that are no ranges or hold
-/// neither the server's priority (SERVER_DECLARED) nor that of any lane, protocols without an open endpoint.
+/// Creating the POA checks the combination. `InvalidPolicy` is raised for a server priority below 0, for lanes without
+/// a priority model, and for SERVER_DECLARED at a priority that no lane has. It is also raised for bands without a
+/// model, for invalid ranges, for a server priority in no band (SERVER_DECLARED), for a band without a lane, and for
+/// protocols without an open endpoint.
 #[derive(Debug, Clone, Default)]
 #[must_use = "policies do nothing until a POA has them"]
 pub struct RtPolicies {
@@ -57,19 +60,19 @@ pub struct RtPolicies {
 }
 
 impl RtPolicies {
-    /// No policies.
+    /// A set without policies.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The source of the priority of requests. Stated in references.
+    /// Sets the source of the priority of requests. References state the policy.
     #[doc(alias = "PriorityModelPolicy")]
     pub fn priority_model(mut self, policy: PriorityModelPolicy) -> Self {
         self.priority_model = Some(policy);
         self
     }
 
-    /// The thread pool that runs the requests of the POA. Without this policy they run on the lane of the ORB.
+    /// Sets the thread pool that runs the requests of the POA. Without this policy they run on the ORB's lane.
     #[doc(alias = "ThreadpoolPolicy")]
     #[doc(alias = "create_threadpool_policy")]
     pub fn threadpool(mut self, pool: &Threadpool) -> Self {
@@ -77,18 +80,19 @@ impl RtPolicies {
         self
     }
 
-    /// Which priorities share a connection (`PriorityBandedConnectionPolicy`). Stated in references, so that clients
-    /// have a connection for each band. A band that is given twice, or overlaps another, counts where it stands first.
+    /// Sets the bands of priorities that share a connection (`PriorityBandedConnectionPolicy`). References state them,
+    /// so that clients have a connection for each band. Of bands that overlap, the first one that holds a priority
+    /// counts.
     #[doc(alias = "PriorityBandedConnectionPolicy")]
     pub fn priority_bands(mut self, bands: impl IntoIterator<Item = PriorityBand>) -> Self {
         self.bands = Some(bands.into_iter().collect());
         self
     }
 
-    /// By which protocols clients reach the POA's objects, the first one first (`ServerProtocolPolicy`): the order of the
-    /// profiles in references. Without this policy that is the order in which endpoints were opened.
+    /// Sets the protocols of the POA's objects, in order of preference (`ServerProtocolPolicy`): the order of the
+    /// profiles in references. Without this policy, profiles have the order in which endpoints were opened.
     ///
-    /// Properties of sockets belong to endpoints, which several POAs may have: `iiop://host:2810/send_buffer=65536`.
+    /// Properties of sockets belong to endpoints, which several POAs may share: `iiop://host:2810/send_buffer=65536`.
     #[doc(alias = "ServerProtocolPolicy")]
     #[doc(alias = "create_server_protocol_policy")]
     pub fn server_protocols(mut self, protocols: impl IntoIterator<Item = Protocol>) -> Self {
@@ -96,8 +100,8 @@ impl RtPolicies {
         self
     }
 
-    /// By which protocols, and with which properties of sockets, clients are to connect (`ClientProtocolPolicy`). Stated in
-    /// references; clients have no such policy of their own then.
+    /// Sets the protocols by which clients have to connect, with properties of their sockets (`ClientProtocolPolicy`).
+    /// References state the policy; a client that has one of its own gets INV_POLICY.
     #[doc(alias = "ClientProtocolPolicy")]
     #[doc(alias = "create_client_protocol_policy")]
     pub fn client_protocols(mut self, protocols: impl IntoIterator<Item = Protocol>) -> Self {
@@ -105,7 +109,7 @@ impl RtPolicies {
         self
     }
 
-    /// These policies, and those of `defaults` that are not set here.
+    /// Merges the ORB's defaults: priority model, thread pool and server protocols that are not set here.
     pub(super) fn over(mut self, defaults: &Self) -> Self {
         self.priority_model = self.priority_model.or(defaults.priority_model);
         self.threadpool = self.threadpool.or_else(|| defaults.threadpool.clone());
@@ -122,7 +126,7 @@ impl RtPolicies {
             && self.client_protocols.is_none()
     }
 
-    /// Whether a POA of an ORB with these endpoints and transports can have the policies on protocols.
+    /// Checks the policies on protocols, for an ORB with these endpoints and transports.
     pub(super) fn validate_protocols(
         &self,
         endpoints: &[Endpoint],
@@ -166,7 +170,7 @@ impl RtPolicies {
         Ok(())
     }
 
-    /// Whether a POA can have these policies.
+    /// Checks the combination of the other policies.
     pub(super) fn validate(&self) -> Result<(), InvalidPolicy> {
         let invalid = |policy, why| Err(InvalidPolicy::new(policy, why));
         let model = self.priority_model;
@@ -233,16 +237,16 @@ impl RtPolicies {
     }
 }
 
-/// How the upcalls of a POA with real-time policies are scheduled.
+/// The scheduling of the upcalls of a POA with real-time policies.
 #[derive(Debug)]
 pub(crate) struct Scheduled {
     pub(super) model: Option<PriorityModelPolicy>,
     pub(super) pool: Option<Arc<Pool>>,
     pub(super) bands: Vec<PriorityBand>,
     client_protocols: Vec<StatedProtocol>,
-    /// The protocols that references have, in their order; `None` for all.
+    /// The schemes of the protocols in references, in order; `None` for all.
     schemes: Option<Vec<String>>,
-    /// Of objects that have one of their own.
+    /// The priorities of objects that have one of their own, by id.
     priorities: Mutex<HashMap<Box<[u8]>, i16>>,
 }
 
@@ -254,7 +258,7 @@ impl UpcallScheduling for Scheduled {
 }
 
 impl Scheduled {
-    /// The scheduler of an adapter's upcalls.
+    /// The scheduling of an adapter's upcalls, if it has real-time policies.
     pub(crate) fn of(adapter: &Adapter) -> Option<&Self> {
         let scheduling: &dyn core::any::Any = &**adapter.scheduling()?;
         scheduling.downcast_ref()
@@ -264,7 +268,7 @@ impl Scheduled {
         (self.model).is_some_and(|policy| policy.model == PriorityModel::ClientPropagated)
     }
 
-    /// The priority of requests that nothing else gives one.
+    /// The priority of requests and objects without one of their own.
     fn default_priority(&self) -> Priority {
         match (&self.model, &self.pool) {
             (Some(policy), _) => policy.server_priority,
@@ -278,10 +282,10 @@ impl Scheduled {
         own.get(id).copied()
     }
 
-    /// Gives an object a priority of its own.
+    /// Assigns a priority of its own to an object.
     ///
     /// # Errors
-    /// The priority that it has already.
+    /// The object's former priority, if that is another one.
     pub(super) fn assign(&self, id: &[u8], priority: Priority) -> Result<(), i16> {
         let mut own = (self.priorities.lock()).unwrap_or_else(PoisonError::into_inner);
         match own.get(id) {
@@ -294,7 +298,7 @@ impl Scheduled {
         }
     }
 
-    /// Whether the POA gives its objects priorities.
+    /// Checks that objects of the POA may have priorities.
     ///
     /// # Errors
     /// `WrongPolicy` unless it has SERVER_DECLARED.
@@ -307,8 +311,8 @@ impl Scheduled {
         }
     }
 
-    /// The lane of a priority: the one that has it, or one in the band of it. `None` if there is none; the priority itself
-    /// without lanes.
+    /// The priority of the lane that serves a priority: the equal one, else a lane in the priority's band. `None` if
+    /// there is none; without lanes, the priority itself.
     pub(super) fn lane_of(&self, priority: Priority) -> Option<Priority> {
         let lanes = self.pool.as_ref().and_then(|pool| pool.lane_priorities());
         let Some(mut lanes) = lanes else {
@@ -322,7 +326,7 @@ impl Scheduled {
         lanes.find(|lane| band.contains(lane.0))
     }
 
-    /// The components of references to an object of this priority.
+    /// The policies that references to an object of this priority state.
     pub(super) fn exposed(&self, priority: i16) -> ExposedPolicies {
         ExposedPolicies {
             priority_model: (self.model).map(|policy| match policy.model {
@@ -334,7 +338,7 @@ impl Scheduled {
         }
     }
 
-    /// Leaves the endpoints of the ServerProtocolPolicy's protocols, in their order.
+    /// Removes endpoints of protocols that are not in the ServerProtocolPolicy, and sorts the others by it.
     pub(super) fn order_endpoints<E>(
         &self,
         endpoints: &mut Vec<E>,

@@ -10,8 +10,8 @@ use zorb_giop::{Ior, PrioritisedEndpoint, PriorityModel};
 use zorb_poa::{Adapter, ObjectId, UpcallScheduling};
 use zorb_transport::{Endpoint, Registry};
 
-/// Makes a reference to an object of such a POA: with the endpoints of its lanes, or, without any, those of the ORB.
-/// `None` if there are none at all.
+/// Makes a reference to an object of a POA with real-time policies: with the endpoints of its lanes, or, without any,
+/// those of the ORB. `None` if there is no endpoint.
 pub(crate) fn make_ior(
     published: &Published,
     transports: &Registry,
@@ -36,8 +36,8 @@ pub(crate) fn make_ior(
     profile::make_ior_with(type_id, key, &published, transports, policies).map(Some)
 }
 
-/// The endpoints of the lanes that serve an object: with SERVER_DECLARED that of its priority, and only such as lie in a
-/// band, if there are bands.
+/// The endpoints of the lanes that serve an object. With SERVER_DECLARED only the lane of its priority; with bands only
+/// lanes within a band.
 fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(i16, Endpoint)> {
     let Some(pool) = &scheduled.pool else {
         return Vec::new();
@@ -54,7 +54,8 @@ fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(i16, Endpoint)> {
     all.filter(|(lane, _)| serves(*lane)).collect()
 }
 
-/// A profile for each transport, which states all its endpoints and their priorities as TAO's profiles do.
+/// Makes a profile for each transport. It states all endpoints of the transport with their priorities, as TAO's
+/// profiles do.
 fn with_lanes(
     published: &Published,
     transports: &Registry,
@@ -97,7 +98,7 @@ fn with_lanes(
     })
 }
 
-/// An endpoint as TAO's component has it.
+/// An endpoint in the form of TAO's component.
 fn prioritised(endpoint: &Endpoint, priority: i16) -> PrioritisedEndpoint {
     let address = match endpoint.host() {
         Some(host) => host.to_owned(),

@@ -1,4 +1,4 @@
-//! The thread pools of an ORB, and its defaults for POAs.
+//! The real-time state of an ORB: its thread pools, named mutexes, and defaults for POAs.
 
 #[cfg(target_os = "linux")]
 use super::named_mutexes::NamedMutexes;
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zorb_transport::Endpoint;
 
-/// Thread pools and priority mapping of a running ORB.
+/// The real-time state of a running ORB.
 #[derive(Debug, Default)]
 pub(crate) struct RealTime {
     pools: Mutex<Pools>,
     defaults: Mutex<RtPolicies>,
     #[cfg(target_os = "linux")]
     pub(super) mutexes: NamedMutexes,
-    /// The task that looks at served connections runs.
+    /// Whether the task that checks the pace of served connections runs.
     watched: AtomicBool,
 }
 
@@ -31,31 +31,31 @@ impl RealTime {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The policies of POAs that give none.
+    /// The policies of POAs that do not set their own.
     pub(super) fn defaults(&self) -> RtPolicies {
         let defaults = self.defaults.lock().unwrap_or_else(PoisonError::into_inner);
         defaults.clone()
     }
 
-    /// Sets the policies of POAs that give none.
+    /// Sets the policies of POAs that do not set their own.
     pub(super) fn set_defaults(&self, policies: RtPolicies) {
         let mut defaults = self.defaults.lock().unwrap_or_else(PoisonError::into_inner);
         *defaults = policies;
     }
 
-    /// Whether a lane of the ORB listens there.
+    /// Whether a lane of the ORB listens at the endpoint.
     pub(crate) fn listens_at(&self, endpoint: &Endpoint) -> bool {
         let pools = self.pools();
         let mut pools = pools.by_id.values();
         pools.any(|pool| pool.endpoints().any(|(_, own)| own == *endpoint))
     }
 
-    /// Marks the served connections as watched; whether they were already.
+    /// Marks the served connections as watched, and returns whether they were already.
     pub(crate) fn set_watched(&self) -> bool {
         self.watched.swap(true, Ordering::AcqRel)
     }
 
-    /// Lets go of all pools, whose threads end when they have done what they have.
+    /// Drops all pools. Their threads end after their queued requests.
     pub(crate) fn clear(&self) {
         let pools = core::mem::take(&mut self.pools().by_id);
         let defaults =

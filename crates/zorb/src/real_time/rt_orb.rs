@@ -1,4 +1,4 @@
-//! `RTCORBA::RTORB`: the thread pools of an ORB, and its defaults for POAs.
+//! `RTCORBA::RTORB`: thread pools, mutexes, and defaults for POAs.
 
 #[cfg(target_os = "linux")]
 use super::named_mutexes::NamedMutexes;
@@ -11,13 +11,15 @@ use crate::orb::Orb;
 use std::sync::Arc;
 use zorb_giop::{CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
 
-/// The real-time side of an ORB: `RTCORBA::RTORB`. Cheap to clone.
+/// The real-time operations of an ORB: `RTCORBA::RTORB`. A clone costs a reference count.
+///
+/// Source: Real-time CORBA 1.2 (`RTCORBA::RTORB`).
 #[derive(Debug, Clone)]
 #[doc(alias = "RTORB")]
 pub struct RtOrb(Orb);
 
 impl Orb {
-    /// Thread pools, and defaults of real-time policies: the initial reference `RTORB`.
+    /// The real-time operations of the ORB: the initial reference `RTORB`.
     #[must_use]
     #[doc(alias = "RTORB")]
     pub fn rt_orb(&self) -> RtOrb {
@@ -25,14 +27,14 @@ impl Orb {
     }
 }
 
-/// Why a thread pool was not destroyed.
+/// The reason why a thread pool was not destroyed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DestroyThreadpoolError {
-    /// The ORB has no pool of that number: the user exception `RTCORBA::RTORB::InvalidThreadpool`.
+    /// The ORB has no pool with this id: the user exception `RTCORBA::RTORB::InvalidThreadpool`.
     #[error("there is no thread pool {0}")]
     InvalidThreadpool(u32),
-    /// A POA has it: BAD_INV_ORDER.
+    /// A POA uses the pool with this id: BAD_INV_ORDER.
     #[error("thread pool {0} is used by a POA that has not been destroyed")]
     InUse(u32),
 }
@@ -49,18 +51,18 @@ impl From<DestroyThreadpoolError> for SystemException {
 }
 
 impl RtOrb {
-    /// Creates a thread pool: its static threads run, and its lanes listen, when this returns.
+    /// Creates a thread pool. When this is ready, its static threads run and its lanes listen.
     ///
     /// # Errors
-    /// [`Error::Threadpool`] for a pool that cannot be ([`ThreadpoolError`](super::ThreadpoolError) has the conditions),
-    /// [`Error::Option`] for an endpoint that cannot be read, [`Error::Transport`] when listening fails, BAD_INV_ORDER once
-    /// the ORB is shutting down. What was started ends again.
+    /// [`Error::Threadpool`] for a pool that cannot be created ([`ThreadpoolError`](super::ThreadpoolError) lists the
+    /// conditions), [`Error::Option`] for an endpoint that cannot be parsed, [`Error::Transport`] when listening fails,
+    /// BAD_INV_ORDER once the ORB is shutting down. Threads and listeners that were started end again.
     ///
     /// # Blocking
-    /// Waits until the threads have their priorities: some microseconds for each.
+    /// Blocks until the threads have their priorities: some microseconds for each.
     ///
     /// # Cancel safety
-    /// Safe: what was begun ends again.
+    /// Safe: threads and listeners that were started end again.
     #[doc(alias = "create_threadpool_with_lanes")]
     pub async fn create_threadpool(&self, options: ThreadpoolOptions) -> Result<Threadpool, Error> {
         let orb = self.0.inner();
@@ -84,22 +86,22 @@ impl RtOrb {
         &self.0.inner().real_time().mutexes
     }
 
-    /// The pool of that number.
+    /// The pool with this id, if there is one.
     #[must_use]
     pub fn threadpool(&self, id: u32) -> Option<Threadpool> {
         let pools = self.0.inner().real_time().pools();
         pools.by_id.get(&id).cloned().map(Threadpool)
     }
 
-    /// Destroys a thread pool that no POA has: it accepts no more connections, requests that wait are run, and its threads
-    /// end. Returns then, or at once on a thread of the pool. Connections to its lanes get CloseConnection behind the last of
-    /// their replies, so that their clients go elsewhere.
+    /// Destroys a thread pool that no POA uses: it accepts no more connections, runs the queued requests, and ends its
+    /// threads. Ready after that, or at once on a thread of the pool. Connections to its lanes get CloseConnection
+    /// after their last replies, so that their clients connect elsewhere.
     ///
     /// # Errors
-    /// [`DestroyThreadpoolError`]; nothing happens then.
+    /// [`DestroyThreadpoolError`]; the pool goes on then.
     ///
     /// # Cancel safety
-    /// Safe: the pool ends once this has been polled.
+    /// Safe: the first poll ends the pool.
     pub async fn destroy_threadpool(&self, id: u32) -> Result<(), DestroyThreadpoolError> {
         let pool = {
             let mut pools = self.0.inner().real_time().pools();
@@ -115,8 +117,8 @@ impl RtOrb {
         Ok(())
     }
 
-    /// The real-time policies of POAs that are created from now on and do not give them: the ORB level. Bands are not taken
-    /// over.
+    /// Sets the real-time policies of POAs that are created later and do not set their own: the ORB level. It covers
+    /// the priority model, the thread pool and server protocols, not bands and client protocols.
     #[doc(alias = "ORBPolicyManager")]
     pub fn set_policy_defaults(&self, policies: RtPolicies) {
         self.0.inner().real_time().set_defaults(policies);

@@ -1,4 +1,4 @@
-//! The priority of what a thread runs now.
+//! The current priority of a thread, a task or an upcall.
 
 use super::settings::RealTimeSettings;
 use core::cell::Cell;
@@ -6,14 +6,14 @@ use core::future::poll_fn;
 use core::pin::pin;
 use zorb_executor::Priority;
 
-/// The owner of the priority: a thread or a task.
+/// The owner of the current priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
-    /// This thread.
+    /// The thread itself.
     Thread,
-    /// A future, wherever it is polled: the native priority of that thread is not its own.
+    /// A future, on any thread: it does not own the thread's native priority.
     Task,
-    /// An upcall that has its thread for itself.
+    /// An upcall on a thread of a pool, whose native priority it owns.
     Upcall,
 }
 
@@ -21,9 +21,9 @@ pub(crate) enum Holder {
 pub(super) struct Current {
     pub(super) priority: Option<Priority>,
     pub(super) holder: Holder,
-    /// The upcall has set its priority.
+    /// Whether the upcall has set its priority.
     pub(super) changed: bool,
-    /// The pool and the lane that it runs in.
+    /// The address of the pool, and the lane, in which it runs.
     pub(super) lane: Option<(usize, Priority)>,
 }
 
@@ -47,7 +47,7 @@ thread_local! {
     };
 }
 
-/// Restores what was current before.
+/// Restores the previous state of the thread when dropped.
 struct Entered(Current);
 
 impl Drop for Entered {
@@ -56,18 +56,18 @@ impl Drop for Entered {
     }
 }
 
-/// The priority of what this thread runs now, if it has one.
+/// The current priority of this thread, if one is set.
 pub(crate) fn priority() -> Option<Priority> {
     CURRENT.get().priority
 }
 
-/// The pool and the lane of the upcall that this thread runs now.
+/// The pool and the lane of the upcall on this thread.
 pub(crate) fn lane() -> Option<(usize, Priority)> {
     CURRENT.get().lane
 }
 
-/// Runs a future at a priority; what it sets is its own, and ends with it. An upcall's thread gets the native priority
-/// of `priority` back.
+/// Runs a future at a priority. Changes by the future end with it; the thread of an upcall gets the native priority of
+/// `priority` back.
 pub(crate) async fn at<F: Future>(
     settings: &RealTimeSettings,
     running: Running,
@@ -86,7 +86,7 @@ pub(crate) async fn at<F: Future>(
     };
     let mut future = pin!(future);
     let output = poll_fn(|cx| {
-        // Code within an upcall runs in its lane.
+        // A nested scope stays in the lane of its upcall.
         current.lane = lane.or_else(self::lane);
         let entered = Entered(CURRENT.replace(current));
         let polled = future.as_mut().poll(cx);
@@ -96,18 +96,18 @@ pub(crate) async fn at<F: Future>(
     })
     .await;
     if current.changed && holder == Holder::Upcall {
-        // The thread had this priority before.
+        // Cannot fail: the thread had this priority before.
         let _ = settings.apply(priority);
     }
     output
 }
 
-/// The upcall of this thread.
+/// The current state of this thread.
 pub(super) fn current() -> Current {
     CURRENT.get()
 }
 
-/// Changes what is current until what was current before is restored.
+/// Replaces the current state, until [`Entered`] restores the previous one.
 pub(super) fn set_current(current: Current) {
     CURRENT.set(current);
 }

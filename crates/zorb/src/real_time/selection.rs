@@ -1,4 +1,4 @@
-//! Which connections calls at a priority take.
+//! The selection of connections for calls with priorities.
 
 use super::network::CODE_POINT;
 use super::running;
@@ -11,7 +11,7 @@ use zorb_giop::{
 };
 use zorb_poa::ActiveObject;
 
-/// Which calls a connection is for.
+/// The calls that may use a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Selected {
     /// Connections for every priority.
@@ -46,16 +46,16 @@ impl Selection {
             (Selected::Any, _) | (Selected::Unprioritised, None) => true,
             (Selected::Priority(own), Some(priority)) => own == priority,
             (Selected::Band(band), Some(priority)) => band.contains(priority),
-            // With SERVER_DECLARED the band is that of the object.
+            // With SERVER_DECLARED the band is that of the object, and calls have no priority.
             (Selected::Band(_), None) => true,
             _ => false,
         }
     }
 
-    /// The priority that a call made now is sent with.
+    /// The priority that a call from the current thread states.
     ///
     /// # Errors
-    /// As [`priority_of_call`].
+    /// Those of [`priority_of_call`].
     pub(crate) fn priority(
         &self,
         settings: &RealTimeSettings,
@@ -65,8 +65,8 @@ impl Selection {
     }
 }
 
-/// The priority of a call that is made now: that of RTCurrent, else that of the thread's native priority, as the outbound
-/// transform leaves it. `None` with SERVER_DECLARED, and in an ORB without a real-time scheduling where no priority has
+/// The priority of a call from the current thread: that of RTCurrent, else the thread's native one, mapped; then
+/// changed by the outbound transform. `None` with SERVER_DECLARED, and without real-time scheduling if no priority has
 /// been set.
 ///
 /// # Errors
@@ -85,7 +85,7 @@ pub(crate) fn priority_of_call(
     let (Some(wanted), Some(transform)) = (priority, &settings.transform) else {
         return Ok(priority);
     };
-    // In an upcall only.
+    // The transform applies to calls from upcalls only.
     let Some(object) = ActiveObject::current(ActiveObject::id) else {
         return Ok(Some(wanted));
     };
@@ -95,14 +95,14 @@ pub(crate) fn priority_of_call(
     }
 }
 
-/// Whether the server of one of the ways has priority bands.
+/// Whether a candidate's profile states priority bands.
 pub(crate) fn has_bands(ways: &[Candidate]) -> bool {
     let mut exposed = ways.iter().filter_map(|way| way.real_time.as_ref());
     exposed.any(|exposed| !exposed.policies.bands.is_empty())
 }
 
-/// Has the connection by a way carry messages of this priority only, so that its packets may have a code point. One that the
-/// ClientProtocolPolicy states stays.
+/// Sets the code point of a priority on a candidate's connection, which then carries messages of this priority only. A
+/// code point of the ClientProtocolPolicy takes precedence.
 fn mark(settings: &RealTimeSettings, way: &mut Candidate, priority: Option<i16>) {
     if way.properties.iter().any(|(name, _)| name == CODE_POINT) {
         return;
@@ -113,12 +113,14 @@ fn mark(settings: &RealTimeSettings, way: &mut Candidate, priority: Option<i16>)
     }
 }
 
-/// Leaves the ways that a call which is made now may take: the endpoints of its priority, or those in the band of it.
-/// `overriding`: the bands of the client's own policy. `None` for references without real-time policies.
+/// Removes the candidates that a call from the current thread must not use: keeps the endpoints of its priority, or of
+/// its band. `overriding`: the bands of the client's own policy. Returns `None` for references without a priority
+/// model.
 ///
 /// # Errors
-/// INV_POLICY if client and server both have bands, or the client alone and the server has no priority model; if the priority
-/// lies in no band; if no endpoint has it. As [`priority_of_call`].
+/// INV_POLICY if client and server both have bands, if the client has bands and the server no priority model, if no
+/// band holds the priority, or if no endpoint has it. NO_RESOURCES, minor code 2, if no endpoint lies in the band.
+/// Those of [`priority_of_call`].
 pub(crate) fn select(
     settings: &RealTimeSettings,
     ways: &mut Vec<Candidate>,

@@ -1,4 +1,4 @@
-//! How an ORB schedules threads, and maps and transforms priorities.
+//! The real-time settings of an ORB: scheduling, and the mapping and transform of priorities.
 
 use super::network::NetworkMapping;
 use core::fmt;
@@ -7,21 +7,21 @@ use zorb_executor::{LinearMapping, NativePriority, Priority, PriorityMapping, Sc
 use zorb_giop::{CompletionStatus, Fault, RealTimeFault, SystemException};
 use zorb_poa::ObjectId;
 
-/// Changes the priority of requests on their way: `RTCORBA::PriorityTransform` (Real-time CORBA 1.2, section 5.5, "Priority
-/// Transforms").
+/// Changes the priority of requests that are received and sent: `RTCORBA::PriorityTransform` (Real-time CORBA 1.2,
+/// section 5.5, "Priority Transforms").
 ///
-/// Asked for requests to POAs with a priority model, and for calls to objects whose references state CLIENT_PROPAGATED. Runs
-/// within the request: it may not block.
+/// Called for requests to POAs with a priority model, and for calls to objects whose references state
+/// CLIENT_PROPAGATED. It runs within the request and must not block.
 pub trait PriorityTransform: fmt::Debug + Send + Sync {
-    /// The priority at which the request for an object runs, after its receipt and before its upcall. `None` refuses it:
-    /// UNKNOWN, COMPLETED_NO.
+    /// The priority at which a request to `object` runs; called after the receipt and before the upcall. `None` refuses
+    /// the request: UNKNOWN, COMPLETED_NO.
     fn inbound(&self, priority: Priority, object: &ObjectId) -> Option<Priority>;
 
-    /// The priority that is sent with a call which the upcall on an object makes. `None` refuses it: UNKNOWN, COMPLETED_NO.
+    /// The priority of a call that an upcall on `object` makes. `None` refuses the call: UNKNOWN, COMPLETED_NO.
     fn outbound(&self, priority: Priority, object: &ObjectId) -> Option<Priority>;
 }
 
-/// How an ORB treats priorities.
+/// The real-time settings of an ORB.
 #[derive(Debug, Clone)]
 pub(crate) struct RealTimeSettings {
     pub(crate) scheduling: Scheduling,
@@ -42,12 +42,12 @@ impl Default for RealTimeSettings {
 }
 
 impl RealTimeSettings {
-    /// The code point of sockets whose messages have this priority, as the property `dscp` has it.
+    /// The code point for sockets whose messages have this priority, as a value of the property `dscp`.
     pub(super) fn code_point(&self, priority: i16) -> Option<String> {
         self.network.as_ref()?.property(priority)
     }
 
-    /// Whether the mapping has a priority for some native one.
+    /// Checks that the mapping has a priority for some native one.
     ///
     /// # Errors
     /// INITIALIZE, minor code 1, if it has none.
@@ -62,7 +62,7 @@ impl RealTimeSettings {
         }
     }
 
-    /// The native priority; `None` where native priorities are left alone.
+    /// The native priority; `None` without real-time scheduling.
     ///
     /// # Errors
     /// DATA_CONVERSION, minor code 2, if the mapping has none.
@@ -80,10 +80,10 @@ impl RealTimeSettings {
         }
     }
 
-    /// Gives the calling thread the native priority of this one.
+    /// Sets the native priority of the calling thread to that of `priority`.
     ///
     /// # Errors
-    /// As [`native`](Self::native), and NO_PERMISSION where the system refuses it.
+    /// Those of [`native`](Self::native), and NO_PERMISSION if the operating system refuses it.
     pub(crate) fn apply(&self, priority: Priority) -> Result<(), SystemException> {
         let Some(native) = self.native(priority)? else {
             return Ok(());
@@ -94,7 +94,7 @@ impl RealTimeSettings {
         })
     }
 
-    /// The priority of the calling thread by its native one; `None` where native priorities are left alone.
+    /// The priority of the calling thread, mapped from its native one; `None` without real-time scheduling.
     ///
     /// # Errors
     /// DATA_CONVERSION, minor code 2, if the mapping has none for it.

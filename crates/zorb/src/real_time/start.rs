@@ -1,4 +1,4 @@
-//! Starting thread pools, and ending them: threads, reactors of lanes, endpoints.
+//! Starting and ending thread pools: threads, reactors of lanes, endpoints.
 
 use super::error::ThreadpoolError;
 use super::network::CODE_POINT;
@@ -13,7 +13,7 @@ use zorb_connection::{Acceptor, Reactor};
 use zorb_executor::{BuildError, Lane, Priority, Scheduling};
 use zorb_transport::Listener;
 
-/// Starts the threads and the reactors, and listens.
+/// Starts the reactors and the threads of a pool, and listens.
 pub(super) async fn start(
     orb: &Arc<OrbInner>,
     id: u32,
@@ -21,7 +21,7 @@ pub(super) async fn start(
 ) -> Result<Arc<Pool>, Error> {
     let settings = &orb.settings().real_time;
     let workers = options.workers(id, settings, orb.lane());
-    // Before a reactor is started, of which there may be as many as there are lanes.
+    // Checked before reactors are started, one for each lane.
     workers.check().map_err(ThreadpoolError::from)?;
     let mut reactors = Vec::new();
     let mut lanes: Vec<_> = options.lanes.iter().flatten().collect();
@@ -69,8 +69,8 @@ pub(super) async fn start(
     Ok(pool)
 }
 
-/// Has a pool accept no more connections, and take no more requests. Its connections end behind their last replies, with
-/// CloseConnection, so that their clients send what comes next elsewhere.
+/// Ends a pool: it accepts no more connections and requests. Its connections end with CloseConnection after their last
+/// replies, so that their clients send further requests elsewhere.
 pub(super) async fn close(pool: Arc<Pool>, orb: &OrbInner) {
     pool.stop.cancel();
     let readers: Vec<_> = (pool.lanes.iter().flatten())
@@ -83,13 +83,13 @@ pub(super) async fn close(pool: Arc<Pool>, orb: &OrbInner) {
         for reader in readers {
             reader.ended().await;
         }
-        // The reactors end with the pool.
+        // The reactors end when the pool is dropped.
         drop(ending);
     });
     pool.workers.shutdown().await;
 }
 
-/// The reactor of a lane, at its native priority.
+/// Starts the reactor of a lane, at the lane's native priority.
 fn reactor(
     id: u32,
     priority: Priority,

@@ -12,6 +12,8 @@ use zorb_poa::Adapter;
 use zorb_transport::Endpoint;
 
 /// A lane of a thread pool: `RTCORBA::ThreadpoolLane`, with its endpoints.
+///
+/// Source: Real-time CORBA 1.2, section 5.8, "Thread Pools".
 #[derive(Debug, Clone)]
 #[must_use = "a lane does nothing until a pool has it"]
 pub struct ThreadpoolLane {
@@ -20,7 +22,7 @@ pub struct ThreadpoolLane {
 }
 
 impl ThreadpoolLane {
-    /// A lane of this priority with this many static threads, which exist from the creation of the pool.
+    /// A lane of this priority with this many static threads, which start with the pool.
     pub const fn new(priority: Priority, static_threads: usize) -> Self {
         Self {
             threads: LaneThreads::new(priority, static_threads),
@@ -28,14 +30,15 @@ impl ThreadpoolLane {
         }
     }
 
-    /// Returns the lane with dynamic threads, which are started when all others are busy.
+    /// Sets the number of dynamic threads, which start when all others are busy; 0 unless set.
     pub const fn dynamic(mut self, dynamic_threads: usize) -> Self {
         self.threads = self.threads.dynamic(dynamic_threads);
         self
     }
 
-    /// Has the lane listen there, as [`Builder::listen`](crate::Builder::listen) reads it: `iiop` or `uiop`. May be
-    /// repeated. A lane that listens nowhere serves what comes to the endpoints of the ORB, and collocated calls.
+    /// Adds an endpoint of the lane, in the syntax of [`Builder::listen`](crate::Builder::listen): `iiop` or `uiop`.
+    /// May be repeated. A lane that listens nowhere serves requests that arrive at the ORB's endpoints, and collocated
+    /// calls.
     #[doc(alias = "-ORBLaneListenEndpoints")]
     pub fn listen(mut self, endpoint: impl Into<String>) -> Self {
         self.listen.push(endpoint.into());
@@ -45,8 +48,9 @@ impl ThreadpoolLane {
 
 /// The configuration of a thread pool: the arguments of `create_threadpool` and `create_threadpool_with_lanes`.
 ///
-/// Requests wait in a buffer of 1,024 requests of any size when no thread is free, unless [`buffering`](Self::buffering)
-/// says otherwise.
+/// When no thread is free, up to 1,024 requests of any size wait, unless [`buffering`](Self::buffering) is set.
+///
+/// Source: Real-time CORBA 1.2, section 5.8, "Thread Pools".
 #[derive(Debug, Clone)]
 #[must_use = "a description does nothing until a pool is created"]
 pub struct ThreadpoolOptions {
@@ -78,7 +82,7 @@ impl ThreadpoolOptions {
         }
     }
 
-    /// A pool with lanes: a request goes to the lane of its priority, whose threads and reactor keep that.
+    /// A pool with lanes: a request goes to the lane of its priority, whose threads and reactor keep that priority.
     #[doc(alias = "create_threadpool_with_lanes")]
     pub fn with_lanes(lanes: impl IntoIterator<Item = ThreadpoolLane>) -> Self {
         Self {
@@ -87,22 +91,23 @@ impl ThreadpoolOptions {
         }
     }
 
-    /// How many threads a pool without lanes starts when all others are busy.
+    /// Sets the number of dynamic threads of a pool without lanes, which start when all others are busy; 0 unless set.
     pub const fn dynamic_threads(mut self, dynamic_threads: usize) -> Self {
         self.dynamic_threads = dynamic_threads;
         self
     }
 
-    /// Whether a lane without an idle thread may use one of a lower lane, at its own priority; not unless set.
+    /// Whether a lane without an idle thread may borrow one of a lower lane, raised to its own priority; `false` unless
+    /// set.
     #[doc(alias = "allow_borrowing")]
     pub const fn borrowing(mut self, allow_borrowing: bool) -> Self {
         self.allow_borrowing = allow_borrowing;
         self
     }
 
-    /// How many requests wait at most, and how many octets of them. Zero does not apply that limit: without one on requests,
-    /// 1,024 of them wait. The limit that is reached first counts. A request beyond is TRANSIENT, minor code 1. The limits are
-    /// those of all lanes together; each lane leaves an equal share to every lane above it.
+    /// Limits the waiting requests, by number and by octets. Zero means no such limit, but without a limit on requests,
+    /// 1,024 of them wait. A request beyond either limit is TRANSIENT, minor code 1. The limits hold for all lanes
+    /// together; each lane leaves an equal share to every lane above it.
     #[doc(alias = "max_buffered_requests")]
     #[doc(alias = "max_request_buffer_size")]
     pub const fn buffering(mut self, max_requests: usize, max_octets: usize) -> Self {
@@ -110,32 +115,32 @@ impl ThreadpoolOptions {
         self
     }
 
-    /// No request waits: one for which no thread is free is TRANSIENT, minor code 1.
+    /// Disables buffering: a request for which no thread is free is TRANSIENT, minor code 1.
     #[doc(alias = "allow_request_buffering")]
     pub const fn without_buffering(mut self) -> Self {
         self.buffering = Buffering::Off;
         self
     }
 
-    /// Octets of stack of each thread; 0 for the default.
+    /// The stack of each thread, in octets; 0 for the default.
     pub const fn stack_size(mut self, octets: usize) -> Self {
         self.stack_size = octets;
         self
     }
 
-    /// The CPUs that the threads run on, by number.
+    /// The CPUs on which the threads run, by number; all unless set.
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Self {
         self.cpus = cpus.into_iter().collect();
         self
     }
 
-    /// How long a dynamic thread is idle before it ends; 10 s unless set.
+    /// The idle time after which a dynamic thread ends; 10 s unless set.
     pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = Some(timeout);
         self
     }
 
-    /// The threads, without the reactors of the lanes.
+    /// The builder of the pool's threads, without the reactors of the lanes.
     pub(super) fn workers(
         &self,
         id: u32,
@@ -175,16 +180,16 @@ impl ThreadpoolOptions {
     }
 }
 
-/// How many requests, and how many octets of them, wait for a thread.
+/// The limits on requests that wait for a thread.
 #[derive(Debug, Clone, Copy)]
 enum Buffering {
     Default,
     Off,
-    /// 0: that limit is not applied.
+    /// Requests, and octets of them; 0 for no such limit.
     Bounded(usize, usize),
 }
 
-/// A thread pool of an ORB. Cheap to clone; a clone is the same pool.
+/// A thread pool of an ORB. A clone costs a reference count and is the same pool.
 ///
 /// # The life of a lane
 /// ```text
@@ -209,23 +214,24 @@ enum Buffering {
 ///                          └─ deadline past when a thread gets to it: TIMEOUT, no upcall
 /// ```
 ///
-/// The room for requests that wait is the pool's: all lanes share it, as the specification has it. A low lane that is never
-/// empty can fill it, and an urgent request for which no thread is free is TRANSIENT then. Lanes that have to be kept apart
-/// in this as well belong to pools of their own.
+/// All lanes share the pool's buffer for waiting requests, as specified. Each lane leaves an equal share of it to every
+/// lane above, so that requests of low priority cannot use up the room of urgent ones. Lanes that must not share a
+/// buffer belong to pools of their own.
 ///
-/// It lives until [`RtOrb::destroy_threadpool`](super::RtOrb::destroy_threadpool) or the end of its ORB.
+/// It lives until [`RtOrb::destroy_threadpool`](super::RtOrb::destroy_threadpool) or the shutdown of its ORB. Source:
+/// Real-time CORBA 1.2, section 5.8, "Thread Pools".
 #[derive(Debug, Clone)]
 pub struct Threadpool(pub(super) Arc<Pool>);
 
 impl Threadpool {
-    /// Its number: `RTCORBA::ThreadpoolId`.
+    /// The id of the pool: `RTCORBA::ThreadpoolId`.
     #[must_use]
     #[doc(alias = "ThreadpoolId")]
     pub fn id(&self) -> u32 {
         self.0.id
     }
 
-    /// The endpoints of its lanes, in ascending order of their priorities.
+    /// The endpoints of the lanes, in ascending order of priority.
     #[must_use]
     pub fn endpoints(&self) -> Vec<(Priority, Endpoint)> {
         self.0.endpoints().collect()
@@ -238,14 +244,14 @@ impl Threadpool {
     }
 }
 
-/// A lane that listens.
+/// A lane of a running pool.
 #[derive(Debug)]
 pub(super) struct PoolLane {
     pub(super) priority: Priority,
     pub(super) endpoints: Vec<Endpoint>,
     /// The reactor that reads the connections of the lane.
     pub(super) reader: Reactor,
-    /// Its reactor lives as long as the pool.
+    /// The reactor's thread, which lives as long as the pool.
     pub(super) _reactor: Lane,
 }
 
@@ -255,20 +261,20 @@ pub(crate) struct Pool {
     pub(super) id: u32,
     pub(super) workers: WorkerPool,
     pub(super) default_priority: Priority,
-    /// In ascending order of priority; `None` for a pool without lanes.
+    /// The lanes in ascending order of priority; `None` for a pool without lanes.
     pub(super) lanes: Option<Vec<PoolLane>>,
     pub(super) stop: CancellationToken,
-    /// The POAs that have it.
+    /// The POAs that use the pool.
     pub(super) users: Mutex<Vec<Weak<Adapter>>>,
 }
 
 impl Pool {
-    /// Its threads.
+    /// The threads of the pool.
     pub(crate) const fn workers(&self) -> &WorkerPool {
         &self.workers
     }
 
-    /// The id of the pool.
+    /// Identifies the pool among those of all ORBs.
     pub(super) fn address(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
     }
@@ -298,7 +304,7 @@ impl Pool {
         users.push(Arc::downgrade(adapter));
     }
 
-    /// Whether a POA that has not been destroyed has it.
+    /// Whether a POA that has not been destroyed uses the pool.
     pub(super) fn is_in_use(&self) -> bool {
         let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
         let mut users = users.iter().filter_map(Weak::upgrade);

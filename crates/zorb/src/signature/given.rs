@@ -25,7 +25,7 @@ pub trait Give<P: Parameter>: Encode {
     /// The upcall's argument.
     ///
     /// # Errors
-    /// As [`Encode::encode`].
+    /// Those of [`Encode::encode`].
     fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
@@ -34,7 +34,7 @@ pub trait GiveAll<P: Parameters>: Encode {
     /// The upcall's argument.
     ///
     /// # Errors
-    /// As [`Encode::encode`].
+    /// Those of [`Encode::encode`].
     fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
@@ -216,7 +216,7 @@ pub trait Settle: Codec {
     /// Checks and converts the value for the caller.
     ///
     /// # Errors
-    /// As [`Codec::encode`].
+    /// Those of [`Codec::encode`].
     fn settle(value: Self::Value, orb: &Orb) -> Result<Self::Value, EncodeError>;
 }
 
@@ -243,7 +243,7 @@ pub trait Returned: Results {
     /// Checks and converts the results for the caller.
     ///
     /// # Errors
-    /// As [`Results::encode`].
+    /// Those of [`Results::encode`].
     fn settle(values: Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError>;
 }
 

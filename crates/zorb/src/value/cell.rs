@@ -6,17 +6,17 @@ use core::cell::{Cell as Slot, RefCell};
 use core::fmt;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
-/// Values within values that `Debug` shows; deeper ones are names. Cycles end here, too.
+/// The depth of nested values that `Debug` shows; deeper ones are shown by name. It also ends cycles.
 const MAX_SHOWN_DEPTH: usize = 8;
 
-/// Values that `Debug` shows in all; the rest are names. A graph in which every value refers to the next one a hundred
-/// times is a few kilobytes of a message, and would be more text than there is memory.
+/// The number of values that `Debug` shows in all; the rest are shown by name. A message of a few kilobytes can hold a
+/// graph in which every value refers to the next one a hundred times, whose text would exceed memory.
 const MAX_SHOWN: usize = 256;
 
-/// The state of a value, and what it is.
+/// The state of a value, and the behaviour of its type.
 pub(super) struct Cell {
     behaviour: &'static Behaviour,
-    /// Empty while the value is being read from a message, when others may refer to it already.
+    /// `None` while the value is being decoded, when other values may refer to it already.
     state: RwLock<Option<Box<dyn State>>>,
 }
 
@@ -45,7 +45,7 @@ impl Cell {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while it is borrowed.
+    /// The write lock; `None` while the state is locked.
     pub(super) fn try_write(&self) -> Option<RwLockWriteGuard<'_, Option<Box<dyn State>>>> {
         match self.state.try_write() {
             Ok(state) => Some(state),
@@ -60,21 +60,21 @@ impl Cell {
 }
 
 thread_local! {
-    /// States that wait to be dropped, while one is.
+    /// States that wait to be dropped, while another state is being dropped.
     static DROPPING: RefCell<Option<Vec<Box<dyn State>>>> = const { RefCell::new(None) };
-    /// Values around the one that is being shown, and values that were shown since the outermost began.
+    /// The depth of the value that is being shown, and the number of values shown since the outermost began.
     static SHOWN: Slot<(usize, usize)> = const { Slot::new((0, 0)) };
 }
 
 impl Drop for Cell {
-    /// Drops a chain of values in a loop, not by recursion: a peer decides on its length.
+    /// Drops a chain of values in a loop, not by recursion: a peer determines its length.
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = state.take() else {
             return;
         };
         let mut state = Some(state);
-        // A thread that is ending has no queue any more; then it is dropped here.
+        // An ending thread has no queue any more, so the state is dropped here, recursively.
         let begun = DROPPING.try_with(|dropping| match &mut *dropping.borrow_mut() {
             Some(queue) => {
                 queue.extend(state.take());
@@ -97,7 +97,7 @@ impl Drop for Cell {
     }
 }
 
-/// Ends the queue, also when a state panics as it is dropped.
+/// Removes the queue on drop, also when dropping a state panics.
 struct Done;
 
 impl Drop for Done {
@@ -107,7 +107,7 @@ impl Drop for Done {
     }
 }
 
-/// Ends a value that is shown, also when whatever it is shown to panics.
+/// Restores the depth on drop, also when the formatter panics.
 struct Shown {
     depth: usize,
 }

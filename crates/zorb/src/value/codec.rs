@@ -1,4 +1,4 @@
-//! Values and abstract interfaces on the wire.
+//! The encoding of values and abstract interfaces.
 
 use super::Value;
 use super::cell::Cell;
@@ -13,7 +13,7 @@ use zorb_cdr::{
     IdlReference, IdlType, Shared, StaticType, ValueHead, ValueStart,
 };
 
-/// How values travel.
+/// The codec of values of value type `T`; `None` is null.
 #[derive(Debug)]
 pub struct ValueCodec<T>(PhantomData<T>);
 
@@ -35,8 +35,8 @@ impl<T: ValueType> Codec for ValueCodec<T> {
         }
     }
 
-    // Values are in values, and every octet of a frame counts as often as they are: what can be done before the state
-    // is read or after it is done in functions of its own.
+    // Nested values recurse here, so the stack frame has to be small: the steps before and after reading the state are
+    // functions of their own.
     fn decode<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<Value<T>>, DecodeError> {
         let mut begun = match begin::<T, O>(d) {
             Ok(Begun::Over(value)) => return Ok(value),
@@ -57,7 +57,7 @@ fn read_state<O: ByteOrder>(
     d.value_state(|d| behaviour.read(O::any_decoder(d), state))
 }
 
-/// A value that is being read.
+/// A value that is being decoded.
 struct New<'de> {
     head: ValueHead<'de>,
     behaviour: &'static Behaviour,
@@ -77,10 +77,10 @@ fn begin<'de, T: ValueType, O: ByteOrder>(
     match d.begin_value()? {
         ValueStart::Null => Ok(Begun::Over(None)),
         ValueStart::Again(value) => match value.downcast::<Cell>() {
-            // The target of an indirection may be of any type.
+            // The target of an indirection may be of any type, so it is checked.
             Ok(cell) if cell.info().is(TypeId::of::<T>()) => Ok(Begun::Over(Some(Value::of(cell)))),
             Ok(_) => Err(d.error(DecodeErrorKind::Expected("a value of another type"))),
-            // It stands in an any.
+            // The target is a value in an any, which is decoded again as a value type.
             Err(_) => new(d.read_value_again()?, d),
         },
         ValueStart::New(head) => new(head, d),
@@ -109,7 +109,8 @@ fn finish<'de, T: ValueType, O: ByteOrder>(
     d: &mut Decoder<'de, O>,
     new: New<'de>,
 ) -> Result<Option<Value<T>>, DecodeError> {
-    // A large value is charged for when it is there: the values in it have been by then, so it is one too many.
+    // A large value is charged after it has been decoded: nested values were charged by then, so the limit is exceeded
+    // by one value at most.
     d.charge_memory(new.state.as_deref().map_or(0, size_of_val))?;
     *new.cell.write() = new.state;
     d.end_value(new.head)?;
@@ -136,7 +137,7 @@ fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(),
     e.end_value(mark)
 }
 
-/// The type that a value is read as: the most derived one that is known here, and is a `T`.
+/// The behaviour by which a value is decoded: that of the most derived known type that is a `T`.
 fn choose<O>(
     d: &Decoder<'_, O>,
     head: &ValueHead<'_>,
@@ -187,16 +188,17 @@ impl<R: Interface> IdlReference for Abstract<R> {
     type Codec = AbstractCodec<R>;
 }
 
-/// The value of an abstract interface: an object reference, or a value whose type supports the interface.
+/// The value of an abstract interface: an object reference, or a value whose type supports the interface. A clone costs
+/// a reference count.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "an abstract interface is one of the two by definition"
 )]
 pub enum Abstract<R> {
-    /// An object somewhere.
+    /// An object reference.
     Object(R),
-    /// A value: [`downcast`](Value::downcast) gives its type.
+    /// A value: [`downcast`](Value::downcast) converts it to its type.
     Value(Value<ValueBase>),
 }
 
@@ -213,13 +215,13 @@ impl<'a, R: Interface> From<&'a Abstract<R>> for Option<Abstract<R>> {
 }
 
 impl<'a, R: Interface, T: Derives<ValueBase>> From<&'a Value<T>> for Option<Abstract<R>> {
-    /// The receiver checks whether its type supports the interface.
+    /// Converts without a check: the receiver checks that the value's type supports the interface.
     fn from(value: &'a Value<T>) -> Self {
         Some(Abstract::Value(value.upcast()))
     }
 }
 
-/// How abstract interfaces travel.
+/// The codec of abstract interfaces; `None` is null.
 #[derive(Debug)]
 pub struct AbstractCodec<R>(PhantomData<R>);
 

@@ -1,4 +1,4 @@
-//! Marshalling by hand, for value types that are declared `custom`.
+//! Custom marshalling, for value types that are declared `custom`.
 
 use super::Value;
 use super::codec::ValueCodec;
@@ -10,8 +10,8 @@ use zorb_cdr::{
     Decoder, Encode, EncodeError, EncodeErrorKind,
 };
 
-/// How a value type that is declared `custom` travels: whatever [`marshal`](Self::marshal) writes,
-/// [`unmarshal`](Self::unmarshal) reads, and both ends have to agree on it.
+/// The encoding of a value type that is declared `custom`: [`unmarshal`](Self::unmarshal) reads what
+/// [`marshal`](Self::marshal) writes, and both ends have to agree on the format.
 ///
 /// ```
 /// zorb::idl! {
@@ -39,22 +39,22 @@ use zorb_cdr::{
 ///
 /// Source: CORBA 3.3 Part 1, Value Type Semantics (custom marshaling).
 pub trait CustomMarshal: Sized {
-    /// Writes the state, that of bases included.
+    /// Writes the state, including that of base types.
     ///
     /// # Errors
     /// The errors of `output`, and those of the implementation ([`MarshalError`]).
     fn marshal(&self, output: &mut DataOutput<'_>) -> Result<(), MarshalError>;
 
-    /// Reads what `marshal` wrote. Values that come out of `input` are complete: they can be looked at, and so can
-    /// all that they refer to. One of a cycle with the value that is being read, or with one around it, is not, and has
-    /// to be asked for with [`DataInput::read_incomplete_value`].
+    /// Reads the state that `marshal` wrote. Values that `input` returns are complete: their state, and that of all
+    /// values to which they refer, can be read. A value in a cycle with the value that is being read, or with one
+    /// around it, is not complete: [`DataInput::read_incomplete_value`] returns such values.
     ///
     /// # Errors
     /// The errors of `input`, and those of the implementation ([`MarshalError`]).
     fn unmarshal(input: &mut DataInput<'_, '_>) -> Result<Self, MarshalError>;
 }
 
-/// Why a value cannot be marshalled or unmarshalled.
+/// The error of marshalling or unmarshalling a custom value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarshalError(Cause);
 
@@ -66,7 +66,8 @@ enum Cause {
 }
 
 impl MarshalError {
-    /// An error of the application: the expectation, as in "version 1". MARSHAL in reading, BAD_PARAM in writing.
+    /// An error of the application, which states the expectation, as in "version 1". It is MARSHAL in reading and
+    /// BAD_PARAM in writing.
     #[must_use]
     pub const fn expected(what: &'static str) -> Self {
         Self(Cause::Expected(what))
@@ -85,7 +86,9 @@ impl fmt::Display for MarshalError {
 
 impl core::error::Error for MarshalError {}
 
-/// The output of a custom value (`CORBA::DataOutputStream`).
+/// The output stream of a custom value (`CORBA::DataOutputStream`).
+///
+/// Source: CORBA 3.3 Part 1, Value Type Semantics (custom marshaling).
 #[derive(Debug)]
 #[doc(alias = "DataOutputStream")]
 pub struct DataOutput<'a> {
@@ -94,10 +97,10 @@ pub struct DataOutput<'a> {
 }
 
 impl DataOutput<'_> {
-    /// Writes a value of any type of IDL but references, values, wide strings.
+    /// Writes a value of any IDL type, except object references, value types and wide strings.
     ///
     /// # Errors
-    /// A value cannot be expressed on the wire.
+    /// The value cannot be encoded, such as text with a NUL.
     pub fn write(&mut self, value: &(impl Encode + ?Sized)) -> Result<(), MarshalError> {
         let result = match &mut self.e {
             AnyEncoder::Big(e) => e.put(value),
@@ -109,7 +112,7 @@ impl DataOutput<'_> {
     /// Writes a `wstring`.
     ///
     /// # Errors
-    /// When the connection has no wide characters.
+    /// No wide code set has been negotiated for the connection.
     pub fn write_wide(&mut self, text: &str) -> Result<(), MarshalError> {
         let result = match &mut self.e {
             AnyEncoder::Big(e) => e.write_wide_str(text),
@@ -118,7 +121,7 @@ impl DataOutput<'_> {
         self.done(result)
     }
 
-    /// Writes a value of a value type.
+    /// Writes a value of a value type; `None` is null.
     ///
     /// # Errors
     /// The value cannot be written.
@@ -129,10 +132,10 @@ impl DataOutput<'_> {
         self.codec::<ValueCodec<T>>(&value.cloned())
     }
 
-    /// Writes an object reference.
+    /// Writes an object reference; `None` is nil.
     ///
     /// # Errors
-    /// None today: every reference can be written.
+    /// None at present: every reference can be encoded.
     pub fn write_object<R: Interface>(
         &mut self,
         reference: Option<&R>,
@@ -148,7 +151,7 @@ impl DataOutput<'_> {
         self.done(result)
     }
 
-    /// Keeps the error: what a writer does after one is not trusted.
+    /// Keeps the first error's result: writing after an error cannot turn it into a success.
     fn done(&mut self, result: Result<(), EncodeError>) -> Result<(), MarshalError> {
         result.map_err(|error| {
             self.failed = Some(error);
@@ -157,7 +160,9 @@ impl DataOutput<'_> {
     }
 }
 
-/// The input of a custom value (`CORBA::DataInputStream`).
+/// The input stream of a custom value (`CORBA::DataInputStream`).
+///
+/// Source: CORBA 3.3 Part 1, Value Type Semantics (custom marshaling).
 #[derive(Debug)]
 #[doc(alias = "DataInputStream")]
 pub struct DataInput<'a, 'de> {
@@ -166,11 +171,10 @@ pub struct DataInput<'a, 'de> {
 }
 
 impl<'de> DataInput<'_, 'de> {
-    /// Reads a value of any type of IDL but references, values, wide strings.
+    /// Reads a value of any IDL type, except object references, value types and wide strings.
     ///
     /// # Errors
-    /// The octets are malformed; if there are values of value types in it, as
-    /// [`read_value`](Self::read_value).
+    /// The octets are malformed. If the type has members of value types, those of [`read_value`](Self::read_value).
     pub fn read<T: Decode<'de>>(&mut self) -> Result<T, MarshalError> {
         let result = match &mut self.d {
             AnyDecoder::Big(d) => complete(d, Decoder::get),
@@ -191,7 +195,7 @@ impl<'de> DataInput<'_, 'de> {
         self.done(result)
     }
 
-    /// Reads a value of a value type, which is complete, as is all that it refers to.
+    /// Reads a value of a value type. The value, and all values to which it refers, are complete.
     ///
     /// # Errors
     /// The octets are malformed, or the value is of another type;
@@ -206,8 +210,8 @@ impl<'de> DataInput<'_, 'de> {
     }
 
     /// Reads a value of a value type that may be part of a cycle with the value that is being read, or with one around
-    /// it: to be put where it belongs, but not to be looked at. It, or what it refers to, may have no state before the
-    /// whole message has been read; [`Value::read`] panics then, and [`Value::try_read`] returns `None`.
+    /// it. The value can be stored, but its state must not be read: it, or values to which it refers, may have no state
+    /// before the whole message has been decoded. [`Value::read`] panics then, and [`Value::try_read`] returns `None`.
     ///
     /// # Errors
     /// The octets are malformed, or the value is of another type.
@@ -233,7 +237,7 @@ impl<'de> DataInput<'_, 'de> {
         self.done(result)
     }
 
-    /// Keeps the error: what a reader does after one is not trusted, as it may have left a value unread.
+    /// Keeps the error, so that reading on cannot turn it into a success: a value may have been left unread.
     fn done<T>(&mut self, result: Result<T, DecodeError>) -> Result<T, MarshalError> {
         result.map_err(|error| {
             self.failed = Some(error);
@@ -242,7 +246,7 @@ impl<'de> DataInput<'_, 'de> {
     }
 }
 
-/// Returns what `read` reads, if all values in it are complete.
+/// Returns the result of `read`, if all values in it are complete.
 fn complete<'de, O: ByteOrder, T>(
     d: &mut Decoder<'de, O>,
     read: impl FnOnce(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
@@ -253,7 +257,7 @@ fn complete<'de, O: ByteOrder, T>(
     }
 }
 
-/// Reads a state and writes it elsewhere: how it goes into anys and out of them.
+/// Decodes a state and encodes it elsewhere, to convert it to an any or from one.
 pub(super) fn copy<T: ValueState + CustomMarshal>(
     d: AnyDecoder<'_, '_>,
     e: AnyEncoder<'_>,

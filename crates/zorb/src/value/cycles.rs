@@ -1,12 +1,12 @@
-//! Cycles of values that came from a peer and have no outside reference.
+//! Collects cycles of values in a peer's message that have no outside reference.
 
 use super::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, Encoder, NativeEndian, Shared, WireFormat};
 
-/// The values of a message among which there are cycles. When this is dropped, the servant is done with them, and
-/// its results are written: those that nothing refers to but each other are taken apart.
+/// The values of a message with cycles. It is dropped after the servant has returned and its results are encoded: then
+/// values to which only other values of the graph refer are emptied.
 struct Graph(Vec<Arc<Cell>>);
 
 pub(super) fn collector(values: Vec<Shared>) -> Shared {
@@ -20,11 +20,11 @@ impl Drop for Graph {
     }
 }
 
-/// Empties those of `cells` that only cells refer to that are emptied, too.
+/// Empties those of `cells` to which only emptied cells refer.
 ///
-/// All of them are locked while their references are counted, and one that is in use makes all of them stay. So no
-/// reference leaves a cell meanwhile; and a reference from outside shows in the count, since it is one more than there
-/// are in cells.
+/// All cells are locked while their references are counted, and a cell that is in use prevents the collection. So no
+/// reference leaves a cell meanwhile. A reference from outside makes the reference count exceed the number of
+/// references in cells.
 fn collect(cells: &[Arc<Cell>]) {
     let locked: Option<Vec<_>> = cells.iter().map(|cell| cell.try_write()).collect();
     let Some(mut states) = locked else {
@@ -38,7 +38,7 @@ fn collect(cells: &[Arc<Cell>]) {
         let mut children = Vec::new();
         if let Some(state) = state.as_deref() {
             if behaviour.custom {
-                // Code of the application's, which may look at values, and they are locked.
+                // Custom marshalling is application code, which may lock values that are locked here.
                 return;
             }
             let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
@@ -75,7 +75,7 @@ fn collect(cells: &[Arc<Cell>]) {
     }
     let dead = states.iter_mut().zip(&live).filter(|(_, live)| !**live);
     let emptied: Vec<_> = dead.filter_map(|(state, _)| state.take()).collect();
-    // Their contents may lock cells when they are dropped.
+    // Dropped after the locks, since dropping the states may lock cells.
     drop(states);
     drop(emptied);
 }
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(other(&other(&a, 0), 1).read().name, "c");
         a.write().others.clear();
 
-        // Values in use refer to none of the others, which are emptied.
+        // The value in use refers to none of the others, which are emptied.
         let (a, cycles) = read(&octets());
         let (c, first) = (other(&a, 2), weak(&a));
         drop(a);

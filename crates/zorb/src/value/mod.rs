@@ -1,12 +1,12 @@
-//! Values (of value types): handles that share their state, the descriptions of their types, and their encoding.
+//! Values of value types: handles that share their state, the descriptions of their types, and their encoding.
 //!
-//! - here: the handle and its guards;
-//! - `cell`: what handles share;
-//! - `types`: what the compiler makes of value types, and the types that an ORB knows;
-//! - `register`: the builder and the ORB register types;
-//! - `codec`: values and abstract interfaces on the wire;
-//! - `custom`: marshalling by hand;
-//! - `cycles`: what becomes of cycles that a peer has sent.
+//! - this file: the handle and its guards;
+//! - `cell`: the state that handles share;
+//! - `types`: the traits of generated value types, and the registry of an ORB;
+//! - `register`: registering types with the builder and the ORB;
+//! - `codec`: the encoding of values and abstract interfaces;
+//! - `custom`: custom marshalling;
+//! - `cycles`: collecting cycles of values that a peer has sent.
 
 mod cell;
 mod codec;
@@ -34,16 +34,15 @@ use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 
 /// A value: a handle to the state of a value type, or of one that is derived from it.
 ///
-/// Clones are the same value, and so is what a graph of values holds several times: it is the same after it has
-/// travelled, too. `==` says whether two handles are the same value, whatever their state. IDL's null is `None`, so
-/// members and results are `Option<Value<T>>`.
+/// Clones are the same value. A value that a graph holds several times is one value, after marshalling too. `==`
+/// compares identity, not state. IDL's null is `None`, so members and results are `Option<Value<T>>`.
 ///
 /// The state is behind a lock, and the guards of [`read`](Self::read) and [`write`](Self::write) should be short-lived:
-/// do not call an operation or take another guard of the same value while there is one. To send a value locks it, and
-/// the values in it, for reading.
+/// do not call an operation or take another guard of the same value while one exists. Sending a value locks it, and the
+/// values in it, for reading.
 ///
-/// Values may contain themselves. Such a cycle is not freed until the program takes it apart, by setting a member to
-/// `None`. The exception is what comes as an argument and the servant does not keep: that is taken apart for it.
+/// Values may refer to themselves. The program has to break such a cycle, by setting a member to `None`, or it is never
+/// freed. The ORB breaks cycles in arguments that the servant does not keep.
 ///
 /// ```
 /// zorb::idl! {
@@ -75,7 +74,7 @@ pub struct Value<T> {
 }
 
 impl<T: Concrete> Value<T> {
-    /// A new value.
+    /// Makes a value. Allocates the state and the handle's cell.
     ///
     /// If this does not compile because `T: Concrete` is missing, the operations of the value type are not implemented
     /// for it.
@@ -85,7 +84,7 @@ impl<T: Concrete> Value<T> {
 }
 
 impl<T: ValueType> Value<T> {
-    /// A handle to what `cell` holds, which has been found to be a `T`.
+    /// A handle to the value of `cell`, whose type is a `T`.
     fn of(cell: Arc<Cell>) -> Self {
         Self {
             cell,
@@ -93,13 +92,13 @@ impl<T: ValueType> Value<T> {
         }
     }
 
-    /// The repository id of its type, which may be derived from `T`.
+    /// The repository id of the value's type, which may be derived from `T`.
     #[must_use]
     pub fn repository_id(&self) -> &'static str {
         self.cell.info().id()
     }
 
-    /// Returns the value as one of a base type of `T`.
+    /// Converts the handle to one of a base type of `T`. Costs a reference count.
     #[must_use]
     pub fn upcast<B: ValueType>(&self) -> Value<B>
     where
@@ -108,14 +107,14 @@ impl<T: ValueType> Value<T> {
         Value::of(Arc::clone(&self.cell))
     }
 
-    /// Returns the value as one of type `D`, if it is one.
+    /// Converts the handle to one of type `D`; `None` if the value's type is not a `D`. Costs a reference count.
     #[must_use]
     pub fn downcast<D: ValueType>(&self) -> Option<Value<D>> {
         let is = self.cell.info().is(TypeId::of::<D>());
         is.then(|| Value::of(Arc::clone(&self.cell)))
     }
 
-    /// Its operations, locked for as long as the guard lives. For generated code.
+    /// Calls operations that only read the state, which is locked for reading meanwhile. For generated code.
     ///
     /// # Errors
     /// NO_IMPLEMENT if it has none of that kind.
@@ -132,7 +131,7 @@ impl<T: ValueType> Value<T> {
         }
     }
 
-    /// Calls operations that may change the state.
+    /// Calls operations that may change the state, which is locked for writing meanwhile. For generated code.
     ///
     /// # Errors
     /// NO_IMPLEMENT if it has none of that kind.
@@ -156,19 +155,18 @@ fn no_operations() -> SystemException {
 }
 
 impl<T: ValueState> Value<T> {
-    /// Its state as a `T`, for reading. Blocks while another thread writes.
+    /// Locks the state for reading, as a `T`. Blocks while another thread writes.
     ///
     /// # Panics
-    /// If the value has no state: see [`try_read`](Self::try_read). Nothing that a peer sends can bring that about in a
-    /// program that neither asks for incomplete values ([`DataInput::read_incomplete_value`]) nor looks at other values
-    /// in a `Drop` of a state.
+    /// If the value has no state: see [`try_read`](Self::try_read). A peer cannot cause this, unless the program reads
+    /// incomplete values ([`DataInput::read_incomplete_value`]) or reads other values in the `Drop` of a state.
     #[must_use]
     #[expect(clippy::expect_used, reason = "the panic that is documented")]
     pub fn read(&self) -> ValueRead<'_, T> {
         self.try_read().expect(NO_STATE)
     }
 
-    /// Its state as a `T`, for writing. Blocks while another thread reads or writes.
+    /// Locks the state for writing, as a `T`. Blocks while another thread reads or writes.
     ///
     /// # Panics
     /// Those of [`read`](Self::read).
@@ -178,13 +176,13 @@ impl<T: ValueState> Value<T> {
         self.try_write().expect(NO_STATE)
     }
 
-    /// Borrows the state for reading, blocking as [`read`](Self::read) does; `None` if the value has no state. It has
+    /// Locks the state for reading, blocking as [`read`](Self::read) does; `None` if the value has no state. It has
     /// none
     ///
-    /// - before it has been read, in a [`CustomMarshal::unmarshal`] that has asked for a value of a cycle with
-    ///   [`DataInput::read_incomplete_value`], and for good if the rest of the message turns out to be malformed;
-    /// - after it has been taken apart, as a part of a cycle that a peer sent and the servant did not keep: then only a
-    ///   `Drop` of the states in that cycle can still see it.
+    /// - before it has been decoded, in a [`CustomMarshal::unmarshal`] that has read a value of a cycle with
+    ///   [`DataInput::read_incomplete_value`], and for ever if the rest of the message is malformed;
+    /// - after the ORB has emptied it, as a part of a cycle that a peer sent and the servant did not keep: then only a
+    ///   `Drop` of the states in that cycle can still refer to it.
     #[must_use]
     pub fn try_read(&self) -> Option<ValueRead<'_, T>> {
         let guard = self.cell.read();
@@ -194,7 +192,7 @@ impl<T: ValueState> Value<T> {
         })
     }
 
-    /// Borrows the state for writing, blocking as [`write`](Self::write) does; `None` if the value has no state, as for
+    /// Locks the state for writing, blocking as [`write`](Self::write) does; `None` if the value has no state: see
     /// [`try_read`](Self::try_read).
     #[must_use]
     pub fn try_write(&self) -> Option<ValueWrite<'_, T>> {
@@ -206,9 +204,9 @@ impl<T: ValueState> Value<T> {
     }
 }
 
-/// The panic of a program that reads a value without state.
+/// The panic message of reading a value without state.
 const NO_STATE: &str = "a value that may be incomplete is looked at with `try_read` or `try_write`";
-/// Guards exist for values with state, of a type that was found to be theirs, and keep it there.
+/// The invariant of guards: the value has a state of their type, and the lock keeps it there.
 const HAS_STATE: &str = "a guard is of a value with state";
 
 impl<T> Clone for Value<T> {
@@ -221,7 +219,7 @@ impl<T> Clone for Value<T> {
 }
 
 impl<T> PartialEq for Value<T> {
-    /// Whether they are the same value.
+    /// Compares identity: whether the handles share their state.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.cell, &other.cell)
     }
@@ -236,7 +234,7 @@ impl<T> Hash for Value<T> {
 }
 
 impl<T> fmt::Debug for Value<T> {
-    /// The state, to a certain depth.
+    /// Shows the state, to a limited depth and number of values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cell.fmt(f)
     }

@@ -1,11 +1,11 @@
-//! Which value types an ORB knows: what the builder and the ORB register.
+//! Registering value types with the builder and the ORB.
 
 use super::types::Concrete;
 use crate::builder::Builder;
 use crate::orb::Orb;
 
 impl Builder {
-    /// Has the ORB read values of type `T` from the beginning, as [`Orb::register_value`] does later.
+    /// Registers the value type `T` before the ORB starts: see [`Orb::register_value`].
     ///
     /// ```
     /// zorb::idl! {
@@ -28,12 +28,13 @@ impl Builder {
         self
     }
 
-    /// Whether the ORB reads values of those types alone that were registered with it, by [`value`](Self::value) or
-    /// [`Orb::register_value`]; `false` unless set: it also reads those of the IDL that was compiled together with what is
-    /// expected.
+    /// Whether the ORB decodes values of registered types alone ([`value`](Self::value), [`Orb::register_value`]);
+    /// `false` unless set. With `false` it also decodes types of the IDL that was compiled together with the expected
+    /// type.
     ///
-    /// A value of an unregistered type is truncated to its first registered base, where its type permits that, and is MARSHAL
-    /// (minor code 1) otherwise: a program decides which of its types may come from a peer. Boxes are value types, too.
+    /// A value of an unregistered type is truncated to its first registered base, where its type permits that, and is
+    /// MARSHAL (minor code 1) otherwise. So a program restricts the types that a peer may send. Value boxes count as
+    /// value types, too.
     pub fn registered_values_only(mut self, only: bool) -> Self {
         self.settings.values.set_registered_only(only);
         self
@@ -41,12 +42,11 @@ impl Builder {
 }
 
 impl Orb {
-    /// Has this ORB read values of type `T`.
+    /// Registers the value type `T`, so that this ORB decodes its values.
     ///
-    /// Needed for types with operations or custom marshalling, whose values are MARSHAL (minor code 1) otherwise, and
-    /// for types whose values come where their IDL does not show that they may: as a `ValueBase`, through an abstract
-    /// interface, or as a base that is declared in IDL which was compiled elsewhere. And for all types where
-    /// [`Builder::registered_values_only`] says so.
+    /// Needed for types with operations or custom marshalling, whose values are MARSHAL (minor code 1) otherwise.
+    /// Needed also for types whose values arrive as a `ValueBase`, as an abstract interface, or as a base type of IDL
+    /// that was compiled separately, and for all types with [`Builder::registered_values_only`].
     #[doc(alias = "register_value_factory")]
     pub fn register_value<T: Concrete>(&self) {
         self.inner().values().register::<T>();

@@ -1,4 +1,4 @@
-//! Generated value types, and the registry of an ORB.
+//! The traits of generated value types, and the registry of an ORB.
 
 use super::custom::CustomMarshal;
 use core::any::{Any, TypeId};
@@ -10,24 +10,26 @@ use zorb_cdr::{
     EncodeError, KnownValue, LittleEndian, StaticType, TcKind,
 };
 
-/// A value type, with state or abstract. Generated; `T` of [`Value<T>`](super::Value).
+/// A value type, with state or abstract: the `T` of [`Value<T>`](super::Value). The IDL compiler implements it.
+///
+/// Source: CORBA 3.3 Part 1, Value Type Semantics.
 pub trait ValueType: Send + Sync + 'static {
-    /// The repository id.
+    /// The repository id of the value type.
     const REPOSITORY_ID: &'static str;
     /// The type as static data.
     #[doc(hidden)]
     const TYPE: &'static StaticType;
 
-    /// Its description.
+    /// The description of the value type.
     #[doc(hidden)]
     fn info() -> &'static ValueInfo;
 }
 
-/// A value type that has state, and what its state looks like. Generated.
+/// A value type with state, and the struct of its state. The IDL compiler implements it.
 pub trait ValueState: ValueType + State + fmt::Debug + Sized {}
 
-/// A value type of which values can be made here: [`Value::new`](super::Value::new). Generated for types with state; for those with
-/// operations or custom marshalling only where these are implemented.
+/// A value type of which the program can make values: [`Value::new`](super::Value::new). The IDL compiler implements it
+/// for types with state. Types with operations or custom marshalling also need the traits of these.
 #[diagnostic::on_unimplemented(
     message = "values of type `{Self}` cannot be made or registered yet",
     note = "a value type with operations needs its `…Operations` traits implemented for `{Self}`, and a custom one \
@@ -38,16 +40,18 @@ pub trait Concrete: ValueState {
     fn behaviour() -> &'static Behaviour;
 }
 
-/// `Self` is value type `B`, or derived from it. Generated.
+/// Marks `Self` as value type `B` or as derived from it. The IDL compiler implements it.
 pub trait Derives<B: ValueType>: ValueType {}
 
-/// The type that every value type is derived from. There is nothing of it alone: see
+/// The base type of all value types: `CORBA::ValueBase`. Every value has a derived type: see
 /// [`Value::downcast`](super::Value::downcast).
+///
+/// Source: CORBA 3.3 Part 1, Value Type Semantics.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "it has no values")]
 pub enum ValueBase {}
 
-/// `CORBA::ValueBase` as a type of anys.
+/// The type of `CORBA::ValueBase` in anys and TypeCodes.
 pub static VALUE_BASE: StaticType = StaticType::Value(
     TcKind::Value,
     ValueBase::REPOSITORY_ID,
@@ -80,15 +84,15 @@ impl Derives<Self> for ValueBase {}
 #[doc(hidden)]
 #[expect(clippy::exhaustive_structs, reason = "generated code fills it in")]
 pub struct ValueInfo {
-    /// Its name, for people.
+    /// The name of the value type, for texts.
     pub name: &'static str,
-    /// Its repository id, and those of the bases that it may be truncated to.
+    /// The repository ids of the type and of the bases to which it may be truncated.
     pub ids: &'static [&'static str],
-    /// The types that it is: itself, and all it inherits from.
+    /// The type itself, and all its base types.
     pub is: &'static [TypeId],
-    /// The types with state that are derived from it in the same IDL.
+    /// The types with state that are derived from the type in the same IDL.
     pub known: &'static [fn() -> &'static Self],
-    /// How its values are read and written, unless a trait has to be implemented first.
+    /// The behaviour of its values; `None` if the program has to implement a trait first.
     pub behaviour: Option<&'static Behaviour>,
 }
 
@@ -102,26 +106,26 @@ impl ValueInfo {
     }
 }
 
-/// The state of a value, whatever its type. Generated.
+/// The type-erased state of a value. The IDL compiler implements it.
 #[doc(hidden)]
 pub trait State: Any + Send + Sync + fmt::Debug {
-    /// The part of it that is of type `id`: itself, or a base.
+    /// The part of the state with type `id`: the state itself, or that of a base type.
     fn part(&self, id: TypeId) -> Option<&dyn Any>;
 
-    /// The part of that type, to be changed.
+    /// The part of the state with type `id`, mutable.
     fn part_mut(&mut self, id: TypeId) -> Option<&mut dyn Any>;
 
-    /// All of it.
+    /// The whole state.
     fn as_any(&self) -> &dyn Any;
 
-    /// All of it, to be changed.
+    /// The whole state, mutable.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-/// Reads a state and puts it where it belongs.
+/// Decodes a state into the `Option`, which saves a copy on the stack.
 type Read<O> = fn(&mut Decoder<'_, O>, &mut Option<Box<dyn State>>) -> Result<(), DecodeError>;
 
-/// How values of a type are read, written and called.
+/// The functions that decode, encode and call the values of a type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Behaviour {
@@ -131,11 +135,11 @@ pub struct Behaviour {
     pub(super) write: fn(&dyn Any, AnyEncoder<'_>) -> Result<(), EncodeError>,
     read_big: Read<BigEndian>,
     read_little: Read<LittleEndian>,
-    /// The [`Caster`] of this type.
+    /// The [`Caster`] with this type id, if the type has such operations.
     pub(super) operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
 }
 
-/// The way from the state of a value to its operations.
+/// Converts the state of a value to a trait object of its operations.
 #[derive(Debug)]
 #[doc(hidden)]
 #[expect(clippy::exhaustive_structs, reason = "generated code fills it in")]
@@ -147,13 +151,13 @@ pub struct Caster<D: ?Sized + 'static> {
 }
 
 impl Behaviour {
-    /// Returns the behaviour of a type whose state travels member by member.
+    /// The behaviour of a type without operations, whose state is encoded member by member.
     #[must_use]
     pub const fn plain<T: ValueState + Encode + for<'de> Decode<'de>>() -> Self {
         Self::with_operations::<T>(|_| None)
     }
 
-    /// A value type with operations.
+    /// The behaviour of a type with operations, whose state is encoded member by member.
     #[must_use]
     pub const fn with_operations<T: ValueState + Encode + for<'de> Decode<'de>>(
         operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
@@ -176,7 +180,7 @@ impl Behaviour {
         }
     }
 
-    /// Returns the behaviour of a `custom` type, which is marshalled by hand.
+    /// The behaviour of a `custom` type, which has [`CustomMarshal`].
     #[must_use]
     pub const fn custom<T: ValueState + CustomMarshal>(
         operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
@@ -228,7 +232,7 @@ fn read<T: ValueState + for<'de> Decode<'de>, O: ByteOrder>(
 #[derive(Default)]
 pub(crate) struct ValueRegistry {
     registered: RwLock<HashMap<&'static str, &'static Behaviour>>,
-    /// No others are known.
+    /// Whether types that are not registered are refused.
     registered_only: bool,
 }
 
@@ -245,12 +249,12 @@ impl ValueRegistry {
         self.registered_only = only;
     }
 
-    /// Whether no other types are known than those that were registered.
+    /// Whether types that are not registered are refused.
     pub(super) fn are_registered_only(&self) -> bool {
         self.registered_only
     }
 
-    /// The description of a type for anys.
+    /// The description of a registered type, for anys.
     pub(crate) fn known(&self, id: &str) -> Option<KnownValue> {
         Some(self.get(id)?.known)
     }
