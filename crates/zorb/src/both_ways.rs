@@ -114,7 +114,7 @@ impl BothWaysCalls {
         }
     }
 
-    /// The connection that leads to an endpoint: the first one that offered it, is not closing, and is not one of `passed_over`.
+    /// The first connection that offered an endpoint, is not closing, and is not one of `passed_over`.
     fn find(&self, endpoint: &Endpoint, passed_over: &[Arc<BothWays>]) -> Option<Arc<BothWays>> {
         let mut offered = self.offered();
         let connections = offered.get_mut(endpoint)?;

@@ -361,7 +361,7 @@ impl Builder {
     /// server that receives such text from outside, where a `file:` URL would make it read files of its host.
     ///
     /// It also applies to URLs that files hold. Initial references that the program or the operator named may have any
-    /// scheme, also when a permitted `corbaloc:rir:` leads to them.
+    /// scheme, also when a permitted `corbaloc:rir:` names them.
     ///
     /// ```
     /// # async fn example() -> Result<(), zorb::Error> {
@@ -442,9 +442,9 @@ impl Builder {
     /// have it.
     ///
     /// **As a client:** text travels in this set to every server that states it. Unless set, it travels in the server's
-    /// native one, as the specification has it, and in UTF-8 to servers that name neither; ORBs of GlassFish's family
-    /// get UTF-8 too, since their strings hold more than the ISO 8859-1 that they state. JacORB's servers get their
-    /// native set whatever is set, since they reply in that.
+    /// native one, as specified, and in UTF-8 to servers that name neither; ORBs of GlassFish's family get UTF-8 too,
+    /// since their strings hold more than the ISO 8859-1 that they state. JacORB's servers get their native set
+    /// whatever is set, since they reply in that.
     ///
     /// Choose ISO 8859-1 for `char`s beyond ASCII: a `char` has one octet, and `é` has two in UTF-8, so it is
     /// DATA_CONVERSION there. Choose it also with TAO, whose translator for UTF-8 garbles such text without an error.
@@ -517,8 +517,8 @@ impl Builder {
     }
 
     /// The lane in which the ORB lives, instead of the runtime that calls [`build`](Self::build): a
-    /// [dedicated](Lane::dedicated) lane, for instance, whose thread does nothing else. See [`Orb::lane`] for callers
-    /// in that lane.
+    /// [dedicated](Lane::dedicated) lane, for instance, with a thread of its own. See [`Orb::lane`] for callers in that
+    /// lane.
     pub fn lane(mut self, lane: Lane) -> Self {
         self.lane = Some(lane);
         self

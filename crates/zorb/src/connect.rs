@@ -36,8 +36,8 @@ impl Candidate {
 }
 
 impl OrbInner {
-    /// The connection for a candidate, shared as `sharing` says. Of several connections that a client has offered, the
-    /// first that is open.
+    /// The connection for a candidate, shared with the references that `sharing` selects. Of several connections that a
+    /// client has offered, the first that is open.
     pub(crate) async fn connection(
         &self,
         candidate: &Candidate,
@@ -61,7 +61,7 @@ impl OrbInner {
         }
     }
 
-    /// The connection for a candidate, made or found as `way` says.
+    /// The connection for a candidate, of the kind that `way` selects.
     async fn connected_in(
         &self,
         way: &Way,

@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(error().to_system_exception().detail(), Some(whole));
         let raised = SystemException::from(error());
         assert_eq!(raised.detail(), Some("cannot read /nowhere"));
-        // The error of an operation is made of one by `?` in a servant.
+        // In a servant, `?` converts it to the error of an operation.
         for raised in [
             &raised as &dyn core::error::Error,
             &ResolveError::from(error()),

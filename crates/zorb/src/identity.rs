@@ -300,7 +300,7 @@ mod tests {
             data: Bytes::from_static(&[1, 1]),
         }]);
         assert_eq!(of_default(&malformed).len(), 1);
-        // Components that profiles share add nothing.
+        // TAG_MULTIPLE_COMPONENTS beside another profile does not count.
         let mut with_shared = unknown(b"a");
         with_shared.profiles.push(TaggedProfile {
             tag: ProfileTag::MULTIPLE_COMPONENTS,

@@ -27,7 +27,7 @@ impl Orb {
     /// [`permitted_url_schemes`](crate::Builder::permitted_url_schemes) limits the schemes of such text; others are
     /// [`UrlError::SchemeNotPermitted`].
     ///
-    /// A `corbaloc:` with several addresses (`corbaloc:iiop:1.2@one:2809,iiop:1.2@two:2809/Bank`) leads to the first
+    /// A `corbaloc:` with several addresses (`corbaloc:iiop:1.2@one:2809,iiop:1.2@two:2809/Bank`) uses the first one
     /// that accepts a connection, whenever a connection is needed. The default port is 2809, an empty host is this one,
     /// IPv6 addresses are in brackets, and other octets of a key are written as `%` and two hexadecimal digits.
     ///

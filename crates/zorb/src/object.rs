@@ -159,8 +159,8 @@ impl ObjectRef {
 
     /// Whether the object implements the interface with this repository id.
     ///
-    /// Costs a call, unless the type id of the reference is the one asked for. Source: CORBA 3.3 Part 1, ORB
-    /// Interface (`is_a`).
+    /// Costs a call of `_is_a`, unless the type id of the reference equals `repository_id`. Source: CORBA 3.3 Part 1,
+    /// ORB Interface (`is_a`).
     ///
     /// # Errors
     /// The exception of the call to the object.

@@ -187,7 +187,7 @@ const OPTIONS: [OptionSpec; 16] = [
         list: None,
         set: |builder, text| {
             let level: u32 = text.parse().map_err(|_| expected("a number", text))?;
-            // The program's `tracing` subscriber decides whether there is a trace, so a level below 30 changes nothing.
+            // The program's `tracing` subscriber enables the trace, so a level below 30 only sets the octets to none.
             Ok(match level {
                 0..30 => builder.trace_payload(0),
                 30..40 => builder.trace_payload(TRACED_OCTETS),

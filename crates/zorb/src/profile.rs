@@ -157,7 +157,7 @@ fn endpoints<'a>(
         .chain(read(true))
 }
 
-/// The transports whose addresses stand in components with this tag, of profiles with that one.
+/// The transports whose addresses may be in components tagged `tag` of profiles tagged `profile`.
 pub(crate) fn address_components(
     transports: &Registry,
     profile: u32,

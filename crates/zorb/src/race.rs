@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// A way: its name, its kind, the milliseconds until it ends, and how.
+    /// An attempt: its name, its kind, the milliseconds until it ends, and its outcome.
     type Way = (&'static str, u8, u64, bool);
 
     /// The result of the attempts, and the time at which each began.

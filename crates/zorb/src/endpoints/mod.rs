@@ -103,7 +103,7 @@ mod tests {
     fn an_unreachable_server_is_reported() {
         let loopback: IpAddr = [127, 0, 0, 1].into();
         let other: IpAddr = [192, 0, 2, 1].into();
-        // A host with these addresses, where names have the loopback address or none.
+        // A host with these addresses, where names resolve to the loopback address or not at all.
         let doubt = |addresses: &[IpAddr], listening: &str, published: &str| {
             let published = [published.parse().unwrap()];
             let reachable = |_| addresses.to_vec();
@@ -119,11 +119,11 @@ mod tests {
         // A host with other addresses is deliberate, and so is another published address.
         assert_eq!(doubt(&[other, loopback], any, "iiop://127.0.0.1:1"), None);
         assert_eq!(doubt(&[loopback], any, "iiop://192.0.2.1:1"), None);
-        // As it is written, so it is meant.
+        // A literal address is deliberate.
         for meant in ["iiop://127.0.0.1:1", "iiop://localhost:1"] {
             assert_eq!(doubt(&[loopback], meant, meant), None);
         }
-        // A name that this host takes for the loopback address, as Debian does its own.
+        // A name that this host resolves to the loopback address, as Debian does its own name.
         let warning = doubt(&[other], "iiop://bank:1", "iiop://bank:1").unwrap();
         assert!(
             warning.contains("\"bank\", which is 127.0.0.1 here"),

@@ -11,7 +11,7 @@ pub(crate) struct Publish(Vec<Rule>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rule {
-    /// This endpoint; port 0 stands for each port that is listened to.
+    /// This endpoint; port 0 means each port that is listened to.
     Endpoint(Endpoint),
     /// This host in place of that of each endpoint.
     Host(String),
@@ -281,7 +281,7 @@ mod tests {
                 &format!("iiop://{host}:2"),
             ],
         );
-        // A proxy that passes connections on to a UNIX socket.
+        // A proxy that forwards connections to a UNIX socket.
         assert_eq!(
             published(&rules(&["iiop://nat:99"]), &["uiop:///x"]).unwrap(),
             ["iiop://nat:99", "uiop:///x"]

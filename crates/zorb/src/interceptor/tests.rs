@@ -36,7 +36,7 @@ use shop::{Broke, Person, Till, TillRef, TillServant};
 
 #[derive(Debug)]
 struct Clerk {
-    /// Gets a permit for each upcall of `wait` that has begun.
+    /// Has a permit for each upcall of `wait` that has begun.
     waiting: Arc<Semaphore>,
     /// Lets an upcall of `wait` go on for each permit.
     released: Arc<Semaphore>,
@@ -85,21 +85,21 @@ impl Till for Clerk {
 }
 
 const MARK: ServiceContextId = ServiceContextId(0x5a4f_0001);
-/// What is left of the time of a call, in milliseconds.
+/// The context of the time left for a call, in milliseconds.
 const TIME_LEFT: ServiceContextId = ServiceContextId(0x5a4f_0002);
 /// The time limit of calls that have one.
 const LIMIT: Duration = Duration::from_secs(60);
 const REFUSED: &str = "later";
 
-/// Writes down what it sees; marks requests and replies.
+/// Records all interception points, and adds a context to requests and replies.
 #[derive(Debug, Default)]
 struct Recorder {
     seen: Mutex<Vec<String>>,
-    /// Refuses [`REFUSED`], on this side.
+    /// The side on which [`REFUSED`] is refused, if any.
     refuses: Mutex<Option<&'static str>>,
 }
 
-/// The time that a client has sent with its request.
+/// The time left that a request states.
 fn time_left(contexts: &[ServiceContext]) -> Option<Duration> {
     let sent = contexts.iter().find(|context| context.id == TIME_LEFT)?;
     let millis = u64::from_be_bytes(sent.data.as_ref().try_into().unwrap());
@@ -114,7 +114,7 @@ fn marks(contexts: &[ServiceContext]) -> String {
     marks.join(",")
 }
 
-/// The priority that contexts state, if they state one.
+/// The priority that contexts state, as text.
 fn priority(contexts: &[ServiceContext]) -> String {
     let of = |context: &&ServiceContext| context.id == ServiceContextId::RT_CORBA_PRIORITY;
     let stated = contexts.iter().filter(of).map(|context| {
@@ -148,7 +148,7 @@ impl Recorder {
         }
     }
 
-    /// What was seen, once that many notes are there.
+    /// The notes, once there are so many of them.
     async fn seen(&self, notes: usize) -> Vec<String> {
         while self.seen.lock().unwrap().len() < notes {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -291,7 +291,7 @@ impl Two {
 #[tokio::test]
 async fn calls_through_a_connection_are_seen_on_both_sides_with_their_contexts() {
     let two = Two::start().await;
-    // The second and third request have a header that the server remembers.
+    // The second and the third request hit the server's header cache.
     for _ in 0..3 {
         assert_eq!(two.there.pay(3).await.unwrap(), 3);
         let [client, server] = two.seen(2, 2).await;
@@ -312,7 +312,7 @@ async fn calls_through_a_connection_are_seen_on_both_sides_with_their_contexts()
     assert_eq!(client[1], "pay ended: UserException answered");
     assert_eq!(server[1], "reply pay WithTarget UserException");
 
-    // An upcall that waits, a call with a time limit, a thread that blocks.
+    // A pending upcall, a call with a time limit, a thread that blocks.
     let limited = two.there.with_round_trip_timeout(LIMIT);
     assert_eq!(limited.later(4).await.unwrap(), 4);
     let [client, server] = two.seen(2, 2).await;
@@ -399,7 +399,7 @@ async fn a_one_way_call_that_finds_no_room_behind_others_is_not_seen_as_sent() {
     let url = "corbaloc:iiop:1.2@127.0.0.1:1/x";
     let till = TillRef::unchecked_narrow(orb.string_to_object(url).await.unwrap());
     let till = till.with_sync_scope(SyncScope::None);
-    // Two of them are more than may wait for a connection.
+    // Two of them exceed the limit on octets that wait for a connection.
     let loud = "x".repeat(600 << 10);
     till.shout(&loud).await.unwrap();
     till.shout(&loud).await.unwrap_err();
@@ -425,7 +425,7 @@ async fn collocated_calls_are_seen_on_both_sides_whether_they_are_marshalled_or_
     assert_eq!(by_values[1], "serve pay here asked");
     assert_eq!(by_values[2], "reply pay WithTarget NoException");
     assert_eq!(by_values[3], "pay ended: NoException answered");
-    // Text inside of a struct is marshalled.
+    // A struct with a string is marshalled.
     assert_eq!(two.here.greet(&person).await.unwrap(), "Ann");
     let marshalled = two.server.seen(4).await;
     let renamed: Vec<_> = by_values
@@ -542,7 +542,7 @@ async fn a_request_that_the_worker_pool_refuses_is_seen_to_its_reply() {
         let there = two.there.clone();
         tokio::spawn(async move { there.wait().await })
     };
-    // One upcall is with the worker, and one in the queue.
+    // The worker runs one upcall, and one is in the queue.
     let first = wait();
     waiting.acquire().await.unwrap().forget();
     let second = wait();

@@ -507,7 +507,7 @@ mod tests {
         .concat()
     }
 
-    /// Octets shortened in writes of `chunk` octets of which the other side takes `taken` at a time.
+    /// Shortens octets in writes of `chunk` octets, of which the peer takes `taken` at a time.
     fn shorten(octets: &[u8], chunk: usize, taken: usize) -> Vec<u8> {
         let mut shortener = Shortener::default();
         let mut out = Vec::new();
@@ -532,8 +532,8 @@ mod tests {
         out
     }
 
-    /// Octets lengthened that come in pieces, each when the one before has been read, into buffers of so much room that have something
-    /// in them already.
+    /// Lengthens octets that arrive in pieces, each after the previous one has been read, into non-empty buffers with
+    /// this much room.
     fn lengthen(octets: &[u8], piece: usize, room: usize) -> io::Result<Vec<u8>> {
         const BEFORE: &[u8] = b"before";
         let mut lengthener = Lengthener::default();
@@ -596,7 +596,7 @@ mod tests {
     fn what_is_no_header_is_an_error_and_any_octets_are_read_without_harm() {
         let error = lengthen(&[0, 0, 0, 0, 0x80], 5, 64).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        // A minor version of 3, and a client that speaks GIOP.
+        // A minor version of 3, and a client that sends GIOP's headers.
         assert!(lengthen(&[0, 0, 0, 0, 0b1_1000], 5, 64).is_err());
         let _ = lengthen(b"GIOP\x01\x02\x01\x00", 3, 64);
         for rest in 0..=u8::MAX {

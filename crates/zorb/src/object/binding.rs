@@ -138,7 +138,7 @@ pub(crate) struct Binding {
     pub(crate) target: Target,
     pub(crate) key: Bytes,
     pub(crate) version: Version,
-    /// The addressing disposition that the server asked for.
+    /// The addressing disposition that the server needs.
     pub(super) addressing: AddressingDisposition,
     /// The reference that was bound: the original one or that of a forward.
     pub(super) reference: Ior,

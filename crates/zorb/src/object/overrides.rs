@@ -225,7 +225,7 @@ impl ObjectRef {
             }
             EndpointOrder::LeastLatency => {
                 let times = self.0.orb.inner().connect_times();
-                // An endpoint without a measurement comes first, so that it gets one.
+                // An endpoint without a measurement sorts first, so that it gets one.
                 ways.sort_by_cached_key(|way| times.get(&way.endpoint));
             }
         }

@@ -10,7 +10,7 @@ fn strings(arguments: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// What comes of a builder, variables and arguments.
+/// The settings of a builder, variables and arguments.
 fn settled(
     builder: Builder,
     variables: &[(&str, &str)],
@@ -130,7 +130,7 @@ fn arguments_go_before_the_environment_and_that_before_the_builder() {
         "argument"
     );
     assert_eq!(id(&[], &["-ORBid", "one", "-ORBid", "two"]), "two");
-    // An empty variable says nothing.
+    // An empty variable counts as unset.
     assert_eq!(id(&[("ORBid", " ")], &[]), "builder");
     let settings = settled(builder(), &[], &["-ORBclientCallTimeOutPeriod", "0"]).unwrap();
     assert_eq!(settings.policies.round_trip_timeout, None);
@@ -271,7 +271,7 @@ fn each_mistake_names_option_source_and_what_was_expected() {
         &[],
         "Orb::builder().listen: expected iiop://host:port, uiop:///path or uiop://@name, found \"h:1\"",
     );
-    // Nothing is near: all of them are named.
+    // No name resembles it, so the error lists all of them.
     let error = settled(Orb::builder(), &[], &["-ORBsvcConf", "x"]).unwrap_err();
     assert!(
         OPTIONS.iter().all(|spec| error.contains(spec.name)),

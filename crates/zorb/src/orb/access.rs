@@ -45,8 +45,8 @@ impl OrbInner {
         }
     }
 
-    /// The object key, if the reference leads to this ORB. A transient key names its ORB; another server may have an
-    /// equal persistent or plain key, so its profile has to name one of this ORB's endpoints, too.
+    /// The object key, if the reference is one to an object of this ORB. A transient key names its ORB; another server
+    /// may have an equal persistent or plain key, so its profile has to name one of this ORB's endpoints, too.
     pub(crate) fn local_key(&self, ior: &Ior) -> Option<Bytes> {
         let transports = self.transports();
         let keys = (ior.profiles.iter())

@@ -39,7 +39,7 @@ mod tests {
         let context = deadline_left(before + left).unwrap();
         assert_eq!(context.id.name(), Some("zorb deadline"));
         let read = deadline_of(&context.data).unwrap();
-        // The clock is read once more at the receiver, never before the sender's.
+        // The receiver reads the clock after the sender.
         assert!(read + Duration::from_nanos(100) >= before + left);
         let past = deadline_left(before).unwrap();
         assert!(deadline_of(&past.data).unwrap() <= Instant::now());
@@ -51,7 +51,7 @@ mod tests {
             assert_eq!(deadline_of(data), None, "{data:?}");
         }
         let for_ever = [&[0; 8][..], &[0xff; 8]].concat();
-        // A hundred thousand years may be beyond the clock's range or not; the sum must not overflow.
+        // A hundred thousand years may be beyond the clock's range, and the sum must not overflow.
         let _ = deadline_of(&for_ever);
     }
 }

@@ -373,7 +373,7 @@ impl Policy {
 }
 
 impl PolicyOverrides {
-    /// The policies of the set that have a [`PolicyType`]; policies of zorb's own except buffering have none.
+    /// The policies of the set that have a [`PolicyType`]. Policies of zorb's own have none and are left out.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
         let all = [

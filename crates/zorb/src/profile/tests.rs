@@ -62,7 +62,7 @@ fn a_reference_leads_to_every_endpoint_in_the_order_asked_for() {
 
 #[test]
 fn a_reference_with_endless_addresses_is_tried_in_bounds() {
-    // So many that a look at all of them for each would take minutes.
+    // So many that comparing all pairs would take minutes.
     let endpoint = |n: u32| Endpoint::iiop(format!("host{}", n / 50_000), (n % 50_000 + 1) as u16);
     let endpoints = (0..200_000).map(endpoint).collect();
     let ior = make_ior(
@@ -140,7 +140,7 @@ fn an_orb_held_to_an_old_version_states_and_uses_no_other() {
         let [way] = &candidates(ior, highest, &Registry::default())[..] else {
             panic!("one way");
         };
-        // GIOP 1.0 negotiates nothing.
+        // GIOP 1.0 has no negotiation.
         assert_eq!(
             (way.version, way.stated),
             (version, version > Version::V1_0)
@@ -175,7 +175,7 @@ fn omniorb_gets_no_cancel_request() {
         ways[0].peer.takes_cancels()
     };
     assert!(takes_cancels(Some(ORB_TYPE)));
-    // Who does not say may be omniORB.
+    // A peer without an ORB type may be omniORB.
     assert!(!takes_cancels(Some(OMNIORB_ORB_TYPE)) && !takes_cancels(None));
 }
 
@@ -185,7 +185,7 @@ fn text_for_jacorb_is_in_the_set_in_which_it_answers() {
     let natively_latin1 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100B4FF0000001E3436313734333836312F020243370F022A3818100630463814141B484C1B0000000000020000000000000008000000004A41430000000001000000240000000000010001000000020001000F0501000100010109000000020501000100010100";
     let natively_utf8 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100AF610000001F353030323537393636332F020303234C2119473F100630463814141B484C1B00000000020000000000000008000000004A4143000000000100000024000000000501000100000002000100010001000F00010109000000020501000100010100";
     for (reference, expected) in [
-        // It offers to convert UTF-8, and then answers in ISO 8859-1.
+        // It states UTF-8 as a conversion code set, but replies in ISO 8859-1.
         (natively_latin1, CharSet::Latin1),
         (natively_utf8, CharSet::Utf8),
     ] {
@@ -259,15 +259,15 @@ fn profiles_of_tcp_and_unix_sockets_are_what_the_specification_and_tao_have() {
         *uiop,
         body(address, Version::V1_0, &key, &[]).to_tagged().unwrap()
     );
-    // As TAO writes it: order, version, string, key; little-endian here.
+    // TAO's layout: byte order, version, string, key; little-endian here.
     if cfg!(target_endian = "little") {
         let octets = b"\x01\x01\x00\x00\x09\0\0\0/tmp/two\0\0\0\0\x03\0\0\0key";
         assert_eq!(&uiop.data[..], octets);
     }
 }
 
-/// A reference of e*ORB, which has taken TAO's tag and layout over, as programs that call it have it in their sources. Its other
-/// two profiles are DIOP's and that of IIOP.
+/// A reference of e*ORB, which uses TAO's tag and layout, from the sources of programs that call it. Its other two
+/// profiles are those of DIOP and IIOP.
 #[test]
 #[cfg(target_endian = "little")]
 fn a_recorded_profile_of_a_unix_socket_is_read_and_written_alike() {
@@ -327,14 +327,14 @@ fn a_socket_is_named_for_omniorb_in_an_iiop_profile_that_leads_nowhere_else() {
     let found = candidates(&ior, Version::HIGHEST, &transports);
     let found: Vec<_> = found.into_iter().map(|way| way.endpoint).collect();
     assert_eq!(found, published.endpoints);
-    // Without it each profile leads somewhere.
+    // With `only_reachable` each profile has a usable address.
     let reachable = Published {
         only_reachable: true,
         ..published.clone()
     };
     let without = make_ior("", &Bytes::new(), &reachable, &transports).unwrap();
     assert_eq!(without.profiles, ior.profiles[..2]);
-    // As from omniORB, which has the component only.
+    // As in references of omniORB, which have the component only.
     let mut foreign = body.clone();
     foreign
         .components

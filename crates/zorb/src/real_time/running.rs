@@ -96,7 +96,7 @@ pub(crate) async fn at<F: Future>(
     })
     .await;
     if current.changed && holder == Holder::Upcall {
-        // Cannot fail: the thread had this priority before.
+        // Not expected to fail, since the thread had this priority before.
         let _ = settings.apply(priority);
     }
     output

@@ -151,7 +151,7 @@ impl DataOutput<'_> {
         self.done(result)
     }
 
-    /// Keeps the first error's result: writing after an error cannot turn it into a success.
+    /// Keeps the error, so that writing on cannot turn it into a success.
     fn done(&mut self, result: Result<(), EncodeError>) -> Result<(), MarshalError> {
         result.map_err(|error| {
             self.failed = Some(error);

@@ -122,7 +122,7 @@ pub trait State: Any + Send + Sync + fmt::Debug {
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-/// Decodes a state into the `Option`, which saves a copy on the stack.
+/// Decodes a state into the `Option`.
 type Read<O> = fn(&mut Decoder<'_, O>, &mut Option<Box<dyn State>>) -> Result<(), DecodeError>;
 
 /// The functions that decode, encode and call the values of a type.

@@ -1,4 +1,4 @@
-//! Requests that end before a servant has seen them.
+//! Requests that end before their servant is called.
 
 use super::{Clerk, Person, TillServant, Two};
 use crate::Policies;
