@@ -31,7 +31,8 @@ use zorb_giop::{CompletionStatus, Fault, ReplySlot, ReplyStatus, SystemException
 /// # Ok(()) }
 /// ```
 ///
-/// The counterpart of `CORBA::Request` of the dynamic invocation interface.
+/// The counterpart of `CORBA::Request` of the dynamic invocation interface. Source: CORBA 3.3 Part 1
+/// (`CORBA::Request`).
 #[derive(Debug, Clone)]
 #[must_use = "nothing is sent before `invoke` or `send`"]
 #[doc(alias = "DII")]

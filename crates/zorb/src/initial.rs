@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl, UrlError, UrlScheme, escape};
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
 
-/// Object URLs that lead to further URLs (a file that holds a `corbaloc:rir:`, for instance): at most so many in a row.
+/// The limit on URLs that are followed in a row, such as a file that holds a `corbaloc:rir:`.
 const MAX_INDIRECTIONS: usize = 8;
 
 impl Orb {

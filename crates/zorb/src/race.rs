@@ -85,8 +85,8 @@ fn poll_any<'w, W, F: Future>(
     }
 }
 
-/// The fault for a reference whose endpoints all refused the connection. Its text has the errors of all attempts, and
-/// the cause of the last one is its source.
+/// The fault for a reference none of whose endpoints accepted a connection. Its text has the errors of all attempts,
+/// and the cause of the last one is its source.
 pub(crate) fn cannot_connect(mut errors: Vec<Arc<ConnectError>>) -> Fault {
     let last = errors.pop();
     let mut attempts: Vec<String> = errors

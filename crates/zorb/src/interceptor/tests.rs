@@ -148,7 +148,7 @@ impl Recorder {
         }
     }
 
-    /// The notes, once there are so many of them.
+    /// The notes, once there are `notes` of them.
     async fn seen(&self, notes: usize) -> Vec<String> {
         while self.seen.lock().unwrap().len() < notes {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -250,8 +250,8 @@ impl ObjectRef {
         }
     }
 
-    /// Calls an operation whose parameters are known only at run time, and waits for its reply: a result or an user
-    /// exception of the operation is in `reply`. Returns the format by which the reply is decoded.
+    /// Calls an operation whose parameters are known only at run time, and waits for its reply: afterwards `reply`
+    /// holds a result or a user exception of the operation. Returns the format by which the reply is decoded.
     pub(crate) async fn invoke_untyped<A: Encode + Sync>(
         &self,
         operation: &str,

@@ -127,6 +127,9 @@ impl NamingClient {
     /// # Errors
     /// [`NamingError::AlreadyBound`]; [`NamingError::NotFound`] with `not_context` when an object is bound within the
     /// path; [`NamingError::InvalidName`].
+    ///
+    /// # Cancel safety
+    /// A repeated call may find the name bound by the first one: see [`NamingClient`].
     pub async fn bind(
         &self,
         name: impl IntoName,
@@ -156,6 +159,9 @@ impl NamingClient {
     ///
     /// # Errors
     /// Those of [`bind`](Self::bind).
+    ///
+    /// # Cancel safety
+    /// A repeated call may find the name bound by the first one: see [`NamingClient`].
     pub async fn bind_context(
         &self,
         name: impl IntoName,
@@ -194,6 +200,9 @@ impl NamingClient {
     ///
     /// # Errors
     /// Those of [`bind`](Self::bind).
+    ///
+    /// # Cancel safety
+    /// A repeated call may find the name bound by the first one: see [`NamingClient`].
     pub async fn bind_new_context(&self, name: impl IntoName) -> Result<Self, NamingError> {
         let name = checked(name)?;
         match self.make(&name).await {

@@ -7,8 +7,8 @@ use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 impl ObjectRef {
     /// Merges references to one object of several servers: the result has the profiles of all references, in their
     /// order. Its calls go to one of the servers, chosen by [`EndpointOrder`](crate::policy::EndpointOrder), and to the
-    /// next when that refuses connections. A call that a server may have executed is not sent to another one: it is
-    /// COMM_FAILURE, COMPLETED_MAYBE.
+    /// next when that accepts no more connections. A call that a server may have executed is not sent to another one:
+    /// it is COMM_FAILURE, COMPLETED_MAYBE.
     ///
     /// The servers have to share their state, or have none: zorb does not compare their replies. A profile of several
     /// references is taken once. The type id and the ORB are those of the first reference. The result can be

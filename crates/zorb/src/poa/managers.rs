@@ -30,7 +30,8 @@ use zorb_poa::{
 
 /// A type-erased servant, which servant managers return: `AccountServant::new(savings).into()`.
 ///
-/// A conversion costs an allocation for the skeleton; a clone costs a reference count.
+/// A conversion costs an allocation for the skeleton; a clone costs a reference count. Source: CORBA 3.3 Part 1, The
+/// Portable Object Adapter (`PortableServer::Servant`).
 #[derive(Clone)]
 #[doc(alias = "PortableServer::Servant")]
 pub struct Servant(pub(super) Arc<dyn Skeleton>);

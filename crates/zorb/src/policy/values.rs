@@ -71,8 +71,8 @@ pub enum BidirectionalPolicy {
     Both,
 }
 
-/// The order in which the endpoints of a reference are tried: servers of a group, or addresses of one server. If an
-/// endpoint refuses the connection, the next one is tried. A policy of zorb's own.
+/// The order in which the endpoints of a reference are tried: servers of a group, or addresses of one server. If
+/// connecting to an endpoint fails, the next one is tried. A policy of zorb's own.
 ///
 /// A reference stays with its server until the connection is lost. Each reference, and each override that makes it bind
 /// anew, chooses separately.

@@ -49,6 +49,9 @@ impl PriorityModelPolicy {
 /// a priority model, and for SERVER_DECLARED at a priority that no lane has. It is also raised for bands without a
 /// model, for invalid ranges, for a server priority in no band (SERVER_DECLARED), for a band without a lane, and for
 /// protocols without an open endpoint.
+///
+/// Source: Real-time CORBA 1.2 (`RTCORBA::PriorityModelPolicy`, `ThreadpoolPolicy`, `PriorityBandedConnectionPolicy`,
+/// `ServerProtocolPolicy`, `ClientProtocolPolicy`).
 #[derive(Debug, Clone, Default)]
 #[must_use = "policies do nothing until a POA has them"]
 pub struct RtPolicies {

@@ -28,6 +28,8 @@ impl Orb {
 }
 
 /// The reason why a thread pool was not destroyed.
+///
+/// Source: Real-time CORBA 1.2 (`RTCORBA::RTORB::InvalidThreadpool`).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DestroyThreadpoolError {

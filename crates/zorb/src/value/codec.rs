@@ -13,7 +13,8 @@ use zorb_cdr::{
     IdlReference, IdlType, Shared, StaticType, ValueHead, ValueStart,
 };
 
-/// The codec of values of value type `T`; `None` is null.
+/// The codec of values of value type `T`; `None` is null. Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR
+/// transfer syntax).
 #[derive(Debug)]
 pub struct ValueCodec<T>(PhantomData<T>);
 
@@ -221,7 +222,8 @@ impl<'a, R: Interface, T: Derives<ValueBase>> From<&'a Value<T>> for Option<Abst
     }
 }
 
-/// The codec of abstract interfaces; `None` is null.
+/// The codec of abstract interfaces: a boolean, then a reference or a value; `None` is null. Source: CORBA 3.3 Part 2,
+/// General Inter-ORB Protocol (CDR transfer syntax).
 #[derive(Debug)]
 pub struct AbstractCodec<R>(PhantomData<R>);
 

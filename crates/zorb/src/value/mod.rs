@@ -246,7 +246,7 @@ impl<'a, D: Derives<B>, B: ValueType> From<&'a Value<D>> for Option<Value<B>> {
     }
 }
 
-/// The state of a [`Value`], locked for reading.
+/// The guard of a [`Value`]'s state for reading. Dropping it unlocks the state.
 pub struct ValueRead<'a, T> {
     guard: RwLockReadGuard<'a, Option<Box<dyn State>>>,
     kind: PhantomData<fn() -> T>,
@@ -273,7 +273,7 @@ impl<T: ValueState> fmt::Debug for ValueRead<'_, T> {
     }
 }
 
-/// The state of a [`Value`], locked for writing.
+/// The guard of a [`Value`]'s state for writing. Dropping it unlocks the state.
 pub struct ValueWrite<'a, T> {
     guard: RwLockWriteGuard<'a, Option<Box<dyn State>>>,
     kind: PhantomData<fn() -> T>,
