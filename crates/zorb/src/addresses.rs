@@ -37,7 +37,7 @@ impl Body {
     /// Reads the body of a profile; `addressing` reads the address in it.
     ///
     /// # Errors
-    /// The reason, as text for people.
+    /// The reason, as text.
     pub(crate) fn read(
         profile: &TaggedProfile,
         addressing: &dyn Addressing,
@@ -67,7 +67,7 @@ impl Body {
             let written = addressing.write(&self.endpoint, &mut Writer(e));
             written.map_err(|_| not_written())?;
             e.write_octets(&self.object_key)?;
-            // A 1.0 body ends with the key.
+            // The body of a profile of version 1.0 ends with the object key.
             if self.version >= Version::V1_1 {
                 e.put(&self.components)?;
             }

@@ -1,4 +1,4 @@
-//! For programs without async: the same references and servants, on plain threads.
+//! The ORB for programs without async: the same references and servants, on plain threads.
 //!
 //! [`Wait::wait`] calls and blocks: `account.deposit(10.0).wait()?`. No runtime takes part in a call: the calling
 //! thread writes the request and reads the reply itself, and sleeps, if it has to, in the kernel's `recv`. Several
@@ -78,7 +78,7 @@ impl Builder {
     /// Those of [`build`](Self::build); [`Error::Thread`] when the operating system refuses a thread.
     ///
     /// # Blocking
-    /// Waits until the ORB listens.
+    /// Blocks until the ORB listens.
     pub fn build_blocking(mut self) -> Result<Orb, Error> {
         self.settings.threads = true;
         if !self.has_lane() {
@@ -92,7 +92,7 @@ impl Orb {
     /// Reads an object URL, and blocks: see [`zorb::Orb::string_to_object`](crate::Orb::string_to_object).
     ///
     /// # Errors
-    /// As that.
+    /// Those of [`zorb::Orb::string_to_object`](crate::Orb::string_to_object).
     pub fn string_to_object(&self, text: &str) -> Result<ObjectRef, Error> {
         self.0.string_to_object(text).wait()
     }
@@ -101,7 +101,7 @@ impl Orb {
     /// [`zorb::Orb::resolve_initial_references`](crate::Orb::resolve_initial_references).
     ///
     /// # Errors
-    /// As that.
+    /// Those of [`zorb::Orb::resolve_initial_references`](crate::Orb::resolve_initial_references).
     pub fn resolve_initial_references(&self, name: &str) -> Result<ObjectRef, Error> {
         self.0.resolve_initial_references(name).wait()
     }
@@ -115,7 +115,7 @@ impl Orb {
     /// connection notices the shutdown within a quarter of a second.
     ///
     /// # Errors
-    /// As that.
+    /// Those of [`zorb::Orb::shutdown`](crate::Orb::shutdown).
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
         self.0.shutdown(wait_for_completion).wait()
     }

@@ -290,10 +290,10 @@ impl Builder {
         self
     }
 
-    /// The published form of TCP endpoints in references, in place of those listened to. May be repeated:
-    /// clients try one after the other. One of
-    /// - `iiop://host:port`, where connections to the server get in through NAT or a forwarded port;
-    ///   port 0 stands for the one listened to;
+    /// The endpoints that references name in place of the TCP endpoints that are listened to. May be repeated: clients
+    /// try one after the other. A value is one of
+    /// - `iiop://host:port`, an address that leads to the server by NAT or a forwarded port; port 0 means the listening
+    ///   port;
     /// - `addr`, `ipv4`, `ipv6`: the first address of each endpoint, of that family;
     ///   `all(addr)` and so on: all of them;
     /// - `hostname`: this host's name.

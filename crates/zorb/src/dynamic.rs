@@ -63,14 +63,14 @@ pub struct Response {
     pub outputs: Vec<Any>,
 }
 
-/// Why a [`Request`] has no results.
+/// The error of a [`Request`].
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// The operation raised one of the exceptions that were [named](Request::raises).
     #[error("{0}")]
     User(Any),
-    /// The ORB of either side, or the servant, raised a system exception.
+    /// The client's or the server's ORB, or the servant, raised a system exception.
     #[error(transparent)]
     System(#[from] SystemException),
 }

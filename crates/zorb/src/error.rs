@@ -13,7 +13,7 @@ use zorb_giop::{Chain, CompletionStatus, Fault, SystemException, minor};
 use zorb_poa::{AdapterError, AdapterInactive};
 use zorb_transport::TransportError;
 
-/// Why an operation of the ORB failed.
+/// The error of an operation of the ORB.
 ///
 /// Calls on objects fail with the exceptions of their interface, or with a [`SystemException`]. This type is for all
 /// other operations: building the ORB, reading references, activating servants.
@@ -35,13 +35,13 @@ pub enum Error {
     /// Listening failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The object adapter refused.
+    /// The object adapter refused the operation.
     #[error(transparent)]
     Adapter(#[from] AdapterError),
     /// No request is being executed here.
     #[error(transparent)]
     NoContext(#[from] NoContext),
-    /// The key table refused.
+    /// The key table refused the operation.
     #[error(transparent)]
     KeyTable(#[from] KeyTableError),
     /// There is no tokio runtime to run in, or it cannot run the requested dispatch.

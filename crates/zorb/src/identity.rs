@@ -109,14 +109,14 @@ impl Place {
     }
 }
 
-/// The destination of a component of a profile without a port.
+/// The destination that a component of a profile with port 0 names.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Elsewhere {
     Place(Place),
     Other(u32, Bytes),
 }
 
-/// Addresses and keys of all profiles of a reference, sorted, each once.
+/// The addresses and keys of all profiles of a reference, sorted and without duplicates.
 ///
 /// Costs some allocations for each profile.
 fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {

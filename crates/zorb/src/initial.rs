@@ -46,7 +46,7 @@ impl Orb {
     /// service.
     ///
     /// # Cancel safety
-    /// Safe: nothing has an effect.
+    /// Safe: no step has a lasting effect.
     pub async fn string_to_object(&self, text: &str) -> Result<ObjectRef, Error> {
         self.read_url(
             text.to_owned(),
@@ -70,7 +70,7 @@ impl Orb {
     /// its URL.
     ///
     /// # Cancel safety
-    /// Safe: nothing has an effect.
+    /// Safe: no step has a lasting effect.
     pub async fn resolve_initial_references(&self, name: &str) -> Result<ObjectRef, Error> {
         match self.initial(name)? {
             Location::Ior(ior) => self.not_nil(ior),

@@ -22,7 +22,7 @@ use zorb_giop::{Ior, SystemException};
 pub trait Interface: Clone + Send + Sync + Sized + 'static {
     /// The repository id of the interface.
     const REPOSITORY_ID: &'static str;
-    /// The interface as static data.
+    /// The TypeCode of the interface, as static data.
     #[doc(hidden)]
     const TYPE: &'static StaticType;
 

@@ -25,7 +25,7 @@ const MAX_PENDING_LOOKUPS: usize = 256;
 /// The time limit of a look-up, after which the request is TRANSIENT and the look-up dropped.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why an operation of the key table failed.
+/// The error of an operation of the key table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyTableError {
@@ -43,7 +43,7 @@ pub enum KeyTableError {
     NilReference,
 }
 
-/// The target of a plain key.
+/// An entry of the table: a plain key and its target.
 #[derive(Clone)]
 struct Bound {
     key: Bytes,
@@ -169,7 +169,7 @@ impl OrbInner {
                 if self.adapters().may_be_activated(key) {
                     return Ok(Found::Unknown(Bytes::copy_from_slice(key)));
                 }
-                // An activator may have finished the adapter since it was looked up.
+                // An activator may have finished making the adapter since the look-up.
                 match self.adapters().locate(key) {
                     Ok(object) => return Ok(Found::Object(object)),
                     Err(Missing::Adapter) => {}

@@ -144,12 +144,12 @@ impl ObjectRef {
     /// The exception of the call to the object.
     ///
     /// # Cancel safety
-    /// Safe: the question has no effect.
+    /// Safe: the call has no effect on the object.
     pub async fn narrow<T: Interface>(&self) -> Result<Option<T>, SystemException> {
         T::narrow(self).await
     }
 
-    /// Converts the reference without a check. Calls with a wrong type are BAD_OPERATION.
+    /// Converts the reference without a check. Operations of another interface are BAD_OPERATION at the server.
     ///
     /// Costs a reference count; nothing is sent.
     #[must_use]
@@ -166,7 +166,7 @@ impl ObjectRef {
     /// The exception of the call to the object.
     ///
     /// # Cancel safety
-    /// Safe: the question has no effect.
+    /// Safe: the call has no effect on the object.
     #[doc(alias = "_is_a")]
     pub async fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
         // Some peers return false for the repository id of `CORBA::Object`.
@@ -187,7 +187,7 @@ impl ObjectRef {
     /// The exception of the call to the object, except OBJECT_NOT_EXIST.
     ///
     /// # Cancel safety
-    /// Safe: the question has no effect.
+    /// Safe: the call has no effect on the object.
     #[doc(alias = "_non_existent")]
     pub async fn non_existent(&self) -> Result<bool, SystemException> {
         match self
@@ -208,7 +208,7 @@ impl ObjectRef {
     /// The system exception of connecting to the server, or of the server's ORB.
     ///
     /// # Cancel safety
-    /// Safe: the question has no effect.
+    /// Safe: the call has no effect on the object.
     #[doc(alias = "validate_connection")]
     pub async fn locate(&self) -> Result<bool, SystemException> {
         crate::invoke::locate(self).await
@@ -241,7 +241,7 @@ impl ObjectRef {
     /// A new binding, once the deferred one-way requests of the reference have been sent.
     #[cold]
     pub(crate) async fn new_binding(&self) -> Result<BindingGuard, SystemException> {
-        // Boxed: rare, and large beside the rest of a call.
+        // Boxed, since it is rare and large in comparison with the rest of a call.
         let binding = Box::pin(async {
             self.0.orb.inner().deferred().ended(self.binding_id()).await;
             if let Some(bound) = self.bound()? {

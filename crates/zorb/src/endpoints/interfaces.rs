@@ -59,7 +59,7 @@ fn tier(address: &Address) -> Option<u8> {
         running,
     } = address;
     Some(match ip {
-        // A link-local address means nothing without the client's own interface.
+        // A link-local address is useless without the client's own interface.
         IpAddr::V6(v6) if v6.is_unicast_link_local() => return None,
         ip if ip.is_loopback() => 4,
         // IPv4 link-local: hosts on one link without a DHCP server.
@@ -72,7 +72,7 @@ fn tier(address: &Address) -> Option<u8> {
 }
 
 fn is_virtual(interface: &str) -> bool {
-    // Docker's own networks are called br- and twelve digits; other bridges lead to a LAN.
+    // The names of Docker's networks are `br-` and twelve digits; other bridges lead to a LAN.
     let docker_network = interface
         .strip_prefix("br-")
         .is_some_and(|id| id.len() == 12 && id.bytes().all(|digit| digit.is_ascii_hexdigit()));

@@ -37,7 +37,7 @@ pub(crate) fn with_property(text: &str, transports: &Registry) -> Result<Registr
 /// Logs a warning for each endpoint that no other host can reach.
 pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
     for endpoint in listening {
-        // Names are looked up, which blocks; addresses are not worth a thread.
+        // Looking up a name blocks, so it runs on another thread; an address needs none.
         let is_name = (endpoint.host()).is_some_and(|host| host.parse::<IpAddr>().is_err());
         let doubt = if is_name {
             let (endpoint, published) = (endpoint.clone(), published.to_vec());

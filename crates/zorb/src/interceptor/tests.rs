@@ -38,7 +38,7 @@ use shop::{Broke, Person, Till, TillRef, TillServant};
 struct Clerk {
     /// Has a permit for each upcall of `wait` that has begun.
     waiting: Arc<Semaphore>,
-    /// Lets an upcall of `wait` go on for each permit.
+    /// Each permit releases one upcall of `wait`.
     released: Arc<Semaphore>,
 }
 

@@ -15,7 +15,7 @@ impl ObjectRef {
             return Departure::Batched;
         };
         let mut limits = constraint.limits();
-        // A request that waits in the buffer beyond its request end time would leave too late.
+        // A request must not wait in the buffer beyond its request end time.
         let contexts = invocation.contexts.as_ref();
         if let Some(end) = contexts.and_then(|contexts| contexts.request_end) {
             let left = end.at.saturating_duration_since(Instant::now());

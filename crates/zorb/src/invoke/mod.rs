@@ -5,7 +5,7 @@
 //! collocated call takes the same steps, and calls the servant instead of sending the request ([`collocated`]).
 //!
 //! - this file: the entry points of stubs, and the loop of one call;
-//! - `detour`: replies and failures that lead elsewhere;
+//! - `detour`: forwards, other addressing modes, and requests that are sent again;
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
 //! - `local_message`: collocated calls by a message, and where their upcalls run;
@@ -78,7 +78,7 @@ pub(crate) struct Invocation<'a> {
     arguments: &'a dyn EncodeArguments,
     /// The arguments and results of a call that is not marshalled if it is collocated.
     values: Option<&'a mut dyn Values>,
-    /// Whether the server is to reply, and when.
+    /// The response flags: whether and at which point the server replies.
     response: ResponseFlags,
     /// Whether a one-way request may leave in a batch (SYNC_NONE).
     batched: bool,
@@ -127,7 +127,7 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// The place of a call's result.
+/// Where the result of a call is.
 #[derive(Debug, Clone, Copy)]
 enum Outcome {
     /// In the reply, which is decoded by this format.
@@ -143,8 +143,8 @@ impl ObjectRef {
     /// The exceptions of the operation, and system exceptions of the ORB.
     ///
     /// # Cancel safety
-    /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest. Whether the
-    /// operation was carried out is not known then.
+    /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest. The caller
+    /// does not learn whether the operation was carried out.
     #[doc(hidden)]
     #[expect(
         clippy::manual_async_fn,
@@ -280,7 +280,7 @@ impl ObjectRef {
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
         if self.is_limited() {
-            // Boxed: rare, and large beside the rest of a call.
+            // Boxed, since it is rare and large in comparison with the rest of a call.
             return Box::pin(self.perform_limited(invocation, reply)).await;
         }
         self.request_until_done(invocation, reply).await

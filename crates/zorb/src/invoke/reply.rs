@@ -1,4 +1,4 @@
-//! The result in a reply.
+//! Decoding of replies.
 
 use crate::object::{Binding, ObjectRef};
 use crate::signature::{Results, Returned};

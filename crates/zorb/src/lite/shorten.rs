@@ -95,7 +95,7 @@ const MAX_CHUNKS: usize = 8;
 /// A piece of the octets to be written.
 #[derive(Debug, Clone, Copy)]
 enum Piece<'a> {
-    /// The next header.
+    /// The next of the headers.
     Header,
     /// Octets of a body.
     Body(&'a [u8]),

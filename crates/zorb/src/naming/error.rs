@@ -11,7 +11,7 @@ use crate::interface::Interface;
 use core::fmt;
 use zorb_giop::{SystemException, SystemExceptionKind};
 
-/// Why an operation of a [`NamingClient`](super::NamingClient) failed.
+/// The error of an operation of a [`NamingClient`](super::NamingClient).
 ///
 /// The user exceptions of `CosNaming` with the name at fault, and failures of the service or the object. `Display`
 /// shows all of it in one sentence.
@@ -66,7 +66,7 @@ pub enum NamingError {
     },
     /// The name is bound already.
     AlreadyBound {
-        /// The name.
+        /// The name of the operation.
         name: Name,
     },
     /// The context still has bindings.
@@ -76,12 +76,12 @@ pub enum NamingError {
     },
     /// The name is bound to a nil reference.
     Nil {
-        /// The name.
+        /// The name of the operation.
         name: Name,
     },
     /// The name is bound to an object of another interface.
     WrongType {
-        /// The name.
+        /// The name of the operation.
         name: Name,
         /// The repository id of the requested interface.
         expected: &'static str,
@@ -91,7 +91,7 @@ pub enum NamingError {
     /// The name is bound, but the call of the object's `_is_a` failed: the binding is stale (OBJECT_NOT_EXIST), or the
     /// object's server is down (TRANSIENT).
     Unusable {
-        /// The name.
+        /// The name of the operation.
         name: Name,
         /// The endpoints of the reference.
         endpoints: String,

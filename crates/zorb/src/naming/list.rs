@@ -146,7 +146,7 @@ impl Bindings {
     /// Ends the listing early. Ready when the server has destroyed the iterator, or the attempt has failed.
     ///
     /// # Cancel safety
-    /// Safe: the server's iterator is destroyed all the same.
+    /// Safe: a task of the ORB destroys the server's iterator all the same.
     pub async fn close(mut self) {
         if let Some(farewell) = self.farewell() {
             // A spawned task, which ends even if this future is dropped.

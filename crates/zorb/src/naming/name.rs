@@ -58,7 +58,7 @@ impl Name {
             Ok(_) => None,
             Err(error) => return Err(invalid(&error)),
         };
-        // A reader of the URL may have other transports than this program.
+        // Other protocols are refused, since a reader of the URL may lack their transports.
         for address in context.iter().flat_map(|context| &context.addresses) {
             if let CorbalocAddress::Other { protocol, .. } = address {
                 let expected = format_args!("expected iiop, uiop or rir, found {protocol:?}");
@@ -92,7 +92,7 @@ pub enum NameError {
     /// A dot without a kind after it ("a."), or a second dot.
     #[error("expected one dot with a kind behind it, found another form at character {0}")]
     BadDot(usize),
-    /// A backslash before something else than a slash, a dot or a backslash.
+    /// A backslash before a character other than a slash, a dot or a backslash.
     #[error("expected / . or \\ behind a backslash, found another character at {0}")]
     BadEscape(usize),
 }

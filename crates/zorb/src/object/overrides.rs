@@ -79,7 +79,7 @@ impl ObjectRef {
     /// OBJECT_NOT_EXIST if the server does not have the object, and the exceptions of connecting to it.
     ///
     /// # Cancel safety
-    /// Safe: the question has no effect.
+    /// Safe: the call has no effect on the object.
     #[doc(alias = "_validate_connection")]
     pub async fn validate_connection(&self) -> Result<Vec<PolicyType>, SystemException> {
         let transparent = PolicyOverrides::new().rebind(RebindMode::Transparent);

@@ -1,4 +1,4 @@
-//! Accessors of the ORB's parts.
+//! Accessors of parts of the ORB.
 
 use super::OrbInner;
 use crate::addresses::read_profile;

@@ -161,7 +161,7 @@ where
     }
 }
 
-/// The POA managers of an ORB, by their ids.
+/// The factory and registry of an ORB's POA managers.
 ///
 /// A manager that a POA has made for itself has an id, too. A manager lives as long as a POA or the application holds
 /// it.

@@ -36,7 +36,7 @@ impl<T: CompareAll> PartialEq for ManyResults<T> {
     }
 }
 
-/// Tuples whose members can be shown.
+/// Tuples whose members implement `Debug`.
 pub trait ShowAll {
     /// Formats the members as a tuple.
     ///
@@ -45,7 +45,7 @@ pub trait ShowAll {
     fn show_all(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// Tuples whose members can be compared.
+/// Tuples whose members implement `PartialEq`.
 pub trait CompareAll {
     /// Whether each member is equal to the other tuple's.
     fn are_all(&self, other: &Self) -> bool;

@@ -124,7 +124,7 @@ impl DataOutput<'_> {
     /// Writes a value of a value type; `None` is null.
     ///
     /// # Errors
-    /// The value cannot be written.
+    /// The value cannot be encoded.
     pub fn write_value<T: ValueType>(
         &mut self,
         value: Option<&Value<T>>,

@@ -32,7 +32,7 @@ use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 
-/// A value: a handle to the state of a value type, or of one that is derived from it.
+/// A handle to a value of value type `T`, or of a type that is derived from `T`.
 ///
 /// Clones are the same value. A value that a graph holds several times is one value, after marshalling too. `==`
 /// compares identity, not state. IDL's null is `None`, so members and results are `Option<Value<T>>`.
@@ -117,7 +117,7 @@ impl<T: ValueType> Value<T> {
     /// Calls operations that only read the state, which is locked for reading meanwhile. For generated code.
     ///
     /// # Errors
-    /// NO_IMPLEMENT if it has none of that kind.
+    /// NO_IMPLEMENT if the value has no operations of that kind.
     #[doc(hidden)]
     pub fn operations<D: ?Sized + 'static, R, E: From<SystemException>>(
         &self,
@@ -134,7 +134,7 @@ impl<T: ValueType> Value<T> {
     /// Calls operations that may change the state, which is locked for writing meanwhile. For generated code.
     ///
     /// # Errors
-    /// NO_IMPLEMENT if it has none of that kind.
+    /// NO_IMPLEMENT if the value has no operations of that kind.
     #[doc(hidden)]
     pub fn operations_mut<D: ?Sized + 'static, R, E: From<SystemException>>(
         &self,

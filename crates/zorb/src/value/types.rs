@@ -16,7 +16,7 @@ use zorb_cdr::{
 pub trait ValueType: Send + Sync + 'static {
     /// The repository id of the value type.
     const REPOSITORY_ID: &'static str;
-    /// The type as static data.
+    /// The TypeCode of the value type, as static data.
     #[doc(hidden)]
     const TYPE: &'static StaticType;
 
