@@ -29,7 +29,7 @@ impl Builder {
     }
 
     /// Whether references state the server's platform, in a component of about 60 octets: byte order, ABI, host and the
-    /// version of the agreement between peers of one platform ([`Platform`](zorb_giop::platform::Platform)). Off unless
+    /// version of the agreement between peers of one platform ([`Platform`]). Off unless
     /// set: only tools read it yet, and it reveals the machine to strangers.
     pub fn publish_platform(mut self, publish: bool) -> Self {
         self.settings.publish_platform = publish;
