@@ -44,42 +44,6 @@ const SAME_TYPES: [(&str, &str, &str); 12] = [
 const SYNTAX: &str = "the syntax (`ast::`) and its meaning (`model::`)";
 const CFG: &str = "one of two, by the target or the feature";
 
-/// Files of one name in a crate. In the IDL compiler a stage has a file for each construct; elsewhere a module and its tests,
-/// or its client's and its server's half.
-const SAME_FILES: [(&str, &[&str]); 6] = [
-    (
-        "crates/cdr",
-        &["error.rs", "text.rs", "value.rs", "wire.rs"],
-    ),
-    ("crates/connection", &["pace.rs"]),
-    ("crates/executor", &["builder.rs"]),
-    (
-        "crates/idl",
-        &[
-            "bits.rs",
-            "local.rs",
-            "names.rs",
-            "types.rs",
-            "unions.rs",
-            "values.rs",
-        ],
-    ),
-    ("crates/transport", &["address.rs", "addressing.rs"]),
-    (
-        "crates/zorb",
-        &[
-            "current.rs",
-            "deadline.rs",
-            "deferred.rs",
-            "error.rs",
-            "intercept.rs",
-            "overrides.rs",
-            "upcall.rs",
-            "values.rs",
-        ],
-    ),
-];
-
 /// The crate-visible types of a file.
 #[derive(Default)]
 struct Types(Vec<String>);
@@ -225,7 +189,7 @@ fn no_two_types_of_a_crate_have_one_name() {
 
 #[test]
 fn no_two_files_of_a_crate_have_one_name() {
-    let (mut found, mut exceptions) = (Vec::new(), 0);
+    let mut found = Vec::new();
     for (folder, _) in CRATES {
         let src = root().join(folder).join("src");
         let names = files(&src)
@@ -235,13 +199,8 @@ fn no_two_files_of_a_crate_have_one_name() {
                 let name = path.file_name().unwrap().to_str().unwrap().to_owned();
                 (name, path.strip_prefix(&src).unwrap().display().to_string())
             });
-        let meant = SAME_FILES.iter().find(|(of, _)| *of == folder);
-        let meant = meant.map_or(&[][..], |(_, names)| *names);
-        for (name, places) in repeated(names.filter(|(name, _)| name != "mod.rs")) {
-            match meant.contains(&&*name) {
-                true => exceptions += 1,
-                false => found.push(format!("{folder}: {}", places.join(", "))),
-            }
+        for (_, places) in repeated(names.filter(|(name, _)| name != "mod.rs")) {
+            found.push(format!("{folder}: {}", places.join(", ")));
         }
     }
     assert!(
@@ -249,8 +208,6 @@ fn no_two_files_of_a_crate_have_one_name() {
         "one of each is called otherwise:\n{}",
         found.join("\n")
     );
-    let meant: usize = SAME_FILES.iter().map(|(_, names)| names.len()).sum();
-    assert_eq!(exceptions, meant, "an exception is not needed");
 }
 
 #[test]

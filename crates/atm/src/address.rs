@@ -132,7 +132,7 @@ impl Quality {
         self.peak_cell_rate
     }
 
-    /// Returns the largest frame in octets, if it is set.
+    /// Returns the largest frame in octets; `None` stands for the default, [`Config::MAX_SDU`](crate::session::Config::MAX_SDU).
     #[must_use]
     pub const fn sdu(&self) -> Option<u16> {
         self.sdu
@@ -178,7 +178,8 @@ impl AtmAddress {
         }
     }
 
-    /// Returns the address with the circuit's numbers at the connecting end.
+    /// Returns the address with `peer` as the circuit's numbers at the connecting end. Without it, both ends have the numbers
+    /// of [`circuit`](Self::circuit).
     #[must_use]
     pub const fn with_peer(self, peer: CircuitId) -> Self {
         Self { peer, ..self }

@@ -54,7 +54,7 @@ impl FrameSocket {
         self.buffer
     }
 
-    /// Sends a frame.
+    /// Sends a frame of at most the octets that the circuit's [`Quality`] states. The call does not block.
     ///
     /// # Errors
     /// `WouldBlock` where the device is slower than the writer; `InvalidInput` or the operating system's error for a

@@ -1,4 +1,4 @@
-//! Reading CDR.
+//! Decoding CDR: position, alignment, limits, and octets that are borrowed from the message.
 
 use crate::{
     ByteOrder, Context, Decode, DecodeError, DecodeErrorKind, Endian, Frame, Limits, WireFormat,

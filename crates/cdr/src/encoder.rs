@@ -8,11 +8,11 @@ use alloc::{boxed::Box, sync::Arc};
 use bytes::{Bytes, BytesMut};
 use core::{fmt, marker::PhantomData};
 
-mod value;
+mod value_writer;
 
 use crate::rare::Rare;
-pub use value::ValueMark;
-use value::ValueWriter;
+pub use value_writer::ValueMark;
+use value_writer::ValueWriter;
 
 /// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied.
 ///

@@ -1,4 +1,4 @@
-//! The size of types with a fixed layout, which depends on the alignment of their start.
+//! The size on the wire of types with a fixed layout, which depends on the alignment of their start.
 
 /// The octets that a type takes when it starts at each phase of 8, or the fact that this varies with the value.
 ///

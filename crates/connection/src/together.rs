@@ -1,4 +1,4 @@
-//! A client and a server on one stream.
+//! Tests of a client connection and a server connection that are joined by one stream in memory.
 
 use super::testing::*;
 use super::{CallError, ClientConnection, ServerConnection, Serving};

@@ -141,7 +141,8 @@ impl KeptReceive {
     }
 }
 
-/// Takes an empty buffer: a recycled one, or a new one of 1 KiB.
+/// Takes an empty buffer: the one that this thread has returned last, of any capacity, or a new one of 1 KiB. [`give`]
+/// returns it. A recycled buffer costs no allocation.
 #[inline]
 #[must_use]
 pub fn take() -> BytesMut {

@@ -98,10 +98,10 @@ impl CodeSetInfo {
         }
     }
 
-    /// Makes the component of a reference.
+    /// Encodes the code sets as the component TAG_CODE_SETS of a reference; a missing native set is written as 0.
     ///
     /// # Errors
-    /// Never, in practice: there is no text in it.
+    /// An encoding error is possible only for a list that is too long for CDR, which no program has.
     pub fn to_component(&self) -> Result<TaggedComponent, EncodeError> {
         let data = encapsulate(|e| {
             for part in [&self.char_data, &self.wchar_data] {

@@ -59,12 +59,13 @@ impl Fragments {
     /// ones, which do not fit into its receive buffer (measured).
     pub const MAX_OCTETS_1_1: usize = 8192;
 
-    /// Begins to cut `message` into pieces of at most `most` octets each, headers included; fewer than
-    /// [`MIN_OCTETS`](Self::MIN_OCTETS) count as that.
+    /// Begins to cut `message` into pieces of `most` octets or fewer, headers included; the least value of `most` is
+    /// [`MIN_OCTETS`](Self::MIN_OCTETS), the greatest of GIOP 1.1 [`MAX_OCTETS_1_1`](Self::MAX_OCTETS_1_1). A piece of GIOP 1.1
+    /// is longer where the message has no earlier place at which it may be cut.
     ///
     /// # Errors
-    /// The message, as it was, when it is not longer than that or may not be cut: messages of GIOP 1.0, messages
-    /// that cannot have fragments, and those of GIOP 1.1 without a safe place.
+    /// The message, as it was, if it is not longer than `most`, if its version is 1.0, if its kind has no fragments, or if it
+    /// has no place for a cut (GIOP 1.1).
     pub fn new(message: Gather, most: usize) -> Result<Self, Gather> {
         let most = most.max(Self::MIN_OCTETS);
         let len = message.len();

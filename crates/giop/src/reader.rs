@@ -173,11 +173,11 @@ impl Reader {
         self.whole = whole;
     }
 
-    /// Makes room for the next read: for the rest of the message that has begun, or for
-    /// [`READ_OCTETS`](Self::READ_OCTETS).
+    /// Makes room in the buffer for the next read: at least 4 KiB, and [`READ_OCTETS`](Self::READ_OCTETS) in a new buffer. For
+    /// a large message the buffer grows in steps of at least 1 MiB, in proportion to the octets that have come.
     ///
     /// # Errors
-    /// When the message that has begun breaks the protocol or a limit; nothing is allocated then.
+    /// A [`ProtocolError`] if the message that has begun breaks the protocol or a limit; nothing is allocated then.
     #[inline]
     pub fn reserve(&mut self) -> Result<(), ProtocolError> {
         if self.buffer.is_empty() {

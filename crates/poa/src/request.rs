@@ -236,7 +236,8 @@ impl Request {
         self
     }
 
-    /// The operation's name on the wire.
+    /// The operation's name as the header has it, without the closing NUL; that of an attribute begins with `_get_` or `_set_`.
+    /// The octets are borrowed from the message.
     #[must_use]
     #[inline]
     pub fn operation(&self) -> &[u8] {
@@ -257,7 +258,8 @@ impl Request {
         self.message.frame.len()
     }
 
-    /// The object key, if the target contains one. Parses the header again.
+    /// Returns a copy of the object key; `None` if the target is a profile or a reference without a key that can be read.
+    /// The header is parsed again.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
         let header = RequestHeader::read(&self.message).ok()?;

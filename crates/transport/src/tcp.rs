@@ -18,11 +18,11 @@ use crate::{
     stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
 };
 
-mod address;
+mod host_port;
 mod names;
 mod options;
 
-pub use address::{TcpAddress, TcpAddressing};
+pub use host_port::{TcpAddress, TcpAddressing};
 use names::Unresolved;
 pub use options::TcpOptions;
 
@@ -206,7 +206,7 @@ impl Tcp {
         Err(io::Error::new(io::ErrorKind::AddrInUse, none))
     }
 
-    /// Makes a socket that is to connect to `address`.
+    /// Makes a socket that is to connect to `host_port`.
     fn socket_towards(&self, address: SocketAddr) -> io::Result<Socket> {
         let socket = Socket::new(
             Domain::for_address(address),
@@ -325,7 +325,7 @@ impl Tcp {
 }
 
 fn tcp_address(endpoint: &Endpoint) -> io::Result<&TcpAddress> {
-    address::address(endpoint).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+    host_port::address(endpoint).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
 /// Whether a connection to the same address has the port that a socket is bound to.

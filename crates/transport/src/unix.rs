@@ -19,9 +19,9 @@ use crate::{
     stream::{Acceptor, BACKLOG, LOCAL_STREAM, StreamConnection},
 };
 
-mod address;
+mod socket_path;
 
-pub use address::{UnixAddress, UnixAddressing};
+pub use socket_path::{UnixAddress, UnixAddressing};
 
 /// UNIX stream sockets: endpoints `uiop:///path`, and `uiop://@name` in the abstract namespace.
 ///
@@ -350,7 +350,8 @@ async fn unblocked<T: Send + 'static>(
 }
 
 fn unix_address(endpoint: &Endpoint) -> io::Result<&UnixAddress> {
-    address::address(endpoint).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+    socket_path::address(endpoint)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
 fn socket_address(address: &UnixAddress) -> io::Result<SockAddr> {

@@ -101,14 +101,15 @@ impl Builder {
         self
     }
 
-    /// Closes connections of peers that make no progress for this long; 30 seconds unless set, and with zero none is closed.
+    /// Closes connections of peers that make no progress for this long; the limit is 30 seconds unless set. Zero switches these
+    /// checks off; slow clients are still closed while memory is scarce ([`max_memory_octets`](Self::max_memory_octets)).
     ///
     /// A client has to make progress within a message, from the first octet of its header to the last one of its last
     /// fragment, and while replies wait for it. Its connection has to move 240 octets a second, averaged over each such
     /// time, and enough to finish the data held for it within ten minutes: a message of 64 MiB needs 112 KB/s. A
-    /// connection is closed between once and twice this time after its client has stopped; one without any message is
-    /// closed after 60 seconds. A client that has called may be silent as long as [`idle_timeout`](Self::idle_timeout)
-    /// permits.
+    /// connection is closed between once and twice this time after its client has stopped, as the ORB looks once a second at
+    /// most. A connection on which no octet has come is closed after 60 seconds. A client that has called may be silent as
+    /// long as [`idle_timeout`](Self::idle_timeout) permits.
     ///
     /// A server that has begun a reply has to make progress in the same way, or its connection is closed and the calls
     /// on it are COMM_FAILURE. [`round_trip_timeout`](Self::round_trip_timeout) limits the time before the reply

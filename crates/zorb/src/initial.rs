@@ -164,7 +164,7 @@ impl Orb {
             depth = depth.saturating_add(1);
             if depth > MAX_INDIRECTIONS {
                 return Err(UrlError::BadSchemeSpecificPart(
-                    "more urls that lead to urls than are followed",
+                    "too many URLs that lead to another URL",
                 )
                 .into());
             }

@@ -117,7 +117,7 @@ impl Interface for ObjectRef {
 /// assert_eq!(count(None), 0);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no reference to what `{R}` is one to",
+    message = "`{Self}` is not a reference to objects of the interface of `{R}`",
     label = "neither a `{R}`, nor a reference of a derived interface, nor an `Option` of one",
     note = "`None` is the nil reference; `narrow` makes a reference of a derived interface out of one of its base",
     note = "of an `Option` of a derived reference pass a `&`; and that in place of what its `as_ref` gives"
@@ -142,7 +142,7 @@ impl<R, T: ToReference<R> + ?Sized> IntoReference<R> for &T {
 /// Types whose `&` is an argument for a parameter of reference type `R`: see [`IntoReference`]. An `Option` implements
 /// that trait for its own type alone, so that rustc can infer the type of `None`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no reference to what `{R}` is one to",
+    message = "`{Self}` is not a reference to objects of the interface of `{R}`",
     label = "neither a `{R}`, nor a reference of a derived interface, nor an `Option` of one",
     note = "`None` is the nil reference; `narrow` makes a reference of a derived interface out of one of its base"
 )]

@@ -3,7 +3,7 @@
 mod binding;
 mod by_priority;
 mod group;
-mod overrides;
+mod reference_policies;
 
 pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
 

@@ -68,7 +68,7 @@ impl CustomMarshal for Secret {
     }
 }
 
-/// Gives back what it gets, having looked at it.
+/// Returns what it gets, having looked at it.
 struct Servant;
 
 fn look(what: &impl std::fmt::Debug) {

@@ -230,7 +230,7 @@ async fn contexts_that_lead_in_circles_or_nowhere_are_given_up() {
     // Another name than the one that was asked for.
     let raises = Raises::Elsewhere(chain.context().clone(), name("c/d").0);
     for error in refused(&Odd::raising(&orb, raises), &orb).await {
-        let expected = "what it leaves is not the end of the name";
+        let expected = "its rest_of_name is not the end of the name";
         assert!(error.to_string().ends_with(expected), "{error}");
     }
 }

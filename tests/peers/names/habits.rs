@@ -97,7 +97,7 @@ async fn an_object_in_the_way_is_said_to_be_in_the_way(w: World) {
         }
     }
     let error = names.make_contexts("bank/teller").await.unwrap_err();
-    let expected = "what is bound to \"bank/teller\" is no naming context but an object of \
+    let expected = "the object bound to \"bank/teller\" is no naming context but an object of \
                     IDL:Naming/Greeter:1.0";
     assert_eq!(error.to_string(), expected);
     assert_eq!(greeting(names, "bank/teller").await, "hello");

@@ -104,7 +104,8 @@ pub enum Obstacle {
     Ended(End),
 }
 
-/// Statistics of received and sent frames.
+/// The counts of frames at one end of a circuit, since that end was made. A piece is the part of a session's octets that one
+/// frame carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {

@@ -1,4 +1,4 @@
-//! The storage of an any's value.
+//! The storage of an any's value: few octets within the any, more behind a shared pointer.
 
 use super::{Held, STORED};
 use crate::{Decoder, Frame, NativeEndian};

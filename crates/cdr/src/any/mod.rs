@@ -31,8 +31,8 @@ use crate::{
     typecode::{
         Sameness, TcKind,
         data::{NULL, TypeRef},
+        encoding::encode_type,
         same,
-        wire::encode_type,
     },
 };
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Reading, checking and writing a value by its TypeCode alone.
+//! Reading, checking, converting and writing a value by its TypeCode alone.
 
 use crate::{
     ByteOrder, Char, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
@@ -6,8 +6,8 @@ use crate::{
     typecode::{
         TcKind,
         data::TypeRef,
+        encoding::encode_type,
         label::{read_label, write_label},
-        wire::encode_type,
     },
 };
 use alloc::{borrow::Cow, vec::Vec};

@@ -1,11 +1,11 @@
 //! Decimal numbers of a fixed number of digits.
 
 mod arithmetic;
-mod text;
-mod wire;
+mod decimal_text;
+mod packed;
 
 use core::fmt;
-pub use text::FixedError;
+pub use decimal_text::FixedError;
 
 /// An IDL `fixed<D, S>`: a decimal number of at most `D` digits, `S` of them behind the point.
 ///

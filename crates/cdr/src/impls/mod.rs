@@ -2,9 +2,9 @@
 
 mod collections;
 mod numeric;
-mod text;
+mod strings;
 mod tuples;
 
 #[doc(hidden)]
 pub use numeric::Number;
-pub use text::{Char, NotOneOctet, NotOneUnit, WChar};
+pub use strings::{Char, NotOneOctet, NotOneUnit, WChar};

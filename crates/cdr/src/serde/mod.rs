@@ -28,12 +28,12 @@
 //! Depth is limited by [`Limits`](crate::Limits) for sequences, maps, options and enums with content, which are all that
 //! a recursive type can be made of.
 
+mod custom;
 mod de;
-mod error;
 mod ser;
 
+pub use custom::SerdeError;
 pub use de::Deserializer;
-pub use error::SerdeError;
 pub use ser::Serializer;
 
 use crate::{ByteOrder, Decoder, Encoder, WireFormat};

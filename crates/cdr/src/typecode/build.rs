@@ -3,7 +3,7 @@
 use super::{
     TcKind, TypeCode,
     data::{Graph, Link, Member, Node, StaticType, TypeRef},
-    wire::is_discriminator,
+    encoding::is_discriminator,
 };
 use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 

@@ -1,6 +1,6 @@
 //! Labels of unions on the wire.
 
-use super::{TcKind, wire::INDIRECTION};
+use super::{TcKind, encoding::INDIRECTION};
 use crate::{
     ByteOrder, Char, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
     WChar,

@@ -2,7 +2,7 @@
 //!
 //! - `kind`: the kinds;
 //! - `data`: the storage of types, and [`TypeRef`](data::TypeRef), by which the other modules walk over them;
-//! - `wire`: reading and writing;
+//! - `encoding`: reading and writing;
 //! - `compare`: equal, equivalent, convertible;
 //! - `display`: as IDL;
 //! - `build`: types that are built at run time.
@@ -11,9 +11,9 @@ mod build;
 mod compare;
 pub(crate) mod data;
 pub(crate) mod display;
+pub(crate) mod encoding;
 mod kind;
 pub(crate) mod label;
-pub(crate) mod wire;
 
 pub(crate) use compare::{Sameness, same};
 pub use kind::TcKind;

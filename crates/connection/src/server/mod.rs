@@ -13,6 +13,8 @@
 
 mod backlog;
 mod ended;
+#[cfg(not(zorb_model))]
+mod eviction;
 mod handle;
 mod header_cache;
 mod holding;
@@ -22,8 +24,6 @@ mod hosts;
 mod models;
 mod order;
 mod overload;
-#[cfg(not(zorb_model))]
-mod pace;
 mod pending;
 mod promote;
 mod serving;

@@ -18,9 +18,9 @@ use crate::{
     sentinel::{Held, Sentinel},
 };
 
-mod builder;
+mod own_threads;
 
-pub use builder::LaneBuilder;
+pub use own_threads::LaneBuilder;
 
 /// A place where connections live and requests are read: a tokio runtime, and the way in which upcalls run there.
 ///

@@ -147,7 +147,9 @@ impl WorkerPool {
     }
 
     /// Assigns a request to a thread or to the queue, and waits until there is room for it. It is for submitters that
-    /// read no further input meanwhile. Of several that wait, the most urgent request goes first.
+    /// read no further input meanwhile. Of several that wait, the most urgent request goes first; one that comes by
+    /// [`submit`](Self::submit) meanwhile may take the room before it. Each try takes the pool's lock, and a request that waits
+    /// allocates once.
     ///
     /// # Errors
     /// Those of [`submit`](Self::submit), but [`RejectReason::Full`] only for a request that takes more octets than the

@@ -4,22 +4,22 @@
 //! `__private` for the rest. It has no `use`, and names of the standard library are full paths. So no name leaks from it,
 //! and no name around it can change its meaning.
 
-mod bits;
+mod bit_types;
 mod data;
 mod delegates;
 pub(crate) mod dispatch;
 mod docs;
-mod local;
+mod local_traits;
 mod operations;
 mod paths;
 mod plain;
+mod rust_types;
 mod skeleton;
 mod stub;
 mod tuples;
 mod typecodes;
-mod types;
-mod unions;
-mod values;
+mod union_enums;
+mod value_types;
 
 use std::collections::{HashMap, HashSet};
 

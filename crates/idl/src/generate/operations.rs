@@ -147,7 +147,7 @@ impl Generator<'_> {
             if operation.result.is_some() {
                 results.insert(0, "the result".to_owned());
             }
-            line.push_str(&format!(" Gives back {}.", results.join(", ")));
+            line.push_str(&format!(" Returns {}.", results.join(", ")));
         }
         let documented = operation.parameters.iter().filter_map(|parameter| {
             let doc = parameter.doc.as_deref()?;
@@ -246,7 +246,7 @@ impl Generator<'_> {
         let doc = self.doc_with(
             id,
             &format!(
-                "What a servant of interface `{}` implements, with `async fn`s.",
+                "The operations of a servant of interface `{}`, as `async fn`s.",
                 self.model.def(id).repository_id
             ),
         );

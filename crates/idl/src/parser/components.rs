@@ -14,7 +14,7 @@ use super::input::{
     semicolon,
 };
 use super::members::{attribute, parameters, raises};
-use super::values::value_of;
+use super::value_dcl::value_of;
 use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;

@@ -13,7 +13,7 @@ use super::input::{
     Parsed, Tokens, commas, expected, head, keyword, nested, punct, scoped_name, semicolon,
 };
 use super::members::members;
-use super::types::{declarator, type_spec};
+use super::type_specs::{declarator, type_spec};
 use crate::ast::{
     Bitfield, Case, Definition, DefinitionKind, Head, Label, Member, ScopedName, Union,
 };

@@ -17,8 +17,8 @@ use super::input::{
 use super::list;
 use super::members::{attribute, members, operation};
 use super::remarks::Remarked;
-use super::types::{declarator, type_spec};
-use super::values::value;
+use super::type_specs::{declarator, type_spec};
+use super::value_dcl::value;
 use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, StringLiteral};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;

@@ -16,7 +16,7 @@ use unicase::Ascii;
 use super::annotations::Start;
 use super::mistakes::modifier;
 use super::remarks::Remarked;
-use super::types::begins;
+use super::type_specs::begins;
 use crate::ast::{Definition, Head, Ident, ScopedName};
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};

@@ -11,7 +11,7 @@ use super::declarations::{inner_pragma, text_literal};
 use super::input::{
     Parsed, Tokens, commas, expected, head, keyword, punct, refused, scoped_name, semicolon,
 };
-use super::types::{declarator, type_spec};
+use super::type_specs::{declarator, type_spec};
 use crate::ast::{
     Attribute, Definition, DefinitionKind, Direction, Member, Operation, Parameter, ScopedName,
     StringLiteral,

@@ -1,7 +1,7 @@
 //! Common mistakes, many of them habits of other languages, and their messages.
 
 use super::input::{Tokens, is_keyword, keyword_meant};
-use super::types::begins;
+use super::type_specs::begins;
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, Token};
 use crate::similar::nearest;

@@ -13,8 +13,8 @@ mod input;
 mod members;
 mod mistakes;
 mod remarks;
-mod types;
-mod values;
+mod type_specs;
+mod value_dcl;
 
 use std::collections::HashSet;
 

@@ -8,7 +8,7 @@ mod decimal;
 mod ids;
 mod interfaces;
 mod local;
-mod names;
+mod scopes;
 mod suggest;
 mod types;
 mod unions;

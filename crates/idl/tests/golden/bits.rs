@@ -73,9 +73,9 @@ pub mod bits {
         pub const LAST: Self = Self(32768);
     }
     ::zorb::__private::cdr_bitmask!(Access : u16 { READ, WRITE_ALL, LAST });
-    /// What a servant of interface `IDL:Bits/Store:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Bits/Store:1.0`, as `async fn`s.
     pub trait Store: ::core::marker::Send + ::core::marker::Sync + 'static {
-        /// Operation `swap`. Gives back the result, `head`, `tail`.
+        /// Operation `swap`. Returns the result, `head`, `tail`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         fn swap(
             &self,
@@ -102,7 +102,7 @@ pub mod bits {
         StoreRef, "IDL:Bits/Store:1.0", concrete & __TC_STORE, bases : []
     );
     impl StoreRef {
-        /// Operation `swap`. Gives back the result, `head`, `tail`.
+        /// Operation `swap`. Returns the result, `head`, `tail`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         pub fn swap<'a>(
             &'a self,

@@ -59,7 +59,7 @@ pub mod constants {
         /// Constant `Constants::Limits::MOST`.
         pub const MOST: i32 = 7;
     }
-    /// What a servant of interface `IDL:Constants/Limits:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Constants/Limits:1.0`, as `async fn`s.
     pub trait Limits: ::core::marker::Send + ::core::marker::Sync + 'static {}
     /// A reference to an object of interface `IDL:Constants/Limits:1.0`.
     #[derive(Clone)]

@@ -1,6 +1,6 @@
 /** What of the caller's context travels.
 
- What a servant of interface `IDL:Shell:1.0` implements, with `async fn`s.*/
+ The operations of a servant of interface `IDL:Shell:1.0`, as `async fn`s.*/
 pub trait Shell: ::core::marker::Send + ::core::marker::Sync + 'static {
     /// Operation `run`.
     fn run(

@@ -24,7 +24,7 @@ pub mod bank {
         }
         ::zorb::__private::operation_error!(DepositError { Frozen(Frozen) });
     }
-    /// What a servant of interface `IDL:Bank/Account:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Bank/Account:1.0`, as `async fn`s.
     pub trait Account: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Reads attribute `owner`.
         fn owner(
@@ -350,9 +350,9 @@ pub mod bank {
         __TC_DATA = __Tc::Alias("IDL:Bank/Data:1.0", "Data", & __Tc::Sequence(&
         __Tc::Octet, 0)); alias #[doc = " The TypeCode of `Bank::Data`."] DATA_TYPE_CODE
     );
-    /// What a servant of interface `IDL:Bank/T:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Bank/T:1.0`, as `async fn`s.
     pub trait T: Account {
-        /// Operation `f`. Gives back the result, `y`.
+        /// Operation `f`. Returns the result, `y`.
         fn f(
             &self,
             x: ::zorb::OctetsRef<'_>,
@@ -449,7 +449,7 @@ pub mod bank {
         > + ::core::marker::Send + 'a {
             self.object.invoke_oneway("remind", (what,))
         }
-        /// Operation `f`. Gives back the result, `y`.
+        /// Operation `f`. Returns the result, `y`.
         pub fn f<'a>(
             &'a self,
             x: impl ::core::convert::Into<::zorb::Octets<'a>>,

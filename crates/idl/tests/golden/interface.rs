@@ -56,7 +56,7 @@ pub mod bank {
     }
     /** What a customer has.
 
- What a servant of interface `IDL:example.com/Bank/Account:1.0` implements, with `async fn`s.*/
+ The operations of a servant of interface `IDL:example.com/Bank/Account:1.0`, as `async fn`s.*/
     pub trait Account: ::core::marker::Send + ::core::marker::Sync + 'static {
         /** Takes money out.
 
@@ -97,7 +97,7 @@ pub mod bank {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send;
-        /// Operation `peer`. Gives back the result, `rank_`.
+        /// Operation `peer`. Returns the result, `rank_`.
         fn peer(
             &self,
             other: ::core::option::Option<AccountRef>,
@@ -107,7 +107,7 @@ pub mod bank {
                 ::zorb::SystemException,
             >,
         > + ::core::marker::Send;
-        /// Operation `store`. Gives back `more`.
+        /// Operation `store`. Returns `more`.
         fn store(
             &self,
             data: ::zorb::OctetsRef<'_>,
@@ -190,7 +190,7 @@ pub mod bank {
         > + ::core::marker::Send + '_ {
             self.object.invoke_oneway("nudge", (n,))
         }
-        /// Operation `peer`. Gives back the result, `rank_`.
+        /// Operation `peer`. Returns the result, `rank_`.
         pub fn peer(
             &self,
             other: impl ::zorb::IntoReference<AccountRef>,
@@ -215,7 +215,7 @@ pub mod bank {
                     ),
                 )
         }
-        /// Operation `store`. Gives back `more`.
+        /// Operation `store`. Returns `more`.
         pub fn store<'a>(
             &'a self,
             data: impl ::core::convert::Into<::zorb::Octets<'a>>,
@@ -412,7 +412,7 @@ pub mod bank {
         __TC_CLOSED = __Tc::Except("IDL:example.com/Bank/Closed:1.0", "Closed", & []);
         exception Closed
     );
-    /// What a servant of interface `IDL:example.com/Bank/Audit:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:example.com/Bank/Audit:1.0`, as `async fn`s.
     pub trait Audit: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `log`.
         fn log(
@@ -537,7 +537,7 @@ pub mod bank {
         __TC_AUDIT = __Tc::Named(__TcKind::ObjRef, "IDL:example.com/Bank/Audit:1.0",
         "Audit");
     );
-    /// What a servant of interface `IDL:example.com/Bank/Checking:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:example.com/Bank/Checking:1.0`, as `async fn`s.
     pub trait Checking: Account + Audit {}
     /// A reference to an object of interface `IDL:example.com/Bank/Checking:1.0`.
     #[derive(Clone)]
@@ -637,7 +637,7 @@ pub mod bank {
         > + ::core::marker::Send + '_ {
             self.object.invoke_oneway("nudge", (n,))
         }
-        /// Operation `peer`. Gives back the result, `rank_`.
+        /// Operation `peer`. Returns the result, `rank_`.
         pub fn peer(
             &self,
             other: impl ::zorb::IntoReference<AccountRef>,
@@ -662,7 +662,7 @@ pub mod bank {
                     ),
                 )
         }
-        /// Operation `store`. Gives back `more`.
+        /// Operation `store`. Returns `more`.
         pub fn store<'a>(
             &'a self,
             data: impl ::core::convert::Into<::zorb::Octets<'a>>,

@@ -45,7 +45,7 @@ pub mod here {
         "ForwardRequest", & [("forward_reference", & ::zorb::__private::OBJECT)]);
         exception ForwardRequest
     );
-    /// What a servant of interface `IDL:Here/Plain:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Here/Plain:1.0`, as `async fn`s.
     pub trait Plain: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `ping`.
         fn ping(
@@ -241,7 +241,7 @@ pub mod here {
 
  Local interface `IDL:Here/Manager:1.0`.*/
     pub trait Manager: ::core::marker::Send + ::core::marker::Sync + 'static {
-        /// Operation `incarnate`. Gives back the result, `the_cookie`.
+        /// Operation `incarnate`. Returns the result, `the_cookie`.
         fn incarnate(
             &self,
             id: &[u8],
@@ -264,7 +264,7 @@ pub mod here {
             &self,
             value: ::core::option::Option<::std::sync::Arc<dyn Manager>>,
         ) -> ::core::result::Result<(), ::zorb::SystemException>;
-        /// Operation `find`. Gives back the result, `all`.
+        /// Operation `find`. Returns the result, `all`.
         fn find(
             &self,
             key: &str,

@@ -82,7 +82,7 @@ pub mod m2 {
         }
         ::zorb::__private::operation_error!(LastError { Broke(crate ::common::Broke) });
     }
-    /// What a servant of interface `IDL:p1/M2/Derived:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:p1/M2/Derived:1.0`, as `async fn`s.
     pub trait Derived: crate::common::Base {
         /// Operation `last`.
         fn last(

@@ -32,7 +32,7 @@ pub mod names {
         __TC_MOVE = __Tc::Enum("IDL:Names/move:1.0", "move", & ["Static", "aBC_d"]);
         value Move
     );
-    /// What a servant of interface `IDL:Names/self:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Names/self:1.0`, as `async fn`s.
     pub trait Self_: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `clone`.
         fn clone_(
@@ -223,7 +223,7 @@ pub mod names {
     ::zorb::__private::type_code!(
         __TC_SELF = __Tc::Named(__TcKind::ObjRef, "IDL:Names/self:1.0", "self");
     );
-    /// What a servant of interface `IDL:Names/Bool:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Names/Bool:1.0`, as `async fn`s.
     pub trait Bool: ::core::marker::Send + ::core::marker::Sync + 'static {}
     /// A reference to an object of interface `IDL:Names/Bool:1.0`.
     #[derive(Clone)]
@@ -300,7 +300,7 @@ pub mod names {
         __TC_URL_T = __Tc::Struct("IDL:Names/url_t:1.0", "url_t", & [("where", &
         __TC_BOOL)]); value UrlT
     );
-    /// What a servant of interface `IDL:Names/Vendor:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Names/Vendor:1.0`, as `async fn`s.
     pub trait Vendor: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `getIt`.
         fn get_it(
@@ -486,7 +486,7 @@ pub mod names {
                 NamesSystem(super::super::System) }
             );
         }
-        /// What a servant of interface `IDL:Names/Inner/Two:1.0` implements, with `async fn`s.
+        /// The operations of a servant of interface `IDL:Names/Inner/Two:1.0`, as `async fn`s.
         pub trait Two: ::core::marker::Send + ::core::marker::Sync + 'static {
             /// Operation `f`.
             fn f(

@@ -101,9 +101,9 @@ pub mod numbers {
         __TC_BY_LEVEL = __Tc::Union("IDL:Numbers/ByLevel:1.0", "ByLevel", & __Tc::Octet,
         1, & [(- 1, "low", & __TC_PRICE), (0, "rest", & __TC_EXACT)]); value ByLevel
     );
-    /// What a servant of interface `IDL:Numbers/Till:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Numbers/Till:1.0`, as `async fn`s.
     pub trait Till: ::core::marker::Send + ::core::marker::Sync + 'static {
-        /// Operation `add`. Gives back the result, `b`, `d`.
+        /// Operation `add`. Returns the result, `b`, `d`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         fn add(
             &self,
@@ -141,7 +141,7 @@ pub mod numbers {
         TillRef, "IDL:Numbers/Till:1.0", concrete & __TC_TILL, bases : []
     );
     impl TillRef {
-        /// Operation `add`. Gives back the result, `b`, `d`.
+        /// Operation `add`. Returns the result, `b`, `d`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         pub fn add<'a>(
             &'a self,

@@ -83,7 +83,7 @@ pub mod parameters {
         __TC_POINT = __Tc::Struct("IDL:Parameters/Point:1.0", "Point", & [("x", &
         __Tc::Long), ("y", & __Tc::Long)]); value Point
     );
-    /// What a servant of interface `IDL:Parameters/Peer:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Parameters/Peer:1.0`, as `async fn`s.
     pub trait Peer: ::core::marker::Send + ::core::marker::Sync + 'static {}
     /// A reference to an object of interface `IDL:Parameters/Peer:1.0`.
     #[derive(Clone)]
@@ -153,7 +153,7 @@ pub mod parameters {
         __TC_FRIEND = __Tc::Alias("IDL:Parameters/Friend:1.0", "Friend", & __TC_PEER);
         alias #[doc = " The TypeCode of `Parameters::Friend`."] FRIEND_TYPE_CODE
     );
-    /// What a servant of interface `IDL:Parameters/All:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Parameters/All:1.0`, as `async fn`s.
     pub trait All: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `in_all`.
         #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
@@ -183,7 +183,7 @@ pub mod parameters {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send;
-        /// Operation `out_all`. Gives back the result, `l`, `n`, `ns`, `m`, `p`.
+        /// Operation `out_all`. Returns the result, `l`, `n`, `ns`, `m`, `p`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         fn out_all(
             &self,
@@ -200,7 +200,7 @@ pub mod parameters {
                 ::zorb::SystemException,
             >,
         > + ::core::marker::Send;
-        /// Operation `inout_all`. Gives back `c`, `q`, `r`, `o`, `w`.
+        /// Operation `inout_all`. Returns `c`, `q`, `r`, `o`, `w`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         fn inout_all(
             &self,
@@ -308,7 +308,7 @@ pub mod parameters {
                     ),
                 )
         }
-        /// Operation `out_all`. Gives back the result, `l`, `n`, `ns`, `m`, `p`.
+        /// Operation `out_all`. Returns the result, `l`, `n`, `ns`, `m`, `p`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         pub fn out_all(
             &self,
@@ -339,7 +339,7 @@ pub mod parameters {
                     _,
                 >("out_all", ())
         }
-        /// Operation `inout_all`. Gives back `c`, `q`, `r`, `o`, `w`.
+        /// Operation `inout_all`. Returns `c`, `q`, `r`, `o`, `w`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         pub fn inout_all<'a>(
             &'a self,

@@ -123,7 +123,7 @@ pub mod store {
     }
     ::zorb::__private::operation_error!(PutError { Full(super::Full) });
 }
-/// What a servant of interface `IDL:Store:1.0` implements, with `async fn`s.
+/// The operations of a servant of interface `IDL:Store:1.0`, as `async fn`s.
 pub trait Store: ::core::marker::Send + ::core::marker::Sync + 'static {
     /** Puts something in.
 
@@ -133,7 +133,7 @@ pub trait Store: ::core::marker::Send + ::core::marker::Sync + 'static {
  - `what`: What it is: comes back weighed.
  - `put_at`: Where it is in the end. Near the door, mostly.
 
- Operation `put`. Gives back the result, `what`, `put_at`.*/
+ Operation `put`. Returns the result, `what`, `put_at`.*/
     #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
     fn put(
         &self,
@@ -168,7 +168,7 @@ impl StoreRef {
  - `what`: What it is: comes back weighed.
  - `put_at`: Where it is in the end. Near the door, mostly.
 
- Operation `put`. Gives back the result, `what`, `put_at`.*/
+ Operation `put`. Returns the result, `what`, `put_at`.*/
     #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
     pub fn put<'a>(
         &'a self,

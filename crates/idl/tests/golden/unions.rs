@@ -345,9 +345,9 @@ pub mod unions {
         __Tc::Sequence(& __TC_EXPR, 0)); alias #[doc =
         " The TypeCode of `Unions::ExprSeq`."] EXPR_SEQ_TYPE_CODE
     );
-    /// What a servant of interface `IDL:Unions/Calculator:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:Unions/Calculator:1.0`, as `async fn`s.
     pub trait Calculator: ::core::marker::Send + ::core::marker::Sync + 'static {
-        /// Operation `simplify`. Gives back the result, `other`.
+        /// Operation `simplify`. Returns the result, `other`.
         fn simplify(
             &self,
             it: &Expr,
@@ -366,7 +366,7 @@ pub mod unions {
         []
     );
     impl CalculatorRef {
-        /// Operation `simplify`. Gives back the result, `other`.
+        /// Operation `simplify`. Returns the result, `other`.
         pub fn simplify<'a>(
             &'a self,
             it: &'a Expr,

@@ -13,7 +13,7 @@ pub mod garden {
         __TC_WITHERED = __Tc::Except("IDL:example.com/Garden/Withered:1.0", "Withered", &
         [("why", & __Tc::String(0))]); exception Withered
     );
-    /// What a servant of interface `IDL:example.com/Garden/Described:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:example.com/Garden/Described:1.0`, as `async fn`s.
     pub trait Described: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `describe`.
         fn describe(
@@ -52,7 +52,7 @@ pub mod garden {
         __TC_DESCRIBED = __Tc::Named(__TcKind::AbstractInterface,
         "IDL:example.com/Garden/Described:1.0", "Described");
     );
-    /// What a servant of interface `IDL:example.com/Garden/Bed:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:example.com/Garden/Bed:1.0`, as `async fn`s.
     pub trait Bed: Described {}
     /// A reference to an object of interface `IDL:example.com/Garden/Bed:1.0`.
     #[derive(Clone)]
@@ -228,7 +228,7 @@ pub mod garden {
         "IDL:example.com/Garden/Plant:1.0"], & __TC_TREE, base : [base], derives :
         [Plant], known : [], operations[TreeOperations]
     );
-    /// What values of type `IDL:example.com/Garden/Tree:1.0` do. Implement it for `Tree`, and for the state of each value type that is derived from it; call it on a `Value`.
+    /// The operations of values of type `IDL:example.com/Garden/Tree:1.0`. Implement it for `Tree`, and for the state of each value type that is derived from it; call it on a `Value`.
     pub trait TreeOperations {
         /// Operation `describe`.
         fn describe(
@@ -241,7 +241,7 @@ pub mod garden {
             &mut self,
             value: i32,
         ) -> ::core::result::Result<(), ::zorb::SystemException>;
-        /// Operation `cut`. Gives back `rest`.
+        /// Operation `cut`. Returns `rest`.
         fn cut(
             &mut self,
             by: f64,
@@ -291,7 +291,7 @@ pub mod garden {
         __TC_WATERED, base : [], derives : [], known : [Cactus],
         abstract[WateredOperations]
     );
-    /// What values of type `IDL:example.com/Garden/Watered:1.0` do. Implemented for the states of value types that are derived from it, and called on a `Value` of any of them.
+    /// The operations of values of type `IDL:example.com/Garden/Watered:1.0`. Implemented for the states of value types that are derived from it, and called on a `Value` of any of them.
     pub trait WateredOperations {
         /// Operation `water`.
         fn water(
@@ -350,9 +350,9 @@ pub mod garden {
         __TC_FLOWER = __Tc::Alias("IDL:example.com/Garden/Flower:1.0", "Flower", &
         __TC_PLANT); alias #[doc = " The TypeCode of `Garden::Flower`."] FLOWER_TYPE_CODE
     );
-    /// What a servant of interface `IDL:example.com/Garden/Gardener:1.0` implements, with `async fn`s.
+    /// The operations of a servant of interface `IDL:example.com/Garden/Gardener:1.0`, as `async fn`s.
     pub trait Gardener: ::core::marker::Send + ::core::marker::Sync + 'static {
-        /// Operation `plant`. Gives back the result, `name`.
+        /// Operation `plant`. Returns the result, `name`.
         fn plant(
             &self,
             what: ::core::option::Option<::zorb::Value<Plant>>,
@@ -378,7 +378,7 @@ pub mod garden {
         bases : []
     );
     impl GardenerRef {
-        /// Operation `plant`. Gives back the result, `name`.
+        /// Operation `plant`. Returns the result, `name`.
         pub fn plant(
             &self,
             what: impl ::core::convert::Into<

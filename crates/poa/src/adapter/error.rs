@@ -48,7 +48,7 @@ pub enum AdapterError {
     #[error("the adapter has a servant manager already")]
     ServantManagerSet,
     /// The servant is not of the requested type.
-    #[error("the servant is not of the type that was asked for")]
+    #[error("the servant is of another type than the requested one")]
     OtherServant,
     /// The reference was made by another adapter, or another ORB.
     #[error("the reference was not made by this adapter")]

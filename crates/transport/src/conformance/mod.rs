@@ -30,16 +30,16 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{Connection, Endpoint, Listener, Transport};
 
-mod addressing;
 mod ending;
 mod faults;
 mod listening;
+mod profiles;
 mod streaming;
 
-pub use addressing::*;
 pub use ending::*;
 pub use faults::*;
 pub use listening::*;
+pub use profiles::*;
 pub use streaming::*;
 
 /// A transport under test.

@@ -120,7 +120,7 @@ impl Publishing {
         }
         if !rules.is_empty() && !ruled.is_empty() && by_rules.is_empty() {
             return Err(
-                "nothing comes of what is to be published: the host has no address of that kind"
+                "no address to publish: the host has none of the kind that the rules select"
                     .to_owned(),
             );
         }

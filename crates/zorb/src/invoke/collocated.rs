@@ -8,7 +8,7 @@ use super::Invocation;
 use crate::keys::Found;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
-use crate::policy::current;
+use crate::policy::task_level;
 use crate::serve::{
     Caller, Intercepted, caught, enter_object, receive_collocated, released, reply_contexts,
 };
@@ -147,7 +147,7 @@ impl ObjectRef {
         if self.char_code_set().is_some() || object.priority().is_some() {
             return Ok(None);
         }
-        let _outside = current::leave();
+        let _outside = task_level::leave();
         let begun = caught(|| values.start(object, invocation.operation, RECEIPT));
         let begun = begun.unwrap_or_else(|panic| {
             let raised = panic.in_servant(self.orb().inner(), object, Caller::Collocated);
@@ -173,7 +173,7 @@ impl ObjectRef {
         let orb = self.orb().inner();
         let first = {
             let mut cx = Context::from_waker(Waker::noop());
-            let _outside = current::leave();
+            let _outside = task_level::leave();
             poll_values(orb, &object, &mut upcall, &mut cx, values.results())
         };
         match first {

@@ -18,7 +18,7 @@ use super::Invocation;
 use super::collocated::{own, runtime_gone};
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
-use crate::policy::current;
+use crate::policy::task_level;
 use crate::real_time::{Planned, Scheduled, priority_of_call};
 use crate::serve::{Caller, Execution, Intercepted, Place, begin, poll, refusal, reply_contexts};
 use core::future::poll_fn;
@@ -201,7 +201,7 @@ fn begin_here(
     run: impl Future<Output = ()> + Send + 'static,
 ) {
     let mut run = Box::pin(run);
-    let _outside = current::leave();
+    let _outside = task_level::leave();
     let settings = &orb.settings().real_time;
     let before = planned.priority_to_restore();
     if before.is_some() {
@@ -258,7 +258,7 @@ async fn run(
     let receipt = request.receipt();
     let (mut request, mut outcome) = (Some(request), None);
     let waits = {
-        let _outside = current::leave();
+        let _outside = task_level::leave();
         begin(
             orb,
             &object,

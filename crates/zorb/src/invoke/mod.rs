@@ -9,39 +9,39 @@
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
 //! - `local_message`: collocated calls by a message, and where their upcalls run;
-//! - `values`: arguments and results of collocated calls that are not marshalled;
-//! - `deferred`: one-way requests that do not wait for their connection;
+//! - `by_value`: arguments and results of collocated calls that are not marshalled;
+//! - `sync_none`: one-way requests that do not wait for their connection;
 //! - `buffered`: one-way requests that wait for others, to leave in a batch;
 //! - `limits`: time limits, and the policies of a task;
 //! - `locate`: LocateRequest;
 //! - `prioritised`: calls at a priority;
-//! - `intercept`: the interception points of the client.
+//! - `client_points`: the interception points of the client.
 
 mod buffered;
+mod by_value;
+mod client_points;
 mod collocated;
-mod deferred;
 mod detour;
-mod intercept;
 mod limits;
 mod local_message;
 mod locate;
 mod prioritised;
 mod reply;
 mod scope;
-mod values;
+mod sync_none;
 
 pub(crate) use locate::locate;
 
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::policy::SyncScope;
 use crate::signature::{GiveAll, Parameters, Results, Returned};
+use by_value::{ByValues, Values};
+use client_points::Contexts;
 use collocated::Collocated;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use detour::Detours;
-use intercept::Contexts;
 use scope::supported;
 use std::time::Instant;
-use values::{ByValues, Values};
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
 use zorb_connection::{CallError, ClientRequest, Counter, Departure, EncodeArguments};
 use zorb_executor::WaitPolicy;
@@ -143,8 +143,8 @@ impl ObjectRef {
     /// The exceptions of the operation, and system exceptions of the ORB.
     ///
     /// # Cancel safety
-    /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest. The caller
-    /// does not learn whether the operation was carried out.
+    /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest unless it may be one
+    /// that mishandles it. The caller does not learn whether the operation was carried out.
     #[doc(hidden)]
     #[expect(
         clippy::manual_async_fn,

@@ -2,9 +2,9 @@
 
 use super::cos_naming::naming_context::{DestroyError, NotFoundReason};
 use super::cos_naming::{NamingContextExtRef, NamingContextRef};
-use super::error::{NamingError, Refusal, service_failed};
 use super::list::Bindings;
 use super::name::{IntoName, Name, NameError};
+use super::naming_error::{NamingError, Refusal, service_failed};
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
@@ -239,7 +239,7 @@ impl NamingClient {
         match self.resolve(name).await {
             Ok(context) => Ok(Self { context }),
             Err(NamingError::WrongType { name, found, .. }) => Err(NamingError::NotAContext {
-                what: format!("what is bound to {:?}", name.to_string()),
+                what: format!("the object bound to {:?}", name.to_string()),
                 found,
             }),
             Err(error) => Err(error),
@@ -560,10 +560,13 @@ impl<'a> Way<'a> {
         }
         // Another rest would bind a name that was not requested.
         if !self.rest.ends_with(&stuck.rest_of_name) {
-            return give_up(Some(context), "what it leaves is not the end of the name");
+            return give_up(Some(context), "its rest_of_name is not the end of the name");
         }
         if context == self.context && stuck.rest_of_name == *self.rest {
-            return give_up(Some(context), "it would be asked the same again");
+            return give_up(
+                Some(context),
+                "it names itself and the whole rest of the name",
+            );
         }
         self.continuations = self.continuations.saturating_add(1);
         if self.continuations > MAX_CONTINUATIONS {

@@ -1,8 +1,8 @@
 //! Listing a context in batches.
 
 use super::cos_naming::{Binding, BindingIteratorRef, BindingType, NamingContextRef};
-use super::error::{NamingError, service_failed};
 use super::name::Name;
+use super::naming_error::{NamingError, service_failed};
 use crate::interface::Interface;
 use core::fmt;
 use core::future::poll_fn;

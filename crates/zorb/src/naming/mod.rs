@@ -38,15 +38,15 @@
 //! Source: OMG Naming Service Specification 1.3.
 
 mod client;
-mod error;
 mod list;
 mod name;
+mod naming_error;
 
 pub use client::NamingClient;
-pub use error::NamingError;
 pub use generated::cos::cos_naming;
 pub use list::{Bindings, Entry};
 pub use name::{IntoName, Name, NameError};
+pub use naming_error::NamingError;
 
 use crate::error::Error;
 use crate::object::ObjectRef;

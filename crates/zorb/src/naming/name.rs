@@ -1,7 +1,7 @@
 //! Names, and their stringified form.
 
 use super::cos_naming::NameComponent;
-use super::error::NamingError;
+use super::naming_error::NamingError;
 use core::fmt;
 use core::ops::Deref;
 use core::str::FromStr;

@@ -371,8 +371,8 @@ impl Poa {
     ///
     /// # Errors
     /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and RETAIN,
-    /// [`AdapterError::ServantManagerSet`](zorb_poa::AdapterError::ServantManagerSet) the second time,
-    /// [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed).
+    /// [`AdapterError::ServantManagerSet`](zorb_poa::AdapterError::ServantManagerSet) if the POA has a servant manager already,
+    /// since one cannot be replaced, [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed) if the POA is destroyed.
     #[doc(alias = "USE_SERVANT_MANAGER")]
     pub fn set_servant_manager(&self, activator: impl ServantActivator) -> Result<(), Error> {
         Ok(self.adapter.set_activator(Managed::new(self, activator))?)

@@ -1,15 +1,15 @@
 //! The portable object adapter: its public interface.
 
 mod adapters;
-mod current;
 mod managers;
 mod no_context;
+mod poa_current;
 mod servants;
 
 pub use adapters::PoaManagerFactory;
-pub use current::PoaCurrent;
 pub use managers::{Cleanup, Servant, ServantActivator, ServantLocator, ServantManagerError};
 pub use no_context::NoContext;
+pub use poa_current::PoaCurrent;
 
 use crate::error::Error;
 use crate::forward::Forward;

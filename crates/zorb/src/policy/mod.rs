@@ -33,10 +33,10 @@
 //! ```
 
 mod buffering;
-pub(crate) mod current;
-mod deadline;
+mod deadline_context;
 mod overrides;
 mod protocols;
+pub(crate) mod task_level;
 pub(crate) mod times;
 mod untyped;
 mod values;
@@ -47,7 +47,7 @@ pub use protocols::Protocol;
 pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};
 pub use values::{BidirectionalPolicy, EndpointOrder, RebindMode, SyncScope};
 
-pub(crate) use deadline::{deadline_left, deadline_of};
+pub(crate) use deadline_context::{deadline_left, deadline_of};
 pub(crate) use overrides::Levels;
 pub(crate) use times::conflict;
 pub(crate) use untyped::{exposed, invocation_policies};

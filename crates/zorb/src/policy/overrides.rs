@@ -1,8 +1,8 @@
 //! A set of policies, and the levels at which a call looks them up.
 
 use super::buffering::BufferingConstraint;
-use super::current;
 use super::protocols::Protocol;
+use super::task_level;
 use super::untyped::{Policy, PolicyType};
 use super::values::{BidirectionalPolicy, EndpointOrder, RebindMode, SyncScope};
 use arc_swap::Guard;
@@ -293,21 +293,21 @@ impl PolicyOverrides {
     /// That of `future`.
     #[doc(alias = "PolicyCurrent")]
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
-        current::scope(self.clone(), future)
+        task_level::scope(self.clone(), future)
     }
 
     /// Runs a closure with these policies: [`scope`](Self::scope) for programs without async, whose
     /// [calls](crate::blocking) block this thread.
     #[doc(alias = "PolicyCurrent")]
     pub fn scope_blocking<T>(&self, run: impl FnOnce() -> T) -> T {
-        current::scope_blocking(self.clone(), run)
+        task_level::scope_blocking(self.clone(), run)
     }
 
     /// A copy of the policies of the caller's scopes; `None` outside of any scope.
     #[doc(alias = "PolicyCurrent")]
     #[must_use]
     pub fn current() -> Option<Self> {
-        current::current().map(|policies| Self::clone(&policies))
+        task_level::current().map(|policies| Self::clone(&policies))
     }
 }
 

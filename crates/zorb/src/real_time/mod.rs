@@ -50,8 +50,6 @@
 //! ```
 
 mod contexts;
-mod current;
-mod error;
 mod exposed;
 #[cfg(target_os = "linux")]
 mod mutexes;
@@ -63,22 +61,24 @@ mod poa;
 mod policies;
 mod reference;
 mod registry;
+mod rt_current;
 mod rt_orb;
 mod running;
 mod selection;
 mod settings;
 mod start;
 mod threadpool;
+mod threadpool_error;
 
-pub use current::RtCurrent;
-pub use error::ThreadpoolError;
 #[cfg(target_os = "linux")]
 pub use named_mutexes::MutexNotFound;
 pub use network::{LinearNetworkMapping, NetworkPriorityMapping};
 pub use policies::{PriorityModelPolicy, RtPolicies};
+pub use rt_current::RtCurrent;
 pub use rt_orb::{DestroyThreadpoolError, RtOrb};
 pub use settings::PriorityTransform;
 pub use threadpool::{Threadpool, ThreadpoolLane, ThreadpoolOptions};
+pub use threadpool_error::ThreadpoolError;
 pub use zorb_executor::Priority;
 pub use zorb_giop::{
     PriorityBand, PriorityModel, TcpProtocolProperties, UnixDomainProtocolProperties,

@@ -1,9 +1,9 @@
 //! Starting and ending thread pools: threads, reactors of lanes, endpoints.
 
-use super::error::ThreadpoolError;
 use super::network::CODE_POINT;
 use super::settings::RealTimeSettings;
 use super::threadpool::{Pool, PoolLane, ThreadpoolOptions};
+use super::threadpool_error::ThreadpoolError;
 use crate::endpoints::Listen;
 use crate::error::Error;
 use crate::options::{OptionError, Source};

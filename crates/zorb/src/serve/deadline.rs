@@ -1,4 +1,4 @@
-//! The deadline that a client gives its request, for servers whose requests wait for a thread.
+//! The deadline that a client states in a service context: a request that waits for a thread beyond it is refused.
 
 use crate::orb::OrbInner;
 use crate::policy::deadline_of;

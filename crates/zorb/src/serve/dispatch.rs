@@ -4,7 +4,7 @@
 //! upcall is **submitted** whole to a [`Place`]: a worker pool (of the lane, or of a POA with real-time policies), a thread that
 //! may block, or a task. Each ends with `send_reply` of the interceptor, and the reply.
 
-use super::intercept::{Intercepted, Submitted, receive_request, send_prioritised, send_reply};
+use super::server_points::{Intercepted, Submitted, receive_request, send_prioritised, send_reply};
 use super::upcall::{Caller, begin, beside_others, rest_of, to_end_on_thread, upcall};
 use super::{Connection, Pending, deadline};
 use crate::orb::OrbInner;

@@ -8,13 +8,13 @@
 mod deadline;
 mod dispatch;
 mod held_worker;
-mod intercept;
 mod located;
+mod server_points;
 mod upcall;
 
 pub(crate) use dispatch::{Execution, Place, refusal};
-pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use located::locate_reply;
+pub(crate) use server_points::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use upcall::{Caller, begin, caught, enter, enter_object, off_reactor, poll, released};
 
 use crate::keys::Found;

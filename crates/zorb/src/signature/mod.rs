@@ -8,14 +8,14 @@
 //! - `held`: arguments that a stub's call owns;
 //! - `given`: arguments and results of collocated calls, as Rust values;
 //! - `parameters`: decoding of arguments, and passing them to a servant;
-//! - `upcall`: the call of the servant's method, from request to reply.
+//! - `servant_call`: the call of the servant's method, from request to reply.
 
 mod given;
 mod held;
 mod many;
 mod parameters;
 mod results;
-mod upcall;
+mod servant_call;
 
 pub use given::{Give, GiveAll, Returned, Settle};
 pub use held::{Held, HeldOctets};
@@ -25,4 +25,4 @@ pub use parameters::{
     LargeArray, Parameter, Parameters, RecycledSeq, ServantArguments, Taken,
 };
 pub use results::{Group, Results};
-pub use upcall::{Method, upcall};
+pub use servant_call::{Method, upcall};

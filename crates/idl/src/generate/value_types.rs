@@ -271,12 +271,12 @@ impl Generator<'_> {
         let (name, state) = (self.contract_name(id), ident(self.names.of(id)));
         let doc = match value.kind {
             ValueKind::Abstract => format!(
-                " What values of type `{}` do. Implemented for the states of value types that are derived from it, \
+                " The operations of values of type `{}`. Implemented for the states of value types that are derived from it, \
                  and called on a `Value` of any of them.",
                 self.model.def(id).repository_id
             ),
             _ => format!(
-                " What values of type `{}` do. Implement it for `{state}`, and for the state of each value type that \
+                " The operations of values of type `{}`. Implement it for `{state}`, and for the state of each value type that \
                  is derived from it; call it on a `Value`.",
                 self.model.def(id).repository_id
             ),

@@ -12,7 +12,7 @@ use super::input::{
     Parsed, Tokens, commas, expected, head, keyword, nested, punct, scoped_name, semicolon,
 };
 use super::members::{parameters, raises};
-use super::types::{declarator, type_spec};
+use super::type_specs::{declarator, type_spec};
 use crate::ast::{Definition, DefinitionKind, Factory, Member, ScopedName, ValueKind, ValueType};
 use crate::source::Span;
 

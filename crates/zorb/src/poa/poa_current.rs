@@ -46,10 +46,12 @@ impl PoaCurrent {
         ActiveObject::current(ActiveObject::id).ok_or(NoContext)
     }
 
-    /// The object's reference, as `_this` in the C++ mapping. Allocates.
+    /// The object's reference, as `_this` in the C++ mapping. Its type `T` is not checked against the object. Allocates the
+    /// reference and its key.
     ///
     /// # Errors
-    /// [`Error::NoContext`] outside of upcalls; [`Error::Adapter`] if the POA has been destroyed meanwhile.
+    /// [`Error::NoContext`] outside of upcalls; [`Error::Adapter`] if the POA has been destroyed meanwhile; the errors of
+    /// [`Poa::create_reference_with_id`](crate::Poa::create_reference_with_id) otherwise.
     #[doc(alias = "_this")]
     pub fn get_reference<T: Interface>() -> Result<T, Error> {
         let poa = Self::get_poa()?;

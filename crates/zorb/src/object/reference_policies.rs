@@ -5,7 +5,7 @@ use crate::connect::Sharing;
 use crate::orb::Orb;
 use crate::policy::{
     BidirectionalPolicy, EndpointOrder, Levels, Policy, PolicyOverrides, PolicyType, Protocol,
-    RebindMode, SetOverrideType, SyncScope, conflict, current, exposed,
+    RebindMode, SetOverrideType, SyncScope, conflict, exposed, task_level,
 };
 use crate::profile::Candidate;
 use core::hash::BuildHasher;
@@ -167,14 +167,14 @@ impl ObjectRef {
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
         // `|` instead of `||`: a call without limits and policies takes one branch for the three.
-        self.0.is_limited | current::is_set() | self.0.orb.inner().is_limited()
+        self.0.is_limited | task_level::is_set() | self.0.orb.inner().is_limited()
     }
 
     /// The policies of a call from the current task, by level.
     pub(crate) fn levels(&self) -> Levels<'_> {
         Levels {
             object: self.0.overrides.as_deref(),
-            task: current::current(),
+            task: task_level::current(),
             orb: self.0.orb.inner().policies(),
         }
     }
