@@ -23,7 +23,7 @@ pub(super) struct Clashes<'a> {
     pub(super) model: &'a Model,
     pub(super) names: &'a Names,
     pub(super) sink: &'a Sink,
-    /// [`Options::delegates`].
+    /// `Options::delegates`.
     pub(super) delegates: bool,
     /// Pairs of definitions whose clash was reported. It is reported once, though items generated for both clash, too.
     pub(super) reported: RefCell<HashSet<(DefId, DefId)>>,

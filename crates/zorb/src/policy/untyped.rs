@@ -36,44 +36,46 @@ const MAX_EXPOSED: usize = 256;
 pub struct PolicyType(pub u32);
 
 impl PolicyType {
-    /// `Messaging::RebindPolicy`: whether a call follows forwards and connects again. [`PolicyOverrides::rebind`](crate::PolicyOverrides::rebind) sets it.
+    /// `Messaging::RebindPolicy`: whether a call follows forwards and connects again.
+    /// [`PolicyOverrides::rebind`](super::PolicyOverrides::rebind) sets it.
     pub const REBIND: Self = Self(23);
-    /// `Messaging::SyncScopePolicy`: the point that a one-way call waits for. [`PolicyOverrides::sync_scope`](crate::PolicyOverrides::sync_scope) sets it.
+    /// `Messaging::SyncScopePolicy`: the point that a one-way call waits for.
+    /// [`PolicyOverrides::sync_scope`](super::PolicyOverrides::sync_scope) sets it.
     pub const SYNC_SCOPE: Self = Self(24);
     /// `Messaging::RequestStartTimePolicy`: the point in time before which a request is not sent, a `TimeBase::UtcT`.
-    /// [`PolicyOverrides::request_start_time`](crate::PolicyOverrides::request_start_time) sets it.
+    /// [`PolicyOverrides::request_start_time`](super::PolicyOverrides::request_start_time) sets it.
     pub const REQUEST_START_TIME: Self = Self(27);
     /// `Messaging::RequestEndTimePolicy`: the point in time by which a request has to be sent, a `TimeBase::UtcT`.
-    /// [`PolicyOverrides::request_end_time`](crate::PolicyOverrides::request_end_time) sets it.
+    /// [`PolicyOverrides::request_end_time`](super::PolicyOverrides::request_end_time) sets it.
     pub const REQUEST_END_TIME: Self = Self(28);
     /// `Messaging::ReplyStartTimePolicy`: the point in time until which a reply is held, a `TimeBase::UtcT`.
-    /// [`PolicyOverrides::reply_start_time`](crate::PolicyOverrides::reply_start_time) sets it.
+    /// [`PolicyOverrides::reply_start_time`](super::PolicyOverrides::reply_start_time) sets it.
     pub const REPLY_START_TIME: Self = Self(29);
     /// `Messaging::ReplyEndTimePolicy`: the point in time by which a reply has to be there, a `TimeBase::UtcT`.
-    /// [`PolicyOverrides::reply_end_time`](crate::PolicyOverrides::reply_end_time) sets it.
+    /// [`PolicyOverrides::reply_end_time`](super::PolicyOverrides::reply_end_time) sets it.
     pub const REPLY_END_TIME: Self = Self(30);
     /// `Messaging::RelativeRequestTimeoutPolicy`: the time in which a request has to be sent, a `TimeBase::TimeT` in units of
-    /// 100 ns. [`PolicyOverrides::relative_request_timeout`](crate::PolicyOverrides::relative_request_timeout) sets it.
+    /// 100 ns. [`PolicyOverrides::relative_request_timeout`](super::PolicyOverrides::relative_request_timeout) sets it.
     pub const RELATIVE_REQUEST_TIMEOUT: Self = Self(31);
     /// `Messaging::RelativeRoundtripTimeoutPolicy`: the time in which a call has to end, a `TimeBase::TimeT` in units of 100 ns.
-    /// [`PolicyOverrides::relative_round_trip_timeout`](crate::PolicyOverrides::relative_round_trip_timeout) sets it.
+    /// [`PolicyOverrides::relative_round_trip_timeout`](super::PolicyOverrides::relative_round_trip_timeout) sets it.
     pub const RELATIVE_ROUND_TRIP_TIMEOUT: Self = Self(32);
     /// `BiDirPolicy::BidirectionalPolicy`: whether both ends of a connection may send requests.
     pub const BIDIRECTIONAL: Self = Self(37);
     /// `RTCORBA::ServerProtocolPolicy`: the protocols that the references of a POA's objects offer, and their order.
     pub const SERVER_PROTOCOL: Self = Self(42);
     /// `RTCORBA::ClientProtocolPolicy`: the protocols that a client tries, and their order.
-    /// [`PolicyOverrides::client_protocols`](crate::PolicyOverrides::client_protocols) sets it.
+    /// [`PolicyOverrides::client_protocols`](super::PolicyOverrides::client_protocols) sets it.
     pub const CLIENT_PROTOCOL: Self = Self(43);
     /// `RTCORBA::PriorityModelPolicy`: whether the server or the client states the priority of a request.
     pub const PRIORITY_MODEL: Self = Self(40);
     /// `RTCORBA::ThreadpoolPolicy`: the thread pool that executes the requests of a POA.
     pub const THREADPOOL: Self = Self(41);
     /// `RTCORBA::PriorityBandedConnectionPolicy`: the bands of priorities that have a connection each.
-    /// [`PolicyOverrides::priority_bands`](crate::PolicyOverrides::priority_bands) sets it.
+    /// [`PolicyOverrides::priority_bands`](super::PolicyOverrides::priority_bands) sets it.
     pub const PRIORITY_BANDED_CONNECTION: Self = Self(45);
     /// `TAO::BufferingConstraintPolicy`: the number, octets and time for which one-way requests are buffered.
-    /// [`PolicyOverrides::buffering`](crate::PolicyOverrides::buffering) sets it.
+    /// [`PolicyOverrides::buffering`](super::PolicyOverrides::buffering) sets it.
     pub const BUFFERING_CONSTRAINT: Self = Self(0x5441_0001);
     /// `RTCORBA::PrivateConnectionPolicy`: whether a reference has a connection of its own.
     pub const PRIVATE_CONNECTION: Self = Self(44);
