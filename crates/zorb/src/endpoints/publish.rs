@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn nothing_to_publish_is_an_error_and_not_a_reference_to_nowhere() {
         let error = published(&rules(&["ipv6"]), &["iiop://10.0.0.1:1"]).unwrap_err();
-        assert!(error.contains("no address of that kind"), "{error}");
+        assert!(error.contains("no address to publish"), "{error}");
     }
 
     #[test]
