@@ -120,7 +120,7 @@ async fn what_cannot_be_registered_or_resolved_is_said() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(error.contains("urls that lead to urls"), "{error}");
+    assert!(error.contains("URLs that lead to another URL"), "{error}");
 }
 
 #[tokio::test]

@@ -149,7 +149,7 @@ async fn a_file_may_hold_any_url_and_is_named_when_it_does_not() {
     }
     let url = write("circle", &format!("file://{}", circle.display()));
     let error = orb.string_to_object(&url).await.unwrap_err().to_string();
-    assert!(error.contains("urls that lead to urls"), "{error}");
+    assert!(error.contains("URLs that lead to another URL"), "{error}");
 }
 
 #[tokio::test]
