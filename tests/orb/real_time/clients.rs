@@ -1,6 +1,9 @@
 //! Priorities that clients send, the endpoints that they choose, and calls within one ORB.
 
 use super::*;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use zorb::policy::{Policy, PolicyOverrides, PolicyType, Protocol, SetOverrideType};
 use zorb::real_time::{PriorityBand, PriorityTransform, ThreadpoolOptions};
 use zorb::{Interface, ObjectId, ObjectRef};
@@ -37,6 +40,31 @@ async fn a_client_s_priority_chooses_the_lane_of_its_request() {
     raises(at(&client, &object, 11).await, Kind::InvPolicy, 1);
     assert_eq!(at(&client, &object, 40).await.unwrap().priority, 40);
     server.shutdown(true).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_one_way_call_that_is_held_keeps_the_priority_of_its_caller() {
+    let orb = server().await;
+    let pool = lanes(&orb, &[10, 40]).await;
+    let poa = poa(&orb, "propagated", propagated(10).threadpool(&pool)).unwrap();
+    let object: ProbeRef = poa.activate(Teller::new(&orb)).unwrap();
+    let manager = poa.the_poa_manager();
+    manager.hold_requests().unwrap();
+    let current = orb.rt_current();
+    let mut calling = pin!(current.scope(Priority(40), object.pass()));
+    let first = poll_fn(|cx| Poll::Ready(calling.as_mut().poll(cx))).await;
+    manager.activate().unwrap();
+    let called = match first {
+        Poll::Ready(called) => called,
+        Poll::Pending => calling.await,
+    };
+    called.unwrap().unwrap();
+    // Returns when the gate was opened.
+    let waited = current.scope(Priority(10), object.wait()).await;
+    waited.unwrap().unwrap();
+    let started: Vec<_> = pool.counters().iter().map(|lane| lane.started).collect();
+    assert_eq!(started, [1, 1]);
+    orb.shutdown(true).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,6 +28,8 @@ zorb::idl! {
             // Is served when `open` is called.
             Spot wait();
             void open();
+            // As `open`.
+            oneway void pass();
         };
     };
 }
@@ -84,6 +86,10 @@ impl Probe for Teller {
     async fn open(&self) -> Result<(), SystemException> {
         self.gate.add_permits(1);
         Ok(())
+    }
+
+    async fn pass(&self) -> Result<(), SystemException> {
+        self.open().await
     }
 }
 

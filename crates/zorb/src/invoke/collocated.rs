@@ -57,6 +57,8 @@ impl ObjectRef {
             && let Ok(Found::Object(object)) = &found
             && object.manager().state() == State::Holding
             && object.forward().is_none()
+            // A scheduled call may have the priority of its caller, which a task does not have.
+            && object.priority().is_none()
         {
             return self.leave_held(Arc::clone(object), binding, invocation);
         }

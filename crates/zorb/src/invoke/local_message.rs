@@ -113,7 +113,7 @@ impl LocalMessage {
         outcome.map(Some)
     }
 
-    /// Sends a one-way call on its way.
+    /// Dispatches a one-way call that was held.
     pub(super) fn send(self, orb: &Arc<OrbInner>, object: Arc<ActiveObject>, seen: Intercepted) {
         match plan(orb, &object) {
             Ok(planned) => self.send_planned(orb, object, planned.as_ref(), seen),
