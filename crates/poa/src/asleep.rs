@@ -12,6 +12,7 @@ use crate::skeleton::Upcall;
 use crate::sync::{Mutex, MutexGuard};
 use crate::turn_queue::Lineage;
 use arrayvec::ArrayString;
+use core::borrow::Borrow;
 use core::fmt;
 use core::future::poll_fn;
 use core::ops::Deref;
@@ -108,13 +109,17 @@ pub(crate) async fn incarnate(asleep: Arc<Asleep>, request: Request) -> Outcome 
 }
 
 /// Serves a request with a servant that was found during it, on a thread that may block if the servant does.
-async fn serve_found(adapter: &Adapter, object: Arc<ActiveObject>, request: Request) -> Outcome {
-    match adapter.off_reactor().filter(|_| object.blocks()) {
-        None => object.serve(request).await,
+async fn serve_found(
+    adapter: &Adapter,
+    object: impl Borrow<ActiveObject> + Send + 'static,
+    request: Request,
+) -> Outcome {
+    match adapter.off_reactor().filter(|_| object.borrow().blocks()) {
+        None => ActiveObject::serve(object, request).await,
         Some(off_reactor) => {
             // The upcall keeps the turns of the upcalls that it is nested in.
             let lineage = Lineage::current();
-            let mut upcall = Box::pin(object.serve(request));
+            let mut upcall = Box::pin(ActiveObject::serve(object, request));
             let entered = poll_fn(move |cx| lineage.enter(|| upcall.as_mut().poll(cx)));
             off_reactor(Box::pin(entered)).await
         }
@@ -127,9 +132,11 @@ impl<L: Locator> AnyLocator<Adapter> for L {
         adapter: &Arc<Adapter>,
         identity: &Identity,
         request: Request,
+        outcome: &mut Option<Outcome>,
     ) -> Upcall {
         let site = (Arc::clone(adapter), identity.clone());
-        taking_turns(adapter.turn_queue(), locate_and_serve(site, self, request))
+        let make = || locate_and_serve(site, self, request);
+        taking_turns(adapter.turn_queue(), make, outcome)
     }
 }
 

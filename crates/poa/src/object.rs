@@ -16,6 +16,7 @@ use crate::servant_manager::{Activator, AnyLocator, Etherealization};
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::Tenant;
 use crate::turn_queue::{Lineage, TurnQueue};
+use core::borrow::Borrow;
 use core::fmt;
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -129,7 +130,7 @@ impl ActiveObject {
         one_way_order: OneWayOrder,
         is_for_one_request: bool,
         site: Site<'_>,
-    ) -> Arc<Self> {
+    ) -> Self {
         let blocks = skeleton.blocks();
         // An object that is not in the map is not looked up by its servant.
         let servant_mark = match is_for_one_request {
@@ -151,11 +152,11 @@ impl ActiveObject {
             )
             .with(Traits::NOTES_USE, site.context.notes_use);
         let membership = Membership::new(site.context, site.priority, traits, servant_mark);
-        Arc::new(Self {
+        Self {
             behind,
             identity: site.identity,
             membership,
-        })
+        }
     }
 
     pub(crate) fn forwarding(forward: Forward, site: Site<'_>) -> Arc<Self> {
@@ -400,12 +401,13 @@ impl ActiveObject {
     }
 
     /// Runs the upcall of a request, begun by [`start`](Self::start), to its end.
-    pub(crate) async fn serve(self: Arc<Self>, request: Request) -> Outcome {
+    pub(crate) async fn serve(this: impl Borrow<Self>, request: Request) -> Outcome {
+        let this = this.borrow();
         let mut outcome = None;
-        let mut upcall = self.enter(|| self.start(&mut Some(request), &mut outcome));
+        let mut upcall = this.enter(|| this.start(&mut Some(request), &mut outcome));
         match outcome {
             Some(outcome) => outcome,
-            None => poll_fn(|cx| self.enter(|| Pin::new(&mut upcall).poll(cx))).await,
+            None => poll_fn(|cx| this.enter(|| Pin::new(&mut upcall).poll(cx))).await,
         }
     }
 
@@ -427,35 +429,41 @@ impl ActiveObject {
             }
             Other::Serial(skeleton, turns) => {
                 let skeleton = Arc::clone(skeleton);
-                taking_turns(Some(turns), async move {
+                let upcall = async move {
                     let mut outcome = None;
                     let upcall = start(&skeleton, request, &mut outcome);
                     match outcome {
                         Some(outcome) => outcome,
                         None => upcall.await,
                     }
-                })
+                };
+                taking_turns(Some(turns), || upcall, outcome)
             }
             Other::Asleep(asleep) => {
                 let turns = asleep.adapter.turn_queue();
-                taking_turns(turns, incarnate(Arc::clone(asleep), request))
+                taking_turns(turns, || incarnate(Arc::clone(asleep), request), outcome)
             }
             Other::Locate(adapter, locator) => {
-                Arc::clone(locator).upcall(adapter, &self.identity, request)
+                Arc::clone(locator).upcall(adapter, &self.identity, request, outcome)
             }
             Other::Refused(missing) => Upcall::ready(receipt.system_exception(&missing.raise())),
         }
     }
 }
 
-/// An upcall that runs when its turn in `turns` has come, or at once without a queue.
-pub(crate) fn taking_turns(
+/// Begins the upcall that `make` returns when its turn in `turns` has come, or at once without a queue. If it ends at once, its
+/// outcome is put into `outcome` ([`Upcall::start`]).
+pub(crate) fn taking_turns<F: Future<Output = Outcome> + Send + 'static>(
     turns: Option<&Arc<TurnQueue>>,
-    upcall: impl Future<Output = Outcome> + Send + 'static,
+    make: impl FnOnce() -> F,
+    outcome: &mut Option<Outcome>,
 ) -> Upcall {
     match turns {
-        None => Upcall::new(upcall),
-        Some(turns) => Upcall::new(Arc::clone(turns).run(Lineage::current(), upcall)),
+        None => Upcall::start(make, outcome),
+        Some(turns) => {
+            let turns = Arc::clone(turns);
+            Upcall::start(|| turns.run(Lineage::current(), make()), outcome)
+        }
     }
 }
 

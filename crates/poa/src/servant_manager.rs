@@ -137,8 +137,14 @@ pub trait Locator: Send + Sync + 'static {
 /// A type-erased [`Locator`], for adapters of type `A`. The whole sequence of a request is one future of a type of the
 /// locator, so that an upcall needs one box for it.
 pub(crate) trait AnyLocator<A>: Send + Sync {
-    /// The upcall of a request whose servant the locator finds.
-    fn upcall(self: Arc<Self>, adapter: &Arc<A>, identity: &Identity, request: Request) -> Upcall;
+    /// Begins the upcall of a request whose servant the locator finds. If it ends at once, its outcome is put into `outcome`.
+    fn upcall(
+        self: Arc<Self>,
+        adapter: &Arc<A>,
+        identity: &Identity,
+        request: Request,
+        outcome: &mut Option<Outcome>,
+    ) -> Upcall;
 }
 
 /// An adapter activator, which makes missing adapters on demand.

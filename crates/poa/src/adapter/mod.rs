@@ -395,7 +395,13 @@ impl Adapter {
     /// A servant as an entry of the active object map.
     fn servant(&self, skeleton: Arc<dyn Skeleton>, identity: Identity) -> Arc<ActiveObject> {
         let (turns, order) = (self.turn_queue.as_ref(), self.policies.one_way_order);
-        ActiveObject::servant(skeleton, turns, order, false, self.site(identity))
+        Arc::new(ActiveObject::servant(
+            skeleton,
+            turns,
+            order,
+            false,
+            self.site(identity),
+        ))
     }
 
     /// A servant for one request, which is not in the active object map.
@@ -403,7 +409,7 @@ impl Adapter {
         &self,
         skeleton: Arc<dyn Skeleton>,
         identity: Identity,
-    ) -> Arc<ActiveObject> {
+    ) -> ActiveObject {
         let (turns, order) = (self.turn_queue.as_ref(), self.policies.one_way_order);
         ActiveObject::servant(skeleton, turns, order, true, self.site(identity))
     }

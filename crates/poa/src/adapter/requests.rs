@@ -131,7 +131,9 @@ impl Adapter {
         Some(match &self.processing {
             Processing::ActiveObjectMapOnly => return None,
             Processing::DefaultServant(place) => match &*place.load() {
-                Some(servant) => self.object_for_request(Arc::clone(&servant.0), identity),
+                Some(servant) => {
+                    Arc::new(self.object_for_request(Arc::clone(&servant.0), identity))
+                }
                 None => ActiveObject::refused(Missing::DefaultServant, self.site(identity)),
             },
             Processing::Activator(place) => match &*place.load() {
