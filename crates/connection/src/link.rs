@@ -2,7 +2,7 @@
 
 use super::end::{End, Progress};
 use super::evict::Evicted;
-use super::memory::{MemoryLimit, MemoryShare, Reserved};
+use super::memory::{MemoryLimit, MemoryShare, PeerMemory, Reserved};
 use super::outbound::{Batched, Buffering, Flush, Outbound, Ticket};
 use super::spin::{Spin, Spinner, Spun};
 use super::sync::{AtomicU8, AtomicU64, Ordering};
@@ -110,8 +110,8 @@ impl Link {
         }
     }
 
-    /// Counts the memory that the link holds with that of an ORB.
-    pub(crate) fn within(mut self, memory: &Arc<MemoryLimit>) -> Self {
+    /// Counts the memory that the link holds with that of its peer.
+    pub(crate) fn within(mut self, memory: &Arc<PeerMemory>) -> Self {
         self.admitted = Some(memory.admit());
         self.reserved = Reserved::of(memory);
         self.outbound.reserve_from(Reserved::of(memory));
@@ -127,8 +127,9 @@ impl Link {
     /// Counts the memory that the link of a connection to a server holds. Received octets are limited. Octets that wait to be
     /// sent come from the program itself, so they are counted, and never refused.
     pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
-        self = self.within(memory);
-        self.outbound.reserve_from(Reserved::anyway_of(memory));
+        let memory = PeerMemory::within(memory);
+        self = self.within(&memory);
+        self.outbound.reserve_from(Reserved::anyway_of(&memory));
         self
     }
 

@@ -6,8 +6,10 @@
 //! with small messages touches no counter that connections share.
 //!
 //! Above three quarters of the limit, memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
-//! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`). At
-//! the limit, connections are refused, and a connection whose messages or output do not fit ends.
+//! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`). The
+//! last eighth is for peers that hold little ([`MemoryLimit::FEW_OF`]): many that fill the rest, before it is known who is
+//! slow, have only their own connections closed. At the limit, connections are refused. A connection whose messages or output
+//! do not fit ends.
 
 use super::sync::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -64,20 +66,30 @@ impl MemoryLimit {
         (self.limit / 4).saturating_mul(3)
     }
 
-    /// Counts more octets, and returns `true`, unless they would exceed the limit.
-    fn take(&self, more: usize) -> bool {
+    /// One in so many octets is kept for peers that hold [few](Self::FEW_OF).
+    const KEPT_OF: usize = 8;
+    /// A peer holds few octets if they are at most one in so many of the limit, 2 MiB by default, or at most
+    /// [`FEW`](Self::FEW).
+    const FEW_OF: usize = 256;
+    /// Octets that are few whatever the limit: a message of some length, and its reply.
+    const FEW: usize = 256 << 10;
+
+    /// Octets in all up to which a peer that holds so many may take more.
+    fn up_to(&self, holds: usize) -> usize {
+        match holds <= Self::FEW.max(self.limit / Self::FEW_OF) {
+            true => self.limit,
+            false => self.limit.saturating_sub(self.limit / Self::KEPT_OF),
+        }
+    }
+
+    /// Counts more octets, and returns `true`, unless more than `up_to` would be held.
+    fn take(&self, more: usize, up_to: usize) -> bool {
         let before = self.held.fetch_add(more, Ordering::Relaxed);
-        let fits = (before.checked_add(more)).is_some_and(|held| held <= self.limit);
+        let fits = (before.checked_add(more)).is_some_and(|held| held <= up_to);
         if !fits {
             self.give_back(more);
         }
         fits
-    }
-
-    /// Counts more octets, whatever the limit.
-    fn take_anyway(&self, more: usize) -> bool {
-        self.held.fetch_add(more, Ordering::Relaxed);
-        true
     }
 
     fn give_back(&self, octets: usize) {
@@ -102,6 +114,46 @@ impl Default for MemoryLimit {
     }
 }
 
+/// The memory that the connections of one peer, a host, hold: a part of that of all.
+#[derive(Debug)]
+pub(crate) struct PeerMemory {
+    all: Arc<MemoryLimit>,
+    held: AtomicUsize,
+}
+
+impl PeerMemory {
+    pub(crate) fn within(all: &Arc<MemoryLimit>) -> Arc<Self> {
+        Arc::new(Self {
+            all: Arc::clone(all),
+            held: AtomicUsize::new(0),
+        })
+    }
+
+    /// Counts a connection until the result is dropped.
+    pub(crate) fn admit(&self) -> MemoryShare {
+        self.all.admit()
+    }
+
+    /// Counts more octets, and returns `true`, unless they do not fit. Those taken `anyway` always do.
+    fn take(&self, more: usize, anyway: bool) -> bool {
+        let before = self.held.fetch_add(more, Ordering::Relaxed);
+        let up_to = match anyway {
+            true => usize::MAX,
+            false => self.all.up_to(before.saturating_add(more)),
+        };
+        let fits = self.all.take(more, up_to);
+        if !fits {
+            self.held.fetch_sub(more, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    fn give_back(&self, octets: usize) {
+        self.held.fetch_sub(octets, Ordering::Relaxed);
+        self.all.give_back(octets);
+    }
+}
+
 /// Counts a connection until it is dropped.
 #[derive(Debug)]
 pub(crate) struct MemoryShare(Arc<MemoryLimit>);
@@ -116,7 +168,7 @@ impl Drop for MemoryShare {
 #[derive(Debug, Default)]
 pub(crate) struct Reserved {
     /// `None`: unlimited.
-    memory: Option<Arc<MemoryLimit>>,
+    memory: Option<Arc<PeerMemory>>,
     octets: AtomicUsize,
     /// Whether octets are reserved even beyond the limit.
     anyway: bool,
@@ -131,7 +183,8 @@ impl Reserved {
     /// Octets that are reserved and not held stay below this: two chunks.
     const MOST_UNUSED: usize = Self::CHUNK << 1;
 
-    pub(crate) fn of(memory: &Arc<MemoryLimit>) -> Self {
+    /// A reservation of a peer's.
+    pub(crate) fn of(memory: &Arc<PeerMemory>) -> Self {
         Self {
             memory: Some(Arc::clone(memory)),
             octets: AtomicUsize::new(0),
@@ -140,7 +193,7 @@ impl Reserved {
     }
 
     /// A reservation for memory that the program itself causes: counted even beyond the limit, and so never refused.
-    pub(crate) fn anyway_of(memory: &Arc<MemoryLimit>) -> Self {
+    pub(crate) fn anyway_of(memory: &Arc<PeerMemory>) -> Self {
         let mut reserved = Self::of(memory);
         reserved.anyway = true;
         reserved
@@ -158,7 +211,7 @@ impl Reserved {
         let Some(memory) = &self.memory else {
             return true;
         };
-        self.is_about_right(held()) || self.adjust(memory, held)
+        self.is_about_right(held()) || self.adjust(memory, held, self.anyway)
     }
 
     /// Whether the reservation covers `held` octets, and not many more.
@@ -178,24 +231,12 @@ impl Reserved {
         if let Some(memory) = &self.memory
             && !self.is_about_right(held())
         {
-            self.adjust_by(memory, held, |more| memory.take_anyway(more));
+            self.adjust(memory, held, true);
         }
     }
 
     #[cold]
-    fn adjust(&self, memory: &MemoryLimit, held: impl Fn() -> usize) -> bool {
-        match self.anyway {
-            true => self.adjust_by(memory, held, |more| memory.take_anyway(more)),
-            false => self.adjust_by(memory, held, |more| memory.take(more)),
-        }
-    }
-
-    fn adjust_by(
-        &self,
-        memory: &MemoryLimit,
-        held: impl Fn() -> usize,
-        take: impl Fn(usize) -> bool,
-    ) -> bool {
+    fn adjust(&self, memory: &PeerMemory, held: impl Fn() -> usize, anyway: bool) -> bool {
         let mut now = held();
         loop {
             let wanted = match now {
@@ -203,7 +244,7 @@ impl Reserved {
                 more => more.div_ceil(Self::CHUNK).saturating_mul(Self::CHUNK),
             };
             let before = self.octets();
-            if wanted > before && !take(wanted.saturating_sub(before)) {
+            if wanted > before && !memory.take(wanted.saturating_sub(before), anyway) {
                 return false;
             }
             let swapped = (self.octets).compare_exchange(
@@ -241,7 +282,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    pub(crate) fn of(memory: &Arc<MemoryLimit>) -> Self {
+    pub(crate) fn of(memory: &Arc<PeerMemory>) -> Self {
         Self {
             octets: AtomicUsize::new(0),
             reserved: Reserved::of(memory),
@@ -270,6 +311,10 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
+    fn reserved_of(memory: &Arc<MemoryLimit>) -> Reserved {
+        Reserved::of(&PeerMemory::within(memory))
+    }
+
     fn limit(octets: usize) -> Arc<MemoryLimit> {
         Arc::new(MemoryLimit::new(octets))
     }
@@ -277,7 +322,7 @@ mod tests {
     #[test]
     fn small_holdings_reserve_nothing_and_large_ones_a_little_more_than_they_take() {
         let memory = limit(MIB);
-        let reserved = Reserved::of(&memory);
+        let reserved = reserved_of(&memory);
         for octets in [0, 36, Reserved::FREE] {
             assert!(reserved.cover(|| octets));
             assert_eq!(memory.held(), 0);
@@ -295,12 +340,12 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_reserved_and_what_is_dropped_is_given_back() {
         let memory = limit(MIB);
-        let (one, other) = (Reserved::of(&memory), Reserved::of(&memory));
+        let (one, other) = (reserved_of(&memory), reserved_of(&memory));
         assert!(one.cover(|| 600 << 10));
         assert!(!memory.is_scarce());
         assert!(!other.cover(|| 600 << 10));
         assert_eq!(other.octets(), 0);
-        assert!(other.cover(|| 300 << 10));
+        assert!(other.cover(|| 280 << 10));
         assert!(memory.is_scarce());
         drop(one);
         assert!(other.cover(|| 600 << 10));
@@ -311,12 +356,45 @@ mod tests {
     #[test]
     fn what_the_program_holds_by_its_own_doing_is_counted_beyond_the_limit() {
         let memory = limit(MIB);
-        let (own, other) = (Reserved::anyway_of(&memory), Reserved::of(&memory));
+        let (own, other) = (
+            Reserved::anyway_of(&PeerMemory::within(&memory)),
+            reserved_of(&memory),
+        );
         assert!(own.cover(|| 3 * MIB));
         assert!(memory.held() >= 3 * MIB && memory.is_scarce());
         assert!(!other.cover(|| 100_000));
         assert!(own.cover(|| 0));
         assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn peers_that_hold_much_leave_the_last_eighth_to_those_that_hold_few() {
+        let memory = limit(64 * MIB);
+        let greedy: Vec<_> = (0..56).map(|_| PeerMemory::within(&memory)).collect();
+        let all: Vec<_> = (greedy.iter())
+            .map(|peer| {
+                let reserved = Reserved::of(peer);
+                assert!(reserved.cover(|| MIB));
+                reserved
+            })
+            .collect();
+        assert!(!all[0].cover(|| MIB + (64 << 10)));
+        // Not even by another connection of its host.
+        let another = Reserved::of(&greedy[0]);
+        assert!(!another.cover(|| 64 << 10));
+        let modest = PeerMemory::within(&memory);
+        let (one, other) = (Reserved::of(&modest), Reserved::of(&modest));
+        assert!(one.cover(|| 128 << 10) && other.cover(|| 128 << 10));
+        assert!(!other.cover(|| 144 << 10));
+        // What is reserved stays so.
+        assert!(all.iter().all(|reserved| reserved.cover(|| MIB)));
+        drop((all, another, one, other));
+        assert_eq!(memory.held(), 0);
+        assert!(
+            greedy
+                .iter()
+                .all(|peer| peer.held.load(Ordering::Relaxed) == 0)
+        );
     }
 
     #[test]
@@ -332,7 +410,7 @@ mod tests {
     #[test]
     fn threads_that_hold_more_and_less_at_once_leave_what_is_held_reserved() {
         let memory = limit(usize::MAX);
-        let (reserved, held) = (Reserved::of(&memory), AtomicUsize::new(0));
+        let (reserved, held) = (reserved_of(&memory), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {

@@ -238,6 +238,7 @@ impl Link {
 
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
+    use super::super::memory::{PeerMemory, Reserved};
     use super::*;
 
     const STALL: Duration = Duration::from_secs(30);
@@ -368,7 +369,7 @@ mod tests {
     #[test]
     fn the_largest_of_the_slow_ones_are_closed_until_there_is_enough() {
         let memory = std::sync::Arc::new(MemoryLimit::new(100 * MIB));
-        let reserved = super::super::memory::Reserved::of(&memory);
+        let reserved = Reserved::of(&PeerMemory::within(&memory));
         assert!(reserved.cover(|| 80 * MIB));
         let slow = vec![(MIB, 'a'), (3 * MIB, 'b'), (2 * MIB, 'c'), (4 * MIB, 'd')];
         let closed: Vec<char> = to_evict(&memory, slow.clone()).collect();

@@ -1,7 +1,7 @@
 //! One stream for two halves of a connection.
 
 use super::route::{Boundary, Router, Whose};
-use crate::memory::{MemoryLimit, Reserved};
+use crate::memory::{MemoryLimit, PeerMemory, Reserved};
 use bytes::BytesMut;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -181,7 +181,7 @@ impl BothWays {
             incoming: Mutex::new(Incoming {
                 router: Router::new(opened_here),
                 waiting: Waiting::default(),
-                reserved: Reserved::of(memory),
+                reserved: Reserved::of(&PeerMemory::within(memory)),
                 ended: None,
             }),
             outgoing: Mutex::new(Outgoing::default()),

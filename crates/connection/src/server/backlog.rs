@@ -1,6 +1,6 @@
 //! The backlog of a connection: requests that wait because a limit on pending upcalls is reached.
 
-use super::super::memory::{MemoryLimit, PENDING_OVERHEAD, Reserved};
+use super::super::memory::{PENDING_OVERHEAD, PeerMemory, Reserved};
 use super::super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::hosts::ServerLimits;
 use core::pin::Pin;
@@ -64,7 +64,7 @@ impl Waiting {
 
 impl Backlog {
     /// A backlog whose memory is counted.
-    pub(super) fn within(memory: &Arc<MemoryLimit>) -> Self {
+    pub(super) fn within(memory: &Arc<PeerMemory>) -> Self {
         Self {
             reserved: Reserved::of(memory),
             ..Self::default()

@@ -1,11 +1,12 @@
 //! The hosts that connections come from, and the limits on the connections and upcalls that an ORB serves at a time.
 
+use super::super::memory::{MemoryLimit, PeerMemory};
 use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use core::pin::pin;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use zorb_transport::Address;
 
@@ -216,10 +217,17 @@ pub(super) struct Host {
     /// Connections served.
     connections: AtomicUsize,
     upcalls: Gate,
+    /// The memory that its connections hold.
+    memory: OnceLock<Arc<PeerMemory>>,
     hosts: Arc<Hosts>,
 }
 
 impl Host {
+    /// The memory that its connections hold, of that of the ORB.
+    pub(super) fn memory(&self, all: &Arc<MemoryLimit>) -> &Arc<PeerMemory> {
+        self.memory.get_or_init(|| PeerMemory::within(all))
+    }
+
     /// Notified when a client makes the ORB wait.
     pub(super) fn waits(&self) -> &Arc<Notify> {
         &self.hosts.waits
@@ -386,6 +394,7 @@ impl Hosts {
             key,
             connections: AtomicUsize::new(0),
             upcalls: Gate::new(self.limits.max_upcalls_per_host),
+            memory: OnceLock::new(),
             hosts: Arc::clone(self),
         });
         known.insert(key, Arc::downgrade(&host));

@@ -147,20 +147,21 @@ impl<O: Owner> ServerConnection<O> {
             describe: settings.describe,
         };
         let link = Link::new(stream, endpoint, settings.max_fragment(false), shown)
-            .within(&settings.memory)
+            .within(admitted.host().memory(&settings.memory))
             .notifying(admitted.host().waits());
         Self::over(link, owner, admitted)
     }
 
     fn over(link: Link, owner: &Arc<O>, admitted: HostPermit) -> Self {
         let lane = owner.lane();
+        let memory = Arc::clone(admitted.host().memory(&owner.settings().memory));
         Self {
             link,
             owner: Arc::clone(owner),
             pending: AtomicUsize::new(0),
             unanswered: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
-            held: Arc::new(Held::of(&owner.settings().memory)),
+            held: Arc::new(Held::of(&memory)),
             cancelled: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
             cannot_block: AtomicBool::new(false),
@@ -168,7 +169,7 @@ impl<O: Owner> ServerConnection<O> {
             write_wait: WriteWait::default(),
             turns: Arc::default(),
             last_reply: Mutex::new(None),
-            backlog: Backlog::within(&owner.settings().memory),
+            backlog: Backlog::within(&memory),
             client_is_gone: AtomicBool::new(false),
             orders: Orders::default(),
             admitted,
