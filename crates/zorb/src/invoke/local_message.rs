@@ -20,8 +20,9 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::real_time::{Planned, Scheduled, priority_of_call};
-use crate::serve::{Caller, Execution, Intercepted, Place, begin, poll, refusal, reply_contexts};
+use crate::serve::{Caller, Execution, Intercepted, Place, begin, refusal, reply_contexts, to_end};
 use core::future::poll_fn;
+use core::pin::pin;
 use core::task::{Context, Waker};
 use std::sync::Arc;
 use std::time::Instant;
@@ -255,38 +256,23 @@ async fn run(
     object: Arc<ActiveObject>,
     request: Request,
 ) -> Result<Outcome, CallError> {
-    let receipt = request.receipt();
+    let (receipt, caller) = (request.receipt(), Caller::Collocated);
     let (mut request, mut outcome) = (Some(request), None);
     let waits = {
         let _outside = task_level::leave();
-        begin(
-            orb,
-            &object,
-            &mut request,
-            &mut outcome,
-            &receipt,
-            Caller::Collocated,
-        )
+        begin(orb, &object, &mut request, &mut outcome, &receipt, caller)
     };
-    let Some(mut upcall) = waits else {
+    let Some(upcall) = waits else {
         return Ok(outcome.unwrap_or(Outcome::Silent));
     };
     let (done, result) = oneshot::channel();
     let (inner, lineage) = (Arc::clone(orb), Lineage::current());
     orb.track(async move {
-        let outcome = poll_fn(|cx| {
-            lineage.enter(|| {
-                poll(
-                    &inner,
-                    &object,
-                    &mut upcall,
-                    cx,
-                    &receipt,
-                    Caller::Collocated,
-                )
-            })
-        })
-        .await;
+        let outcome = {
+            let mut rest = pin!(to_end(&inner, &object, upcall, receipt, caller));
+            poll_fn(|cx| lineage.enter(|| rest.as_mut().poll(cx))).await
+        };
+        // Its id is free from now on, if it has been deactivated.
         drop(object);
         // The caller may be gone.
         let _ = done.send(outcome);
@@ -308,11 +294,10 @@ fn run_one_way(
     let ends_in_turn = object.orders_one_ways();
     orb.track(async move {
         turn.comes().await;
-        let receipt = request.receipt();
+        let (receipt, caller) = (request.receipt(), Caller::Collocated);
         let orb = Arc::clone(&inner);
         let run = move || {
             let (mut request, mut outcome) = (Some(request), None);
-            let caller = Caller::Collocated;
             let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt, caller);
             (waits, outcome, object)
         };
@@ -326,13 +311,7 @@ fn run_one_way(
         };
         let turn = ends_in_turn.then_some(turn);
         let outcome = match waits {
-            Some(mut upcall) => {
-                poll_fn(|cx| {
-                    let caller = Caller::Collocated;
-                    poll(&inner, &object, &mut upcall, cx, &receipt, caller)
-                })
-                .await
-            }
+            Some(upcall) => to_end(&inner, &object, upcall, receipt, caller).await,
             None => outcome.unwrap_or(Outcome::Silent),
         };
         drop(turn);

@@ -15,7 +15,9 @@ mod upcall;
 pub(crate) use dispatch::{Execution, Place, refusal};
 pub(crate) use located::locate_reply;
 pub(crate) use server_points::{Intercepted, receive_collocated, reply_contexts};
-pub(crate) use upcall::{Caller, begin, caught, enter, enter_object, off_reactor, poll, released};
+pub(crate) use upcall::{
+    Caller, begin, caught, enter, enter_object, off_reactor, released, to_end,
+};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;

@@ -249,7 +249,7 @@ pub(super) fn to_end_on_thread<F: Future>(future: F) -> F::Output {
 }
 
 /// Polls an upcall that has begun.
-pub(crate) fn poll(
+fn poll(
     orb: &OrbInner,
     object: &ActiveObject,
     upcall: &mut Upcall,
@@ -262,7 +262,7 @@ pub(crate) fn poll(
 }
 
 /// Polls an upcall to its end.
-async fn to_end(
+pub(crate) async fn to_end(
     orb: &OrbInner,
     object: &ActiveObject,
     mut upcall: Upcall,
