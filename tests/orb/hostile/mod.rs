@@ -20,6 +20,7 @@
 //! - [`idle`]: connections on which nothing happens;
 //! - [`crowd`]: clients that are many, or leave what they asked for behind;
 //! - [`order`]: the order of requests that wait;
+//! - [`threads`]: clients for which there is no thread;
 //! - [`share`]: clients that want more memory than their share;
 //! - [`values`]: values in cycles that are looked at before they are there.
 
@@ -41,6 +42,7 @@ mod replies;
 mod requests;
 mod share;
 mod small;
+mod threads;
 mod too_large;
 mod values;
 mod world;
