@@ -18,9 +18,9 @@ use zorb_transport::{Connection, Endpoint, Listener};
 /// once.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
-/// Connections that are accepted before other tasks run. To accept and to begin to serve one takes some 30 µs, and a listener's
-/// queue has room for thousands.
-const ACCEPTS_PER_TURN: usize = 8;
+/// Connections that are accepted in a row before other tasks of the worker run. To accept and to begin to serve one takes some
+/// 30 µs, and a listener's queue has room for thousands.
+const ACCEPTS_PER_TURN: usize = 16;
 
 /// Connections that are taken out of the queue of a listener before it is closed: the usual length of such a queue.
 const MAX_QUEUED: usize = 4096;
@@ -94,7 +94,7 @@ impl Acceptor {
                         let connection = match owner.settings().both_ways {
                             false => ServerConnection::new(stream, endpoint, &owner, admitted),
                             true => {
-                                let memory = &owner.settings().memory;
+                                let memory = admitted.memory(&owner.settings().memory);
                                 let whole = BothWays::new(stream, false, memory);
                                 let served = whole.half(Half::Server);
                                 ServerConnection::new(served, endpoint, &owner, admitted)
@@ -156,8 +156,9 @@ pub(crate) fn admit<O: Owner>(
     serving: &Serving<O>,
     stream: &dyn Connection,
 ) -> Result<HostPermit, NotAdmitted> {
-    match owner.settings().memory.has_room_for_connection() {
-        true => serving.admit(stream.peer()),
+    let admitted = serving.admit(stream.peer())?;
+    match (admitted.memory(&owner.settings().memory)).has_room_for_connection() {
+        true => Ok(admitted),
         false => Err(NotAdmitted::NoMemory),
     }
 }

@@ -127,9 +127,9 @@ impl Link {
     /// Counts the memory that the link of a connection to a server holds. Received octets are limited. Octets that wait to be
     /// sent come from the program itself, so they are counted, and never refused.
     pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
-        let memory = PeerMemory::within(memory);
-        self = self.within(&memory);
-        self.outbound.reserve_from(Reserved::anyway_of(&memory));
+        self = self.within(&PeerMemory::within(memory));
+        let own = PeerMemory::within(memory);
+        self.outbound.reserve_from(Reserved::anyway_of(&own));
         self
     }
 

@@ -9,7 +9,7 @@
 //! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`). The
 //! last eighth is for peers that hold little ([`MemoryLimit::FEW_OF`]): many that fill the rest, before it is known who is
 //! slow, have only their own connections closed. At the limit, connections are refused. A connection whose messages or output
-//! do not fit ends.
+//! do not fit ends. Requests that have been admitted are counted even beyond.
 
 use super::sync::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Default of the limit, in octets: eight messages of the longest permitted by default, or some 30,000 idle connections.
+    /// Default of the limit, in octets: eight messages of the longest permitted by default, seven of them of one host, or some
+    /// 30,000 idle connections.
     pub const DEFAULT_OCTETS: usize = 512 << 20;
 
     /// A limit of so many octets.
@@ -74,9 +75,9 @@ impl MemoryLimit {
     /// Octets that are few whatever the limit: a message of some length, and its reply.
     const FEW: usize = 256 << 10;
 
-    /// Octets in all up to which a peer that holds so many may take more.
-    fn up_to(&self, holds: usize) -> usize {
-        match holds <= Self::FEW.max(self.limit / Self::FEW_OF) {
+    /// Octets in all up to which a peer may take some, with which it holds so many.
+    fn up_to(&self, holding: usize) -> usize {
+        match holding <= Self::FEW.max(self.limit / Self::FEW_OF) {
             true => self.limit,
             false => self.limit.saturating_sub(self.limit / Self::KEPT_OF),
         }
@@ -84,27 +85,15 @@ impl MemoryLimit {
 
     /// Counts more octets, and returns `true`, unless more than `up_to` would be held.
     fn take(&self, more: usize, up_to: usize) -> bool {
-        let before = self.held.fetch_add(more, Ordering::Relaxed);
-        let fits = (before.checked_add(more)).is_some_and(|held| held <= up_to);
-        if !fits {
-            self.give_back(more);
-        }
-        fits
+        // What is refused is never counted, so that other peers do not lack it for a moment.
+        let fits = |held: usize| held.checked_add(more).filter(|held| *held <= up_to);
+        (self.held)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .is_ok()
     }
 
     fn give_back(&self, octets: usize) {
         self.held.fetch_sub(octets, Ordering::Relaxed);
-    }
-
-    /// Whether there is memory for another connection.
-    pub(crate) fn has_room_for_connection(&self) -> bool {
-        self.held().saturating_add(CONNECTION_OCTETS) <= self.limit
-    }
-
-    /// Counts a connection until the result is dropped.
-    pub(crate) fn admit(self: &Arc<Self>) -> MemoryShare {
-        self.held.fetch_add(CONNECTION_OCTETS, Ordering::Relaxed);
-        MemoryShare(Arc::clone(self))
     }
 }
 
@@ -129,21 +118,37 @@ impl PeerMemory {
         })
     }
 
+    /// Whether there is memory for so many octets more.
+    pub(crate) fn has_room_for(&self, octets: usize) -> bool {
+        self.all.held().saturating_add(octets) <= self.up_to(octets)
+    }
+
+    /// Whether there is memory for another connection.
+    pub(crate) fn has_room_for_connection(&self) -> bool {
+        self.has_room_for(CONNECTION_OCTETS)
+    }
+
     /// Counts a connection until the result is dropped.
-    pub(crate) fn admit(&self) -> MemoryShare {
-        self.all.admit()
+    pub(crate) fn admit(self: &Arc<Self>) -> MemoryShare {
+        self.take(CONNECTION_OCTETS, true);
+        MemoryShare(Arc::clone(self))
+    }
+
+    /// Octets in all up to which so many more may be taken.
+    fn up_to(&self, more: usize) -> usize {
+        let held = self.held.load(Ordering::Relaxed);
+        self.all.up_to(held.saturating_add(more))
     }
 
     /// Counts more octets, and returns `true`, unless they do not fit. Those taken `anyway` always do.
     fn take(&self, more: usize, anyway: bool) -> bool {
-        let before = self.held.fetch_add(more, Ordering::Relaxed);
         let up_to = match anyway {
             true => usize::MAX,
-            false => self.all.up_to(before.saturating_add(more)),
+            false => self.up_to(more),
         };
         let fits = self.all.take(more, up_to);
-        if !fits {
-            self.held.fetch_sub(more, Ordering::Relaxed);
+        if fits {
+            self.held.fetch_add(more, Ordering::Relaxed);
         }
         fits
     }
@@ -156,7 +161,7 @@ impl PeerMemory {
 
 /// Counts a connection until it is dropped.
 #[derive(Debug)]
-pub(crate) struct MemoryShare(Arc<MemoryLimit>);
+pub(crate) struct MemoryShare(Arc<PeerMemory>);
 
 impl Drop for MemoryShare {
     fn drop(&mut self) {
@@ -279,6 +284,7 @@ impl Drop for Reserved {
 pub(crate) struct Held {
     octets: AtomicUsize,
     reserved: Reserved,
+    memory: Arc<PeerMemory>,
 }
 
 impl Held {
@@ -286,7 +292,13 @@ impl Held {
         Self {
             octets: AtomicUsize::new(0),
             reserved: Reserved::of(memory),
+            memory: Arc::clone(memory),
         }
+    }
+
+    /// Whether there is memory for a pending request of so many octets.
+    pub(crate) fn has_room_for(&self, octets: usize) -> bool {
+        self.memory.has_room_for(octets)
     }
 
     pub(crate) fn more(&self, octets: usize) {
@@ -400,11 +412,12 @@ mod tests {
     #[test]
     fn connections_are_counted_while_they_are_there() {
         let memory = limit(3 * CONNECTION_OCTETS);
-        let admitted: Vec<_> = (0..3).map(|_| memory.admit()).collect();
-        assert!(!memory.has_room_for_connection());
+        let peer = PeerMemory::within(&memory);
+        let admitted: Vec<_> = (0..3).map(|_| peer.admit()).collect();
+        assert!(!peer.has_room_for_connection());
         drop(admitted);
         assert_eq!(memory.held(), 0);
-        assert!(memory.has_room_for_connection());
+        assert!(peer.has_room_for_connection());
     }
 
     #[test]

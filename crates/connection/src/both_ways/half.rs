@@ -1,7 +1,7 @@
 //! One stream for two halves of a connection.
 
 use super::route::{Boundary, Router, Whose};
-use crate::memory::{MemoryLimit, PeerMemory, Reserved};
+use crate::memory::{PeerMemory, Reserved};
 use bytes::BytesMut;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -173,7 +173,7 @@ impl BothWays {
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         opened_here: bool,
-        memory: &Arc<MemoryLimit>,
+        memory: &Arc<PeerMemory>,
     ) -> Arc<Self> {
         let (readers, writers) = (Arc::<Parked>::default(), Arc::<Parked>::default());
         Arc::new(Self {
@@ -181,7 +181,7 @@ impl BothWays {
             incoming: Mutex::new(Incoming {
                 router: Router::new(opened_here),
                 waiting: Waiting::default(),
-                reserved: Reserved::of(&PeerMemory::within(memory)),
+                reserved: Reserved::of(memory),
                 ended: None,
             }),
             outgoing: Mutex::new(Outgoing::default()),

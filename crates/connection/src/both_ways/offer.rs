@@ -67,7 +67,8 @@ impl<O: Owner> Offer for OfferTo<O> {
                 whole: None,
             };
         };
-        let whole = BothWays::new(stream, true, &owner.settings().memory);
+        let memory = admitted.memory(&owner.settings().memory);
+        let whole = BothWays::new(stream, true, memory);
         let served = whole.half(Half::Server);
         let connection = ServerConnection::new(served, endpoint.clone(), &owner, admitted)
             .in_both_ways(Arc::clone(&whole));

@@ -31,11 +31,10 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     fn has_none_for(&self, octets: usize) -> bool {
-        let memory = &self.owner.settings().memory;
         match self.pending.load(Ordering::Relaxed) {
             0 if octets > Reader::READ_OCTETS => false,
-            0 => memory.held().saturating_add(octets) > memory.octets(),
-            _ => memory.is_scarce(),
+            0 => !self.held.has_room_for(octets),
+            _ => self.owner.settings().memory.is_scarce(),
         }
     }
 

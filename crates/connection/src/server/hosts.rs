@@ -431,6 +431,11 @@ impl HostPermit {
     pub(super) fn host(&self) -> &Arc<Host> {
         &self.host
     }
+
+    /// The memory that the connections of the host hold.
+    pub(crate) fn memory(&self, all: &Arc<MemoryLimit>) -> &Arc<PeerMemory> {
+        self.host.memory(all)
+    }
 }
 
 impl Drop for HostPermit {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::cache::Way;
 use crate::client::ClientConnection;
+use crate::memory::MemoryLimit;
 use crate::server::{ServerConnection, ServerLimits, Serving};
 use crate::testing::*;
 use core::time::Duration;
@@ -20,7 +21,7 @@ async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_t
     let memory = Arc::new(MemoryLimit::new(MIB));
     let (ours, theirs) = pair();
     let peer = Peer::new(theirs);
-    let whole = BothWays::new(Box::new(ours), true, &memory);
+    let whole = BothWays::new(Box::new(ours), true, &PeerMemory::within(&memory));
     let (client, server) = (whole.half(Half::Client), whole.half(Half::Server));
     peer.send(&request(1, "echo", &[7; 100 << 10]));
     assert_eq!(
@@ -51,7 +52,11 @@ fn driven(
     limit: Duration,
 ) -> (Arc<ClientConnection>, Peer, [JoinHandle<()>; 2]) {
     let (ours, theirs) = pair();
-    let whole = BothWays::new(Box::new(ours), true, &owner.settings.memory);
+    let whole = BothWays::new(
+        Box::new(ours),
+        true,
+        &PeerMemory::within(&owner.settings.memory),
+    );
     let serving = Arc::new(Serving::new(ServerLimits {
         max_upcalls_per_connection: 1,
         ..ServerLimits::new(1)

@@ -154,8 +154,10 @@ async fn clients_of_one_host_that_read_nothing_leave_memory_to_those_of_another(
     let_all_run().await;
     slow.send(rest);
     assert_eq!(slow.reply().await, (2, vec![8; 90 << 10]));
-    let closed = owner.settings.counters.get(Counter::ConnectionsOverMemory);
-    assert!((1..700).contains(&closed), "{closed} of 700");
+    let counters = &owner.settings.counters;
+    let refused = counters.get(Counter::RequestsRefusedForMemory)
+        + counters.get(Counter::ConnectionsOverMemory);
+    assert!((1..700).contains(&refused), "{refused} of 700");
 }
 
 #[tokio::test]
