@@ -42,6 +42,7 @@ mod replies;
 mod requests;
 mod share;
 mod small;
+#[cfg(target_os = "linux")]
 mod threads;
 mod too_large;
 mod values;

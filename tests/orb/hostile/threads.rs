@@ -1,6 +1,6 @@
 //! A server with a thread for each connection that gets no more threads.
 
-use crate::support::process;
+use crate::support::{HANG, process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -77,6 +77,7 @@ fn octets_mapped() -> u64 {
 
 /// Whether a LocateRequest is answered on a connection.
 fn locates(connection: &mut TcpStream) -> bool {
+    connection.set_read_timeout(Some(HANG)).unwrap();
     // GIOP 1.2, little-endian; request 1, for an object key of one octet.
     let request = b"GIOP\x01\x02\x01\x03\x0d\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0x";
     // LocateReply: request 1, UNKNOWN_OBJECT.
