@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use zorb_idl::{Diagnostic, Diagnostics, Output, Part, compile_files, dependencies};
 
-/// Check IDL files, see the Rust they become, list what they include
+/// Check IDL files, print the Rust code generated from them, list the files they include
 ///
 /// This is the compiler behind zorb::idl! and #[zorb::idl_file], with the same options.
 #[derive(Debug, Args)]
@@ -20,26 +20,26 @@ pub(crate) struct Options {
 
 const EXAMPLES: &str = "\
 Examples:
-  zorb idl check bank.idl                           what is wrong with it
-  zorb idl check -I vendor -D WITH_AUDIT *.idl      each file for itself
-  zorb idl expand bank.idl | less                   the Rust it becomes
-  zorb idl deps -I vendor bank.idl                  every file that is read
+  zorb idl check bank.idl                           report errors
+  zorb idl check -I vendor -D WITH_AUDIT *.idl      check each file on its own
+  zorb idl expand bank.idl | less                   print the generated Rust code
+  zorb idl deps -I vendor bank.idl                  list every file that is read
 
-Exit status: 0 if all is well, 1 if a file has errors, 2 for a wrong command line.";
+Exit status: 0 without errors, 1 if a file has errors, 2 for a wrong command line.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say what is wrong with IDL files, each compiled for itself
+    /// Report the errors of IDL files, each compiled on its own
     Check(Input),
-    /// Write the Rust that IDL files, compiled as one, become
+    /// Write the Rust code generated from IDL files, compiled as one
     Expand {
         #[command(flatten)]
         input: Input,
-        /// Write it there, and not to standard output
+        /// The output file; standard output unless given
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// List every file that is read, those that are included among them
+    /// List every file that is read, included files too
     Deps(Input),
 }
 
@@ -48,25 +48,25 @@ struct Input {
     /// IDL files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Where #include looks, after the directory of the including file
+    /// Directory in which included files are searched, after that of the including file
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     include: Vec<PathBuf>,
     /// Define a macro of the preprocessor; without a value it stands for 1
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]", value_parser = definition)]
     define: Vec<(String, String)>,
-    /// The Rust module that an IDL module has been made elsewhere: no code for it
+    /// Rust module with the code of an IDL module that was compiled elsewhere: no code is generated for it
     #[arg(long = "extern", value_name = "MODULE=PATH", value_parser = pair)]
     externs: Vec<(String, String)>,
-    /// Another Rust name for something
+    /// Another Rust name for an IDL name
     #[arg(long, value_name = "A::B=NAME", value_parser = pair)]
     rename: Vec<(String, String)>,
     /// The Rust type that a native type of the IDL stands for
     #[arg(long, value_name = "A::B=PATH", value_parser = pair)]
     native: Vec<(String, String)>,
-    /// Give the operations of servants' traits a body that fails with NO_IMPLEMENT
+    /// Default bodies, which raise NO_IMPLEMENT, for the operations of servants' traits
     #[arg(long)]
     defaults: bool,
-    /// Make a trait for each interface that hands its operations to another servant
+    /// For each interface, a trait that delegates its operations to another servant
     #[arg(long)]
     delegates: bool,
 }

@@ -20,11 +20,11 @@ use zorb::{Builder, Orb};
 /// The level from which on omniORB traces messages.
 const OMNIORB_TRACES_MESSAGES: u32 = 25;
 
-/// The command line of zorb: explain references, ping objects, look after names, check IDL
+/// Command-line tools of zorb: explain references, ping objects, manage names, check IDL
 #[derive(Debug, Parser)]
 #[command(name = "zorb", version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
-    /// When to use colours; NO_COLOR turns them off too
+    /// Use of colours in the output; NO_COLOR turns them off, too
     #[arg(
         long,
         global = true,
@@ -34,7 +34,7 @@ struct Cli {
         help_heading = "Options of every command"
     )]
     color: Color,
-    /// Write every GIOP message to standard error: its headers, or its octets too
+    /// Write every GIOP message to standard error: its headers, or also its octets
     #[arg(
         long,
         global = true,
@@ -52,13 +52,13 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  zorb ior account.ior                      what is in a reference
-  zorb ping account.ior                     whether the object is there
-  zorb names list -r                        what a naming service has
-  zorb names --trace resolve bank/account   every message of that
-  zorb idl check bank.idl                   what is wrong with IDL
+  zorb ior account.ior                      explain a reference
+  zorb ping account.ior                     test whether an object exists
+  zorb names list -r                        list a naming service
+  zorb names --trace resolve bank/account   show every message of a call
+  zorb idl check bank.idl                   report errors in IDL
 
-All commands that call know the -ORB… options: -ORBInitRef, -ORBclientCallTimeOutPeriod, ….";
+All commands that make calls take the -ORB… options: -ORBInitRef, -ORBclientCallTimeOutPeriod, ….";
 
 #[derive(Debug, Subcommand)]
 enum Command {

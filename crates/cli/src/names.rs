@@ -16,11 +16,11 @@ const DEFAULT_PLACE: &str = "iiop://localhost:2809";
 /// Levels of contexts within contexts that `list -r` lists.
 const MAX_DEPTH: usize = 32;
 
-/// Look after the names of a naming service
+/// Manage the names of a naming service
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The naming service, any object URL or a file with one; without it, what the initial reference NameService is
+    /// The naming service: an object URL or a file with one; the initial reference NameService unless given
     #[arg(
         short = 'n',
         long,
@@ -29,7 +29,7 @@ pub(crate) struct Options {
         env = "ZORB_NAMESERVICE"
     )]
     nameservice: Option<String>,
-    /// Give a call up after this long: 500ms, 5s, 2m
+    /// Time limit of a call: 500ms, 5s, 2m
     #[arg(short = 'W', long, global = true, default_value = "10s", value_parser = duration, value_name = "TIME")]
     timeout: Duration,
     #[command(subcommand)]
@@ -38,20 +38,20 @@ pub(crate) struct Options {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List what is bound in a context: contexts with a slash behind them
+    /// List the bindings of a context; names of contexts end in a slash
     #[command(alias = "ls")]
     List {
         /// The context; the root unless given
         #[arg(value_name = "NAME")]
         context: Option<String>,
-        /// Say of each binding where it leads, and to what
+        /// Show the endpoint and the interface of each binding
         #[arg(short, long)]
         long: bool,
-        /// Go down into contexts
+        /// List the contexts within the context, too
         #[arg(short, long)]
         recursive: bool,
     },
-    /// Write the reference that is bound to a name
+    /// Print the reference that is bound to a name
     Resolve {
         #[arg(value_name = "NAME")]
         name: String,
@@ -60,34 +60,34 @@ enum Command {
     Bind {
         #[arg(value_name = "NAME")]
         name: String,
-        /// Any object URL, or a file with one in it
+        /// An object URL, or a file with one in it
         #[arg(value_name = "REF")]
         reference: String,
-        /// Replace what is bound
+        /// Replace an existing binding
         #[arg(long)]
         rebind: bool,
-        /// Make the contexts on the way
+        /// Create missing contexts of the name
         #[arg(short, long)]
         parents: bool,
-        /// Bind it as a context, so that names lead through it
+        /// Bind the object as a context, through which names are resolved
         #[arg(long)]
         context: bool,
     },
-    /// Take a binding away; what was bound lives on
+    /// Remove a binding; the object that was bound remains
     Unbind {
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Make a context and bind it
+    /// Create a context and bind it
     #[command(alias = "bind_new_context")]
     Mkcontext {
         #[arg(value_name = "NAME")]
         name: String,
-        /// Make the contexts on the way; be content with one that is there
+        /// Create missing contexts of the name; an existing context is no error
         #[arg(short, long)]
         parents: bool,
     },
-    /// Destroy an empty context and take its binding away
+    /// Destroy an empty context and remove its binding
     #[command(alias = "remove_context")]
     Rmcontext {
         #[arg(value_name = "NAME")]
@@ -96,8 +96,8 @@ enum Command {
 }
 
 const EXAMPLES: &str = "\
-Names are written as the specification has it: components separated by /, id and kind by a dot,
-\\ before a slash, dot or backslash that is meant as such.
+Names are stringified names of the specification: components are separated by /, id and kind by a dot,
+and \\ escapes a slash, dot or backslash.
 
 Examples:
   zorb names list -r
@@ -107,7 +107,7 @@ Examples:
   zorb names -ORBInitRef NameService=file:///srv/ns.ior mkcontext bank
   zorb names -ORBdefaultCharCodeSet UTF-8 list    a JacORB service whose names are in UTF-8
 
-Exit status: 0, or 1 with a line on standard error that says why not.";
+Exit status: 0, or 1 with the cause on standard error.";
 
 pub(crate) async fn run(
     options: &Options,

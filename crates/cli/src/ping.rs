@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use zorb::{Builder, Error, Ior, ObjectRef, SystemException, SystemExceptionKind};
 
-/// Ask an object whether it is there
+/// Test whether an object exists
 ///
 /// Connects and calls _non_existent, several times, and prints the server's address and the time it took. A failure is
 /// reported with its cause.
@@ -18,19 +18,19 @@ pub(crate) struct Options {
     /// An object URL (IOR:, corbaloc:, corbaname:, file:), or a file with one in it
     #[arg(value_name = "REF")]
     reference: String,
-    /// How many times to ask; 0: until interrupted
+    /// Number of calls; 0: until interrupted
     #[arg(short = 'c', long, default_value_t = 3, value_name = "N")]
     count: u32,
-    /// Time between two questions
+    /// Time between two calls
     #[arg(short, long, default_value = "1s", value_parser = duration, value_name = "TIME")]
     interval: Duration,
-    /// Give a question up after this long: 500ms, 5s, 2m
+    /// Time limit of a call: 500ms, 5s, 2m
     #[arg(short = 'W', long, default_value = "5s", value_parser = duration, value_name = "TIME")]
     timeout: Duration,
-    /// Ask by LocateRequest, which calls nothing of the object
+    /// Send a LocateRequest in place of a call
     #[arg(long, conflicts_with = "is_a")]
     locate: bool,
-    /// Ask whether it is of this interface, by its repository id
+    /// Test whether the object implements the interface with this repository id (_is_a)
     #[arg(long, value_name = "REPO_ID")]
     is_a: Option<String>,
 }
@@ -42,7 +42,7 @@ Examples:
   zorb ping --is-a IDL:Bank/Account:1.0 corbaname::nameserver#bank/account
   zorb ping --trace -c 1 corbaloc::localhost/NameService
 
-Exit status: 0 if every question was answered by the object (and with yes), else 1.";
+Exit status: 0 if every call was answered by the object (with --is-a: that it implements the interface), else 1.";
 
 /// The output for an object that does not exist.
 const NOT_EXIST: &str = "OBJECT_NOT_EXIST";

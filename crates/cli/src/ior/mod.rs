@@ -23,12 +23,12 @@ const MAX_INPUT_OCTETS: u64 = 16 << 20;
 
 /// Explain references: every profile, component and key
 ///
-/// Nothing is contacted. Malformed parts are shown with the place and the cause, and everything
-/// that can still be read is explained.
+/// No server is contacted. Malformed parts are shown with place and cause; everything
+/// else is explained.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Object URLs (IOR:, corbaloc:, corbaname:, file:), files with URLs in them, or - for the
+    /// Object URLs (IOR:, corbaloc:, corbaname:, file:), files with URLs, or - for
     /// standard input
     #[arg(required = true, value_name = "REF")]
     references: Vec<String>,
