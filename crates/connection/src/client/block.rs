@@ -7,7 +7,7 @@ use super::super::link::{Blocked, Drained, Reading};
 use super::super::spin::Spun;
 use super::super::sync::MutexGuard;
 use super::call::Call;
-use super::{CallError, ClientConnection, Mine, State};
+use super::{CallError, ClientConnection, OwnReply, State};
 use core::task::{Context, Poll};
 use std::time::Instant;
 use zorb_executor::WaitPolicy;
@@ -22,16 +22,16 @@ enum LeadEnd {
 }
 
 impl ClientConnection {
-    /// Reads for all callers, blocking this thread, until `mine` has its reply or the deadline. Every waiter learns of
+    /// Reads for all callers, blocking this thread, until `own` has its reply or the deadline. Every waiter learns of
     /// the end of the connection.
     fn lead(
         &self,
         mut lease: Lease<'_, Reading>,
-        mine: &mut Mine<'_>,
+        own: &mut OwnReply<'_>,
         deadline: Option<Instant>,
     ) -> LeadEnd {
         loop {
-            match lease.with(|reading| self.lead_turn(reading, mine, deadline)) {
+            match lease.with(|reading| self.lead_turn(reading, own, deadline)) {
                 Ok(lead_end) => match lease.release() {
                     // The other reader goes on when this thread passes the lead on.
                     Some(again) => lease = again,
@@ -49,7 +49,7 @@ impl ClientConnection {
     fn lead_turn(
         &self,
         reading: &mut Reading,
-        mine: &mut Mine<'_>,
+        own: &mut OwnReply<'_>,
         deadline: Option<Instant>,
     ) -> Result<LeadEnd, End> {
         loop {
@@ -57,15 +57,15 @@ impl ClientConnection {
                 &mut reading.reader,
                 &mut 0,
                 || Ok(true),
-                |received| self.handle(received, Some(mine)),
+                |received| self.handle(received, Some(own)),
             )?;
-            if mine.has_reply {
+            if own.has_reply {
                 // The table learns of it when the lead is passed on.
                 return Ok(LeadEnd::Done);
             }
             let no_other_waits = {
                 let mut state = self.state();
-                let (waits, others) = state.look(Some(mine), None);
+                let (waits, others) = state.look(Some(own), None);
                 if !waits || state.end.is_some() {
                     return Ok(LeadEnd::Done);
                 }
@@ -81,9 +81,9 @@ impl ClientConnection {
             if drained == Drained::Turn {
                 continue;
             }
-            if no_other_waits && mine.policy != WaitPolicy::Park && self.is_only_busy(reading) {
+            if no_other_waits && own.policy != WaitPolicy::Park && self.is_only_busy(reading) {
                 // This thread blocks for this call alone, so it may spin.
-                match self.link.spin(reading, mine.policy) {
+                match self.link.spin(reading, own.policy) {
                     Spun::Read(read) => {
                         self.link.has_read(read)?;
                         if reading.spinner.is_deregistered() {
@@ -101,8 +101,8 @@ impl ClientConnection {
                 Blocked::Unsupported => {
                     let waker = blocking::waker();
                     let mut state = self.state();
-                    state.look(Some(mine), Some(&waker));
-                    if !state.announce(Some(mine.id)) {
+                    state.look(Some(own), Some(&waker));
+                    if !state.announce(Some(own.id)) {
                         return Ok(LeadEnd::Done);
                     }
                     drop(state);
@@ -123,14 +123,14 @@ impl ClientConnection {
     }
 
     /// Passes the lead on: this thread stops reading, and another reader has to go on.
-    fn pass_on(&self, mine: Option<&mut Mine<'_>>) {
+    fn pass_on(&self, own: Option<&mut OwnReply<'_>>) {
         let mut state = self.state();
-        if mine.is_some() {
+        if own.is_some() {
             // No caller may rely on a reactor that does not watch. A caller that has relied on it until now is in the
             // table.
             state.watched = false;
         }
-        state.look(mine, None);
+        state.look(own, None);
         if !state.table.is_empty() && state.end.is_none() {
             self.pass_on_to(state);
         }
@@ -191,10 +191,10 @@ impl<'a> Call<'a> {
                 blocking::park(deadline);
                 continue;
             };
-            let mut mine = self.mine(reply);
-            let lead_end = connection.lead(held, &mut mine, deadline);
-            if mine.has_reply {
-                connection.pass_on(Some(&mut mine));
+            let mut own = self.own_reply(reply);
+            let lead_end = connection.lead(held, &mut own, deadline);
+            if own.has_reply {
+                connection.pass_on(Some(&mut own));
                 self.done = true;
                 return Poll::Ready(Ok(()));
             }

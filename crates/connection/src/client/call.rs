@@ -6,7 +6,7 @@ use super::super::outbound::{Flush, Ticket};
 use super::super::owner::PeerOrb;
 use super::super::sync::{MutexGuard, Ordering};
 use super::super::trace;
-use super::{CallError, ClientConnection, Mine, State, Waiter};
+use super::{CallError, ClientConnection, OwnReply, State, Waiter};
 use core::future::poll_fn;
 use core::sync::atomic::AtomicBool;
 use core::task::{Context, Poll, Waker, ready};
@@ -469,8 +469,8 @@ impl Call<'_> {
 
     /// This call as the one that the reader reads for first.
     #[inline]
-    pub(super) const fn mine<'r>(&self, reply: &'r mut ReplySlot) -> Mine<'r> {
-        Mine::new(self.id, self.wait, reply)
+    pub(super) const fn own_reply<'r>(&self, reply: &'r mut ReplySlot) -> OwnReply<'r> {
+        OwnReply::new(self.id, self.wait, reply)
     }
 
     /// Looks for a reply that another reader has put into the table, or for the end, and sets the caller's waker for both.

@@ -43,7 +43,9 @@
 //!
 //! Orderings: claim and release of the lease are `AcqRel` on one word, so that the holder that looks again sees the waker
 //! that a parked reader has recorded. `deregistered` is stored with `Release` before the driver is woken, and loaded with
-//! `Acquire` by the driver. `over` is a hint, stored with `Release` under the lock.
+//! `Acquire` by the driver. `over` is a hint, stored with `Release` under the lock. `announced`, `spoke_1_2`, `one_way_ids` and
+//! `last_used` are `Relaxed`: each is a value by itself, and a late one costs contexts sent twice, a CloseConnection of the
+//! older version, or another idle connection closed.
 
 mod block;
 mod call;
@@ -75,7 +77,7 @@ use core::fmt;
 use core::sync::atomic::AtomicU64;
 use core::task::Waker;
 use std::sync::Arc;
-use waiters::{Arrived, Mine, ReplyWaiters, State, Waiter};
+use waiters::{Arrived, OwnReply, ReplyWaiters, State, Waiter};
 use zorb_cdr::WireFormat;
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
@@ -305,17 +307,17 @@ impl ClientConnection {
         }
     }
 
-    /// Handles a received message. `mine`: the reader's own call, if it has one.
+    /// Handles a received message. `own`: the reader's own call, if it has one.
     #[inline]
-    fn handle(&self, received: Received<'_>, mine: Option<&mut Mine<'_>>) -> Result<(), End> {
+    fn handle(&self, received: Received<'_>, own: Option<&mut OwnReply<'_>>) -> Result<(), End> {
         let header = received.header();
         if header.kind == MessageKind::Reply
             && received.is_contiguous()
             && let Some((id, status, body)) = ReplyHeader::head_in_place(header, received.octets())
         {
             self.acknowledged();
-            match mine {
-                Some(mine) if mine.id.0 == id => mine.fill(received, status, body),
+            match own {
+                Some(own) if own.id.0 == id => own.fill(received, status, body),
                 _ => self.waiters.deliver(
                     RequestId(id),
                     Arrived {
@@ -327,11 +329,15 @@ impl ClientConnection {
             }
             return Ok(());
         }
-        self.handle_other(received, mine)
+        self.handle_other(received, own)
     }
 
     #[cold]
-    fn handle_other(&self, received: Received<'_>, mine: Option<&mut Mine<'_>>) -> Result<(), End> {
+    fn handle_other(
+        &self,
+        received: Received<'_>,
+        own: Option<&mut OwnReply<'_>>,
+    ) -> Result<(), End> {
         let message = received.into_message();
         let (id, status, body) = match message.header.kind {
             MessageKind::Reply => {
@@ -347,8 +353,8 @@ impl ClientConnection {
             MessageKind::MessageError => return Err(End::Refused),
             kind => return Err(End::Broken(ProtocolError::WrongDirection { kind })),
         };
-        match mine {
-            Some(mine) if mine.id.0 == id => mine.set_message(message, status, body),
+        match own {
+            Some(own) if own.id.0 == id => own.set_message(message, status, body),
             _ => self.waiters.deliver(
                 RequestId(id),
                 Arrived {

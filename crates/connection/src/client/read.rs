@@ -6,7 +6,7 @@ use super::super::link::{Drained, READS_PER_TURN, Reading, let_others_run};
 use super::super::spin::Spun;
 use super::super::sync::{MutexGuard, Ordering};
 use super::call::Call;
-use super::{CallError, ClientConnection, Mine, State};
+use super::{CallError, ClientConnection, OwnReply, State};
 use core::task::{Context, Poll};
 use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
@@ -36,18 +36,18 @@ impl ClientConnection {
         }
     }
 
-    /// Reads until the socket is drained or `mine` has its reply. Every waiter learns of the end of the connection. `state`:
+    /// Reads until the socket is drained or `own` has its reply. Every waiter learns of the end of the connection. `state`:
     /// the state of the calls, if the reader has locked it already.
     fn read(
         &self,
         mut lease: Lease<'_, Reading>,
         mut state: Option<MutexGuard<'_, State>>,
-        mut mine: Option<&mut Mine<'_>>,
+        mut own: Option<&mut OwnReply<'_>>,
         cx: &mut Context<'_>,
     ) -> Turn {
         for _ in 0..READS_PER_TURN {
             match lease
-                .with(|reading| self.read_turn(reading, state.take(), mine.as_deref_mut(), cx))
+                .with(|reading| self.read_turn(reading, state.take(), own.as_deref_mut(), cx))
             {
                 Ok(turn) => match lease.release() {
                     Some(again) => lease = again,
@@ -72,7 +72,7 @@ impl ClientConnection {
         &self,
         reading: &mut Reading,
         mut locked: Option<MutexGuard<'_, State>>,
-        mut mine: Option<&mut Mine<'_>>,
+        mut own: Option<&mut OwnReply<'_>>,
         cx: &mut Context<'_>,
     ) -> Result<Turn, End> {
         let mut messages = 0;
@@ -92,20 +92,20 @@ impl ClientConnection {
                             &mut reading.reader,
                             &mut messages,
                             || Ok(true),
-                            |received| self.handle(received, mine.as_deref_mut()),
+                            |received| self.handle(received, own.as_deref_mut()),
                         )?;
                         if drained == Drained::Turn {
                             break;
                         }
                         let mut state = self.state();
-                        let looked = state.look(mine.as_deref_mut(), Some(cx.waker()));
+                        let looked = state.look(own.as_deref_mut(), Some(cx.waker()));
                         (state, looked)
                     }
                 };
             if state.end.is_some() {
                 return Ok(Turn::Over);
             }
-            if mine.is_some() && !waits && others == 0 && reading.spinner.is_deregistered() {
+            if own.is_some() && !waits && others == 0 && reading.spinner.is_deregistered() {
                 // The caller has its reply. The driver's timer looks after the connection.
                 state.watched = false;
                 drop(state);
@@ -117,8 +117,8 @@ impl ClientConnection {
             // No caller spins while another one that has its reply could use the thread.
             let may_spin =
                 leads || waits && others <= MAX_SPINNING_WAITERS && state.untaken == 0 && has_room;
-            let policy = (mine.as_deref())
-                .map(|mine| mine.policy)
+            let policy = (own.as_deref())
+                .map(|own| own.policy)
                 .filter(|policy| *policy != WaitPolicy::Park);
             if let Some(policy) = policy
                 && may_spin
@@ -154,7 +154,7 @@ impl ClientConnection {
             }
             // The reactor may have reported octets since an earlier read of this turn asked it to watch.
             watched &= state.watched;
-            let leader = mine.as_deref().filter(|_| leads).map(|mine| mine.id);
+            let leader = own.as_deref().filter(|_| leads).map(|own| own.id);
             if !state.announce(leader) {
                 return Ok(Turn::Over);
             }
@@ -167,7 +167,7 @@ impl ClientConnection {
                 continue;
             }
             // A caller that has its reply does not park: it goes on at once.
-            if waits || mine.is_none() {
+            if waits || own.is_none() {
                 reading.spinner.parks();
             }
             return Ok(match waits {
@@ -221,9 +221,9 @@ impl Call<'_> {
             // The holder looks again, and finds the waker that was set above. It may have ended the connection already.
             return self.poll_end(state);
         };
-        let mut mine = self.mine(reply);
-        let turn = connection.read(lease, Some(state), Some(&mut mine), cx);
-        let (has_reply, finished) = (mine.has_reply, mine.finished);
+        let mut own = self.own_reply(reply);
+        let turn = connection.read(lease, Some(state), Some(&mut own), cx);
+        let (has_reply, finished) = (own.has_reply, own.finished);
         if has_reply {
             self.done = true;
             if !finished {

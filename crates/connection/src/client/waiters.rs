@@ -53,7 +53,7 @@ impl Arrived {
 }
 
 /// The reader's own call, whose reply goes straight to its slot.
-pub(super) struct Mine<'a> {
+pub(super) struct OwnReply<'a> {
     pub(super) id: RequestId,
     pub(super) policy: WaitPolicy,
     reply: &'a mut ReplySlot,
@@ -63,7 +63,7 @@ pub(super) struct Mine<'a> {
     pub(super) finished: bool,
 }
 
-impl<'a> Mine<'a> {
+impl<'a> OwnReply<'a> {
     pub(super) const fn new(id: RequestId, policy: WaitPolicy, reply: &'a mut ReplySlot) -> Self {
         Self {
             id,
@@ -130,24 +130,24 @@ impl State {
         }
     }
 
-    /// Returns whether `mine` still waits, and the number of other calls. Sets `waker` for a call that waits.
+    /// Returns whether `own` still waits, and the number of other calls. Sets `waker` for a call that waits.
     #[inline]
     pub(super) fn look(
         &mut self,
-        mine: Option<&mut Mine<'_>>,
+        own: Option<&mut OwnReply<'_>>,
         waker: Option<&Waker>,
     ) -> (bool, usize) {
-        let Some(mine) = mine else {
+        let Some(own) = own else {
             return (false, self.table.len());
         };
-        if mine.has_reply && !mine.finished {
-            mine.finished = true;
-            self.finish(mine.id);
+        if own.has_reply && !own.finished {
+            own.finished = true;
+            self.finish(own.id);
         }
-        if mine.finished {
+        if own.finished {
             return (false, self.table.len());
         }
-        let Some(waiter) = self.table.get_mut(mine.id) else {
+        let Some(waiter) = self.table.get_mut(own.id) else {
             return (false, self.table.len());
         };
         let waits = waiter.reply.is_none();

@@ -9,6 +9,32 @@
 //! two of its fragments; other fragmented messages wait for their turn. So a large message does not delay a small one, and
 //! the receiver holds the fragments of one message only.
 //!
+//! ```text
+//!   ┌──────┐ 1 ┌─────────┐ 2 ┌─────────┐
+//!   │ FREE │──►│ WRITING │──►│ BLOCKED │      FAILED ◄── 5 from WRITING
+//!   │      │◄──│         │◄──│         │      CLOSED ◄── 6 from every state
+//!   └──────┘ 4 └─────────┘ 3 └─────────┘
+//! ```
+//!
+//! 1. A sender claims the write side by `try_lock`: with an empty queue for its own message (`claim_direct`), else for all that
+//!    is queued (`flush`). A sender that finds it held leaves its message in the queue to the holder.
+//! 2. The socket is full: the writer releases the write side, sets `blocked`, and wakes the driver.
+//! 3. The socket has room: the driver, or the task that waits in its place, clears `blocked` and flushes (`poll_unblock`).
+//! 4. The queue is empty. The writer sees that, and releases the write side, under the lock of the queue; the sender of a
+//!    direct message looks at the queue again after its release (`release_direct`).
+//! 5. The transport fails: `failed` is set once, and nothing is written or queued any more (`forgotten`).
+//! 6. The last message is queued behind all others (`submit_last`), or the connection is evicted (`give_up`).
+//!
+//! Locks: the lock of the queue is held for single changes, never across a system call; the writer takes it while it holds
+//! the write side, never the other way round but by `try_lock`. The write side is held across `writev`, which does not block.
+//!
+//! Orderings: two pairs of `SeqCst` fences. One is in `release_direct` and `flush_queued`: a sender that finds the write side
+//! held has queued its message, and the holder sees it after its release. The other is in `poll_unblock` and
+//! `flush_unless_blocked`: either the sender sees that `blocked` is cleared, or the driver sees its message. `written` is
+//! stored with `Release` by the writer, and loaded with `Acquire` by senders that wait for their ticket. `octets` and `batched`
+//! change under the lock of the queue only; the driver loads `batched` with `Acquire`. `overdrawn`, `forgotten`, `submitted`, `written_octets`, `max_fragment` and
+//! `whole_1_1` are `Relaxed`: the lock of the queue orders what depends on them, or nothing does.
+//!
 //! - here: the queue;
 //! - `write`: writing queued messages;
 //! - `direct`: a message that meets an empty queue goes from its sender to the socket;

@@ -8,8 +8,42 @@
 //! 4. **admit**, **dispatch**, **reply**: the owner does these ([`Owner::serve`]). A request that cannot be answered at once
 //!    is [pending](PendingRequest); one that may not become pending yet waits in the connection's `backlog`.
 //!
-//! Two drivers run these steps: a task of the lane, or a thread that blocks in `recv`. Every connection has a thread if
-//! the settings say so; otherwise busy connections are promoted to one (`promote`).
+//! # The driver of a connection
+//!
+//! Two drivers run these steps, one at a time: a task of the lane, or a thread that blocks in `recv`. Every connection has a
+//! thread if the settings say so; otherwise busy connections are promoted to one (`promote`).
+//!
+//! ```text
+//!   ──1──► reading ◄───2───► waiting ───5───► draining ──6──► ended
+//!           ▲   ▲                                ▲              ▲
+//!           │   └──3──► promoted ───────5────────┤              7 from every state
+//!           └──────4──► stopped ────────5────────┘
+//! ```
+//!
+//! 1. The connection is registered (`Serving::register`), and its driver begins: `drive_task`, or `serve_here` on a thread.
+//! 2. The driver has served all messages of its buffer and written their replies, spins if it may (`may_spin`), and then
+//!    waits for octets: a task by the reactor (`Link::poll_read`), a thread in `recv` (`Link::read_blocking`).
+//! 3. The connection is one of several busy ones (`Promotion::is_due`): its task gives the reading state to a new thread and
+//!    awaits it (`serve_promoted`). The thread gives it back once it has had no request for 10 ms, found no room for a
+//!    reply, or read in vain, or when the ORB stops.
+//! 4. Reading stops while the backlog is full (`may_read`), or a client takes no replies (`has_room`). It goes on when a
+//!    pending request ends (`wake`), or the socket has room (`Outbound::poll_unblock`).
+//! 5. The ORB or the reactor of the connection stops (`is_stopping`): no more is read, pending upcalls end, and
+//!    CloseConnection follows their replies (`poll_drained`).
+//! 6. Everything is written, and the peer has closed, or the bounded wait for that is over (`Link::poll_linger`).
+//! 7. The peer has closed or broken the protocol, the transport has failed, or the connection is evicted. One-way requests
+//!    of the backlog are still served (`poll_to_end`); pending upcalls go on, and their replies are dropped.
+//!
+//! Locks: those of `cancelled`, `code_sets` and `last_reply` are held for single look-ups, never across a system call or an
+//! upcall, and never two of them at a time. Only the driver reads; replies are written by the thread that has them
+//! (`Outbound`).
+//!
+//! Orderings: `pending` is counted up with `AcqRel` by the driver, and down with `SeqCst` after the request's octets; the
+//! check of the backlog is `SeqCst`, too. So either the thread that ends a request sees the request that waits, or the driver
+//! sees the room. `poll_drained` loads `pending` with `Acquire`. `has_thread` and `is_awaited` of `write_wait` pair with each
+//! other: a task that waits for room, and is about to stop, sees that the socket was full. `unanswered`, `pending_octets`,
+//! `band`, `cannot_block`, `client_is_gone` and `reported_too_large` are `Relaxed`: each is a value by itself, and a late
+//! one costs a copy, or one look more.
 
 mod backlog;
 mod ended;

@@ -2,7 +2,7 @@
 
 use super::super::ClientConnection;
 use super::super::driver::Timers;
-use super::super::waiters::{Mine, Waiter};
+use super::super::waiters::{OwnReply, Waiter};
 use crate::lease::ReadLease;
 use crate::link::LOOK_AGAIN;
 use crate::testing::*;
@@ -83,8 +83,8 @@ fn begin(client: &ClientConnection, waker: &Waker) -> RequestId {
     let begun = state.table.insert(Waiter::default());
     let id = begun.expect("the table has room");
     let mut reply = ReplySlot::new();
-    let mut mine = Mine::new(id, WaitPolicy::Park, &mut reply);
-    assert!(state.look(Some(&mut mine), Some(waker)).0);
+    let mut own = OwnReply::new(id, WaitPolicy::Park, &mut reply);
+    assert!(state.look(Some(&mut own), Some(waker)).0);
     assert!(state.announce(Some(id)) && state.watched);
     id
 }
