@@ -46,7 +46,7 @@ const EXCEPTIONS: [(&str, &str, &str); 10] = [
     ),
     ("crates/giop/src/probe.rs", "Instant::now", PROBES),
     ("crates/giop/src/probe.rs", "elapsed", PROBES),
-    ("crates/poa/src/asleep.rs", "HashMap", KEYS),
+    ("crates/poa/src/incarnation.rs", "HashMap", KEYS),
     ("crates/poa/src/identity.rs", "HashMap", KEYS),
     ("crates/poa/src/leaving.rs", "HashMap", KEYS),
     ("crates/poa/src/names.rs", "RandomState", KEYS),

@@ -71,10 +71,10 @@
 mod activation;
 mod adapter;
 mod arguments;
-mod asleep;
 mod current;
 mod growth;
 mod identity;
+mod incarnation;
 mod incoming;
 mod key;
 mod leaving;

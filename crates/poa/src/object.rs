@@ -1,8 +1,8 @@
 //! The target of an object key: a servant, or a forward.
 
 use crate::adapter::Adapter;
-use crate::asleep::{Asleep, incarnate};
 use crate::identity::{Identity, MapEntry, ServantAddress};
+use crate::incarnation::{NotIncarnated, incarnate};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
 use crate::leaving::{Departing, Etherealize};
@@ -26,23 +26,23 @@ use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKi
 
 /// The target of requests for one object: a servant, a forward, or a servant manager that finds the servant.
 pub struct ActiveObject {
-    behind: Behind,
+    target: Target,
     identity: Identity,
     /// Declared last, so that it is dropped after the servant.
     membership: Membership<Adapter>,
 }
 
-enum Behind {
+enum Target {
     Servant(Arc<dyn Skeleton>),
     /// Boxed, so that objects with servants are small.
-    Other(Box<Other>),
+    Other(Box<OtherTarget>),
 }
 
-enum Other {
+enum OtherTarget {
     Forward(Forward),
     /// A servant whose upcalls take turns.
     Serial(Arc<dyn Skeleton>, Arc<TurnQueue>),
-    Asleep(Arc<Asleep>),
+    NotIncarnated(Arc<NotIncarnated>),
     Locate(Arc<Adapter>, Arc<dyn AnyLocator<Adapter>>),
     Refused(Missing),
 }
@@ -107,17 +107,17 @@ impl Tenant for ActiveObject {
 }
 
 impl ActiveObject {
-    fn new(behind: Behind, site: Site<'_>) -> Self {
+    fn new(target: Target, site: Site<'_>) -> Self {
         Self {
-            behind,
+            target,
             identity: site.identity,
             membership: Membership::new(site.context, site.priority, Traits::default(), 0),
         }
     }
 
-    fn of_one_request(other: Other, site: Site<'_>) -> Arc<Self> {
+    fn of_one_request(other: OtherTarget, site: Site<'_>) -> Arc<Self> {
         Arc::new(Self {
-            behind: Behind::Other(Box::new(other)),
+            target: Target::Other(Box::new(other)),
             identity: site.identity,
             membership: Membership::new(site.context, site.priority, Traits::FOR_ONE_REQUEST, 0),
         })
@@ -137,9 +137,11 @@ impl ActiveObject {
             true => 0,
             false => ServantAddress::of(&*skeleton).map_or(0, ServantAddress::mark),
         };
-        let behind = match turns {
-            None => Behind::Servant(skeleton),
-            Some(turns) => Behind::Other(Box::new(Other::Serial(skeleton, Arc::clone(turns)))),
+        let target = match turns {
+            None => Target::Servant(skeleton),
+            Some(turns) => {
+                Target::Other(Box::new(OtherTarget::Serial(skeleton, Arc::clone(turns))))
+            }
         };
         let traits = Traits::default()
             .with(Traits::FOR_ONE_REQUEST, is_for_one_request)
@@ -153,19 +155,19 @@ impl ActiveObject {
             .with(Traits::NOTES_USE, site.context.notes_use);
         let membership = Membership::new(site.context, site.priority, traits, servant_mark);
         Self {
-            behind,
+            target,
             identity: site.identity,
             membership,
         }
     }
 
     pub(crate) fn forwarding(forward: Forward, site: Site<'_>) -> Arc<Self> {
-        let behind = Behind::Other(Box::new(Other::Forward(forward)));
-        Arc::new(Self::new(behind, site))
+        let target = Target::Other(Box::new(OtherTarget::Forward(forward)));
+        Arc::new(Self::new(target, site))
     }
 
-    pub(crate) fn asleep(asleep: Asleep, site: Site<'_>) -> Arc<Self> {
-        Self::of_one_request(Other::Asleep(Arc::new(asleep)), site)
+    pub(crate) fn not_incarnated(object: NotIncarnated, site: Site<'_>) -> Arc<Self> {
+        Self::of_one_request(OtherTarget::NotIncarnated(Arc::new(object)), site)
     }
 
     pub(crate) fn to_be_located(
@@ -173,12 +175,12 @@ impl ActiveObject {
         locator: Arc<dyn AnyLocator<Adapter>>,
         site: Site<'_>,
     ) -> Arc<Self> {
-        Self::of_one_request(Other::Locate(adapter, locator), site)
+        Self::of_one_request(OtherTarget::Locate(adapter, locator), site)
     }
 
     /// An object whose requests are refused with the exception of `missing`, once their manager admits them.
     pub(crate) fn refused(missing: Missing, site: Site<'_>) -> Arc<Self> {
-        Self::of_one_request(Other::Refused(missing), site)
+        Self::of_one_request(OtherTarget::Refused(missing), site)
     }
 
     /// Notes that the object is being deactivated. Its id stays taken until its last upcall has ended, and the activator, if
@@ -205,10 +207,10 @@ impl ActiveObject {
     /// The skeleton of the servant; `None` for a target without an active servant.
     #[must_use]
     pub fn skeleton(&self) -> Option<&Arc<dyn Skeleton>> {
-        match &self.behind {
-            Behind::Servant(skeleton) => Some(skeleton),
-            Behind::Other(other) => match &**other {
-                Other::Serial(skeleton, _) => Some(skeleton),
+        match &self.target {
+            Target::Servant(skeleton) => Some(skeleton),
+            Target::Other(other) => match &**other {
+                OtherTarget::Serial(skeleton, _) => Some(skeleton),
                 _ => None,
             },
         }
@@ -264,10 +266,10 @@ impl ActiveObject {
     /// The forward that answers requests with another reference (LOCATION_FORWARD); `None` for other targets.
     #[must_use]
     pub fn forward(&self) -> Option<&Forward> {
-        match &self.behind {
-            Behind::Servant(_) => None,
-            Behind::Other(other) => match &**other {
-                Other::Forward(forward) => Some(forward),
+        match &self.target {
+            Target::Servant(_) => None,
+            Target::Other(other) => match &**other {
+                OtherTarget::Forward(forward) => Some(forward),
                 _ => None,
             },
         }
@@ -276,10 +278,10 @@ impl ActiveObject {
     /// Why its requests are refused once their manager admits them; `None` if they are served.
     #[must_use]
     pub fn refusal(&self) -> Option<Missing> {
-        match &self.behind {
-            Behind::Servant(_) => None,
-            Behind::Other(other) => match &**other {
-                Other::Refused(missing) => Some(*missing),
+        match &self.target {
+            Target::Servant(_) => None,
+            Target::Other(other) => match &**other {
+                OtherTarget::Refused(missing) => Some(*missing),
                 _ => None,
             },
         }
@@ -373,9 +375,9 @@ impl ActiveObject {
             results: call.results,
         };
         self.membership.note_use();
-        match &self.behind {
-            Behind::Servant(skeleton) => skeleton.start(Incoming::Typed(&mut call)),
-            Behind::Other(_) => Upcall::untyped(),
+        match &self.target {
+            Target::Servant(skeleton) => skeleton.start(Incoming::Typed(&mut call)),
+            Target::Other(_) => Upcall::untyped(),
         }
     }
 
@@ -388,7 +390,7 @@ impl ActiveObject {
     pub fn start(&self, request: &mut Option<Request>, outcome: &mut Option<Outcome>) -> Upcall {
         zorb_giop::probe!(Admitted);
         self.membership.note_use();
-        if let (Behind::Servant(skeleton), Some(known)) = (&self.behind, &*request)
+        if let (Target::Servant(skeleton), Some(known)) = (&self.target, &*request)
             // Of generated operation names, only those of attributes begin with an underscore.
             && (known.number().is_some() || known.operation().first() != Some(&b'_'))
         {
@@ -412,13 +414,13 @@ impl ActiveObject {
     }
 
     fn start_other(&self, request: Request, outcome: &mut Option<Outcome>) -> Upcall {
-        let other = match &self.behind {
-            Behind::Servant(skeleton) => return start(skeleton, request, outcome),
-            Behind::Other(other) => other,
+        let other = match &self.target {
+            Target::Servant(skeleton) => return start(skeleton, request, outcome),
+            Target::Other(other) => other,
         };
         let receipt = request.receipt();
         match &**other {
-            Other::Forward(forward) => {
+            OtherTarget::Forward(forward) => {
                 let forward = forward.clone();
                 Upcall::new(async move {
                     match (forward.target)() {
@@ -427,7 +429,7 @@ impl ActiveObject {
                     }
                 })
             }
-            Other::Serial(skeleton, turns) => {
+            OtherTarget::Serial(skeleton, turns) => {
                 let skeleton = Arc::clone(skeleton);
                 let upcall = async move {
                     let mut outcome = None;
@@ -439,14 +441,16 @@ impl ActiveObject {
                 };
                 taking_turns(Some(turns), || upcall, outcome)
             }
-            Other::Asleep(asleep) => {
-                let turns = asleep.adapter.turn_queue();
-                taking_turns(turns, || incarnate(Arc::clone(asleep), request), outcome)
+            OtherTarget::NotIncarnated(object) => {
+                let turns = object.adapter.turn_queue();
+                taking_turns(turns, || incarnate(Arc::clone(object), request), outcome)
             }
-            Other::Locate(adapter, locator) => {
+            OtherTarget::Locate(adapter, locator) => {
                 Arc::clone(locator).upcall(adapter, &self.identity, request, outcome)
             }
-            Other::Refused(missing) => Upcall::ready(receipt.system_exception(&missing.raise())),
+            OtherTarget::Refused(missing) => {
+                Upcall::ready(receipt.system_exception(&missing.raise()))
+            }
         }
     }
 }

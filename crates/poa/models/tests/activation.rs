@@ -3,7 +3,7 @@
 
 use super::{Fate, Row, block_on, model};
 use crate::adapter::Adapter;
-use crate::asleep::Asleep;
+use crate::incarnation::NotIncarnated;
 use crate::key::{InstanceId, ObjectId};
 use crate::policy::{IdAssignment, Policies, RequestProcessing};
 use crate::registry::ObjectAdapter;
@@ -73,8 +73,9 @@ impl World {
     /// A request: wakes the object if it is not active, and executes.
     fn call(&self) {
         let activator = Arc::clone(&self.makes) as Arc<dyn Activator>;
-        let asleep = Asleep::new(Arc::clone(&self.adapter), activator, ObjectId::from("row"));
-        let Ok(object) = block_on(asleep.wake()) else {
+        let inactive =
+            NotIncarnated::new(Arc::clone(&self.adapter), activator, ObjectId::from("row"));
+        let Ok(object) = block_on(inactive.activate()) else {
             panic!("it is incarnated");
         };
         // A read-modify-write, which reads the latest value.

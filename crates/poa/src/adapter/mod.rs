@@ -11,8 +11,8 @@ mod unused;
 
 pub use error::AdapterError;
 
-use crate::asleep::Turns;
 use crate::identity::{Identity, ServantAddress, Servants};
+use crate::incarnation::Turns;
 use crate::key::{InstanceId, ObjectId};
 use crate::leaving::{Emptying, Leaving};
 use crate::manager::PoaManager;

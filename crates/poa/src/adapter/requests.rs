@@ -3,8 +3,8 @@
 
 use super::processing::{Processing, Set};
 use super::{Adapter, AdapterError, Objects, Scheme};
-use crate::asleep::Asleep;
 use crate::identity::Identity;
+use crate::incarnation::NotIncarnated;
 use crate::manager::State;
 use crate::missing::Missing;
 use crate::object::ActiveObject;
@@ -139,8 +139,8 @@ impl Adapter {
             Processing::Activator(place) => match &*place.load() {
                 Some(activator) => {
                     let (this, id) = (self.this.upgrade()?, identity.to_id());
-                    let asleep = Asleep::new(this, Arc::clone(&activator.0), id);
-                    ActiveObject::asleep(asleep, self.site(identity))
+                    let inactive = NotIncarnated::new(this, Arc::clone(&activator.0), id);
+                    ActiveObject::not_incarnated(inactive, self.site(identity))
                 }
                 None => ActiveObject::refused(Missing::ServantManager, self.site(identity)),
             },

@@ -25,13 +25,13 @@ use std::task::Waker;
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags};
 
 /// An inactive object of an adapter with a servant activator.
-pub(crate) struct Asleep {
+pub(crate) struct NotIncarnated {
     pub(crate) adapter: Arc<Adapter>,
     activator: Arc<dyn Activator>,
     id: ObjectId,
 }
 
-impl Asleep {
+impl NotIncarnated {
     pub(crate) fn new(adapter: Arc<Adapter>, activator: Arc<dyn Activator>, id: ObjectId) -> Self {
         Self {
             adapter,
@@ -45,7 +45,7 @@ impl Asleep {
     /// # Errors
     /// The exception of the activator; OBJECT_NOT_EXIST if it returns no servant, or the adapter is destroyed meanwhile;
     /// OBJ_ADAPTER if the servant is active for another object in spite of UNIQUE_ID.
-    pub(crate) async fn wake(&self) -> Result<Arc<ActiveObject>, Raised> {
+    pub(crate) async fn activate(&self) -> Result<Arc<ActiveObject>, Raised> {
         let _turn = self.adapter.turns.turn(&self.id).await;
         let id = self.id.as_ref();
         let raise = |fault: Fault| Raised::System(fault.raise(CompletionStatus::No));
@@ -95,15 +95,15 @@ fn raised(raised: &Raised, receipt: &Receipt) -> Outcome {
 }
 
 /// Activates an object, and serves the request with it.
-pub(crate) async fn incarnate(asleep: Arc<Asleep>, request: Request) -> Outcome {
+pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, request: Request) -> Outcome {
     let receipt = request.receipt();
-    match asleep.wake().await {
+    match inactive.activate().await {
         Ok(object)
             if object.forward().is_some() && receipt.response == ResponseFlags::WithServer =>
         {
             Outcome::Silent
         }
-        Ok(object) => serve_found(&asleep.adapter, object, request).await,
+        Ok(object) => serve_found(&inactive.adapter, object, request).await,
         Err(error) => raised(&error, &receipt),
     }
 }
