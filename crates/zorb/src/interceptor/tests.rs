@@ -4,6 +4,7 @@
 )]
 
 mod ends;
+mod kinds;
 
 use super::*;
 use crate::blocking::Wait as _;
