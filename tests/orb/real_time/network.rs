@@ -2,6 +2,7 @@
 
 use super::*;
 use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::BTreeMap;
 use std::io::Read;
 use zorb::policy::PolicyOverrides;
 use zorb::real_time::{LinearNetworkMapping, PriorityBand, ThreadpoolOptions};
@@ -27,9 +28,11 @@ impl Wire {
     }
 
     /// The code points of the packets with payload that have come since the last look, to and from this port: all those of
-    /// one end have the same. What a call has received, the raw socket had before.
-    fn code_points(&mut self, port: u16) -> (Option<u8>, Option<u8>) {
-        let (mut of_client, mut of_server) = (None, None);
+    /// one end of a connection have the same. `None` unless exactly one connection has some of both ends: a packet that is sent
+    /// again on an idle connection is none of a call. What a call has received, the raw socket had before.
+    fn code_points(&mut self, port: u16) -> Option<(u8, u8)> {
+        // By the port of the client.
+        let mut seen: BTreeMap<u16, [Option<u8>; 2]> = BTreeMap::new();
         let mut packet = [0; 2048];
         while let Ok(octets) = self.0.read(&mut packet) {
             let ip = usize::from(packet[0] & 0x0f) * 4;
@@ -39,17 +42,20 @@ impl Wire {
                 continue;
             }
             let number = |at: usize| u16::from_be_bytes([packet[ip + at], packet[ip + at + 1]]);
+            let (from, to) = (number(0), number(2));
+            let (client, end) = match (from == port, to == port) {
+                (false, true) => (from, 0),
+                (true, false) => (to, 1),
+                _ => continue,
+            };
             let code_point = packet[1] >> 2;
-            for (is_its, of) in [
-                (number(2) == port, &mut of_client),
-                (number(0) == port, &mut of_server),
-            ] {
-                if is_its {
-                    assert_eq!(*of.get_or_insert(code_point), code_point);
-                }
-            }
+            let of = &mut seen.entry(client).or_default()[end];
+            assert_eq!(*of.get_or_insert(code_point), code_point);
         }
-        (of_client, of_server)
+        let mut calls = seen
+            .values()
+            .filter_map(|[of_client, of_server]| (*of_client).zip(*of_server));
+        calls.next().filter(|_| calls.next().is_none())
     }
 
     /// The code points of the packets of a call. The queue of the raw socket is short, and packets of other tests may fill it:
@@ -57,8 +63,8 @@ impl Wire {
     async fn code_points_of(&mut self, port: u16, call: impl AsyncFn()) -> (u8, u8) {
         for _ in 0..100 {
             call().await;
-            if let (Some(of_client), Some(of_server)) = self.code_points(port) {
-                return (of_client, of_server);
+            if let Some(seen) = self.code_points(port) {
+                return seen;
             }
         }
         panic!("no packets of port {port} in a hundred calls");
