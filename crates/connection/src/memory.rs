@@ -75,7 +75,7 @@ impl MemoryLimit {
     /// Octets that are few whatever the limit: a message of some length, and its reply.
     const FEW: usize = 256 << 10;
 
-    /// Octets in all up to which a peer may take some, with which it holds so many.
+    /// The octets that all may hold when a peer takes some, with which the peer holds so many.
     fn up_to(&self, holding: usize) -> usize {
         match holding <= Self::FEW.max(self.limit / Self::FEW_OF) {
             true => self.limit,
@@ -85,7 +85,7 @@ impl MemoryLimit {
 
     /// Counts more octets, and returns `true`, unless more than `up_to` would be held.
     fn take(&self, more: usize, up_to: usize) -> bool {
-        // What is refused is never counted, so that other peers do not lack it for a moment.
+        // A refused amount is never counted, so that other peers do not lack it for a moment.
         let fits = |held: usize| held.checked_add(more).filter(|held| *held <= up_to);
         (self.held)
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
@@ -134,7 +134,7 @@ impl PeerMemory {
         MemoryShare(Arc::clone(self))
     }
 
-    /// Octets in all up to which so many more may be taken.
+    /// The octets that all may hold when this peer takes so many more.
     fn up_to(&self, more: usize) -> usize {
         let held = self.held.load(Ordering::Relaxed);
         self.all.up_to(held.saturating_add(more))
@@ -188,7 +188,7 @@ impl Reserved {
     /// Octets that are reserved and not held stay below this: two chunks.
     const MOST_UNUSED: usize = Self::CHUNK << 1;
 
-    /// A reservation of a peer's.
+    /// A reservation within the memory of a peer.
     pub(crate) fn of(memory: &Arc<PeerMemory>) -> Self {
         Self {
             memory: Some(Arc::clone(memory)),

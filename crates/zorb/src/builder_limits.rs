@@ -135,8 +135,9 @@ impl Builder {
     /// upcalls are NO_RESOURCES if other replies are still unread. Of the clients for which the ORB holds more than
     /// they move in ten seconds, the connections that hold most are closed. The last eighth of the limit is kept for
     /// hosts whose connections hold few octets: one in 256 of the limit or 256 KiB, whichever is more. So one host
-    /// gets seven eighths, even if it is the only one. At the limit, new connections of clients are closed at once. A connection whose message or reply does not fit is closed, and calls
-    /// that wait for a reply there are COMM_FAILURE. [`Orb::counters`](crate::Orb::counters) counts all of these.
+    /// gets seven eighths, even if it is the only one. At the limit, new connections of clients are closed at once. A
+    /// connection whose message or reply does not fit is closed, and calls that wait for a reply there are
+    /// COMM_FAILURE. [`Orb::counters`](crate::Orb::counters) counts all of these.
     pub fn max_memory_octets(mut self, octets: usize) -> Self {
         self.settings.max_memory = octets;
         self

@@ -3,8 +3,8 @@
 //! An [`Interceptor`] can add to every call: service contexts of a transaction or a trace, deadlines, priorities,
 //! counters. The points are those of portable interceptors (CORBA 3.3 part 1, section 16.3), with one exception:
 //! `receive_request` is called once a request has been admitted, so that held and refused requests do not count as
-//! begun. Every kind of call passes them: two-way and one-way, through a connection or collocated, marshalled or not. What
-//! calls no servant does not: LocateRequest, and `_bind_priority_band` at the client.
+//! begun. Every kind of call passes them: two-way and one-way, through a connection or collocated, marshalled or not.
+//! LocateRequest passes none of them, and `_bind_priority_band` passes those of the server alone.
 //! Without an interceptor each point costs one branch.
 
 #![cfg_attr(
