@@ -72,7 +72,7 @@ fn addresses(addressing: &dyn Addressing, data: &[u8]) {
         let from = || Octets::new(data, little);
         if let Ok(endpoint) = addressing.read(&mut from()) {
             assert_eq!(endpoint.scheme(), addressing.scheme());
-            let _ = endpoint.leads_nowhere();
+            let _ = endpoint.unreachable_reason();
             let mut written = Octets::new(&[], little);
             let is_written = addressing.write(&endpoint, &mut written);
             is_written.expect("what was read can be written");

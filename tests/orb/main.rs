@@ -9,9 +9,9 @@
 )]
 
 mod anys;
+mod bidirectional;
 mod blocking;
 mod blocking_servants;
-mod both_ways;
 mod bounded;
 mod budget;
 mod calls;

@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         command => call(
             command,
             builder,
-            &Environment::new(paint, cli.trace.or(asks), command.hears()),
+            &Environment::new(paint, cli.trace.or(asks), command.records_replies()),
         ),
     };
     match done {
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
 
 impl Command {
     /// Whether the command shows the endpoint that answered.
-    fn hears(&self) -> bool {
+    fn records_replies(&self) -> bool {
         matches!(self, Self::Ping(_))
     }
 }

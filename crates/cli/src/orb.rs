@@ -34,14 +34,14 @@ pub(crate) enum Trace {
 pub(crate) struct Environment {
     pub(crate) paint: Paint,
     pub(crate) trace: Option<Trace>,
-    pub(crate) heard: Heard,
+    pub(crate) replies: RecordedReplies,
 }
 
 impl Environment {
-    /// Installs the subscriber for the ORB's events. `hears`: whether replies are recorded. Only a command that takes them
+    /// Installs the subscriber for the ORB's events. `records_replies`: whether replies are recorded. Only a command that takes them
     /// needs them; for any other, they would accumulate.
-    pub(crate) fn new(paint: Paint, trace: Option<Trace>, hears: bool) -> Self {
-        let heard = Heard::default();
+    pub(crate) fn new(paint: Paint, trace: Option<Trace>, records_replies: bool) -> Self {
+        let replies = RecordedReplies::default();
         // Colours depend on whether standard error is a terminal, as the trace goes there.
         let colors = anstream::AutoStream::choice(&std::io::stderr());
         let shown = trace.map(|_| {
@@ -57,13 +57,13 @@ impl Environment {
             .with_target("zorb::giop", tracing::Level::TRACE);
         tracing_subscriber::registry()
             .with(targets)
-            .with(hears.then(|| heard.clone()))
+            .with(records_replies.then(|| replies.clone()))
             .with(shown)
             .init();
         Self {
             paint,
             trace,
-            heard,
+            replies,
         }
     }
 
@@ -109,16 +109,16 @@ impl Visit for Answer {
 
 /// The replies received since the last [`take`](Self::take). A call itself does not return which server answered it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<Vec<Answer>>>);
+pub(crate) struct RecordedReplies(Arc<Mutex<Vec<Answer>>>);
 
-impl Heard {
+impl RecordedReplies {
     /// Removes and returns the recorded replies.
     pub(crate) fn take(&self) -> Vec<Answer> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl<S: Subscriber> Layer<S> for Heard {
+impl<S: Subscriber> Layer<S> for RecordedReplies {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if event.metadata().target() != "zorb::giop" {
             return;

@@ -109,7 +109,7 @@ async fn ping(
         Clean(places)
     )?;
     // Discard replies of the naming service.
-    environment.heard.take();
+    environment.replies.take();
     let asked = without_type(&object);
 
     let mut times = Vec::new();
@@ -122,7 +122,7 @@ async fn ping(
             _ = tokio::signal::ctrl_c() => { number -= 1; break }
         };
         let took = begun.elapsed();
-        let answers = environment.heard.take();
+        let answers = environment.replies.take();
         let mut from = String::new();
         for answer in &answers {
             if let Some(forward) = &answer.forward {

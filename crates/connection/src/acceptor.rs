@@ -1,6 +1,6 @@
 //! Accepts connections at one endpoint.
 
-use super::both_ways::{BothWays, Half};
+use super::bidirectional::{BidirectionalConnection, Half};
 use super::counters::Counter;
 use super::end::send_close;
 use super::owner::Owner;
@@ -85,14 +85,14 @@ impl Acceptor {
                     Ok(admitted) => {
                         trace::accepted(&*stream);
                         let endpoint = self.listener.endpoint().clone();
-                        let connection = match owner.settings().both_ways {
+                        let connection = match owner.settings().bidirectional {
                             false => ServerConnection::new(stream, endpoint, &owner, admitted),
                             true => {
                                 let memory = admitted.memory(&owner.settings().memory);
-                                let whole = BothWays::new(stream, false, memory);
+                                let whole = BidirectionalConnection::new(stream, false, memory);
                                 let served = whole.half(Half::Server);
                                 ServerConnection::new(served, endpoint, &owner, admitted)
-                                    .in_both_ways(whole)
+                                    .with_bidirectional(whole)
                             }
                         };
                         match &self.reactor {

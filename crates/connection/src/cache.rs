@@ -8,11 +8,11 @@ mod key;
 mod limits;
 mod table;
 
-pub use key::{CacheKey, Way};
+pub use key::{CacheKey, ConnectionOrigin};
 pub use limits::{ConnectError, ConnectionLimits, NamedBy};
 pub(crate) use table::UseClock;
 
-use super::both_ways::BothWays;
+use super::bidirectional::BidirectionalConnection;
 use super::client::ClientConnection;
 use super::counters::{Counter, Counters};
 use super::end::FINISHED_WITHIN;
@@ -75,7 +75,7 @@ pub struct ConnectSettings {
     /// Which connections of the ORB are busy.
     pub busy: Arc<BusyConnections>,
     /// How the connection is made.
-    pub way: Way,
+    pub origin: ConnectionOrigin,
 }
 
 impl ConnectionCache {
@@ -218,7 +218,7 @@ impl ConnectionCache {
             let endpoint = key.endpoint().clone();
             let connection =
                 ClientConnection::new(stream, endpoint, key.states_code_sets(), &settings);
-            let connection = Arc::new(connection.with_uses(uses).in_both_ways(whole));
+            let connection = Arc::new(connection.with_uses(uses).with_bidirectional(whole));
             trace::connected(key.endpoint());
             if !forget.publish(&closed, publish, &connection) {
                 connection.shut_down();
@@ -290,8 +290,14 @@ impl Drop for Forget {
 async fn connect(
     endpoint: &Endpoint,
     settings: &mut ConnectSettings,
-) -> Result<(Box<dyn zorb_transport::Connection>, Option<Arc<BothWays>>), ConnectError> {
-    if let Way::Accepted(whole) = &settings.way {
+) -> Result<
+    (
+        Box<dyn zorb_transport::Connection>,
+        Option<Arc<BidirectionalConnection>>,
+    ),
+    ConnectError,
+> {
+    if let ConnectionOrigin::Accepted(whole) = &settings.origin {
         let gone = || ConnectError::Gone {
             endpoint: endpoint.clone(),
         };
@@ -299,13 +305,13 @@ async fn connect(
         return Ok((stream, Some(Arc::clone(whole))));
     }
     let stream = open(endpoint, settings).await?;
-    let Way::Offered(offer) = &settings.way else {
+    let ConnectionOrigin::Offered(offer) = &settings.origin else {
         return Ok((stream, None));
     };
     let split = offer.split(stream, endpoint);
     if split.whole.is_none() {
         // Without room to serve the peer's requests, the connection is not offered.
-        settings.way = Way::Opened;
+        settings.origin = ConnectionOrigin::Opened;
     }
     Ok((split.stream, split.whole))
 }

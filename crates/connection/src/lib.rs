@@ -52,8 +52,8 @@
 )]
 
 mod acceptor;
+mod bidirectional;
 pub mod blocking;
-mod both_ways;
 mod cache;
 pub mod client;
 mod counters;
@@ -87,9 +87,10 @@ mod trace;
 mod waker;
 
 pub use acceptor::Acceptor;
-pub use both_ways::{BothWays, Offer, OfferTo, Split};
+pub use bidirectional::{BidirectionalConnection, Offer, OfferTo, Split};
 pub use cache::{
-    CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, NamedBy, Way,
+    CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, ConnectionOrigin,
+    NamedBy,
 };
 pub use client::{CallError, ClientConnection, ClientRequest, Departure, EncodeArguments};
 pub use counters::{Counter, Counters};

@@ -7,7 +7,7 @@
 //!
 //! Above three quarters of the limit, memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
 //! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`). The
-//! last eighth is for peers that hold little ([`MemoryLimit::FEW_OF`]): many that fill the rest, before it is known who is
+//! last eighth is for peers that hold little ([`MemoryLimit::FEW_SHARE`]): many that fill the rest, before it is known who is
 //! slow, have only their own connections closed. At the limit, connections are refused. A connection whose messages or output
 //! do not fit ends. Requests that have been admitted are counted even beyond.
 
@@ -67,19 +67,19 @@ impl MemoryLimit {
         (self.limit / 4).saturating_mul(3)
     }
 
-    /// One in so many octets is kept for peers that hold [few](Self::FEW_OF).
-    const KEPT_OF: usize = 8;
+    /// One in so many octets is kept for peers that hold [few](Self::FEW_SHARE).
+    const RESERVED_SHARE: usize = 8;
     /// A peer holds few octets if they are at most one in so many of the limit, 2 MiB by default, or at most
-    /// [`FEW`](Self::FEW).
-    const FEW_OF: usize = 256;
+    /// [`FEW_OCTETS`](Self::FEW_OCTETS).
+    const FEW_SHARE: usize = 256;
     /// Octets that are few whatever the limit: a message of some length, and its reply.
-    const FEW: usize = 256 << 10;
+    const FEW_OCTETS: usize = 256 << 10;
 
     /// The octets that all may hold when a peer takes some, with which the peer holds so many.
     fn up_to(&self, holding: usize) -> usize {
-        match holding <= Self::FEW.max(self.limit / Self::FEW_OF) {
+        match holding <= Self::FEW_OCTETS.max(self.limit / Self::FEW_SHARE) {
             true => self.limit,
-            false => self.limit.saturating_sub(self.limit / Self::KEPT_OF),
+            false => self.limit.saturating_sub(self.limit / Self::RESERVED_SHARE),
         }
     }
 

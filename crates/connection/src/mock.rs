@@ -28,7 +28,7 @@ pub(crate) fn settings() -> Settings {
         },
         threads: false,
         unstated_code_sets: CodeSets::UNSTATED,
-        both_ways: false,
+        bidirectional: false,
         counters: Arc::default(),
         memory: Arc::default(),
         stall_timeout: None,

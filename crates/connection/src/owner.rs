@@ -1,6 +1,6 @@
 //! The owner of connections: the trait by which they use the ORB.
 
-use super::both_ways::BothWays;
+use super::bidirectional::BidirectionalConnection;
 use super::counters::Counters;
 use super::memory::MemoryLimit;
 use super::server::{ServerConnection, ServerRequest};
@@ -53,7 +53,7 @@ pub trait Owner: Send + Sync + Sized + 'static {
 
     /// Takes the offer of the peer of an accepted connection, the service context BI_DIR_IIOP: requests to the endpoints in
     /// `context` may be sent on this connection.
-    fn offered(&self, connection: &Arc<BothWays>, context: &[u8]);
+    fn offered(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]);
 
     /// The target of a request that is refused.
     fn refuse(&self, exception: SystemException) -> Self::Target;
@@ -111,7 +111,7 @@ pub struct Settings {
     /// The limit on the memory that all served connections hold.
     pub memory: Arc<MemoryLimit>,
     /// Whether the ORB sends requests to clients on connections that they have opened and offered for it.
-    pub both_ways: bool,
+    pub bidirectional: bool,
     /// The time without progress after which a client that makes the ORB wait is closed; `None`: never.
     pub stall_timeout: Option<Duration>,
 }

@@ -141,9 +141,9 @@ pub enum Fault {
     /// The servant panicked.
     #[error("the servant panicked")]
     Panicked,
-    /// The application's key resolver panicked.
-    #[error("the locator of object keys panicked")]
-    LocatorPanicked,
+    /// The application's resolver of object keys panicked.
+    #[error("the resolver of object keys panicked")]
+    KeyResolverPanicked,
     /// The adapter serves inactive objects by a default servant, and has none.
     #[error("the adapter has no default servant yet")]
     NoDefaultServant,
@@ -264,7 +264,7 @@ impl Fault {
             Self::NoObject => (Kind::ObjectNotExist, 0),
             Self::NoOperation(_) => (Kind::BadOperation, minor::NO_SUCH_OPERATION),
             Self::Inactive => (Kind::ObjAdapter, minor::ADAPTER_INACTIVE),
-            Self::LocatorPanicked => (Kind::ObjAdapter, 0),
+            Self::KeyResolverPanicked => (Kind::ObjAdapter, 0),
             Self::NoDefaultServant => (Kind::ObjAdapter, minor::NO_DEFAULT_SERVANT),
             Self::NoServantManager => (Kind::ObjAdapter, minor::NO_SERVANT_MANAGER),
             Self::ServantActiveAlready => (Kind::ObjAdapter, minor::SERVANT_ACTIVE_ALREADY),

@@ -228,7 +228,7 @@ fn a_file_is_found_as_it_is_written_on_other_systems() {
     let said = check_files(&paths[3..], &Options::default()).unwrap_err();
     assert!(
         said.to_string()
-            .contains("sub/b.idl`: names of files have their case"),
+            .contains("sub/b.idl`: file names are case-sensitive"),
         "{said}"
     );
     let said = check_files(&paths[2..3], &Options::default()).unwrap_err();

@@ -66,7 +66,7 @@ pub trait EndpointAddress: Any + fmt::Debug + fmt::Display + Send + Sync {
     }
 
     /// Returns the reason why no connection can be made to it, if there is one: `port 0`.
-    fn leads_nowhere(&self) -> Option<&'static str> {
+    fn unreachable_reason(&self) -> Option<&'static str> {
         None
     }
 }
@@ -127,8 +127,8 @@ impl Endpoint {
 
     /// Returns the reason why no connection can be made to it, if there is one.
     #[must_use]
-    pub fn leads_nowhere(&self) -> Option<&'static str> {
-        self.address.leads_nowhere()
+    pub fn unreachable_reason(&self) -> Option<&'static str> {
+        self.address.unreachable_reason()
     }
 
     fn identity(&self) -> (&str, &str) {

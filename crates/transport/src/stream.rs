@@ -50,16 +50,16 @@ pub(crate) struct StreamConnection {
 struct Watch {
     /// The registration with the reactor, unless deregistered.
     by: Option<AsyncFd<Arc<Socket>>>,
-    heard: Heard,
+    interest: ReadInterest,
 }
 
 /// The interest that is registered with the reactor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Heard {
+enum ReadInterest {
     /// All octets that arrive.
     All,
     /// Octets that arrive from now on; some may have arrived before.
-    FromNowOn,
+    NewOctets,
     /// No fewer octets than [`QUIET`].
     Quiet,
 }
@@ -83,7 +83,7 @@ impl StreamConnection {
             socket,
             watch: Mutex::new(Watch {
                 by: Some(watch),
-                heard: Heard::All,
+                interest: ReadInterest::All,
             }),
             // Only TCP checks `SO_RCVLOWAT` before it wakes a poller.
             can_be_quiet: matches!(peer, Address::Inet(_)),
@@ -98,9 +98,9 @@ impl StreamConnection {
 
     /// Restores the reactor's wake-ups for octets that arrive, and reads those that have arrived already.
     #[cold]
-    fn hear(&self, watch: &mut Watch, buf: &mut BytesMut) -> Option<io::Result<usize>> {
-        if watch.heard == Heard::Quiet {
-            watch.heard = Heard::FromNowOn;
+    fn restore_interest(&self, watch: &mut Watch, buf: &mut BytesMut) -> Option<io::Result<usize>> {
+        if watch.interest == ReadInterest::Quiet {
+            watch.interest = ReadInterest::NewOctets;
             if let Err(error) = sys::set_low_water(&self.socket, 1) {
                 return Some(Err(error));
             }
@@ -111,12 +111,12 @@ impl StreamConnection {
         match received {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 // Octets that arrive from now on cause an event.
-                watch.heard = Heard::All;
+                watch.interest = ReadInterest::All;
                 None
             }
             Ok(received) if received == room => Some(Ok(received)),
             received => {
-                watch.heard = Heard::All;
+                watch.interest = ReadInterest::All;
                 Some(received)
             }
         }
@@ -124,7 +124,7 @@ impl StreamConnection {
 
     /// Registers with the reactor anew. Octets that have arrived meanwhile are an event of the new registration.
     #[cold]
-    fn listen<'a>(
+    fn register<'a>(
         &self,
         none: &'a mut Option<AsyncFd<Arc<Socket>>>,
     ) -> io::Result<&'a mut AsyncFd<Arc<Socket>>> {
@@ -146,14 +146,14 @@ impl StreamConnection {
             is_watched: false,
         };
         let mut watch = self.watch();
-        if watch.heard != Heard::All
-            && let Some(received) = self.hear(&mut watch, buf)
+        if watch.interest != ReadInterest::All
+            && let Some(received) = self.restore_interest(&mut watch, buf)
         {
             return Poll::Ready(received.map(unwatched));
         }
         let watched = match &mut watch.by {
             Some(watched) => watched,
-            none => self.listen(none)?,
+            none => self.register(none)?,
         };
         loop {
             // The guard remembers its event, and clears none that came later. An event between receiving and clearing
@@ -212,11 +212,11 @@ impl Connection for StreamConnection {
 
     fn unwatch(&self) {
         let mut watch = self.watch();
-        if watch.by.is_none() || watch.heard == Heard::Quiet {
+        if watch.by.is_none() || watch.interest == ReadInterest::Quiet {
             return;
         }
         if self.can_be_quiet && sys::set_low_water(&self.socket, QUIET).is_ok() {
-            watch.heard = Heard::Quiet;
+            watch.interest = ReadInterest::Quiet;
             self.blocks_for_more.store(true, Ordering::Relaxed);
         } else {
             watch.by = None;
@@ -228,7 +228,7 @@ impl Connection for StreamConnection {
             let mut watch = self.watch();
             sys::set_low_water(&self.socket, 1)?;
             self.blocks_for_more.store(false, Ordering::Relaxed);
-            watch.heard = Heard::All;
+            watch.interest = ReadInterest::All;
             // The reactor does not watch for the events that this thread waits for.
             watch.by = None;
         }

@@ -1,6 +1,6 @@
 //! The builder: settings of an ORB before it starts.
 
-use crate::both_ways::Rule;
+use crate::bidirectional::Rule;
 use crate::descriptors;
 use crate::endpoints::{self, Listen, Publish, Publishing};
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! Builder methods that limit the connections, upcalls and memory of peers.
 
-use crate::both_ways::Rule;
+use crate::bidirectional::Rule;
 use crate::builder::Builder;
 use core::time::Duration;
 use zorb_connection::Overload;

@@ -6,7 +6,8 @@ use crate::profile::Candidate;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_connection::{
-    CacheKey, ClientConnection, ConnectError, ConnectSettings, NamedBy, SpinLimits, Way,
+    CacheKey, ClientConnection, ConnectError, ConnectSettings, ConnectionOrigin, NamedBy,
+    SpinLimits,
 };
 use zorb_transport::Registry;
 
@@ -48,10 +49,10 @@ impl OrbInner {
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let mut passed_over = Vec::new();
         loop {
-            let way = (self.both_ways()).way(candidate, named_by, policy, &passed_over);
-            let connected = self.connected_in(&way, candidate, home, named_by, sharing);
-            match (connected.await, way) {
-                (Err(error), Way::Accepted(whole))
+            let origin = (self.bidirectional()).origin(candidate, named_by, policy, &passed_over);
+            let connected = self.connected_in(&origin, candidate, home, named_by, sharing);
+            match (connected.await, origin) {
+                (Err(error), ConnectionOrigin::Accepted(whole))
                     if matches!(*error, ConnectError::Gone { .. }) =>
                 {
                     passed_over.push(whole);
@@ -61,25 +62,26 @@ impl OrbInner {
         }
     }
 
-    /// The connection for a candidate, of the kind that `way` selects.
+    /// The connection for a candidate, of the origin `origin`.
     async fn connected_in(
         &self,
-        way: &Way,
+        origin: &ConnectionOrigin,
         candidate: &Candidate,
         home: &Handle,
         named_by: NamedBy,
         sharing: Sharing,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         // A connection that was accepted belongs to the lane that accepted it.
-        let home = match way {
-            Way::Accepted(_) => self.lane().handle(),
+        let home = match origin {
+            ConnectionOrigin::Accepted(_) => self.lane().handle(),
             _ => home,
         };
         let (code_sets, stated) = (candidate.code_sets, candidate.stated);
-        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(way);
-        let key = match (way, sharing) {
+        let key =
+            CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).with_origin(origin);
+        let key = match (origin, sharing) {
             // The peer opened this connection, so it is shared by all references.
-            (Way::Accepted(_), _) => key,
+            (ConnectionOrigin::Accepted(_), _) => key,
             (_, Sharing::Private(number)) => key.private(number),
             (_, Sharing::Spread(number)) => {
                 let count = self.settings().to_endpoint;
@@ -102,7 +104,7 @@ impl OrbInner {
             timeout: self.settings().connect_timeout,
             spin: SpinLimits::of(self.lane(), home.id()),
             busy: Arc::clone(self.busy_connections()),
-            way: way.clone(),
+            origin: origin.clone(),
         };
         let cache = self.connection_cache();
         cache.connection(&key, home, named_by, settings).await

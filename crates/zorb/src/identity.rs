@@ -138,7 +138,7 @@ fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {
 
 fn known(body: Body, profile: u32, transports: &Registry) -> Identity {
     let leads = |component| leads_elsewhere(component, profile, transports);
-    let mut elsewhere: Vec<Elsewhere> = match body.endpoint.leads_nowhere() {
+    let mut elsewhere: Vec<Elsewhere> = match body.endpoint.unreachable_reason() {
         Some(_) => body.components.iter().flat_map(leads).collect(),
         None => Vec::new(),
     };

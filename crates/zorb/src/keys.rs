@@ -243,7 +243,7 @@ impl OrbInner {
         let Some(locator) = self.keys().locator.load_full() else {
             return Err(Missing::Adapter.raise());
         };
-        let panicked = |_| raise(Fault::LocatorPanicked);
+        let panicked = |_| raise(Fault::KeyResolverPanicked);
         let mut lookup = enter(self, || locator(key)).map_err(panicked)?;
         let object = poll_fn(|cx| match enter(self, || lookup.as_mut().poll(cx)) {
             Ok(poll) => poll,

@@ -26,9 +26,9 @@ extern crate self as zorb;
 #[path = "private.rs"]
 pub mod __private;
 mod addresses;
+mod bidirectional;
 pub mod blocking;
 mod blocking_servant;
-mod both_ways;
 mod builder;
 mod builder_limits;
 mod builder_real_time;

@@ -285,14 +285,17 @@ impl ObjectRef {
         match self.0.orb.inner().local_key(&self.0.ior) {
             Some(_) => None,
             // Calls with priorities are bound by their callers, each at its own priority.
-            None => (self.ways(&self.0.ior, self.0.named_by).ok()?.into_iter())
-                .next()
-                .filter(|way| way.real_time.is_none()),
+            None => (self
+                .candidates(&self.0.ior, self.0.named_by)
+                .ok()?
+                .into_iter())
+            .next()
+            .filter(|candidate| candidate.real_time.is_none()),
         }
     }
 
     /// The endpoints of the reference, those that timed out recently last.
-    fn ways(&self, ior: &Ior, named_by: NamedBy) -> Result<Vec<Candidate>, SystemException> {
+    fn candidates(&self, ior: &Ior, named_by: NamedBy) -> Result<Vec<Candidate>, SystemException> {
         let orb = self.0.orb.inner();
         let text = TextCodeSets {
             native: orb.settings().native_char_set,
@@ -300,21 +303,22 @@ impl ObjectRef {
             unstated: orb.connection_settings().unstated_code_sets,
         };
         let unusable = |profiles| Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No);
-        let mut ways = candidates_for(ior, orb.settings().max_giop_version, orb.transports(), text);
-        if ways.is_empty() {
+        let mut candidates =
+            candidates_for(ior, orb.settings().max_giop_version, orb.transports(), text);
+        if candidates.is_empty() {
             return Err(unusable(describe_unusable(ior, orb.transports())));
         }
-        ways.retain(|way| orb.may_connect(&way.endpoint, named_by));
-        if ways.is_empty() {
+        candidates.retain(|candidate| orb.may_connect(&candidate.endpoint, named_by));
+        if candidates.is_empty() {
             return Err(unusable(NO_SOCKETS_OF_PEERS.to_owned()));
         }
-        self.order_endpoints(&mut ways);
-        self.select_protocols(&mut ways)?;
-        if ways.len() > 1 {
+        self.order_endpoints(&mut candidates);
+        self.select_protocols(&mut candidates)?;
+        if candidates.len() > 1 {
             // A stable sort: otherwise the order stays.
-            ways.sort_by_cached_key(|way| orb.silent().contains(&way.endpoint));
+            candidates.sort_by_cached_key(|candidate| orb.silent().contains(&candidate.endpoint));
         }
-        Ok(ways)
+        Ok(candidates)
     }
 
     /// Follows a forward: binds the reference to `ior` for later calls, too. `from`: the binding whose reply was the
@@ -419,28 +423,34 @@ impl ObjectRef {
         if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST, 0, None));
         }
-        let mut candidates = self.ways(ior, named_by)?;
+        let mut candidates = self.candidates(ior, named_by)?;
         let selection = self.select_priority(&mut candidates)?;
         let at_once = self.are_to_be_measured(&candidates);
         let connected = first_that_works(
             &candidates,
             home,
-            |way| self.connect_measured(way, home, named_by, at_once),
+            |candidate| self.connect_measured(candidate, home, named_by, at_once),
             // The addresses of one profile have no order, so the next is tried early; profiles have an order.
             |one, next| at_once || one.profile == next.profile,
             if at_once { Duration::ZERO } else { HEAD_START },
         );
         let causes = match connected.await {
-            Ok((way, connection)) => {
-                let target = TargetAddress::Key(&way.key);
-                let requests = RequestTemplate::new(way.version, &target, &way.key)
+            Ok((candidate, connection)) => {
+                let target = TargetAddress::Key(&candidate.key);
+                let requests = RequestTemplate::new(candidate.version, &target, &candidate.key)
                     .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))?;
                 let remote = Target::Remote(Remote {
                     connection,
                     requests,
                 });
                 let band = selection.as_ref().and_then(Selection::band);
-                let bound = make(remote, way.key.clone(), way.version, way.profile, selection);
+                let bound = make(
+                    remote,
+                    candidate.key.clone(),
+                    candidate.version,
+                    candidate.profile,
+                    selection,
+                );
                 if let (Some(band), Target::Remote(remote)) = (band, &bound.target) {
                     self.bind_band(&bound, remote, band).await?;
                 }

@@ -3,11 +3,11 @@
 mod access;
 mod policy_manager;
 
-use crate::both_ways::{BothWaysCalls, unreachable_endpoint};
+use crate::bidirectional::{BidirectionalCalls, unreachable_endpoint};
 use crate::builder::{Builder, Settings};
 use crate::current;
 use crate::deferred::DeferredRequests;
-use crate::endpoints::warn_of_doubts;
+use crate::endpoints::warn_unreachable;
 use crate::error::Error;
 use crate::instance::random_instance;
 use crate::interceptor::Interceptor;
@@ -90,7 +90,7 @@ pub(crate) struct OrbInner {
     tasks: TaskTracker,
     down: watch::Sender<bool>,
     serving: Arc<Serving<Self>>,
-    both_ways: BothWaysCalls,
+    bidirectional: BidirectionalCalls,
     /// Initial references that were registered at run time, as IORs: an [`ObjectRef`](crate::ObjectRef) would keep the
     /// ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
@@ -127,7 +127,7 @@ impl Orb {
             platform: settings.platform_component(),
             only_reachable: settings.publish.only_reachable,
         };
-        warn_of_doubts(&listening, &published.endpoints).await;
+        warn_unreachable(&listening, &published.endpoints).await;
         let instance = random_instance();
         let offers = settings.policies.bidirectional == Some(BidirectionalPolicy::Both);
         if offers && published.endpoints.is_empty() {
@@ -148,7 +148,7 @@ impl Orb {
             counters: Arc::default(),
             memory: Arc::new(MemoryLimit::new(settings.max_memory)),
             stall_timeout: settings.stall_timeout,
-            both_ways: settings.accept_bidirectional.is_some(),
+            bidirectional: settings.accept_bidirectional.is_some(),
         };
         let serving = Arc::new(Serving::new(settings.server_limits()));
         let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
@@ -157,7 +157,7 @@ impl Orb {
             lane,
             adapters: ObjectAdapter::new(instance, &settings.server_id),
             keys: Keys::default(),
-            both_ways: BothWaysCalls::new(
+            bidirectional: BidirectionalCalls::new(
                 settings.accept_bidirectional.clone(),
                 this,
                 &serving,
@@ -495,8 +495,8 @@ impl OrbInner {
     }
 
     /// Connections on which both ends send requests.
-    pub(crate) const fn both_ways(&self) -> &BothWaysCalls {
-        &self.both_ways
+    pub(crate) const fn bidirectional(&self) -> &BidirectionalCalls {
+        &self.bidirectional
     }
 
     pub(crate) fn initial_references(&self) -> MutexGuard<'_, BTreeMap<String, Ior>> {
@@ -546,7 +546,7 @@ impl Drop for Last {
         let down = Down(&self.0.down);
         self.0.adapters.clear();
         self.0.keys.clear();
-        self.0.both_ways.clear();
+        self.0.bidirectional.clear();
         self.0.real_time.clear();
         drop(down);
         tracing::debug!("the ORB is down");

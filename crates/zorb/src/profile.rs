@@ -115,15 +115,15 @@ pub(crate) fn candidates_for(
         };
         let real_time = Exposed::of(&body, profile.tag);
         for endpoint in endpoints(&body, profile.tag.0, transports) {
-            if endpoint.leads_nowhere().is_some()
+            if endpoint.unreachable_reason().is_some()
                 || !(transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))
                 || !seen.insert((endpoint.clone(), body.object_key.clone()))
             {
                 continue;
             }
-            let mut way = candidate(&body, highest, text, endpoint, index);
-            way.real_time.clone_from(&real_time);
-            found.push(way);
+            let mut candidate = candidate(&body, highest, text, endpoint, index);
+            candidate.real_time.clone_from(&real_time);
+            found.push(candidate);
             if found.len() == MAX_CANDIDATES {
                 return found;
             }
@@ -179,7 +179,7 @@ pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
             None => format!("no transport for profile 0x{:08x}", profile.tag.0),
             Some((transport, Err(error))) => format!("{}: {error}", transport.scheme()),
             Some((transport, Ok(body))) => {
-                let lack = match body.endpoint.leads_nowhere() {
+                let lack = match body.endpoint.unreachable_reason() {
                     Some(lack) => lack,
                     None if !carries_giop(transport) => "GIOP needs a reliable stream",
                     None => "not usable",
@@ -235,8 +235,8 @@ fn candidate(
 /// registered it shows only the tags of their profiles.
 pub(crate) fn describe_endpoints(ior: &Ior) -> String {
     static TRANSPORTS: LazyLock<Registry> = LazyLock::new(Registry::default);
-    let ways = candidates(ior, Version::HIGHEST, &TRANSPORTS);
-    let endpoints: Vec<String> = (ways.iter())
+    let candidates = candidates(ior, Version::HIGHEST, &TRANSPORTS);
+    let endpoints: Vec<String> = (candidates.iter())
         .map(|candidate| candidate.endpoint.to_string())
         .collect();
     if endpoints.is_empty() && !ior.is_nil() {

@@ -15,12 +15,12 @@ pub(crate) const HEAD_START: Duration = Duration::from_secs(1);
 
 type Attempt<'w, W, F> = (&'w W, Pin<Box<F>>);
 
-/// Tries one way after the other, and returns the first success, or the errors of all. The next attempt begins when one
+/// Tries one alternative after the other, and returns the first success, or the errors of all. The next attempt begins when one
 /// has failed, or after the head start if it may run `beside` the last one.
 ///
 /// Dropping the future drops all pending attempts.
 pub(crate) async fn first_that_works<'w, W, T, E, F>(
-    ways: &'w [W],
+    alternatives: &'w [W],
     home: &Handle,
     attempt: impl Fn(&'w W) -> F,
     beside: impl Fn(&W, &W) -> bool,
@@ -29,20 +29,20 @@ pub(crate) async fn first_that_works<'w, W, T, E, F>(
 where
     F: Future<Output = Result<T, E>>,
 {
-    let mut under_way: Vec<Attempt<'w, W, F>> = Vec::new();
+    let mut pending_attempts: Vec<Attempt<'w, W, F>> = Vec::new();
     let mut causes = Vec::new();
-    let mut next = ways.iter().peekable();
+    let mut next = alternatives.iter().peekable();
     loop {
-        let may_begin = match (next.peek(), under_way.last()) {
+        let may_begin = match (next.peek(), pending_attempts.last()) {
             (Some(next), Some((last, _))) => beside(last, next),
             (Some(_), None) => true,
             (None, Some(_)) => false,
             (None, None) => return Err(causes),
         };
-        if let Some(way) = next.next_if(|_| may_begin) {
-            under_way.push((way, Box::pin(attempt(way))));
+        if let Some(alternative) = next.next_if(|_| may_begin) {
+            pending_attempts.push((alternative, Box::pin(attempt(alternative))));
         }
-        let patience = match (next.peek(), under_way.last()) {
+        let patience = match (next.peek(), pending_attempts.last()) {
             (Some(next), Some((last, _))) if beside(last, next) => {
                 // Callers may be outside any runtime, so `home` provides the timer.
                 let _runtime = home.enter();
@@ -58,8 +58,8 @@ where
         };
         tokio::select! {
             biased;
-            (way, tried) = poll_fn(|cx| poll_any(&mut under_way, cx)) => match tried {
-                Ok(works) => return Ok((way, works)),
+            (alternative, tried) = poll_fn(|cx| poll_any(&mut pending_attempts, cx)) => match tried {
+                Ok(works) => return Ok((alternative, works)),
                 Err(cause) => causes.push(cause),
             },
             () = silence => {}
@@ -69,18 +69,19 @@ where
 
 /// Ready with the output of the first attempt that has ended, which it removes.
 fn poll_any<'w, W, F: Future>(
-    under_way: &mut Vec<Attempt<'w, W, F>>,
+    pending_attempts: &mut Vec<Attempt<'w, W, F>>,
     cx: &mut Context<'_>,
 ) -> Poll<(&'w W, F::Output)> {
-    let ended = under_way
-        .iter_mut()
-        .enumerate()
-        .find_map(|(at, (_, attempt))| match attempt.as_mut().poll(cx) {
-            Poll::Ready(output) => Some((at, output)),
-            Poll::Pending => None,
-        });
+    let ended =
+        pending_attempts
+            .iter_mut()
+            .enumerate()
+            .find_map(|(at, (_, attempt))| match attempt.as_mut().poll(cx) {
+                Poll::Ready(output) => Some((at, output)),
+                Poll::Pending => None,
+            });
     match ended {
-        Some((at, output)) => Poll::Ready((under_way.remove(at).0, output)),
+        Some((at, output)) => Poll::Ready((pending_attempts.remove(at).0, output)),
         None => Poll::Pending,
     }
 }
@@ -106,14 +107,16 @@ mod tests {
     use std::sync::Mutex;
 
     /// An attempt: its name, its kind, the milliseconds until it ends, and its outcome.
-    type Way = (&'static str, u8, u64, bool);
+    type Alternative = (&'static str, u8, u64, bool);
 
     /// The result of the attempts, and the time at which each began.
-    async fn run(ways: &[Way]) -> (Result<&'static str, Vec<String>>, Vec<(&'static str, u128)>) {
+    async fn run(
+        alternatives: &[Alternative],
+    ) -> (Result<&'static str, Vec<String>>, Vec<(&'static str, u128)>) {
         let start = tokio::time::Instant::now();
         let begun = Mutex::new(Vec::new());
-        let attempt = |way: &Way| {
-            let (name, _, takes, works) = *way;
+        let attempt = |alternative: &Alternative| {
+            let (name, _, takes, works) = *alternative;
             begun
                 .lock()
                 .unwrap()
@@ -124,14 +127,17 @@ mod tests {
             }
         };
         let taken = first_that_works(
-            ways,
+            alternatives,
             &Handle::current(),
             attempt,
-            |a: &Way, b| a.1 == b.1,
+            |a: &Alternative, b| a.1 == b.1,
             HEAD_START,
         )
         .await;
-        (taken.map(|(way, ())| way.0), begun.into_inner().unwrap())
+        (
+            taken.map(|(alternative, ())| alternative.0),
+            begun.into_inner().unwrap(),
+        )
     }
 
     #[tokio::test(start_paused = true)]
@@ -156,12 +162,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn another_kind_waits_until_all_of_the_one_have_failed() {
-        let ways = [
+        let alternatives = [
             ("a", 0, 9_000, false),
             ("b", 0, 5_000, false),
             ("c", 1, 10, true),
         ];
-        let (taken, begun) = run(&ways).await;
+        let (taken, begun) = run(&alternatives).await;
         assert_eq!(taken, Ok("c"));
         assert_eq!(begun, [("a", 0), ("b", 1_000), ("c", 9_000)]);
     }

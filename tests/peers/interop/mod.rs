@@ -5,8 +5,8 @@
 //! client on our own server always run.
 
 mod adapters;
+mod bidirectional;
 mod big_endian;
-mod both_ways;
 mod client;
 mod idl;
 mod idle;

@@ -322,8 +322,8 @@ fn a_client_behind_a_nat_is_called_on_its_own_connection() {
     // A client that listens nowhere, and one that listens where the server cannot reach it.
     let behind = ("ORBListenEndpoints", "iiop://10.0.0.2:2811");
     for options in [&[][..], &[behind]] {
-        let both_ways = [&[(BOTH_WAYS, "yes")], options].concat();
-        assert_eq!(ask(&both_ways), "a client that is called back");
+        let bidirectional = [&[(BOTH_WAYS, "yes")], options].concat();
+        assert_eq!(ask(&bidirectional), "a client that is called back");
     }
     // Without the offer the callback goes to the client's address, which leads nowhere.
     let heard = ask(&[(BOTH_WAYS, "no"), behind]);
@@ -438,8 +438,8 @@ async fn a_client_of_another_test() {
 }
 
 /// Has the place of that reference ask one here.
-async fn ask_back(reference: &str, both_ways: bool) -> Result<String, SystemException> {
-    let policy = match both_ways {
+async fn ask_back(reference: &str, bidirectional: bool) -> Result<String, SystemException> {
+    let policy = match bidirectional {
         true => BidirectionalPolicy::Both,
         false => BidirectionalPolicy::Normal,
     };

@@ -88,7 +88,7 @@ impl SessionMachine {
             || self.backlog.len() >= self.config.backlog;
         let refusal = match self.sessions.get_mut(&id) {
             Some(session) if !session.is_ours && session.is_open() => {
-                session.heard(now);
+                session.note_arrival(now);
                 self.control(accept);
                 return;
             }
@@ -120,7 +120,7 @@ impl SessionMachine {
                 session.opened(now, terms);
                 self.wake(id);
             }
-            Some(session) if session.is_open() => session.heard(now),
+            Some(session) if session.is_open() => session.note_arrival(now),
             _ => self.control(unknown(id)),
         }
     }
@@ -177,7 +177,7 @@ impl SessionMachine {
                 return false;
             }
         };
-        session.heard(now);
+        session.note_arrival(now);
         let any = session.acknowledged(now, ack, selective);
         if any && session.closed.is_some() {
             // A session that makes progress may go on.

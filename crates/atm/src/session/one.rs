@@ -45,8 +45,8 @@ pub(super) struct Session {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     patience: Patience,
-    heard: Instant,
-    /// Questions since the peer was heard last, and the time of the last question.
+    last_arrival: Instant,
+    /// Questions since the last frame of the peer, and the time of the last question.
     asked: u32,
     asked_at: Instant,
     /// The time at which the questions became [`MIN_ASKED`].
@@ -75,7 +75,7 @@ impl Session {
             sender: Sender::new(terms.map_or(0, |terms| terms.window)),
             receiver: Receiver::new(config.receive_octets),
             patience: Patience::new(),
-            heard: now,
+            last_arrival: now,
             asked: 0,
             asked_at: now,
             asked_enough: None,
@@ -99,7 +99,7 @@ impl Session {
             ..Ack::default()
         };
         self.sender.acknowledge(now, ack, &[]);
-        self.heard(now);
+        self.note_arrival(now);
     }
 
     pub(super) fn end(&mut self, end: End) {
@@ -115,8 +115,8 @@ impl Session {
         self.closed.is_some() && (self.sender.is_done() || matches!(self.state, State::Ended(_)))
     }
 
-    pub(super) fn heard(&mut self, now: Instant) {
-        self.heard = now;
+    pub(super) fn note_arrival(&mut self, now: Instant) {
+        self.last_arrival = now;
         self.asked = 0;
         self.asked_enough = None;
     }
@@ -210,7 +210,7 @@ impl Session {
             return None;
         }
         match self.asked {
-            0 => self.heard.checked_add(config.keep_alive),
+            0 => self.last_arrival.checked_add(config.keep_alive),
             // Questions may be lost, too.
             _ => self.asked_at.checked_add(again(config)),
         }
@@ -219,7 +219,11 @@ impl Session {
     fn death(&self, config: &Config) -> Option<Instant> {
         // The last of these questions has its time, too: this process may have been stopped itself.
         let answered = self.asked_enough?.checked_add(again(config))?;
-        Some(self.heard.checked_add(config.dead_after)?.max(answered))
+        Some(
+            self.last_arrival
+                .checked_add(config.dead_after)?
+                .max(answered),
+        )
     }
 
     /// Runs the timers that are due. Returns a frame that asks for the session again.

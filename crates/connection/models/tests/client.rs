@@ -3,7 +3,7 @@
 use super::driver::Timers;
 use super::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 use crate::blocking;
-use crate::cache::{ConnectSettings, Way};
+use crate::cache::{ConnectSettings, ConnectionOrigin};
 use crate::end::End;
 use crate::mock::{Acts, Mock, settings};
 use crate::models::{Task, model};
@@ -243,7 +243,7 @@ impl Calls {
                 extended: Duration::ZERO,
             },
             busy: Arc::default(),
-            way: Way::Opened,
+            origin: ConnectionOrigin::Opened,
         };
         let stream = Box::new(Mock::new(Arc::clone(&peer)));
         let endpoint = "iiop://peer:1".parse().unwrap();

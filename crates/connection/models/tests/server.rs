@@ -1,7 +1,7 @@
 //! The write side of a served connection: full sockets, while a thread serves the connection and when it stops.
 
 use super::{Located, ServerConnection, ServerLimits, ServerRequest, Serving};
-use crate::both_ways::BothWays;
+use crate::bidirectional::BidirectionalConnection;
 use crate::mock::{Mock, settings};
 use crate::models::outbound::{ROOM, Socket, message};
 use crate::models::{Task, model};
@@ -65,7 +65,7 @@ impl Owner for Tasks {
 
     fn locate(&self, _: &RequestHeader<'_>, _: bool) {}
 
-    fn offered(&self, _: &Arc<BothWays>, _: &[u8]) {}
+    fn offered(&self, _: &Arc<BidirectionalConnection>, _: &[u8]) {}
 
     fn refuse(&self, _: SystemException) {}
 

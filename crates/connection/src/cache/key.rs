@@ -1,6 +1,6 @@
 //! Keys of shared connections.
 
-use super::super::both_ways::{BothWays, Offer};
+use super::super::bidirectional::{BidirectionalConnection, Offer};
 use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
@@ -19,7 +19,7 @@ pub struct CacheKey {
     code_sets: (CharSet, WCharSet),
     stated: bool,
     /// Whether the connection is opened, offered to the peer, or accepted from it.
-    way: WayKey,
+    origin: OriginKey,
     /// The number among the connections to one endpoint.
     share: Share,
     /// The range of priorities of its calls.
@@ -39,7 +39,7 @@ enum Share {
 
 /// The part of a connection's key beside its endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-enum WayKey {
+enum OriginKey {
     #[default]
     Opened,
     Offered,
@@ -47,24 +47,24 @@ enum WayKey {
     Accepted(u64),
 }
 
-/// How a client gets its connection.
+/// How a client gets a connection.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Way {
+pub enum ConnectionOrigin {
     /// It is opened, for requests of this end alone.
     Opened,
     /// It is opened, and offered to the peer for its requests (bidirectional GIOP).
     Offered(Arc<dyn Offer>),
     /// The peer has opened it, and offered it for requests of this end.
-    Accepted(Arc<BothWays>),
+    Accepted(Arc<BidirectionalConnection>),
 }
 
-impl Way {
-    fn key(&self) -> WayKey {
+impl ConnectionOrigin {
+    fn key(&self) -> OriginKey {
         match self {
-            Self::Opened => WayKey::Opened,
-            Self::Offered(_) => WayKey::Offered,
-            Self::Accepted(whole) => WayKey::Accepted(whole.number()),
+            Self::Opened => OriginKey::Opened,
+            Self::Offered(_) => OriginKey::Offered,
+            Self::Accepted(whole) => OriginKey::Accepted(whole.number()),
         }
     }
 
@@ -87,7 +87,7 @@ impl CacheKey {
             reactor: home.id(),
             code_sets: (code_sets.char_set, code_sets.wchar_set),
             stated,
-            way: WayKey::default(),
+            origin: OriginKey::default(),
             share: Share::Spread(0),
             band: None,
             properties: Vec::new(),
@@ -107,7 +107,7 @@ impl CacheKey {
 
     /// Whether the connection may be closed for another one. One that the peer may use for its own requests may not.
     pub(super) fn may_be_purged(&self) -> bool {
-        self.way == WayKey::Opened
+        self.origin == OriginKey::Opened
     }
 
     /// The key of one of several connections to the endpoint, among which references are distributed: one for each `number`.
@@ -138,10 +138,10 @@ impl CacheKey {
         self
     }
 
-    /// The key of connections that clients get in this way.
+    /// The key of connections of this origin.
     #[must_use]
-    pub fn in_way(mut self, way: &Way) -> Self {
-        self.way = way.key();
+    pub fn with_origin(mut self, origin: &ConnectionOrigin) -> Self {
+        self.origin = origin.key();
         self
     }
 }

@@ -62,8 +62,8 @@ mod waiters;
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
 pub use one_way::Departure;
 
-use super::both_ways::BothWays;
-use super::cache::{ConnectSettings, UseClock, Way};
+use super::bidirectional::BidirectionalConnection;
+use super::cache::{ConnectSettings, ConnectionOrigin, UseClock};
 use super::counters::Counters;
 use super::end::End;
 use super::lease::ReadLease;
@@ -149,7 +149,7 @@ pub struct ClientConnection {
     last_used: AtomicU64,
     uses: UseClock,
     /// The bidirectional connection of which this is the client's half, if the peer may send requests, too.
-    both_ways: Option<Arc<BothWays>>,
+    bidirectional: Option<Arc<BidirectionalConnection>>,
 }
 
 impl ClientConnection {
@@ -161,7 +161,7 @@ impl ClientConnection {
         announce: bool,
         settings: &ConnectSettings,
     ) -> Self {
-        let opened_here = !matches!(settings.way, Way::Accepted(_));
+        let opened_here = !matches!(settings.origin, ConnectionOrigin::Accepted(_));
         let shown = Shown {
             payload: settings.connection.trace_payload,
             describe: settings.connection.describe,
@@ -198,7 +198,7 @@ impl ClientConnection {
                 .then(|| settings.code_sets.to_context().ok())
                 .flatten())
             .into_iter()
-            .chain(settings.way.context())
+            .chain(settings.origin.context())
             .collect(),
             peer: settings.peer,
             opened_here,
@@ -206,7 +206,7 @@ impl ClientConnection {
             one_way_ids: AtomicU32::new(0),
             last_used: AtomicU64::new(0),
             uses: UseClock::default(),
-            both_ways: None,
+            bidirectional: None,
         }
     }
 
@@ -218,14 +218,17 @@ impl ClientConnection {
     }
 
     /// Returns the connection as the client's half of `whole`, on which both ends may send requests.
-    pub(crate) fn in_both_ways(mut self, whole: Option<Arc<BothWays>>) -> Self {
-        self.both_ways = whole;
+    pub(crate) fn with_bidirectional(
+        mut self,
+        whole: Option<Arc<BidirectionalConnection>>,
+    ) -> Self {
+        self.bidirectional = whole;
         self
     }
 
     /// Whether the peer does not use the connection for its own requests at present.
     fn is_unused_by_peer(&self) -> bool {
-        (self.both_ways.as_ref()).is_none_or(|whole| whole.is_idle())
+        (self.bidirectional.as_ref()).is_none_or(|whole| whole.is_idle())
     }
 
     /// The last use, by the clock of its cache.
@@ -245,7 +248,7 @@ impl ClientConnection {
 
     fn set_end(&self, state: &mut State, end: End) {
         state.end = Some(end);
-        if let Some(whole) = &self.both_ways {
+        if let Some(whole) = &self.bidirectional {
             whole.note_closing();
         }
         self.over.store(true, Ordering::Release);

@@ -179,15 +179,13 @@ impl ClientConnection {
         Ok(Turn::Over)
     }
 
-    /// Notes that the reactor does not watch the socket, so that the driver checks it by a timer. Returns whether the reactor
-    /// watched until now; then other callers may rely on the driver.
-    pub(super) fn set_deregistered(&self) -> bool {
-        let was_watched = !self.deregistered.load(Ordering::Relaxed)
-            && !self.deregistered.swap(true, Ordering::AcqRel);
-        if was_watched {
+    /// Notes that the reactor does not watch the socket, so that the driver checks it by a timer.
+    pub(super) fn set_deregistered(&self) {
+        if !self.deregistered.load(Ordering::Relaxed)
+            && !self.deregistered.swap(true, Ordering::AcqRel)
+        {
             self.link.outbound.driver.notify();
         }
-        was_watched
     }
 
     /// Has the driver read on.

@@ -77,7 +77,7 @@ pub(crate) use hosts::{HostPermit, NotAdmitted};
 use backlog::Backlog;
 use pending::Turns;
 
-use super::both_ways::BothWays;
+use super::bidirectional::BidirectionalConnection;
 use super::counters::Counter;
 use super::end::{End, Lingered};
 use super::link::{Link, Reading};
@@ -153,7 +153,7 @@ pub struct ServerConnection<O: Owner> {
     orders: Orders,
     admitted: HostPermit,
     /// The bidirectional connection of which this is the server's half, if both ends may send requests.
-    both_ways: Option<Arc<BothWays>>,
+    bidirectional: Option<Arc<BidirectionalConnection>>,
     /// How its reader waits.
     wait: WaitPolicy,
     spin: SpinLimits,
@@ -207,7 +207,7 @@ impl<O: Owner> ServerConnection<O> {
             client_is_gone: AtomicBool::new(false),
             orders: Orders::default(),
             admitted,
-            both_ways: None,
+            bidirectional: None,
             wait: owner.settings().wait,
             spin: SpinLimits::of(lane, lane.handle().id()),
             is_in_lane: true,
@@ -239,19 +239,19 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     /// Returns the connection as the server's half of `whole`, on which both ends may send requests.
-    pub(crate) fn in_both_ways(mut self, whole: Arc<BothWays>) -> Self {
-        self.both_ways = Some(whole);
+    pub(crate) fn with_bidirectional(mut self, whole: Arc<BidirectionalConnection>) -> Self {
+        self.bidirectional = Some(whole);
         self
     }
 
     /// Whether this end opened the connection, and offered it to the peer for requests.
     fn opened_here(&self) -> bool {
-        (self.both_ways.as_ref()).is_some_and(|whole| whole.opened_here())
+        (self.bidirectional.as_ref()).is_some_and(|whole| whole.opened_here())
     }
 
     /// Whether this end sends requests on the connection, too.
     fn has_own_requests(&self) -> bool {
-        (self.both_ways.as_ref()).is_some_and(|whole| whole.has_client())
+        (self.bidirectional.as_ref()).is_some_and(|whole| whole.has_client())
     }
 
     /// Whether its reactor or its owner is stopping.
@@ -263,7 +263,7 @@ impl<O: Owner> ServerConnection<O> {
     /// Whether the connection may be closed as idle. Where this end sends requests, too, the client's half closes it, which
     /// knows whether a call is in progress.
     fn may_end_idle(&self) -> bool {
-        let Some(whole) = &self.both_ways else {
+        let Some(whole) = &self.bidirectional else {
             return self.has_no_pending();
         };
         whole.note_idle(|| self.has_no_pending()) && whole.close_without_client()
@@ -271,7 +271,7 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Hands to the owner the offer of a client that accepts requests on its connection.
     fn take_offer(&self, header: &RequestHeader<'_>, version: Version) {
-        if let Some(whole) = &self.both_ways
+        if let Some(whole) = &self.bidirectional
             && !whole.opened_here()
             && version >= Version::V1_2
             && let Some(context) = header.contexts.get(ServiceContextId::BI_DIR_IIOP)
@@ -543,12 +543,12 @@ impl<O: Owner> ServerConnection<O> {
             | End::Released => {}
         }
         if matches!(end, End::ShutDown)
-            && (self.both_ways.as_ref()).is_some_and(|whole| whole.leave())
+            && (self.bidirectional.as_ref()).is_some_and(|whole| whole.leave())
         {
             // Requests of this end continue; the half that sends them ends the connection.
             return self.link.drained().await;
         }
-        if let Some(whole) = &self.both_ways {
+        if let Some(whole) = &self.bidirectional {
             whole.note_closing();
         }
         if matches!(end, End::ShutDown | End::Idle(_)) {

@@ -9,7 +9,7 @@ pub(crate) use owner::{KEY, TestOwner, Wanted};
 pub(crate) use peer::{Peer, fragments, located, reply, request, request_with};
 pub(crate) use stream::{Stream, pair};
 
-use crate::cache::Way;
+use crate::cache::ConnectionOrigin;
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
 use crate::{
@@ -61,7 +61,7 @@ pub(crate) fn connect_settings() -> ConnectSettings {
             extended: WaitPolicy::SHARED,
         },
         busy: Arc::default(),
-        way: Way::Opened,
+        origin: ConnectionOrigin::Opened,
     }
 }
 

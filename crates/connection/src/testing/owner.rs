@@ -1,7 +1,7 @@
 //! An owner of server connections without an ORB.
 
 use super::{Peer, Stream, endpoint, pair, settings};
-use crate::both_ways::BothWays;
+use crate::bidirectional::BidirectionalConnection;
 use crate::owner::{Located, Owner, Settings};
 use crate::server::{PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving};
 use crate::spin::BusyConnections;
@@ -272,7 +272,7 @@ impl Owner for TestOwner {
         }
     }
 
-    fn offered(&self, _: &Arc<BothWays>, _: &[u8]) {}
+    fn offered(&self, _: &Arc<BidirectionalConnection>, _: &[u8]) {}
 
     fn locate_request(&self, target: &TargetAddress<'_>, _: bool) -> Located {
         match target.object_key() {

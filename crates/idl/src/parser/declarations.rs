@@ -204,9 +204,8 @@ fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
         let report = Report::new(i.nth(1).span, message);
         return super::input::refused(
             i.advance(),
-            report.hint(
-                "there is no repository to import from, and files are looked for as by `#include`",
-            ),
+            report
+                .hint("no repository is imported from: an import names a file, as `#include` does"),
         );
     }
     let (i, name) = cut(scoped_name).parse(i.advance())?;

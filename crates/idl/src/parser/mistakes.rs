@@ -78,7 +78,7 @@ pub(super) fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -
             "an empty list is written `()`"
         }
         ("`in`, `out` or `inout`", Kind::Word(_) | Kind::Escaped(_) | Kind::Punct("::")) => {
-            "say which way the parameter goes, as in `in long x`"
+            "state the direction of the parameter, as in `in long x`"
         }
         ("`,` or `)`", Kind::Punct("[")) => {
             "give the array a name with `typedef`, and use that as the type"

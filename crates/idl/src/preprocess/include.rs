@@ -295,11 +295,11 @@ impl Preprocessor<'_> {
 /// The message for a file that was not found.
 fn missing(candidates: &[PathBuf]) -> String {
     if candidates.is_empty() {
-        return "there is no include directory to look in".to_owned();
+        return "no include directory is set".to_owned();
     }
     if let Some(other) = candidates.iter().find_map(|path| in_other_case(path)) {
         return format!(
-            "there is `{}`: names of files have their case",
+            "there is `{}`: file names are case-sensitive",
             other.display()
         );
     }

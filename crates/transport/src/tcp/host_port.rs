@@ -71,7 +71,7 @@ impl EndpointAddress for TcpAddress {
         Some(Endpoint::iiop(host, port))
     }
 
-    fn leads_nowhere(&self) -> Option<&'static str> {
+    fn unreachable_reason(&self) -> Option<&'static str> {
         if self.host.is_empty() {
             return Some("empty host");
         }

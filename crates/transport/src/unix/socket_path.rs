@@ -126,7 +126,7 @@ impl EndpointAddress for UnixAddress {
         true
     }
 
-    fn leads_nowhere(&self) -> Option<&'static str> {
+    fn unreachable_reason(&self) -> Option<&'static str> {
         match &self.name {
             _ if self.elsewhere.is_some() => Some("a socket of another host"),
             Name::Path(path) if path.as_os_str().is_empty() => Some("empty path"),

@@ -35,33 +35,34 @@ pub(crate) fn with_property(text: &str, transports: &Registry) -> Result<Registr
 }
 
 /// Logs a warning for each endpoint that no other host can reach.
-pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
+pub(crate) async fn warn_unreachable(listening: &[Endpoint], published: &[Endpoint]) {
     for endpoint in listening {
         // Looking up a name blocks, so it runs on another thread; an address needs none.
         let is_name = (endpoint.host()).is_some_and(|host| host.parse::<IpAddr>().is_err());
-        let doubt = if is_name {
+        let warning = if is_name {
             let (endpoint, published) = (endpoint.clone(), published.to_vec());
-            let asked = tokio::task::spawn_blocking(move || doubt(&endpoint, &published));
+            let asked =
+                tokio::task::spawn_blocking(move || reachability_warning(&endpoint, &published));
             asked.await.unwrap_or_default()
         } else {
-            doubt(endpoint, published)
+            reachability_warning(endpoint, published)
         };
-        if let Some(doubt) = doubt {
-            tracing::warn!(%endpoint, "{doubt}; publish() and -ORBendPointPublish say what to name");
+        if let Some(warning) = warning {
+            tracing::warn!(%endpoint, "{warning}; publish() and -ORBendPointPublish say what to name");
         }
     }
 }
 
 /// The reachability warning for a server that listens at `listening` and publishes `published`, if clients on other
 /// hosts cannot connect. Calls the resolver, so it blocks.
-fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
+fn reachability_warning(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
     let first = |host: &str, port| Some((host, port).to_socket_addrs().ok()?.next()?.ip());
-    doubt_where(listening, published, interfaces::reachable, first)
+    reachability_warning_with(listening, published, interfaces::reachable, first)
 }
 
 /// The reachability warning. `reachable` returns the addresses of the host, with IPv6 ones for `true`; `first` resolves
 /// a name and port to its first address.
-fn doubt_where(
+fn reachability_warning_with(
     listening: &Endpoint,
     published: &[Endpoint],
     reachable: impl FnOnce(bool) -> Vec<IpAddr>,
@@ -104,34 +105,40 @@ mod tests {
         let loopback: IpAddr = [127, 0, 0, 1].into();
         let other: IpAddr = [192, 0, 2, 1].into();
         // A host with these addresses, where names resolve to the loopback address or not at all.
-        let doubt = |addresses: &[IpAddr], listening: &str, published: &str| {
+        let unreachable = |addresses: &[IpAddr], listening: &str, published: &str| {
             let published = [published.parse().unwrap()];
             let reachable = |_| addresses.to_vec();
             let first = |host: &str, _| (host != "unknown").then_some(loopback);
-            doubt_where(&listening.parse().unwrap(), &published, reachable, first)
+            reachability_warning_with(&listening.parse().unwrap(), &published, reachable, first)
         };
         let any = "iiop://0.0.0.0:1";
-        let warning = doubt(&[loopback], any, "iiop://127.0.0.1:1").unwrap();
+        let warning = unreachable(&[loopback], any, "iiop://127.0.0.1:1").unwrap();
         assert!(
             warning.contains("no address that others could reach"),
             "{warning}"
         );
         // A host with other addresses is deliberate, and so is another published address.
-        assert_eq!(doubt(&[other, loopback], any, "iiop://127.0.0.1:1"), None);
-        assert_eq!(doubt(&[loopback], any, "iiop://192.0.2.1:1"), None);
+        assert_eq!(
+            unreachable(&[other, loopback], any, "iiop://127.0.0.1:1"),
+            None
+        );
+        assert_eq!(unreachable(&[loopback], any, "iiop://192.0.2.1:1"), None);
         // A literal address is deliberate.
         for meant in ["iiop://127.0.0.1:1", "iiop://localhost:1"] {
-            assert_eq!(doubt(&[loopback], meant, meant), None);
+            assert_eq!(unreachable(&[loopback], meant, meant), None);
         }
         // A name that this host resolves to the loopback address, as Debian does its own name.
-        let warning = doubt(&[other], "iiop://bank:1", "iiop://bank:1").unwrap();
+        let warning = unreachable(&[other], "iiop://bank:1", "iiop://bank:1").unwrap();
         assert!(
             warning.contains("\"bank\", which is 127.0.0.1 here"),
             "{warning}"
         );
-        assert_eq!(doubt(&[other], "iiop://bank:1", "iiop://192.0.2.1:1"), None);
         assert_eq!(
-            doubt(&[other], "iiop://unknown:1", "iiop://unknown:1"),
+            unreachable(&[other], "iiop://bank:1", "iiop://192.0.2.1:1"),
+            None
+        );
+        assert_eq!(
+            unreachable(&[other], "iiop://unknown:1", "iiop://unknown:1"),
             None
         );
     }

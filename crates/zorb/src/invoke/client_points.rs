@@ -39,7 +39,7 @@ impl Contexts {
 }
 
 impl Invocation<'_> {
-    /// Updates the time left in the context of a request with a deadline, after connecting or a detour.
+    /// Updates the time left in the context of a request with a deadline, after connecting or a retry.
     #[cold]
     pub(super) fn update_deadline(&mut self) {
         if let Some(contexts) = &mut self.contexts

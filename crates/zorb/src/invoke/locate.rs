@@ -1,6 +1,6 @@
 //! LocateRequest: locates an object without calling it.
 
-use super::detour::Detours;
+use super::retry::Retries;
 use crate::object::{ObjectRef, Remote, Target};
 use crate::serve::locate_reply;
 use core::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
 
 async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> {
     let mut guard = object.binding().await?;
-    let mut detours = Detours::default();
+    let mut retries = Retries::default();
     loop {
         let Some(binding) = guard.get() else {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
@@ -39,7 +39,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
                     }
                     Err(error) => {
                         object.unbind(binding);
-                        if detours.resend(&error) {
+                        if retries.resend(&error) {
                             guard = object.binding().await?;
                             continue;
                         }
@@ -52,7 +52,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
             LocateReply::UnknownObject => return Ok(false),
             LocateReply::ObjectHere => return Ok(true),
             LocateReply::ObjectForward(ior) | LocateReply::ObjectForwardPerm(ior) => {
-                detours.forward()?;
+                retries.forward()?;
                 guard = object.bind_forward(&ior, binding).await?.into();
             }
             // JacORB replies with this exception instead of UNKNOWN_OBJECT.
@@ -63,7 +63,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
             }
             LocateReply::SystemException(exception) => return Err(exception),
             LocateReply::NeedsAddressingMode(wanted) => {
-                let readdressed = object.readdress(binding, wanted, &mut detours.readdressed);
+                let readdressed = object.readdress(binding, wanted, &mut retries.readdressed);
                 guard = match readdressed {
                     Ok(binding) => binding.into(),
                     Err(error) => return Err(object.broken(error, CompletionStatus::No)),

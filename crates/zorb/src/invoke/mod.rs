@@ -1,11 +1,11 @@
 //! One call, from a stub to its result.
 //!
 //! The steps: **bind** (`ObjectRef::binding`), **header, contexts, arguments, send, wait, match the reply**
-//! ([`zorb_connection::ClientConnection::call`]), **decode** ([`reply`]), and **forward or send again** ([`detour`]). A
+//! ([`zorb_connection::ClientConnection::call`]), **decode** ([`reply`]), and **forward or send again** ([`retry`]). A
 //! collocated call takes the same steps, and calls the servant instead of sending the request ([`collocated`]).
 //!
 //! - this file: the entry points of stubs, and the loop of one call;
-//! - `detour`: forwards, other addressing modes, and requests that are sent again;
+//! - `retry`: forwards, other addressing modes, and requests that are sent again;
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
 //! - `local_message`: collocated calls by a message, and where their upcalls run;
@@ -21,12 +21,12 @@ mod buffered;
 mod by_value;
 mod client_points;
 mod collocated;
-mod detour;
 mod limits;
 mod local_message;
 mod locate;
 mod prioritised;
 mod reply;
+mod retry;
 mod scope;
 mod sync_none;
 
@@ -39,7 +39,7 @@ use by_value::{ByValues, Values};
 use client_points::Contexts;
 use collocated::Collocated;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use detour::Detours;
+use retry::Retries;
 use scope::supported;
 use std::time::Instant;
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
@@ -303,7 +303,7 @@ impl ObjectRef {
                 }
             },
         };
-        let mut detours = Detours::default();
+        let mut retries = Retries::default();
         loop {
             zorb_giop::probe!(Bound);
             if (guard.get()).is_some_and(|binding| binding.selection.is_some()) {
@@ -371,8 +371,8 @@ impl ObjectRef {
             invocation.sent.store(false, Ordering::Relaxed);
             let is_two_way = invocation.response != ResponseFlags::None;
             let octets = invocation.octets.load(Ordering::Relaxed);
-            let detour = self.detour(guard, sent, is_two_way, octets, reply, &mut detours);
-            guard = Box::pin(detour).await?;
+            let next = self.next_binding(guard, sent, is_two_way, octets, reply, &mut retries);
+            guard = Box::pin(next).await?;
             self.check_request_end(invocation)?;
             invocation.update_deadline();
         }

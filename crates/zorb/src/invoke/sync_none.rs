@@ -112,7 +112,7 @@ impl ObjectRef {
             let orb = Arc::clone(&queue.orb);
             tokio::select! {
                 () = send_all(&object, &mut queue) => {}
-                () = given_up(&orb) => {}
+                () = drain_deadline(&orb) => {}
             }
             drop((queue, token));
         });
@@ -135,7 +135,7 @@ fn no_room() -> Fault {
 }
 
 /// Ready [`CONNECTED_WITHIN`] after the ORB has begun to shut down: the waiting requests are then dropped and counted.
-async fn given_up(orb: &OrbInner) {
+async fn drain_deadline(orb: &OrbInner) {
     orb.stopped().await;
     tokio::time::sleep(CONNECTED_WITHIN).await;
 }

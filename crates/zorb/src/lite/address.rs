@@ -38,8 +38,8 @@ impl EndpointAddress for LiteAddress {
         self.plain.is_local_name()
     }
 
-    fn leads_nowhere(&self) -> Option<&'static str> {
-        self.plain.leads_nowhere()
+    fn unreachable_reason(&self) -> Option<&'static str> {
+        self.plain.unreachable_reason()
     }
 }
 

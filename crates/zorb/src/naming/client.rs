@@ -186,10 +186,10 @@ impl NamingClient {
         // JacORB's service silently does nothing for a name of several components.
         match name.split_last() {
             Some((last, path @ [_, ..])) => {
-                let way = self.make_contexts(Name::from(path)).await;
-                let way = way.map_err(|error| about(&name, error))?;
+                let resolution = self.make_contexts(Name::from(path)).await;
+                let resolution = resolution.map_err(|error| about(&name, error))?;
                 let last = Name::from(std::slice::from_ref(last));
-                let done = way.put_once(&last, what, If::Either).await;
+                let done = resolution.put_once(&last, what, If::Either).await;
                 done.map_err(|error| about(&name, error))
             }
             _ => self.put_once(&name, what, If::Either).await,
@@ -252,11 +252,11 @@ impl NamingClient {
     /// [`NamingError::NotFound`], [`NamingError::InvalidName`].
     pub async fn unbind(&self, name: impl IntoName) -> Result<(), NamingError> {
         let name = checked(name)?;
-        let mut way = Way::new(self, &name);
+        let mut resolution = Resolution::new(self, &name);
         loop {
-            match way.context.unbind(&way.rest).await {
+            match resolution.context.unbind(&resolution.rest).await {
                 Ok(()) => return Ok(()),
-                Err(error) => way.go_on(error)?,
+                Err(error) => resolution.follow(error)?,
             }
         }
     }
@@ -308,12 +308,12 @@ impl NamingClient {
     }
 
     async fn resolve_object(&self, name: &Name) -> Result<ObjectRef, NamingError> {
-        let mut way = Way::new(self, name);
+        let mut resolution = Resolution::new(self, name);
         loop {
-            match way.context.resolve(&way.rest).await {
+            match resolution.context.resolve(&resolution.rest).await {
                 Ok(Some(object)) => return Ok(object),
                 Ok(None) => return Err(NamingError::Nil { name: name.clone() }),
-                Err(error) => way.go_on(error)?,
+                Err(error) => resolution.follow(error)?,
             }
         }
     }
@@ -331,9 +331,9 @@ impl NamingClient {
     }
 
     async fn put_once(&self, name: &Name, what: Bound<'_>, when: If) -> Result<(), NamingError> {
-        let mut way = Way::new(self, name);
+        let mut resolution = Resolution::new(self, name);
         loop {
-            let Way { context, rest, .. } = &way;
+            let Resolution { context, rest, .. } = &resolution;
             let done: Result<(), Refusal> = match (what, when) {
                 (Bound::Object(object), If::Unbound) => {
                     context.bind(rest, object).await.map_err(Refusal::from)
@@ -352,7 +352,7 @@ impl NamingClient {
             };
             match done {
                 Ok(()) => return Ok(()),
-                Err(refusal) => match (way.go_on(refusal), when) {
+                Err(refusal) => match (resolution.follow(refusal), when) {
                     (Ok(()), _) => {}
                     (Err(error), If::Unbound) => {
                         let bound = self.bound_instead(name, error).await?;
@@ -369,13 +369,13 @@ impl NamingClient {
 
     /// Makes one context. Its parent, named by all components but the last, has to exist.
     async fn make(&self, name: &Name) -> Result<Self, NamingError> {
-        let mut way = Way::new(self, name);
+        let mut resolution = Resolution::new(self, name);
         loop {
-            match way.context.bind_new_context(&way.rest).await {
+            match resolution.context.bind_new_context(&resolution.rest).await {
                 Ok(Some(context)) => return Ok(Self { context }),
                 Ok(None) => return Err(NamingError::Nil { name: name.clone() }),
                 Err(error) => {
-                    if let Err(error) = way.go_on(error) {
+                    if let Err(error) = resolution.follow(error) {
                         self.bound_instead(name, error).await?;
                         return Err(NamingError::AlreadyBound { name: name.clone() });
                     }
@@ -506,14 +506,14 @@ enum If {
 }
 
 /// The progress of a call along a name: the next context to call, and the rest of the name at that context.
-struct Way<'a> {
+struct Resolution<'a> {
     asked: &'a Name,
     context: NamingContextRef,
     rest: Name,
     continuations: usize,
 }
 
-impl<'a> Way<'a> {
+impl<'a> Resolution<'a> {
     fn new(client: &NamingClient, asked: &'a Name) -> Self {
         Self {
             asked,
@@ -524,7 +524,7 @@ impl<'a> Way<'a> {
     }
 
     /// Goes on from the context of a CannotProceed, or returns the error of the operation.
-    fn go_on(&mut self, refusal: impl Into<Refusal>) -> Result<(), NamingError> {
+    fn follow(&mut self, refusal: impl Into<Refusal>) -> Result<(), NamingError> {
         let name = || self.asked.clone();
         let stuck = match refusal.into() {
             Refusal::CannotProceed(stuck) => stuck,

@@ -81,25 +81,25 @@ impl ObjectRef {
     /// INV_POLICY if priorities and policies leave no candidate.
     pub(super) fn select_priority(
         &self,
-        ways: &mut Vec<Candidate>,
+        candidates: &mut Vec<Candidate>,
     ) -> Result<Option<Selection>, SystemException> {
         let bands = self
             .levels()
             .get(|policies| policies.priority_bands.clone());
-        real_time::select(self.real_time(), ways, bands.as_deref())
+        real_time::select(self.real_time(), candidates, bands.as_deref())
     }
 
     /// The policy that causes INV_POLICY of the reference's calls.
     pub(super) fn inconsistent_policy(&self) -> PolicyType {
-        let Ok(mut ways) = self.ways(&self.0.ior, self.0.named_by) else {
+        let Ok(mut candidates) = self.candidates(&self.0.ior, self.0.named_by) else {
             return PolicyType::CLIENT_PROTOCOL;
         };
-        let has_bands = real_time::has_bands(&ways)
+        let has_bands = real_time::has_bands(&candidates)
             || (self
                 .levels()
                 .get(|policies| policies.priority_bands.clone()))
             .is_some();
-        match self.select_priority(&mut ways) {
+        match self.select_priority(&mut candidates) {
             Err(_) if !has_bands => PolicyType::PRIORITY_MODEL,
             // Either the client found no band, or the server has refused it.
             _ if has_bands => PolicyType::PRIORITY_BANDED_CONNECTION,

@@ -215,32 +215,36 @@ impl ObjectRef {
     }
 
     /// Sorts the candidates by the [`EndpointOrder`] of the reference.
-    pub(super) fn order_endpoints(&self, ways: &mut [Candidate]) {
+    pub(super) fn order_endpoints(&self, candidates: &mut [Candidate]) {
         match self.endpoint_order() {
             EndpointOrder::OfReference => {}
             EndpointOrder::Random => {
                 // Each `RandomState` has another seed, so the order differs for each binding.
                 let chance = RandomState::new();
-                ways.sort_by_cached_key(|way| chance.hash_one((&way.endpoint, &way.key)));
+                candidates.sort_by_cached_key(|candidate| {
+                    chance.hash_one((&candidate.endpoint, &candidate.key))
+                });
             }
             EndpointOrder::LeastLatency => {
                 let times = self.0.orb.inner().connect_times();
                 // An endpoint without a measurement sorts first, so that it gets one.
-                ways.sort_by_cached_key(|way| times.get(&way.endpoint));
+                candidates.sort_by_cached_key(|candidate| times.get(&candidate.endpoint));
             }
         }
     }
 
     /// The time of the last connect to this endpoint, if it was recent.
-    pub(super) fn connect_time(&self, way: &Candidate) -> Option<Duration> {
-        self.0.orb.inner().connect_times().get(&way.endpoint)
+    pub(super) fn connect_time(&self, candidate: &Candidate) -> Option<Duration> {
+        self.0.orb.inner().connect_times().get(&candidate.endpoint)
     }
 
     /// Whether the order is by latency and an endpoint has no recent measurement.
-    pub(super) fn are_to_be_measured(&self, ways: &[Candidate]) -> bool {
-        ways.len() > 1
+    pub(super) fn are_to_be_measured(&self, candidates: &[Candidate]) -> bool {
+        candidates.len() > 1
             && self.endpoint_order() == EndpointOrder::LeastLatency
-            && ways.iter().any(|way| self.connect_time(way).is_none())
+            && candidates
+                .iter()
+                .any(|candidate| self.connect_time(candidate).is_none())
     }
 
     pub(super) fn bidirectional(&self) -> Option<BidirectionalPolicy> {
@@ -299,13 +303,13 @@ impl ObjectRef {
     /// properties that the client's transport does not have.
     pub(super) fn select_protocols(
         &self,
-        ways: &mut Vec<Candidate>,
+        candidates: &mut Vec<Candidate>,
     ) -> Result<(), SystemException> {
         let conflict = |why: String| Err(Fault::PolicyConflict(why).raise(CompletionStatus::No));
         let own = (self.levels()).get(|policies| policies.client_protocols.clone());
-        let stated = ways
+        let stated = candidates
             .iter()
-            .find_map(|way| way.real_time.as_ref()?.protocols());
+            .find_map(|candidate| candidate.real_time.as_ref()?.protocols());
         let protocols = match (own, stated) {
             (None, None) => return Ok(()),
             (Some(_), Some(_)) => {
@@ -327,25 +331,25 @@ impl ObjectRef {
                 known.collect()
             }
         };
-        let place = |way: &Candidate| {
-            let scheme = way.endpoint.scheme();
+        let place = |candidate: &Candidate| {
+            let scheme = candidate.endpoint.scheme();
             protocols
                 .iter()
                 .position(|protocol| protocol.scheme() == scheme)
         };
-        ways.retain(|way| place(way).is_some());
+        candidates.retain(|candidate| place(candidate).is_some());
         // A stable sort: the endpoints of a protocol keep their order.
-        ways.sort_by_key(place);
-        if ways.is_empty() {
+        candidates.sort_by_key(place);
+        if candidates.is_empty() {
             let names: Vec<&str> = protocols.iter().map(|protocol| protocol.scheme()).collect();
             return conflict(format!(
                 "the reference has no endpoint of the ClientProtocolPolicy ({})",
                 names.join(", ")
             ));
         }
-        for way in ways.iter_mut() {
-            let protocol = place(way).and_then(|at| protocols.get(at));
-            way.properties = protocol.map_or_else(Vec::new, Protocol::to_properties);
+        for candidate in candidates.iter_mut() {
+            let protocol = place(candidate).and_then(|at| protocols.get(at));
+            candidate.properties = protocol.map_or_else(Vec::new, Protocol::to_properties);
         }
         Ok(())
     }

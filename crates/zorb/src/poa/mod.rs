@@ -98,7 +98,10 @@ impl Poa {
     /// the policy.
     #[doc(alias = "BidirectionalPolicy")]
     pub fn set_bidirectional_policy(&self, policy: BidirectionalPolicy) {
-        self.orb.inner().both_ways().permit(&self.adapter, policy);
+        self.orb
+            .inner()
+            .bidirectional()
+            .permit(&self.adapter, policy);
     }
 
     pub(crate) const fn orb(&self) -> &Orb {

@@ -109,7 +109,7 @@ fn tao_s_further_endpoints_are_tried_once_each_and_addresses_to_nowhere_never() 
     };
     let found: Vec<_> = candidates(&ior, Version::HIGHEST, &Registry::default())
         .into_iter()
-        .map(|way| way.endpoint)
+        .map(|candidate| candidate.endpoint)
         .collect();
     assert_eq!(
         found,
@@ -137,12 +137,12 @@ fn an_orb_held_to_an_old_version_states_and_uses_no_other() {
         (&new, Version::V1_0, Version::V1_0),
         (&new, Version::V1_1, Version::V1_1),
     ] {
-        let [way] = &candidates(ior, highest, &Registry::default())[..] else {
-            panic!("one way");
+        let [candidate] = &candidates(ior, highest, &Registry::default())[..] else {
+            panic!("one candidate");
         };
         // GIOP 1.0 has no negotiation.
         assert_eq!(
-            (way.version, way.stated),
+            (candidate.version, candidate.stated),
             (version, version > Version::V1_0)
         );
     }
@@ -171,8 +171,8 @@ fn omniorb_gets_no_cancel_request() {
             type_id: String::new(),
             profiles: vec![body.to_tagged().unwrap()],
         };
-        let ways = candidates(&ior, Version::HIGHEST, &Registry::default());
-        ways[0].peer.takes_cancels()
+        let candidates = candidates(&ior, Version::HIGHEST, &Registry::default());
+        candidates[0].peer.takes_cancels()
     };
     assert!(takes_cancels(Some(ORB_TYPE)));
     // A peer without an ORB type may be omniORB.
@@ -295,7 +295,7 @@ fn a_recorded_profile_of_a_unix_socket_is_read_and_written_alike() {
 }
 
 #[test]
-fn a_socket_is_named_for_omniorb_in_an_iiop_profile_that_leads_nowhere_else() {
+fn a_socket_is_named_for_omniorb_in_an_iiop_profile_without_an_address() {
     let published = Published {
         version: Version::HIGHEST,
         endpoints: vec![
@@ -325,7 +325,10 @@ fn a_socket_is_named_for_omniorb_in_an_iiop_profile_that_leads_nowhere_else() {
         "an abstract name is nothing that omniORB knows"
     );
     let found = candidates(&ior, Version::HIGHEST, &transports);
-    let found: Vec<_> = found.into_iter().map(|way| way.endpoint).collect();
+    let found: Vec<_> = found
+        .into_iter()
+        .map(|candidate| candidate.endpoint)
+        .collect();
     assert_eq!(found, published.endpoints);
     // With `only_reachable` each profile has a usable address.
     let reachable = Published {
@@ -362,7 +365,10 @@ fn tao_s_further_sockets_are_read() {
         profiles: vec![profile.to_tagged().unwrap()],
     };
     let found = candidates(&ior, Version::HIGHEST, &Registry::default());
-    let found: Vec<_> = found.into_iter().map(|way| way.endpoint).collect();
+    let found: Vec<_> = found
+        .into_iter()
+        .map(|candidate| candidate.endpoint)
+        .collect();
     assert_eq!(found, [Endpoint::uiop("/one"), Endpoint::uiop("/two")]);
 }
 

@@ -96,20 +96,26 @@ pub(crate) fn priority_of_call(
 }
 
 /// Whether a candidate's profile states priority bands.
-pub(crate) fn has_bands(ways: &[Candidate]) -> bool {
-    let mut exposed = ways.iter().filter_map(|way| way.real_time.as_ref());
+pub(crate) fn has_bands(candidates: &[Candidate]) -> bool {
+    let mut exposed = candidates
+        .iter()
+        .filter_map(|candidate| candidate.real_time.as_ref());
     exposed.any(|exposed| !exposed.policies.bands.is_empty())
 }
 
 /// Sets the code point of a priority on a candidate's connection, which then carries messages of this priority only. A
 /// code point of the ClientProtocolPolicy takes precedence.
-fn mark(settings: &RealTimeSettings, way: &mut Candidate, priority: Option<i16>) {
-    if way.properties.iter().any(|(name, _)| name == CODE_POINT) {
+fn mark(settings: &RealTimeSettings, candidate: &mut Candidate, priority: Option<i16>) {
+    if candidate
+        .properties
+        .iter()
+        .any(|(name, _)| name == CODE_POINT)
+    {
         return;
     }
     let code_point = priority.and_then(|priority| settings.code_point(priority));
     if let Some(code_point) = code_point {
-        way.properties.push((CODE_POINT.into(), code_point));
+        candidate.properties.push((CODE_POINT.into(), code_point));
     }
 }
 
@@ -123,12 +129,14 @@ fn mark(settings: &RealTimeSettings, way: &mut Candidate, priority: Option<i16>)
 /// Those of [`priority_of_call`].
 pub(crate) fn select(
     settings: &RealTimeSettings,
-    ways: &mut Vec<Candidate>,
+    candidates: &mut Vec<Candidate>,
     overriding: Option<&[PriorityBand]>,
 ) -> Result<Option<Selection>, SystemException> {
     let refused = |why: String| Err(Fault::PolicyConflict(why).raise(CompletionStatus::No));
     let overriding = overriding.unwrap_or_default();
-    let exposed = ways.iter().find_map(|way| way.real_time.clone());
+    let exposed = candidates
+        .iter()
+        .find_map(|candidate| candidate.real_time.clone());
     let Some((exposed, (model, declared))) =
         exposed.and_then(|exposed| Some((Arc::clone(&exposed), exposed.model()?)))
     else {
@@ -143,9 +151,9 @@ pub(crate) fn select(
         (false, true) => own,
         (true, _) => overriding,
     };
-    let of_way = |way: &Candidate| {
-        let stated = way.real_time.as_ref();
-        stated.and_then(|exposed| exposed.priority(&way.endpoint))
+    let priority_of = |candidate: &Candidate| {
+        let stated = candidate.real_time.as_ref();
+        stated.and_then(|exposed| exposed.priority(&candidate.endpoint))
     };
     let priority = priority_of_call(settings, model)?.map(|priority| priority.0);
     let selection = |selected| Ok(Some(Selection { selected, model }));
@@ -154,28 +162,36 @@ pub(crate) fn select(
         let Some(band) = bands.iter().find(|band| band.contains(priority)) else {
             return refused(format!("priority {priority} lies in no priority band"));
         };
-        ways.retain(|way| of_way(way).is_none_or(|lane| band.contains(lane)));
-        if ways.is_empty() {
+        candidates
+            .retain(|candidate| priority_of(candidate).is_none_or(|lane| band.contains(lane)));
+        if candidates.is_empty() {
             return Err(raise(RealTimeFault::NoLane(priority)));
         }
-        for way in ways.iter_mut() {
-            way.band = Some(*band);
-            mark(settings, way, Some(of_way(way).unwrap_or(band.high)));
+        for candidate in candidates.iter_mut() {
+            candidate.band = Some(*band);
+            mark(
+                settings,
+                candidate,
+                Some(priority_of(candidate).unwrap_or(band.high)),
+            );
         }
         return selection(Selected::Band(*band));
     }
-    let has_lanes = ways.iter().any(|way| of_way(way).is_some());
-    for way in ways.iter_mut() {
+    let has_lanes = candidates
+        .iter()
+        .any(|candidate| priority_of(candidate).is_some());
+    for candidate in candidates.iter_mut() {
         let declared = (model == PriorityModel::ServerDeclared).then_some(declared);
-        mark(settings, way, of_way(way).or(declared));
+        mark(settings, candidate, priority_of(candidate).or(declared));
     }
     match (model, priority) {
         (PriorityModel::ServerDeclared, _) => selection(Selected::Any),
         _ if !has_lanes => selection(Selected::Any),
         (_, None) => selection(Selected::Unprioritised),
         (_, Some(priority)) => {
-            ways.retain(|way| of_way(way).is_none_or(|lane| lane == priority));
-            if ways.is_empty() {
+            candidates
+                .retain(|candidate| priority_of(candidate).is_none_or(|lane| lane == priority));
+            if candidates.is_empty() {
                 return refused(format!(
                     "the reference has no endpoint of priority {priority}"
                 ));

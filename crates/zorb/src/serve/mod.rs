@@ -29,8 +29,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::Context;
 use zorb_connection::server::Located;
 use zorb_connection::{
-    BothWays, BusyConnections, Counter, OrderKey, Owner, PendingRequest, ServerConnection,
-    ServerRequest, Settings, Turn,
+    BidirectionalConnection, BusyConnections, Counter, OrderKey, Owner, PendingRequest,
+    ServerConnection, ServerRequest, Settings, Turn,
 };
 use zorb_executor::Lane;
 use zorb_giop::{
@@ -115,8 +115,8 @@ impl Owner for OrbInner {
         self.task()
     }
 
-    fn offered(&self, connection: &Arc<BothWays>, context: &[u8]) {
-        self.both_ways().take(connection, context);
+    fn offered(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) {
+        self.bidirectional().take(connection, context);
     }
 
     fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> RequestTarget {
@@ -219,7 +219,7 @@ impl OrbInner {
     #[cold]
     fn is_for_peer(&self, target: &TargetAddress<'_>) -> bool {
         let key = self.key_of(target);
-        key.is_some_and(|key| self.both_ways().is_permitted(&key))
+        key.is_some_and(|key| self.bidirectional().is_permitted(&key))
     }
 }
 

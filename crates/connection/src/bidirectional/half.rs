@@ -138,7 +138,7 @@ struct Outgoing {
 /// A connection on which both ends may send requests: one stream, shared by a client's and a server's half.
 ///
 /// Source: CORBA 3.3 Part 2, section 9.8 (bidirectional GIOP).
-pub struct BothWays {
+pub struct BidirectionalConnection {
     stream: Box<dyn Connection>,
     incoming: Mutex<Incoming>,
     outgoing: Mutex<Outgoing>,
@@ -165,10 +165,10 @@ const HAS_CLIENT: u8 = 1;
 /// One end has sent CloseConnection or MessageError, or is about to: no further request gets a reply.
 const IS_CLOSING: u8 = 2;
 
-/// The value of `BothWays::idle_at` while the server's half has something to do.
+/// The value of `BidirectionalConnection::idle_at` while the server's half has something to do.
 const BUSY: u64 = u64::MAX;
 
-impl BothWays {
+impl BidirectionalConnection {
     /// A connection over `stream`. `memory` counts the messages that one half has read for the other one.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
@@ -478,9 +478,9 @@ impl BothWays {
     }
 }
 
-impl fmt::Debug for BothWays {
+impl fmt::Debug for BidirectionalConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BothWays")
+        f.debug_struct("BidirectionalConnection")
             .field("stream", &self.stream)
             .field("opened_here", &self.opened_here)
             .finish_non_exhaustive()
@@ -490,7 +490,7 @@ impl fmt::Debug for BothWays {
 /// One half as a connection of its own.
 #[derive(Debug)]
 struct HalfStream {
-    whole: Arc<BothWays>,
+    whole: Arc<BidirectionalConnection>,
     half: Half,
 }
 

@@ -1,6 +1,6 @@
 //! Offering a peer a connection on which it may send requests, too.
 
-use super::half::{BothWays, Half};
+use super::half::{BidirectionalConnection, Half};
 use crate::acceptor::admit;
 use crate::owner::Owner;
 use crate::server::{ServerConnection, Serving};
@@ -29,7 +29,7 @@ pub struct Split {
     /// The stream of requests of this end, and of their replies.
     pub stream: Box<dyn Connection>,
     /// The connection as a whole, if the peer may send requests on it.
-    pub whole: Option<Arc<BothWays>>,
+    pub whole: Option<Arc<BidirectionalConnection>>,
 }
 
 /// The [`Offer`] of an ORB: the owner `O` serves the requests of peers.
@@ -68,10 +68,10 @@ impl<O: Owner> Offer for OfferTo<O> {
             };
         };
         let memory = admitted.memory(&owner.settings().memory);
-        let whole = BothWays::new(stream, true, memory);
+        let whole = BidirectionalConnection::new(stream, true, memory);
         let served = whole.half(Half::Server);
         let connection = ServerConnection::new(served, endpoint.clone(), &owner, admitted)
-            .in_both_ways(Arc::clone(&whole));
+            .with_bidirectional(Arc::clone(&whole));
         owner.track(Arc::new(connection).drive(&self.serving));
         Split {
             stream: whole.half(Half::Client),

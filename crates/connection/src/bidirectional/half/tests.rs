@@ -1,7 +1,7 @@
 //! Connections on which both ends send requests, over streams in memory.
 
 use super::*;
-use crate::cache::Way;
+use crate::cache::ConnectionOrigin;
 use crate::client::ClientConnection;
 use crate::memory::MemoryLimit;
 use crate::server::{ServerConnection, ServerLimits, Serving};
@@ -21,7 +21,7 @@ async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_t
     let memory = Arc::new(MemoryLimit::new(MIB));
     let (ours, theirs) = pair();
     let peer = Peer::new(theirs);
-    let whole = BothWays::new(Box::new(ours), true, &PeerMemory::within(&memory));
+    let whole = BidirectionalConnection::new(Box::new(ours), true, &PeerMemory::within(&memory));
     let (client, server) = (whole.half(Half::Client), whole.half(Half::Server));
     peer.send(&request(1, "echo", &[7; 100 << 10]));
     assert_eq!(
@@ -52,7 +52,7 @@ fn driven(
     limit: Duration,
 ) -> (Arc<ClientConnection>, Peer, [JoinHandle<()>; 2]) {
     let (ours, theirs) = pair();
-    let whole = BothWays::new(
+    let whole = BidirectionalConnection::new(
         Box::new(ours),
         true,
         &PeerMemory::within(&owner.settings.memory),
@@ -65,11 +65,11 @@ fn driven(
     let served = whole.half(Half::Server);
     let admitted = serving.admit(served.peer()).unwrap();
     let server = ServerConnection::new(served, endpoint(), owner, admitted);
-    let server = Arc::new(server.in_both_ways(Arc::clone(&whole)));
+    let server = Arc::new(server.with_bidirectional(Arc::clone(&whole)));
     let settings = connect_settings();
-    assert!(matches!(settings.way, Way::Opened));
+    assert!(matches!(settings.origin, ConnectionOrigin::Opened));
     let client = ClientConnection::new(whole.half(Half::Client), endpoint(), false, &settings);
-    let client = Arc::new(client.in_both_ways(Some(whole)));
+    let client = Arc::new(client.with_bidirectional(Some(whole)));
     let drivers = [
         tokio::spawn(server.drive(&serving)),
         tokio::spawn(Arc::clone(&client).drive(Some(limit), None)),

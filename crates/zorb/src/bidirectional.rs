@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, WireFormat};
-use zorb_connection::{BothWays, NamedBy, Offer, OfferTo, Owner, Serving, Way};
+use zorb_connection::{
+    BidirectionalConnection, ConnectionOrigin, NamedBy, Offer, OfferTo, Owner, Serving,
+};
 use zorb_giop::ior::encapsulate;
 use zorb_giop::{ServiceContext, ServiceContextId, Version};
 use zorb_poa::Adapter;
@@ -45,16 +47,16 @@ impl fmt::Debug for Rule {
 
 /// The ORB's bidirectional connections: connections on which both ends send requests.
 #[derive(Debug)]
-pub(crate) struct BothWaysCalls {
+pub(crate) struct BidirectionalCalls {
     rule: Option<Rule>,
-    offered: Mutex<HashMap<Endpoint, Vec<Weak<BothWays>>>>,
+    offered: Mutex<HashMap<Endpoint, Vec<Weak<BidirectionalConnection>>>>,
     /// The adapters whose objects peers may call on connections that this ORB has opened.
     adapters: RwLock<Vec<Arc<Adapter>>>,
     /// The listen points that this ORB offers.
     offer: Option<Arc<dyn Offer>>,
 }
 
-impl BothWaysCalls {
+impl BidirectionalCalls {
     pub(crate) fn new<O: Owner>(
         rule: Option<Rule>,
         orb: &Weak<O>,
@@ -73,12 +75,12 @@ impl BothWaysCalls {
         }
     }
 
-    fn offered(&self) -> MutexGuard<'_, HashMap<Endpoint, Vec<Weak<BothWays>>>> {
+    fn offered(&self) -> MutexGuard<'_, HashMap<Endpoint, Vec<Weak<BidirectionalConnection>>>> {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads a client's BI_DIR_IIOP context and remembers the endpoints that the rule permits.
-    pub(crate) fn take(&self, connection: &Arc<BothWays>, context: &[u8]) {
+    pub(crate) fn take(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) {
         let Some(Rule(rule)) = &self.rule else {
             return;
         };
@@ -95,9 +97,10 @@ impl BothWaysCalls {
         }
     }
 
-    fn remember(&self, connection: &Arc<BothWays>, endpoint: Endpoint) {
-        let is_alive =
-            |offer: &Weak<BothWays>| offer.upgrade().is_some_and(|offer| !offer.is_closing());
+    fn remember(&self, connection: &Arc<BidirectionalConnection>, endpoint: Endpoint) {
+        let is_alive = |offer: &Weak<BidirectionalConnection>| {
+            offer.upgrade().is_some_and(|offer| !offer.is_closing())
+        };
         let mut offered = self.offered();
         if offered.len() >= MAX_OFFERED && !offered.contains_key(&endpoint) {
             offered.retain(|_, connections| connections.iter().any(is_alive));
@@ -115,7 +118,11 @@ impl BothWaysCalls {
     }
 
     /// The first connection that offered an endpoint, is not closing, and is not one of `passed_over`.
-    fn find(&self, endpoint: &Endpoint, passed_over: &[Arc<BothWays>]) -> Option<Arc<BothWays>> {
+    fn find(
+        &self,
+        endpoint: &Endpoint,
+        passed_over: &[Arc<BidirectionalConnection>],
+    ) -> Option<Arc<BidirectionalConnection>> {
         let mut offered = self.offered();
         let connections = offered.get_mut(endpoint)?;
         connections.retain(|offer| offer.upgrade().is_some_and(|offer| !offer.is_closing()));
@@ -126,19 +133,21 @@ impl BothWaysCalls {
         if passed_over.len() >= MAX_CONNECTIONS_OF_ENDPOINT {
             return None;
         }
-        let is_other = |found: &Arc<BothWays>| !passed_over.iter().any(|it| Arc::ptr_eq(it, found));
+        let is_other = |found: &Arc<BidirectionalConnection>| {
+            !passed_over.iter().any(|it| Arc::ptr_eq(it, found))
+        };
         connections.iter().filter_map(Weak::upgrade).find(is_other)
     }
 
     /// Chooses the kind of connection for an endpoint: one that a client has offered and that is not in `passed_over`,
     /// one that offers callbacks to the server, or a plain one.
-    pub(crate) fn way(
+    pub(crate) fn origin(
         &self,
         candidate: &Candidate,
         named_by: NamedBy,
         policy: Option<BidirectionalPolicy>,
-        passed_over: &[Arc<BothWays>],
-    ) -> Way {
+        passed_over: &[Arc<BidirectionalConnection>],
+    ) -> ConnectionOrigin {
         // Only endpoints that peers have named: else a client could claim an endpoint that the application has named,
         // and receive its calls.
         if self.rule.is_some()
@@ -147,15 +156,15 @@ impl BothWaysCalls {
             && candidate.version >= Version::V1_2
             && let Some(accepted) = self.find(&candidate.endpoint, passed_over)
         {
-            return Way::Accepted(accepted);
+            return ConnectionOrigin::Accepted(accepted);
         }
         match (&self.offer, policy) {
             (Some(offer), Some(BidirectionalPolicy::Both))
                 if candidate.version >= Version::V1_2 =>
             {
-                Way::Offered(Arc::clone(offer))
+                ConnectionOrigin::Offered(Arc::clone(offer))
             }
-            _ => Way::Opened,
+            _ => ConnectionOrigin::Opened,
         }
     }
 

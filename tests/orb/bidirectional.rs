@@ -12,7 +12,7 @@ use zorb::{Builder, Interface, Orb, SystemException, SystemExceptionKind as Kind
 use zorb_giop::ior::IiopProfile;
 
 zorb::idl! {
-    module BothWays {
+    module Bidirectional {
         interface Listener {
             string heard(in string text);
             oneway void noted(in long n);
@@ -28,7 +28,7 @@ zorb::idl! {
     };
 }
 
-use both_ways::{Bell, BellRef, BellServant, Listener, ListenerRef, ListenerServant};
+use bidirectional::{Bell, BellRef, BellServant, Listener, ListenerRef, ListenerServant};
 
 #[derive(Default)]
 struct Ear {

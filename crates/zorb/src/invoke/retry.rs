@@ -11,9 +11,9 @@ const MAX_FORWARDS: usize = 10;
 /// Times that one call is sent again because the connection ended before it could start.
 const MAX_RESENDS: usize = 2;
 
-/// Counts of a call's detours: forwards, resends and other addressing.
+/// Counts of a call's retries: forwards, resends and other addressing.
 #[derive(Debug, Default)]
-pub(super) struct Detours {
+pub(super) struct Retries {
     forwards: usize,
     resends: usize,
     /// Replies NEEDS_ADDRESSING_MODE to this call, since the last forward.
@@ -22,7 +22,7 @@ pub(super) struct Detours {
     fell_back: bool,
 }
 
-impl Detours {
+impl Retries {
     /// Counts a forward.
     ///
     /// # Errors
@@ -50,14 +50,14 @@ impl ObjectRef {
     ///
     /// # Errors
     /// The call's exception, if there is no other endpoint to try.
-    pub(super) async fn detour(
+    pub(super) async fn next_binding(
         &self,
         guard: BindingGuard,
         sent: Result<(), CallError>,
         is_two_way: bool,
         octets: usize,
         reply: &ReplySlot,
-        detours: &mut Detours,
+        retries: &mut Retries,
     ) -> Result<BindingGuard, SystemException> {
         let Some(binding) = guard.get() else {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
@@ -65,20 +65,20 @@ impl ObjectRef {
         let failed = match sent {
             Ok(()) => match self.read_reply(reply, binding)? {
                 Answer::Forward(ior) => {
-                    detours.forward()?;
+                    retries.forward()?;
                     return match self.bind_forward(&ior, binding).await {
                         Ok(forwarded) => {
-                            detours.readdressed = 0;
+                            retries.readdressed = 0;
                             Ok(forwarded.into())
                         }
                         // The target failed: tries the original reference once, whose server may forward elsewhere by
                         // now.
                         Err(dead_end)
-                            if !detours.fell_back
+                            if !retries.fell_back
                                 && is_two_way
                                 && is_worth_asking_anew(&dead_end) =>
                         {
-                            detours.fell_back = true;
+                            retries.fell_back = true;
                             self.unbind(binding);
                             self.binding().await
                         }
@@ -86,7 +86,7 @@ impl ObjectRef {
                     };
                 }
                 Answer::Readdress(wanted) => {
-                    let readdressed = self.readdress(binding, wanted, &mut detours.readdressed);
+                    let readdressed = self.readdress(binding, wanted, &mut retries.readdressed);
                     return match readdressed {
                         Ok(binding) => Ok(binding.into()),
                         Err(error) => Err(self.broken(error, CompletionStatus::No)),
@@ -96,7 +96,7 @@ impl ObjectRef {
             },
             Err(error) => {
                 self.unbind(binding);
-                if detours.resend(&error) {
+                if retries.resend(&error) {
                     // Binds the original reference anew, also if this was the target of a forward.
                     return self.binding().await;
                 }
@@ -104,8 +104,8 @@ impl ObjectRef {
             }
         };
         // The target of a forward failed with COMPLETED_NO: tries the original reference once more.
-        if binding.forwarded && is_two_way && !detours.fell_back && is_worth_asking_anew(&failed) {
-            detours.fell_back = true;
+        if binding.forwarded && is_two_way && !retries.fell_back && is_worth_asking_anew(&failed) {
+            retries.fell_back = true;
             self.unbind(binding);
             return self.binding().await;
         }
