@@ -3,6 +3,7 @@
 use super::*;
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+use std::task::Poll;
 use std::time::Duration;
 use zorb::executor::BuildError;
 use zorb::policy::PolicyOverrides;
@@ -119,6 +120,30 @@ async fn pools_of_too_many_lanes_or_for_absent_cpus_start_nothing() {
     let names = reactors.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
     assert!(names.into_iter().all(|name| !name.contains("io4999")));
     server.shutdown(true).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_that_is_created_while_the_orb_shuts_down_ends() {
+    let mut ended = 0;
+    for _ in 0..100 {
+        let orb = server().await;
+        let rt = orb.rt_orb();
+        let options =
+            ThreadpoolOptions::with_lanes([ThreadpoolLane::new(Priority(1), 1).listen(LOCAL)]);
+        let mut creating = Box::pin(rt.create_threadpool(options));
+        let first = std::future::poll_fn(|cx| Poll::Ready(creating.as_mut().poll(cx))).await;
+        orb.shutdown(true).await.unwrap();
+        if first.is_pending() {
+            let refused = creating.await.map(drop).map_err(SystemException::from);
+            raises(refused, Kind::BadInvOrder, 4);
+            assert_eq!(orb.rt_orb().threadpool(1).map(drop), None);
+            ended += 1;
+        }
+    }
+    assert!(
+        ended > 0,
+        "the shutdown never began while a lane was about to listen"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

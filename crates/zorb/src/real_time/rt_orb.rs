@@ -9,7 +9,7 @@ use super::threadpool::{Threadpool, ThreadpoolOptions};
 use crate::error::Error;
 use crate::orb::Orb;
 use std::sync::Arc;
-use zorb_giop::{CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
+use zorb_giop::{CompletionStatus, Fault, RealTimeFault, SystemException, SystemExceptionKind};
 
 /// The real-time operations of an ORB: `RTCORBA::RTORB`. A clone costs a reference count.
 ///
@@ -68,10 +68,9 @@ impl RtOrb {
     #[doc(alias = "create_threadpool_with_lanes")]
     pub async fn create_threadpool(&self, options: ThreadpoolOptions) -> Result<Threadpool, Error> {
         let orb = self.0.inner();
+        let shut_down = || Error::from(Fault::OrbShutDown.raise(CompletionStatus::No));
         if orb.is_stopping() {
-            return Err(zorb_giop::Fault::OrbShutDown
-                .raise(CompletionStatus::No)
-                .into());
+            return Err(shut_down());
         }
         let id = {
             let mut pools = orb.real_time().pools();
@@ -79,8 +78,16 @@ impl RtOrb {
             pools.next
         };
         let pool = start(orb, id, &options).await?;
-        orb.real_time().pools().by_id.insert(id, Arc::clone(&pool));
-        Ok(Threadpool(pool))
+        {
+            let mut pools = orb.real_time().pools();
+            // Checked under the lock: a shutdown that begins later drops the pool with all others.
+            if !orb.is_stopping() {
+                pools.by_id.insert(id, Arc::clone(&pool));
+                return Ok(Threadpool(pool));
+            }
+        }
+        close(pool, orb).await;
+        Err(shut_down())
     }
 
     #[cfg(target_os = "linux")]
