@@ -1,12 +1,49 @@
 //! Loom's counterparts of the types that `sync` takes from the standard library.
 
-pub(crate) use loom::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 use core::ops::{Deref, DerefMut};
 use core::task::Waker;
 use std::sync::{LockResult, TryLockError, TryLockResult};
+
+/// A number, with sequentially consistent loads and stores. Loom orders its own as acquire and release only; here a fence
+/// stands before each such load, and behind each such store.
+#[derive(Debug, Default)]
+pub(crate) struct AtomicUsize(loom::sync::atomic::AtomicUsize);
+
+impl AtomicUsize {
+    pub(crate) fn new(value: usize) -> Self {
+        Self(loom::sync::atomic::AtomicUsize::new(value))
+    }
+
+    pub(crate) fn load(&self, order: Ordering) -> usize {
+        match order {
+            Ordering::SeqCst => {
+                fence(Ordering::SeqCst);
+                self.0.load(Ordering::Acquire)
+            }
+            order => self.0.load(order),
+        }
+    }
+
+    pub(crate) fn store(&self, value: usize, order: Ordering) {
+        match order {
+            Ordering::SeqCst => {
+                self.0.store(value, Ordering::Release);
+                fence(Ordering::SeqCst);
+            }
+            order => self.0.store(value, order),
+        }
+    }
+}
+
+impl Deref for AtomicUsize {
+    type Target = loom::sync::atomic::AtomicUsize;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
 
 /// A mutex. Loom's own mutex explores no schedule in which `try_lock` fails because the holder has yet to release it, so
 /// `try_lock` uses a flag here. One mutex may be used by `lock` or by `try_lock`, not by both.

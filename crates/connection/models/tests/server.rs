@@ -1,6 +1,9 @@
-//! The write side of a served connection: full sockets, while a thread serves the connection and when it stops.
+//! Served connections: full sockets, while a thread serves the connection and when it stops; and the driver, while upcalls
+//! end in other threads.
 
-use super::{Located, ServerConnection, ServerLimits, ServerRequest, Serving};
+mod driver;
+
+use super::{Located, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving};
 use crate::bidirectional::BidirectionalConnection;
 use crate::mock::{Mock, settings};
 use crate::models::outbound::{ROOM, Socket, message};
@@ -11,23 +14,56 @@ use crate::sync::{AtomicBool, Ordering};
 use bytes::Bytes;
 use core::pin::pin;
 use core::task::Poll;
+use loom::sync::{Condvar, Mutex};
 use loom::thread;
+use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_executor::Lane;
 use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress};
 use zorb_transport::Connection;
 
-/// An owner whose tasks are threads of loom. It serves nothing.
+/// An owner whose tasks are threads of loom. Every request becomes pending, until a thread of the model answers it.
 #[derive(Debug)]
-struct Tasks(Settings);
+struct Tasks {
+    settings: Settings,
+    busy: BusyConnections,
+    stopping: AtomicBool,
+    /// Pending requests, and their ids.
+    pending: Mutex<VecDeque<(u32, PendingRequest<Self>)>>,
+    /// Notified when a request becomes pending.
+    begun: Condvar,
+}
+
+impl Tasks {
+    fn new(settings: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            settings,
+            busy: BusyConnections::default(),
+            stopping: AtomicBool::new(false),
+            pending: Mutex::default(),
+            begun: Condvar::new(),
+        })
+    }
+
+    /// Waits for the first pending request.
+    fn next(&self) -> (u32, PendingRequest<Self>) {
+        let mut pending = self.pending.lock().unwrap();
+        loop {
+            match pending.pop_front() {
+                Some(request) => return request,
+                None => pending = self.begun.wait(pending).unwrap(),
+            }
+        }
+    }
+}
 
 impl Owner for Tasks {
     type Target = ();
     type Cached = ();
 
     fn settings(&self) -> &Settings {
-        &self.0
+        &self.settings
     }
 
     fn lane(&self) -> &Lane {
@@ -37,11 +73,11 @@ impl Owner for Tasks {
     }
 
     fn busy(&self) -> &BusyConnections {
-        unreachable!("nothing is read")
+        &self.busy
     }
 
     fn is_stopping(&self) -> bool {
-        false
+        self.stopping.load(Ordering::Acquire)
     }
 
     fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
@@ -60,7 +96,7 @@ impl Owner for Tasks {
     }
 
     fn track_thread(&self) -> TaskTrackerToken {
-        unreachable!("no upcall is pending")
+        unreachable!("no request goes on")
     }
 
     fn locate(&self, _: &RequestHeader<'_>, _: bool) {}
@@ -77,14 +113,20 @@ impl Owner for Tasks {
         None
     }
 
-    fn serve(_: &Arc<ServerConnection<Self>>, _: ServerRequest<Self>) {}
+    fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>) {
+        let (id, octets) = (request.offsets.request_id(), request.message.octets());
+        let pending = PendingRequest::new(connection, id, octets);
+        let owner = connection.owner();
+        owner.pending.lock().unwrap().push_back((id, pending));
+        owner.begun.notify_one();
+    }
 
     fn locate_request(&self, _: &TargetAddress<'_>, _: bool) -> Located {
-        unreachable!("nothing is read")
+        unreachable!("no LocateRequest is read")
     }
 
     async fn ask(self: Arc<Self>, _: Bytes) -> LocateReply {
-        unreachable!("nothing is read")
+        unreachable!("no LocateRequest is read")
     }
 }
 
@@ -98,10 +140,10 @@ struct Served {
 impl Served {
     /// A connection whose socket has so many octets of room.
     fn new(room: usize) -> Self {
-        let owner = Arc::new(Tasks(Settings {
+        let owner = Tasks::new(Settings {
             threads: true,
             ..settings()
-        }));
+        });
         let socket = Arc::new(Socket::new(room));
         let stream = Box::new(Mock::new(Arc::clone(&socket)));
         let endpoint = "iiop://peer:1".parse().unwrap();

@@ -68,7 +68,7 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     /// Serves the connection until it or the ORB ends, or a thread may serve it better.
-    fn drive_task<'a>(
+    pub(super) fn drive_task<'a>(
         self: &'a Arc<Self>,
         reading: &mut Reading,
     ) -> impl Future<Output = Driven<'a>> + Send {
