@@ -211,7 +211,7 @@ mod the_locator {
         let asked = Arc::new(AtomicU32::new(0));
         let (count, ada) = (Arc::clone(&asked), ada.as_object().clone());
         let bob = bob.as_object().clone();
-        orb.key_table().set_locator(move |key| {
+        orb.key_table().set_key_resolver(move |key| {
             count.fetch_add(1, Ordering::Relaxed);
             let (ada, bob) = (ada.clone(), bob.clone());
             async move {
@@ -261,7 +261,7 @@ mod the_locator {
         let stale = resolve(&client, &stale.to_string()).await;
         is_gone(in_time(stale.owner()).await, minor::NO_ADAPTER);
         assert_eq!(asked.load(Ordering::Relaxed), before);
-        orb.key_table().clear_locator();
+        orb.key_table().clear_key_resolver();
         is_gone(
             in_time(plain(&client, &orb, b"Ada").await.owner()).await,
             minor::NO_ADAPTER,
@@ -281,7 +281,7 @@ mod the_locator {
         let moved = resolve(&client, &moved.to_string()).await;
         is_gone(in_time(moved.owner()).await, minor::NO_ADAPTER);
         let bob = bob.as_object().clone();
-        here.key_table().set_locator(move |_| {
+        here.key_table().set_key_resolver(move |_| {
             let bob = bob.clone();
             async move { Ok(Some(bob)) }
         });
@@ -294,7 +294,7 @@ mod the_locator {
         let (orb, ada) = server("Ada").await;
         let client = client().await;
         let object = ada.as_object().clone();
-        orb.key_table().set_locator(move |key| {
+        orb.key_table().set_key_resolver(move |key| {
             assert!(&key[..] != b"at once", "on purpose");
             let object = object.clone();
             async move {
@@ -319,7 +319,7 @@ mod the_locator {
     #[tokio::test(start_paused = true)]
     async fn that_takes_too_long_is_given_up() {
         let (orb, _) = server("Ada").await;
-        orb.key_table().set_locator(|_| pending());
+        orb.key_table().set_key_resolver(|_| pending());
         let slow = plain(&orb, &orb, b"slow").await;
         let error = in_time(slow.owner()).await.unwrap_err();
         assert_eq!(
@@ -338,7 +338,7 @@ mod the_locator {
         let client = client().await;
         let begun = Arc::new(Semaphore::new(0));
         let at_work = Arc::clone(&begun);
-        orb.key_table().set_locator(move |_| {
+        orb.key_table().set_key_resolver(move |_| {
             at_work.add_permits(1);
             pending::<Result<Option<ObjectRef>, _>>()
         });
@@ -363,7 +363,7 @@ mod the_locator {
         let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let (at_work, may_go_on) = (Arc::clone(&begun), Arc::clone(&go_on));
         let object = ada.as_object().clone();
-        orb.key_table().set_locator(move |_| {
+        orb.key_table().set_key_resolver(move |_| {
             at_work.add_permits(1);
             let (object, may_go_on) = (object.clone(), Arc::clone(&may_go_on));
             async move {

@@ -2,7 +2,7 @@
 
 use crate::adapter::Adapter;
 use crate::key::{ObjectId, ObjectKey, Path};
-use crate::manager::{Held, State};
+use crate::manager::{Held, PoaManagerState};
 use crate::missing::Missing;
 use crate::registry::ObjectAdapter;
 use core::future::poll_fn;
@@ -121,7 +121,7 @@ async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
     let mut held = parent.manager().hold();
     loop {
         match parent.manager().state() {
-            State::Holding => {}
+            PoaManagerState::Holding => {}
             state => return state.admit(),
         }
         if let Held::Full = poll_fn(|cx| held.poll_changed(cx.waker())).await {

@@ -109,7 +109,7 @@ pub use adapter::{Adapter, AdapterError, AdapterOptions};
 pub use arguments::{Numbers, Recycled, RecycledText};
 pub use incoming::{Incoming, IncomingRequest, Typed};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
-pub use manager::{AdapterInactive, ManagerError, PoaManager, State};
+pub use manager::{AdapterInactive, ManagerError, PoaManager, PoaManagerState};
 pub use managers::{ManagerAlreadyExists, Managers};
 pub use missing::Missing;
 pub use names::{Named, Names};
@@ -118,7 +118,7 @@ pub use object_ids::ObjectIds;
 pub use operations::Operations;
 pub use policy::{
     IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan,
-    OneWayOrder, Policies, Policy, PolicyType, RequestProcessing, ServantRetention, ThreadModel,
+    OneWayOrder, Policies, PoaPolicy, PoaPolicyType, RequestProcessing, ServantRetention, ThreadModel,
 };
 pub use registry::{ObjectAdapter, Whose};
 pub use request::{Outcome, Receipt, Request};

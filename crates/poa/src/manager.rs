@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, Weak};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names are the specification's")]
-pub enum State {
+pub enum PoaManagerState {
     Holding = 0,
     Active = 1,
     Discarding = 2,
@@ -82,7 +82,7 @@ struct Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
     /// The present state. If it is HOLDING, another condition has to be checked.
-    Changed(State),
+    Changed(PoaManagerState),
     /// The limit on held requests is reached.
     Full,
 }
@@ -98,7 +98,7 @@ impl HoldTicket<'_> {
     pub(crate) fn poll_changed(&mut self, waker: &Waker) -> Poll<Held> {
         let mut waiting = self.manager.waiting();
         let state = self.manager.state();
-        if state != State::Holding {
+        if state != PoaManagerState::Holding {
             return Poll::Ready(Held::Changed(state));
         }
         let Some(number) = self.number else {
@@ -149,20 +149,20 @@ impl PoaManager {
     #[must_use]
     #[doc(alias = "get_state")]
     #[inline]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> PoaManagerState {
         match self.state.load(Ordering::Acquire) {
-            0 => State::Holding,
-            1 => State::Active,
-            2 => State::Discarding,
-            _ => State::Inactive,
+            0 => PoaManagerState::Holding,
+            1 => PoaManagerState::Active,
+            2 => PoaManagerState::Discarding,
+            _ => PoaManagerState::Inactive,
         }
     }
 
-    fn change(&self, to: State) -> Result<(), AdapterInactive> {
+    fn change(&self, to: PoaManagerState) -> Result<(), AdapterInactive> {
         // Pairs with the Acquire in `state`.
         self.state
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |from| {
-                (from != State::Inactive as u8).then_some(to as u8)
+                (from != PoaManagerState::Inactive as u8).then_some(to as u8)
             })
             .map_err(|_| AdapterInactive)?;
         self.minded.store(true, Ordering::Relaxed);
@@ -176,7 +176,7 @@ impl PoaManager {
     /// [`activate`](Self::activate). Returns `true` once.
     #[must_use]
     pub fn looks_forgotten(&self) -> bool {
-        self.state() == State::Holding && !self.minded.swap(true, Ordering::Relaxed)
+        self.state() == PoaManagerState::Holding && !self.minded.swap(true, Ordering::Relaxed)
     }
 
     /// Wakes every held request, which then checks the state and its adapter again.
@@ -232,7 +232,7 @@ impl PoaManager {
     /// Changes the state, and waits until the executing requests have ended, or the state is changed again.
     async fn change_and_wait(
         &self,
-        to: State,
+        to: PoaManagerState,
         etherealize_objects: bool,
     ) -> Result<(), ManagerError> {
         let adapters = self.controlled();
@@ -241,7 +241,7 @@ impl PoaManager {
         }
         match (self.change(to), to) {
             // To deactivate an inactive manager is no error.
-            (Err(_), State::Inactive) | (Ok(()), _) => {}
+            (Err(_), PoaManagerState::Inactive) | (Ok(()), _) => {}
             (Err(inactive), _) => return Err(inactive.into()),
         }
         for adapter in &adapters {
@@ -276,7 +276,7 @@ impl PoaManager {
     /// # Cancel safety
     /// Safe: the state changes at the first poll, and dropping the future only ends the wait.
     pub async fn hold_requests_and_wait(&self) -> Result<(), ManagerError> {
-        self.change_and_wait(State::Holding, false).await
+        self.change_and_wait(PoaManagerState::Holding, false).await
     }
 
     /// Discards new requests as [`discard_requests`](Self::discard_requests), and waits until the executing requests have
@@ -290,7 +290,7 @@ impl PoaManager {
     /// # Cancel safety
     /// Safe: the state changes at the first poll, and dropping the future only ends the wait.
     pub async fn discard_requests_and_wait(&self) -> Result<(), ManagerError> {
-        self.change_and_wait(State::Discarding, false).await
+        self.change_and_wait(PoaManagerState::Discarding, false).await
     }
 
     /// Refuses new requests as [`deactivate_with`](Self::deactivate_with), and waits until the executing requests have ended
@@ -302,7 +302,7 @@ impl PoaManager {
     /// # Cancel safety
     /// Safe: the state changes at the first poll, and dropping the future only ends the wait.
     pub async fn deactivate_and_wait(&self, etherealize_objects: bool) -> Result<(), ManagerError> {
-        self.change_and_wait(State::Inactive, etherealize_objects)
+        self.change_and_wait(PoaManagerState::Inactive, etherealize_objects)
             .await
     }
 
@@ -327,7 +327,7 @@ impl PoaManager {
     /// # Errors
     /// [`AdapterInactive`] if the manager is INACTIVE.
     pub fn activate(&self) -> Result<(), AdapterInactive> {
-        self.change(State::Active)
+        self.change(PoaManagerState::Active)
     }
 
     /// Holds new requests, up to [`MAX_HELD_REQUESTS`](Self::MAX_HELD_REQUESTS) of them.
@@ -335,7 +335,7 @@ impl PoaManager {
     /// # Errors
     /// [`AdapterInactive`] if the manager is INACTIVE.
     pub fn hold_requests(&self) -> Result<(), AdapterInactive> {
-        self.change(State::Holding)
+        self.change(PoaManagerState::Holding)
     }
 
     /// Discards new requests, with TRANSIENT.
@@ -343,12 +343,12 @@ impl PoaManager {
     /// # Errors
     /// [`AdapterInactive`] if the manager is INACTIVE.
     pub fn discard_requests(&self) -> Result<(), AdapterInactive> {
-        self.change(State::Discarding)
+        self.change(PoaManagerState::Discarding)
     }
 
     /// Refuses new requests for good, with OBJ_ADAPTER. Does nothing if the manager is INACTIVE already.
     pub fn deactivate(&self) {
-        let _ = self.change(State::Inactive);
+        let _ = self.change(PoaManagerState::Inactive);
     }
 }
 
@@ -367,23 +367,23 @@ mod tests {
     #[test]
     fn a_manager_begins_holding_and_ends_inactive() {
         let manager = PoaManager::new();
-        assert_eq!(manager.state(), State::Holding);
+        assert_eq!(manager.state(), PoaManagerState::Holding);
         let mut place = manager.hold();
         assert_eq!(
             place.poll_changed(Waker::noop()),
-            Poll::Ready(Held::Changed(State::Holding))
+            Poll::Ready(Held::Changed(PoaManagerState::Holding))
         );
         assert!(place.poll_changed(Waker::noop()).is_pending());
         manager.activate().unwrap();
         assert_eq!(
             place.poll_changed(Waker::noop()),
-            Poll::Ready(Held::Changed(State::Active))
+            Poll::Ready(Held::Changed(PoaManagerState::Active))
         );
         manager.discard_requests().unwrap();
         manager.hold_requests().unwrap();
         manager.deactivate();
         assert_eq!(manager.activate(), Err(AdapterInactive));
-        assert_eq!(manager.state(), State::Inactive);
+        assert_eq!(manager.state(), PoaManagerState::Inactive);
     }
 
     #[test]

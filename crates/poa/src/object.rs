@@ -6,7 +6,7 @@ use crate::incarnation::{NotIncarnated, incarnate};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
 use crate::leaving::{Departing, Etherealize};
-use crate::manager::{Held, PoaManager, State};
+use crate::manager::{Held, PoaManager, PoaManagerState};
 use crate::membership::{Membership, ObjectContext, Traits};
 use crate::missing::Missing;
 use crate::names::Named;
@@ -337,7 +337,7 @@ impl ActiveObject {
                             "too many requests are held".to_owned(),
                         )));
                     }
-                    Held::Changed(State::Holding) => {}
+                    Held::Changed(PoaManagerState::Holding) => {}
                     Held::Changed(state) => return state.admit(),
                 }
             }
@@ -536,7 +536,7 @@ impl fmt::Debug for ActiveObject {
 /// The decision on a new request by the state of its manager, once that is not HOLDING.
 ///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManager`).
-impl State {
+impl PoaManagerState {
     /// Decides on a request; `Ok` if it is served.
     ///
     /// # Errors
@@ -566,13 +566,13 @@ mod tests {
 
     #[test]
     fn each_state_admits_or_refuses() {
-        assert!(State::Active.admit().is_ok());
-        let transient = State::Discarding.admit().unwrap_err();
+        assert!(PoaManagerState::Active.admit().is_ok());
+        let transient = PoaManagerState::Discarding.admit().unwrap_err();
         assert_eq!(
             (transient.kind, transient.minor),
             (SystemExceptionKind::Transient, minor::REQUEST_DISCARDED)
         );
-        let inactive = State::Inactive.admit().unwrap_err();
+        let inactive = PoaManagerState::Inactive.admit().unwrap_err();
         assert_eq!(inactive.kind, SystemExceptionKind::ObjAdapter);
     }
 }

@@ -204,15 +204,15 @@ pub enum ThreadModel {
 ///
 /// ```
 /// # extern crate zorb_poa as zorb;
-/// use zorb::{IdUniqueness, Policies, Policy, PolicyType, RequestProcessing, ServantRetention};
+/// use zorb::{IdUniqueness, Policies, PoaPolicy, PoaPolicyType, RequestProcessing, ServantRetention};
 ///
 /// let list = [
-///     Policy::ServantRetention(ServantRetention::NonRetain),
-///     Policy::RequestProcessing(RequestProcessing::DefaultServant),
+///     PoaPolicy::ServantRetention(ServantRetention::NonRetain),
+///     PoaPolicy::RequestProcessing(RequestProcessing::DefaultServant),
 /// ];
 /// let error = Policies::try_from(&list[..]).unwrap_err();
-/// assert_eq!((error.index, error.policy), (1, PolicyType::RequestProcessing));
-/// let list = [list[0], list[1], Policy::IdUniqueness(IdUniqueness::Multiple)];
+/// assert_eq!((error.index, error.policy), (1, PoaPolicyType::RequestProcessing));
+/// let list = [list[0], list[1], PoaPolicy::IdUniqueness(IdUniqueness::Multiple)];
 /// assert!(Policies::try_from(&list[..]).is_ok());
 /// ```
 ///
@@ -241,7 +241,7 @@ pub struct Policies {
     pub key_protection: KeyProtection,
 }
 
-/// The type of a policy, with the number that the specification assigns to it; [`OneWayOrder`] and [`KeyProtection`] have
+/// The type of a POA policy, with the number that the specification assigns to it; [`OneWayOrder`] and [`KeyProtection`] have
 /// none.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::PolicyType`).
@@ -249,7 +249,7 @@ pub struct Policies {
 #[repr(u32)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names are the specification's")]
-pub enum PolicyType {
+pub enum PoaPolicyType {
     Thread = 16,
     Lifespan = 17,
     IdUniqueness = 18,
@@ -264,14 +264,14 @@ pub enum PolicyType {
     PriorityBandedConnection = 45,
 }
 
-/// One policy of a list for `create_POA`.
+/// A POA policy with its value: an entry of the list that `create_POA` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(
     missing_docs,
     reason = "each holds the value of the policy that it is named after"
 )]
-pub enum Policy {
+pub enum PoaPolicy {
     Thread(ThreadModel),
     Lifespan(Lifespan),
     IdUniqueness(IdUniqueness),
@@ -281,18 +281,18 @@ pub enum Policy {
     RequestProcessing(RequestProcessing),
 }
 
-impl Policy {
+impl PoaPolicy {
     /// The type of the policy.
     #[must_use]
-    pub const fn policy_type(&self) -> PolicyType {
+    pub const fn policy_type(&self) -> PoaPolicyType {
         match self {
-            Self::Thread(_) => PolicyType::Thread,
-            Self::Lifespan(_) => PolicyType::Lifespan,
-            Self::IdUniqueness(_) => PolicyType::IdUniqueness,
-            Self::IdAssignment(_) => PolicyType::IdAssignment,
-            Self::ImplicitActivation(_) => PolicyType::ImplicitActivation,
-            Self::ServantRetention(_) => PolicyType::ServantRetention,
-            Self::RequestProcessing(_) => PolicyType::RequestProcessing,
+            Self::Thread(_) => PoaPolicyType::Thread,
+            Self::Lifespan(_) => PoaPolicyType::Lifespan,
+            Self::IdUniqueness(_) => PoaPolicyType::IdUniqueness,
+            Self::IdAssignment(_) => PoaPolicyType::IdAssignment,
+            Self::ImplicitActivation(_) => PoaPolicyType::ImplicitActivation,
+            Self::ServantRetention(_) => PoaPolicyType::ServantRetention,
+            Self::RequestProcessing(_) => PoaPolicyType::RequestProcessing,
         }
     }
 }
@@ -308,7 +308,7 @@ pub struct InvalidPolicy {
     /// policy types in the order of their numbers.
     pub index: u16,
     /// The type of the policy.
-    pub policy: PolicyType,
+    pub policy: PoaPolicyType,
     /// The rule that the policy breaks.
     pub why: &'static str,
 }
@@ -316,14 +316,14 @@ pub struct InvalidPolicy {
 impl InvalidPolicy {
     /// A policy that breaks a rule of the adapter's owner.
     #[must_use]
-    pub const fn new(policy: PolicyType, why: &'static str) -> Self {
-        let index = (policy as u16).saturating_sub(PolicyType::Thread as u16);
+    pub const fn new(policy: PoaPolicyType, why: &'static str) -> Self {
+        let index = (policy as u16).saturating_sub(PoaPolicyType::Thread as u16);
         Self { index, policy, why }
     }
 }
 
 /// A rule on two policies: the condition in which they exclude each other, their types, and the reason.
-type Rule = (fn(&Policies) -> bool, [PolicyType; 2], &'static str);
+type Rule = (fn(&Policies) -> bool, [PoaPolicyType; 2], &'static str);
 
 /// The rules of CORBA 3.3 Part 1 §15.3.8.3 (create_POA).
 const RULES: [Rule; 4] = [
@@ -332,7 +332,7 @@ const RULES: [Rule; 4] = [
             policies.servant_retention == ServantRetention::NonRetain
                 && policies.request_processing == RequestProcessing::ActiveObjectMapOnly
         },
-        [PolicyType::ServantRetention, PolicyType::RequestProcessing],
+        [PoaPolicyType::ServantRetention, PoaPolicyType::RequestProcessing],
         "NON_RETAIN needs USE_DEFAULT_SERVANT or USE_SERVANT_MANAGER",
     ),
     (
@@ -340,7 +340,7 @@ const RULES: [Rule; 4] = [
             policies.request_processing == RequestProcessing::DefaultServant
                 && policies.id_uniqueness == IdUniqueness::Unique
         },
-        [PolicyType::IdUniqueness, PolicyType::RequestProcessing],
+        [PoaPolicyType::IdUniqueness, PoaPolicyType::RequestProcessing],
         "USE_DEFAULT_SERVANT needs MULTIPLE_ID",
     ),
     (
@@ -348,7 +348,7 @@ const RULES: [Rule; 4] = [
             policies.implicit_activation == ImplicitActivation::Implicit
                 && policies.id_assignment == IdAssignment::User
         },
-        [PolicyType::IdAssignment, PolicyType::ImplicitActivation],
+        [PoaPolicyType::IdAssignment, PoaPolicyType::ImplicitActivation],
         "IMPLICIT_ACTIVATION needs SYSTEM_ID",
     ),
     (
@@ -356,7 +356,7 @@ const RULES: [Rule; 4] = [
             policies.implicit_activation == ImplicitActivation::Implicit
                 && policies.servant_retention == ServantRetention::NonRetain
         },
-        [PolicyType::ImplicitActivation, PolicyType::ServantRetention],
+        [PoaPolicyType::ImplicitActivation, PoaPolicyType::ServantRetention],
         "IMPLICIT_ACTIVATION needs RETAIN",
     ),
 ];
@@ -408,11 +408,11 @@ impl Policies {
     /// # Errors
     /// [`InvalidPolicy`] with the later one of two policies that exclude each other.
     pub fn validate(&self) -> Result<(), InvalidPolicy> {
-        let index = |policy| (policy as u32).saturating_sub(PolicyType::Thread as u32);
+        let index = |policy| (policy as u32).saturating_sub(PoaPolicyType::Thread as u32);
         self.check(|policy| u16::try_from(index(policy)).ok())
     }
 
-    fn check(&self, index: impl Fn(PolicyType) -> Option<u16>) -> Result<(), InvalidPolicy> {
+    fn check(&self, index: impl Fn(PoaPolicyType) -> Option<u16>) -> Result<(), InvalidPolicy> {
         for (is_broken, policies, why) in RULES {
             if !is_broken(self) {
                 continue;
@@ -429,15 +429,15 @@ impl Policies {
 
     /// Returns the policies with `policy` in place of the one of its type.
     #[must_use]
-    pub fn with(mut self, policy: Policy) -> Self {
+    pub fn with(mut self, policy: PoaPolicy) -> Self {
         match policy {
-            Policy::Thread(value) => self.thread = value,
-            Policy::Lifespan(value) => self.lifespan = value,
-            Policy::IdUniqueness(value) => self.id_uniqueness = value,
-            Policy::IdAssignment(value) => self.id_assignment = value,
-            Policy::ImplicitActivation(value) => self.implicit_activation = value,
-            Policy::ServantRetention(value) => self.servant_retention = value,
-            Policy::RequestProcessing(value) => self.request_processing = value,
+            PoaPolicy::Thread(value) => self.thread = value,
+            PoaPolicy::Lifespan(value) => self.lifespan = value,
+            PoaPolicy::IdUniqueness(value) => self.id_uniqueness = value,
+            PoaPolicy::IdAssignment(value) => self.id_assignment = value,
+            PoaPolicy::ImplicitActivation(value) => self.implicit_activation = value,
+            PoaPolicy::ServantRetention(value) => self.servant_retention = value,
+            PoaPolicy::RequestProcessing(value) => self.request_processing = value,
         }
         self
     }
@@ -513,15 +513,15 @@ impl Policies {
     }
 }
 
-impl TryFrom<&[Policy]> for Policies {
+impl TryFrom<&[PoaPolicy]> for Policies {
     type Error = InvalidPolicy;
 
     /// The defaults with the policies of the list.
     ///
     /// # Errors
     /// [`InvalidPolicy`] with the index of a policy that another one excludes, or of the second one of a type.
-    fn try_from(list: &[Policy]) -> Result<Self, InvalidPolicy> {
-        let at = |wanted: PolicyType| {
+    fn try_from(list: &[PoaPolicy]) -> Result<Self, InvalidPolicy> {
+        let at = |wanted: PoaPolicyType| {
             let found = list
                 .iter()
                 .position(|policy| policy.policy_type() == wanted);
@@ -618,14 +618,14 @@ mod tests {
 
     #[test]
     fn an_invalid_policy_is_named_by_its_place_in_the_list() {
-        let non_retain = Policy::ServantRetention(ServantRetention::NonRetain);
-        let default_servant = Policy::RequestProcessing(RequestProcessing::DefaultServant);
-        let implicit = Policy::ImplicitActivation(ImplicitActivation::Implicit);
+        let non_retain = PoaPolicy::ServantRetention(ServantRetention::NonRetain);
+        let default_servant = PoaPolicy::RequestProcessing(RequestProcessing::DefaultServant);
+        let implicit = PoaPolicy::ImplicitActivation(ImplicitActivation::Implicit);
         let (user, multiple) = (
-            Policy::IdAssignment(IdAssignment::User),
-            Policy::IdUniqueness(IdUniqueness::Multiple),
+            PoaPolicy::IdAssignment(IdAssignment::User),
+            PoaPolicy::IdUniqueness(IdUniqueness::Multiple),
         );
-        let persistent = Policy::Lifespan(Lifespan::Persistent);
+        let persistent = PoaPolicy::Lifespan(Lifespan::Persistent);
         for (list, index) in [
             // Only one of the two excluding policies is in the list.
             (&[persistent, non_retain][..], 1),

@@ -3,7 +3,7 @@
 use crate::adapter::{Adapter, AdapterError, AdapterOptions, Common, Scheme};
 use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
 use crate::leaving::{Emptying, Leaving};
-use crate::manager::{PoaManager, State};
+use crate::manager::{PoaManager, PoaManagerState};
 use crate::managers::Managers;
 use crate::missing::Missing;
 use crate::names::Names;
@@ -414,7 +414,7 @@ impl ObjectAdapter {
         if self.begun.load(Ordering::Relaxed) {
             return true;
         }
-        let begun = |adapter: &Arc<Adapter>| adapter.manager().state() != State::Holding;
+        let begun = |adapter: &Arc<Adapter>| adapter.manager().state() != PoaManagerState::Holding;
         let begun = begun(&self.root) || self.paths().values().any(begun);
         self.begun.fetch_or(begun, Ordering::Relaxed);
         begun

@@ -53,12 +53,12 @@ struct Bound {
 }
 
 type LookUp = Pin<Box<dyn Future<Output = Result<Option<ObjectRef>, SystemException>> + Send>>;
-type Locator = Box<dyn Fn(Bytes) -> LookUp + Send + Sync>;
+type KeyResolver = Box<dyn Fn(Bytes) -> LookUp + Send + Sync>;
 
 /// The plain keys of an ORB.
 pub(crate) struct Keys {
     table: Names<Bound>,
-    locator: ArcSwapOption<Locator>,
+    resolver: ArcSwapOption<KeyResolver>,
     lookups: Semaphore,
 }
 
@@ -66,7 +66,7 @@ impl Default for Keys {
     fn default() -> Self {
         Self {
             table: Names::new(),
-            locator: ArcSwapOption::empty(),
+            resolver: ArcSwapOption::empty(),
             lookups: Semaphore::new(MAX_PENDING_LOOKUPS),
         }
     }
@@ -76,7 +76,7 @@ impl Keys {
     /// Drops all references and the resolver, which may keep the ORB alive.
     pub(crate) fn clear(&self) {
         self.table.clear();
-        self.locator.store(None);
+        self.resolver.store(None);
     }
 }
 
@@ -179,7 +179,7 @@ impl OrbInner {
             // A transient key of an earlier life, or no valid key.
             _ => return Err(Missing::Adapter),
         }
-        match keys.locator.load().is_some() {
+        match keys.resolver.load().is_some() {
             true => Ok(Found::Unknown(Bytes::copy_from_slice(key))),
             false => Err(Missing::Adapter),
         }
@@ -240,11 +240,11 @@ impl OrbInner {
             Err(Missing::Adapter) => {}
             Err(missing) => return self.missing(&key, missing),
         }
-        let Some(locator) = self.keys().locator.load_full() else {
+        let Some(resolver) = self.keys().resolver.load_full() else {
             return Err(Missing::Adapter.raise());
         };
         let panicked = |_| raise(Fault::KeyResolverPanicked);
-        let mut lookup = enter(self, || locator(key)).map_err(panicked)?;
+        let mut lookup = enter(self, || resolver(key)).map_err(panicked)?;
         let object = poll_fn(|cx| match enter(self, || lookup.as_mut().poll(cx)) {
             Ok(poll) => poll,
             Err(panic) => Err(panicked(panic)).into(),
@@ -264,7 +264,7 @@ impl OrbInner {
 /// A request for `corbaloc::host:port/Bank` arrives with the key `Bank`. If that is bound to an
 /// object of this ORB, the object serves the request itself; if it is bound to an object
 /// somewhere else, the client is forwarded there (LOCATION_FORWARD). Objects of
-/// [`Orb::ins_poa`] come first: their ids *are* plain keys. Other keys go to the [key resolver](Self::set_locator), if
+/// [`Orb::ins_poa`] come first: their ids *are* plain keys. Other keys go to the [key resolver](Self::set_key_resolver), if
 /// there is one.
 ///
 /// Such a URL states no code sets, so by it a client sends `string`s as ISO 8859-1 and cannot send wide text. Bind a
@@ -378,7 +378,7 @@ impl KeyTable {
     /// ```
     /// # fn f(orb: &zorb::Orb) {
     /// let home = orb.clone();
-    /// orb.key_table().set_locator(move |key| {
+    /// orb.key_table().set_key_resolver(move |key| {
     ///     let home = home.clone();
     ///     async move {
     ///         let Some(branch) = key.strip_prefix(b"Bank/") else {
@@ -393,18 +393,18 @@ impl KeyTable {
     /// ```
     #[doc(alias = "IORTable::Locator")]
     #[doc(alias = "AdapterActivator")]
-    pub fn set_locator<F, L>(&self, locate: F)
+    pub fn set_key_resolver<F, L>(&self, locate: F)
     where
         F: Fn(Bytes) -> L + Send + Sync + 'static,
         L: Future<Output = Result<Option<ObjectRef>, SystemException>> + Send + 'static,
     {
-        let locator: Locator = Box::new(move |key| Box::pin(locate(key)));
-        self.keys().locator.store(Some(Arc::new(locator)));
+        let resolver: KeyResolver = Box::new(move |key| Box::pin(locate(key)));
+        self.keys().resolver.store(Some(Arc::new(resolver)));
     }
 
     /// Removes the key resolver.
-    pub fn clear_locator(&self) {
-        self.keys().locator.store(None);
+    pub fn clear_key_resolver(&self) {
+        self.keys().resolver.store(None);
     }
 }
 

@@ -113,7 +113,7 @@ pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
     AdapterError, AdapterInactive, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy,
     KeyProtection, Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, ObjectIds, OneWayOrder,
-    PoaManager, Policies, Policy, PolicyType, RequestProcessing, ServantRetention, State,
+    PoaManager, Policies, PoaPolicy, PoaPolicyType, RequestProcessing, ServantRetention, PoaManagerState,
     ThreadModel,
 };
 pub use zorb_transport as transport;

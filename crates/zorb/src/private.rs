@@ -10,7 +10,7 @@ pub use crate::signature::{
     Results, Returned, ServantArguments, Settle, Taken, upcall,
 };
 pub use crate::value::{
-    AbstractCodec, Behaviour, Caster, State, VALUE_BASE, ValueCodec, ValueInfo,
+    AbstractCodec, Behaviour, Caster, ErasedState, VALUE_BASE, ValueCodec, ValueInfo,
 };
 pub use zorb_cdr::{
     Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Map,
@@ -461,7 +461,7 @@ macro_rules! __value_state {
     ($kind:ident $name:ident [$($base:ident)?] [$($operations:path),*]) => {
         impl $crate::ValueState for $name {}
 
-        impl $crate::__private::State for $name {
+        impl $crate::__private::ErasedState for $name {
             fn part(
                 &self,
                 id: ::core::any::TypeId,
@@ -469,7 +469,7 @@ macro_rules! __value_state {
                 if id == ::core::any::TypeId::of::<Self>() {
                     return ::core::option::Option::Some(self);
                 }
-                $(return $crate::__private::State::part(&self.$base, id);)?
+                $(return $crate::__private::ErasedState::part(&self.$base, id);)?
                 #[allow(unreachable_code, reason = "not every value type has a base with state")]
                 ::core::option::Option::None
             }
@@ -481,7 +481,7 @@ macro_rules! __value_state {
                 if id == ::core::any::TypeId::of::<Self>() {
                     return ::core::option::Option::Some(self);
                 }
-                $(return $crate::__private::State::part_mut(&mut self.$base, id);)?
+                $(return $crate::__private::ErasedState::part_mut(&mut self.$base, id);)?
                 #[allow(unreachable_code, reason = "not every value type has a base with state")]
                 ::core::option::Option::None
             }

@@ -81,7 +81,7 @@ async fn a_request_cancelled_while_its_key_is_looked_up_is_not_carried_out() {
     let mut peer = Raw::connect(&world).await;
     let target = world.ior();
     let gate = Arc::new(Semaphore::new(0));
-    world.server.key_table().set_locator({
+    world.server.key_table().set_key_resolver({
         let (gate, orb) = (Arc::clone(&gate), world.server.clone());
         move |_| {
             let (gate, object) = (Arc::clone(&gate), orb.object(target.clone()));

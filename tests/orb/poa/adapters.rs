@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Mutex;
 use tokio::sync::Semaphore;
 use zorb::{
-    Cleanup, ManagerError, ObjectId, Servant, ServantActivator, ServantManagerError, State, minor,
+    Cleanup, ManagerError, ObjectId, Servant, ServantActivator, ServantManagerError, PoaManagerState, minor,
 };
 
 fn kept() -> Policies {
@@ -45,7 +45,7 @@ async fn managers_have_ids_by_which_the_factory_finds_them() {
     let factory = root.the_poa_manager_factory();
     assert_eq!(root.the_poa_manager().id(), "RootPOAManager");
     let shared = factory.create_poa_manager("shared").unwrap();
-    assert_eq!(shared.state(), State::Holding);
+    assert_eq!(shared.state(), PoaManagerState::Holding);
     let again = factory.create_poa_manager("shared");
     assert!(matches!(
         adapter_error(again),
@@ -97,7 +97,7 @@ impl Gate for Slow {
             manager.hold_requests_and_wait().await,
             Err(ManagerError::WithinUpcall)
         );
-        assert_eq!(manager.state(), State::Active);
+        assert_eq!(manager.state(), PoaManagerState::Active);
         let error = poa.destroy_with(true, true).await.unwrap_err();
         assert_eq!(
             (error.kind, error.minor),
@@ -149,7 +149,7 @@ async fn managers_and_destruction_wait_for_upcalls_in_progress() {
                 tokio::spawn(async move { manager.discard_requests_and_wait().await })
             };
             in_time(async {
-                while manager.state() != State::Discarding {
+                while manager.state() != PoaManagerState::Discarding {
                     tokio::task::yield_now().await;
                 }
             })
@@ -168,7 +168,7 @@ async fn managers_and_destruction_wait_for_upcalls_in_progress() {
                 tokio::spawn(async move { manager.hold_requests_and_wait().await })
             };
             in_time(async {
-                while manager.state() != State::Holding {
+                while manager.state() != PoaManagerState::Holding {
                     tokio::task::yield_now().await;
                 }
             })

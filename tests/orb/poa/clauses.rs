@@ -8,7 +8,7 @@ use super::*;
 use std::fmt::Debug;
 use zorb::{
     ImplicitActivation, Lifespan, ManagerError, ObjectId, Servant, ServantActivator,
-    ServantLocator, ServantManagerError, State, ThreadModel, minor,
+    ServantLocator, ServantManagerError, PoaManagerState, ThreadModel, minor,
 };
 
 /// All values of all policies.
@@ -143,7 +143,7 @@ async fn exactly_the_legal_combinations_of_policies_make_an_adapter() {
             let poa = made.unwrap();
             assert_eq!(poa.policies(), policies);
             // A manager of its own begins HOLDING.
-            assert_eq!(poa.the_poa_manager().state(), State::Holding);
+            assert_eq!(poa.the_poa_manager().state(), PoaManagerState::Holding);
             let again = root.create_poa_with("any", policies, None).map(|_| ());
             assert_eq!(
                 adapter_error(again),
@@ -429,10 +429,10 @@ async fn managers_change_their_states_as_the_table_says() {
     let world = World::new().await;
     let root = world.orb.root_poa();
     let states = [
-        State::Holding,
-        State::Active,
-        State::Discarding,
-        State::Inactive,
+        PoaManagerState::Holding,
+        PoaManagerState::Active,
+        PoaManagerState::Discarding,
+        PoaManagerState::Inactive,
     ];
     for (from, to, waits) in states
         .iter()
@@ -442,31 +442,31 @@ async fn managers_change_their_states_as_the_table_says() {
         let poa = root.create_poa("any", None).unwrap();
         let manager = poa.the_poa_manager();
         match from {
-            State::Holding => {}
-            State::Active => manager.activate().unwrap(),
-            State::Discarding => manager.discard_requests().unwrap(),
-            State::Inactive => manager.deactivate(),
+            PoaManagerState::Holding => {}
+            PoaManagerState::Active => manager.activate().unwrap(),
+            PoaManagerState::Discarding => manager.discard_requests().unwrap(),
+            PoaManagerState::Inactive => manager.deactivate(),
         }
         assert_eq!(manager.state(), from);
         let inactive =
             |result: Result<(), zorb::AdapterInactive>| result.map_err(ManagerError::from);
         let result = match (to, waits) {
-            (State::Active, _) => inactive(manager.activate()),
-            (State::Holding, false) => inactive(manager.hold_requests()),
-            (State::Holding, true) => in_time(manager.hold_requests_and_wait()).await,
-            (State::Discarding, false) => inactive(manager.discard_requests()),
-            (State::Discarding, true) => in_time(manager.discard_requests_and_wait()).await,
-            (State::Inactive, false) => {
+            (PoaManagerState::Active, _) => inactive(manager.activate()),
+            (PoaManagerState::Holding, false) => inactive(manager.hold_requests()),
+            (PoaManagerState::Holding, true) => in_time(manager.hold_requests_and_wait()).await,
+            (PoaManagerState::Discarding, false) => inactive(manager.discard_requests()),
+            (PoaManagerState::Discarding, true) => in_time(manager.discard_requests_and_wait()).await,
+            (PoaManagerState::Inactive, false) => {
                 manager.deactivate();
                 Ok(())
             }
-            (State::Inactive, true) => in_time(manager.deactivate_and_wait(true)).await,
+            (PoaManagerState::Inactive, true) => in_time(manager.deactivate_and_wait(true)).await,
         };
         // INACTIVE is final, and to deactivate once more is no error.
-        match from == State::Inactive && to != State::Inactive {
+        match from == PoaManagerState::Inactive && to != PoaManagerState::Inactive {
             true => {
                 assert!(matches!(result, Err(ManagerError::Inactive(_))), "{to:?}");
-                assert_eq!(manager.state(), State::Inactive);
+                assert_eq!(manager.state(), PoaManagerState::Inactive);
             }
             false => {
                 assert_eq!(result, Ok(()), "{from:?} to {to:?}");

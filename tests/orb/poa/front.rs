@@ -13,7 +13,7 @@ async fn front(place: &Place) -> Orb {
     let front = front.await.unwrap();
     front.root_poa().the_poa_manager().activate().unwrap();
     let (place, orb) = (Arc::clone(place), front.clone());
-    front.key_table().set_locator(move |key| {
+    front.key_table().set_key_resolver(move |key| {
         let (address, orb) = (place.lock().unwrap().clone(), orb.clone());
         async move {
             let url = format!("corbaloc:iiop:1.2@{address}/{}", escape(&key));
@@ -68,6 +68,6 @@ async fn a_server_that_moves_is_found_through_what_its_references_name() {
     assert!(in_time(far.as_object().locate()).await.unwrap());
     in_time(second.shutdown(true)).await.unwrap();
     in_time(client.shutdown(true)).await.unwrap();
-    front.key_table().clear_locator();
+    front.key_table().clear_key_resolver();
     in_time(front.shutdown(true)).await.unwrap();
 }

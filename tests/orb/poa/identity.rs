@@ -1,22 +1,22 @@
 //! Servants and their objects: the table of the activation and mapping operations.
 
 use super::*;
-use zorb::{ImplicitActivation, ObjectId, Policy, PolicyType, minor};
+use zorb::{ImplicitActivation, ObjectId, PoaPolicy, PoaPolicyType, minor};
 
 #[tokio::test]
 async fn policies_that_exclude_each_other_are_refused_by_their_index() {
     let world = World::new().await;
     let root = world.orb.root_poa();
     let list = [
-        Policy::IdAssignment(IdAssignment::User),
-        Policy::ImplicitActivation(ImplicitActivation::Implicit),
+        PoaPolicy::IdAssignment(IdAssignment::User),
+        PoaPolicy::ImplicitActivation(ImplicitActivation::Implicit),
     ];
     let policies = Policies::default().with(list[0]).with(list[1]);
     let error = adapter_error(root.create_poa_with("none", policies, None).map(|_| ()));
     let AdapterError::InvalidPolicy(error) = error else {
         panic!("{error}");
     };
-    assert_eq!(error.policy, PolicyType::ImplicitActivation);
+    assert_eq!(error.policy, PoaPolicyType::ImplicitActivation);
     assert_eq!(Policies::try_from(&list[..]).unwrap_err().index, 1);
     assert!(root.find_poa("none").is_none());
     assert_eq!(root.policies(), Policies::ROOT);

@@ -61,7 +61,7 @@ async fn references_have_the_protocols_of_their_server_in_its_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn protocols_without_an_endpoint_and_unknown_properties_are_invalid() {
-    use zorb::PolicyType as Invalid;
+    use zorb::PoaPolicyType as Invalid;
     let server = server().await;
     let none = Vec::new;
     for (server_protocols, client_protocols, expected) in [

@@ -5,7 +5,7 @@ use core::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use zorb::real_time::{DestroyThreadpoolError, PriorityBand, ThreadpoolError, ThreadpoolOptions};
-use zorb::{AdapterError, PolicyType};
+use zorb::{AdapterError, PoaPolicyType};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_without_lanes_runs_each_request_at_the_priority_of_its_object() {
@@ -189,12 +189,12 @@ async fn policies_that_exclude_each_other_are_invalid() {
     let plain = server.rt_orb().create_threadpool(plain).await.unwrap();
     let laned = lanes(&server, &[10, 40]).await;
     let band = |low, high| PriorityBand { low, high };
-    let model = PolicyType::PriorityModel;
-    let banded = PolicyType::PriorityBandedConnection;
+    let model = PoaPolicyType::PriorityModel;
+    let banded = PoaPolicyType::PriorityBandedConnection;
     for (policies, expected) in [
         (declared(-1), model),
         (propagated(-1), model),
-        (RtPolicies::new().threadpool(&laned), PolicyType::Threadpool),
+        (RtPolicies::new().threadpool(&laned), PoaPolicyType::Threadpool),
         (declared(11).threadpool(&laned), model),
         (RtPolicies::new().priority_bands([band(0, 9)]), banded),
         (propagated(1).priority_bands([]), banded),

@@ -218,7 +218,7 @@ fn a_manager_that_has_waited_for_its_upcalls_has_none() {
                 thread::spawn(move || {
                     let object = world.server.locate(&world.key).unwrap();
                     // Requests are admitted by the state, while they hold the object.
-                    if object.manager().state() == crate::manager::State::Active {
+                    if object.manager().state() == crate::manager::PoaManagerState::Active {
                         world.fate.execute();
                     }
                 })

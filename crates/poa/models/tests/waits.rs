@@ -3,7 +3,7 @@
 use super::{Task, block_on, model};
 use crate::key::ObjectId;
 use crate::leaving::Leaving;
-use crate::manager::{Held, PoaManager, State};
+use crate::manager::{Held, PoaManager, PoaManagerState};
 use crate::turn_queue::{Lineage, TurnQueue};
 use core::future::poll_fn;
 use core::pin::pin;
@@ -77,7 +77,7 @@ fn a_request_that_is_held_is_woken_by_the_next_state() {
                 block_on(async {
                     loop {
                         match poll_fn(|cx| held.poll_changed(cx.waker())).await {
-                            Held::Changed(State::Holding) => {}
+                            Held::Changed(PoaManagerState::Holding) => {}
                             changed => break changed,
                         }
                     }
@@ -85,6 +85,6 @@ fn a_request_that_is_held_is_woken_by_the_next_state() {
             })
         };
         manager.activate().unwrap();
-        assert_eq!(held.join().unwrap(), Held::Changed(State::Active));
+        assert_eq!(held.join().unwrap(), Held::Changed(PoaManagerState::Active));
     });
 }

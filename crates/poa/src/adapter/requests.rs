@@ -5,7 +5,7 @@ use super::processing::{Processing, Set};
 use super::{Adapter, AdapterError, Objects, Scheme};
 use crate::identity::Identity;
 use crate::incarnation::NotIncarnated;
-use crate::manager::State;
+use crate::manager::PoaManagerState;
 use crate::missing::Missing;
 use crate::object::ActiveObject;
 use crate::servant_manager::{Activator, Locator};
@@ -159,7 +159,7 @@ impl Adapter {
     /// A temporary object that stands for a missing one while the manager is not ACTIVE, as the state of the manager is checked
     /// before the active object map.
     pub(crate) fn held_missing(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
-        if self.is_destroyed() || self.manager.state() == State::Active {
+        if self.is_destroyed() || self.manager.state() == PoaManagerState::Active {
             return None;
         }
         let site = self.site(self.identity(id));

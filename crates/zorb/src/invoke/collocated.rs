@@ -24,7 +24,7 @@ use zorb_giop::{
     Cause, Fault, Message, ProtocolError, ReplySlot, ResponseFlags, ServiceContext,
     SystemException, Version,
 };
-use zorb_poa::{ActiveObject, Lineage, Missing, Outcome, Receipt, State, Upcall};
+use zorb_poa::{ActiveObject, Lineage, Missing, Outcome, Receipt, PoaManagerState, Upcall};
 
 /// The place of a call's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl ObjectRef {
         let found = orb.find_or_ask(&binding.key).await;
         if invocation.response == ResponseFlags::None
             && let Ok(Found::Object(object)) = &found
-            && object.manager().state() == State::Holding
+            && object.manager().state() == PoaManagerState::Holding
             && object.forward().is_none()
             // A scheduled call may have the priority of its caller, which a task does not have.
             && object.priority().is_none()
@@ -247,7 +247,7 @@ async fn admit(
             Err(exception) => return Err(RECEIPT.system_exception(&exception)),
         };
         let state = object.manager().state();
-        if state != State::Holding {
+        if state != PoaManagerState::Holding {
             let admitted = state.admit().map(|()| object);
             return admitted.map_err(|exception| RECEIPT.system_exception(&exception));
         }
@@ -257,7 +257,7 @@ async fn admit(
         found = match released.await {
             Ok(()) => orb.find_or_ask(key).await,
             Err(exception) => {
-                if manager.state() == State::Holding {
+                if manager.state() == PoaManagerState::Holding {
                     orb.count_refused(response);
                 }
                 Err(exception)

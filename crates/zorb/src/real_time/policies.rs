@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zorb_executor::Priority;
 use zorb_giop::{ExposedPolicies, PriorityBand, PriorityModel, StatedProtocol};
-use zorb_poa::{Adapter, AdapterError, InvalidPolicy, PolicyType, UpcallScheduling};
+use zorb_poa::{Adapter, AdapterError, InvalidPolicy, PoaPolicyType, UpcallScheduling};
 use zorb_transport::{Endpoint, Registry};
 
 /// The source of the priority of requests: `RTCORBA::PriorityModelPolicy`.
@@ -137,7 +137,7 @@ impl RtPolicies {
     ) -> Result<(), InvalidPolicy> {
         let invalid = |policy, why| Err(InvalidPolicy::new(policy, why));
         if let Some(protocols) = &self.server_protocols {
-            let server = PolicyType::ServerProtocol;
+            let server = PoaPolicyType::ServerProtocol;
             let of_lanes = self.threadpool.as_ref().map(|pool| pool.0.endpoints());
             let mut open: Vec<_> = (of_lanes.into_iter().flatten())
                 .map(|(_, endpoint)| endpoint)
@@ -165,7 +165,7 @@ impl RtPolicies {
             };
             if protocols.is_empty() || !protocols.iter().all(is_stated) {
                 return invalid(
-                    PolicyType::ClientProtocol,
+                    PoaPolicyType::ClientProtocol,
                     "expected one protocol at least, each of a transport with profiles and these properties",
                 );
             }
@@ -179,27 +179,27 @@ impl RtPolicies {
         let model = self.priority_model;
         if model.is_some_and(|model| !model.server_priority.is_valid()) {
             return invalid(
-                PolicyType::PriorityModel,
+                PoaPolicyType::PriorityModel,
                 "server_priority is from 0 to 32767",
             );
         }
         let lanes = (self.threadpool.as_ref()).and_then(|pool| pool.0.lane_priorities());
         if lanes.is_some() && model.is_none() {
-            return invalid(PolicyType::Threadpool, "lanes need a priority model");
+            return invalid(PoaPolicyType::Threadpool, "lanes need a priority model");
         }
         let declared = model.filter(|model| model.model == PriorityModel::ServerDeclared);
         if let (Some(lanes), Some(declared), None) = (&lanes, declared, &self.bands)
             && !lanes.clone().any(|lane| lane == declared.server_priority)
         {
             return invalid(
-                PolicyType::PriorityModel,
+                PoaPolicyType::PriorityModel,
                 "SERVER_DECLARED needs a lane of server_priority",
             );
         }
         let Some(bands) = &self.bands else {
             return Ok(());
         };
-        let banded = |why| invalid(PolicyType::PriorityBandedConnection, why);
+        let banded = |why| invalid(PoaPolicyType::PriorityBandedConnection, why);
         if model.is_none() {
             return banded("bands need a priority model");
         }

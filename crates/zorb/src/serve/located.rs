@@ -6,7 +6,7 @@ use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
 use zorb_giop::{Ior, LocateReply, SystemException, SystemExceptionKind, TargetAddress};
-use zorb_poa::{Missing, State};
+use zorb_poa::{Missing, PoaManagerState};
 
 /// Where an object is, for a LocateRequest. A POA manager holds no answer: the object is here, and its requests are held.
 pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>) -> LocateReply {
@@ -22,7 +22,7 @@ pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>
         }
         Err(exception) => return LocateReply::SystemException(exception),
     };
-    let Some(forward) = (object.forward()).filter(|_| object.manager().state() == State::Active)
+    let Some(forward) = (object.forward()).filter(|_| object.manager().state() == PoaManagerState::Active)
     else {
         return LocateReply::ObjectHere;
     };

@@ -37,7 +37,7 @@ use zorb_giop::{
     Ior, LocateReply, RequestHeader, ResponseFlags, SystemException, SystemExceptionKind,
     TargetAddress,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, is_reserved};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, PoaManagerState, is_reserved};
 
 type Connection = Arc<ServerConnection<OrbInner>>;
 type Pending = PendingRequest<OrbInner>;
@@ -264,14 +264,14 @@ fn admit(
     let receipt = known.receipt();
     let state = object.manager().state();
     let admitted = match state {
-        State::Active => Ok(()),
+        PoaManagerState::Active => Ok(()),
         other => other.admit(),
     };
     if let Err(exception) = admitted {
         return match is_shut_down(connection.owner(), state) {
             true => leave_unanswered(&receipt, pending),
             false => {
-                if state == State::Discarding {
+                if state == PoaManagerState::Discarding {
                     connection.owner().count(Counter::RequestsDiscarded);
                 }
                 refuse(connection, pending, &receipt, &exception);
@@ -292,7 +292,7 @@ fn admit(
         }
     }
     match state {
-        State::Holding => hold(connection, object, request, pending),
+        PoaManagerState::Holding => hold(connection, object, request, pending),
         // Behind those of its connection that were held, and have not all begun yet.
         _ if pending.is_none() && connection.has_turns(held_by(&object)) => {
             hold(connection, object, request, pending);
@@ -308,8 +308,8 @@ fn admit(
 }
 
 /// Whether a manager refuses requests because the ORB is shutting down.
-fn is_shut_down(orb: &OrbInner, state: State) -> bool {
-    state == State::Inactive && orb.is_stopping()
+fn is_shut_down(orb: &OrbInner, state: PoaManagerState) -> bool {
+    state == PoaManagerState::Inactive && orb.is_stopping()
 }
 
 /// Leaves a request without an answer, as those that have not been read: CloseConnection follows, after which the client
@@ -439,7 +439,7 @@ fn hold(
         if is_shut_down(pending.owner(), manager.state()) {
             return leave_unanswered(&request.receipt(), Some(pending));
         }
-        if released.is_err() && manager.state() == State::Holding {
+        if released.is_err() && manager.state() == PoaManagerState::Holding {
             pending.owner().count_refused(receipt.response);
         }
         turn.comes().await;

@@ -1,6 +1,6 @@
 //! The state that the handles of one value share.
 
-use super::types::{Behaviour, Caster, State, ValueInfo};
+use super::types::{Behaviour, Caster, ErasedState, ValueInfo};
 use core::any::TypeId;
 use core::cell::{Cell as Slot, RefCell};
 use core::fmt;
@@ -17,11 +17,11 @@ const MAX_SHOWN: usize = 256;
 pub(super) struct Cell {
     behaviour: &'static Behaviour,
     /// `None` while the value is being decoded, when other values may refer to it already.
-    state: RwLock<Option<Box<dyn State>>>,
+    state: RwLock<Option<Box<dyn ErasedState>>>,
 }
 
 impl Cell {
-    pub(super) fn new(behaviour: &'static Behaviour, state: Option<Box<dyn State>>) -> Self {
+    pub(super) fn new(behaviour: &'static Behaviour, state: Option<Box<dyn ErasedState>>) -> Self {
         Self {
             behaviour,
             state: RwLock::new(state),
@@ -41,12 +41,12 @@ impl Cell {
     }
 
     // A panic during a write leaves a valid state: members are set one by one.
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, Option<Box<dyn State>>> {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Option<Box<dyn ErasedState>>> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The write lock; `None` while the state is locked.
-    pub(super) fn try_write(&self) -> Option<RwLockWriteGuard<'_, Option<Box<dyn State>>>> {
+    pub(super) fn try_write(&self) -> Option<RwLockWriteGuard<'_, Option<Box<dyn ErasedState>>>> {
         match self.state.try_write() {
             Ok(state) => Some(state),
             Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
@@ -54,14 +54,14 @@ impl Cell {
         }
     }
 
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Option<Box<dyn State>>> {
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Option<Box<dyn ErasedState>>> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 thread_local! {
     /// States that wait to be dropped, while another state is being dropped.
-    static DROPPING: RefCell<Option<Vec<Box<dyn State>>>> = const { RefCell::new(None) };
+    static DROPPING: RefCell<Option<Vec<Box<dyn ErasedState>>>> = const { RefCell::new(None) };
     /// The depth of the value that is being shown, and the number of values shown since the outermost began.
     static SHOWN: Slot<(usize, usize)> = const { Slot::new((0, 0)) };
 }

@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::cell::Cell;
-use super::types::{Behaviour, Derives, State, ValueBase, ValueInfo, ValueType};
+use super::types::{Behaviour, Derives, ErasedState, ValueBase, ValueInfo, ValueType};
 use crate::interface::{Interface, RefCodec};
 use crate::orb::OrbInner;
 use core::any::TypeId;
@@ -53,7 +53,7 @@ impl<T: ValueType> Codec for ValueCodec<T> {
 fn read_state<O: ByteOrder>(
     d: &mut Decoder<'_, O>,
     behaviour: &'static Behaviour,
-    state: &mut Option<Box<dyn State>>,
+    state: &mut Option<Box<dyn ErasedState>>,
 ) -> Result<(), DecodeError> {
     d.value_state(|d| behaviour.read(O::any_decoder(d), state))
 }
@@ -63,7 +63,7 @@ struct New<'de> {
     head: ValueHead<'de>,
     behaviour: &'static Behaviour,
     cell: Arc<Cell>,
-    state: Option<Box<dyn State>>,
+    state: Option<Box<dyn ErasedState>>,
 }
 
 enum Begun<'de, T> {

@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::codec::ValueCodec;
-use super::types::{State, ValueState, ValueType};
+use super::types::{ErasedState, ValueState, ValueType};
 use crate::interface::{Interface, RefCodec};
 use core::fmt;
 use zorb_cdr::{
@@ -290,7 +290,7 @@ pub(super) fn write(state: &impl CustomMarshal, e: AnyEncoder<'_>) -> Result<(),
 
 pub(super) fn read<T: ValueState + CustomMarshal>(
     d: AnyDecoder<'_, '_>,
-    read: &mut Option<Box<dyn State>>,
+    read: &mut Option<Box<dyn ErasedState>>,
 ) -> Result<(), DecodeError> {
     let mut input = DataInput { d, failed: None };
     let result = T::unmarshal(&mut input);

@@ -19,7 +19,7 @@ pub use codec::{Abstract, AbstractCodec, ValueCodec};
 pub use custom::{CustomMarshal, DataInput, DataOutput, MarshalError};
 pub(crate) use types::ValueRegistry;
 pub use types::{
-    Behaviour, Caster, Concrete, Derives, State, VALUE_BASE, ValueBase, ValueInfo, ValueState,
+    Behaviour, Caster, Concrete, Derives, ErasedState, VALUE_BASE, ValueBase, ValueInfo, ValueState,
     ValueType,
 };
 
@@ -248,7 +248,7 @@ impl<'a, D: Derives<B>, B: ValueType> From<&'a Value<D>> for Option<Value<B>> {
 
 /// The guard of a [`Value`]'s state for reading. Dropping it unlocks the state.
 pub struct ValueRead<'a, T> {
-    guard: RwLockReadGuard<'a, Option<Box<dyn State>>>,
+    guard: RwLockReadGuard<'a, Option<Box<dyn ErasedState>>>,
     kind: PhantomData<fn() -> T>,
 }
 
@@ -275,7 +275,7 @@ impl<T: ValueState> fmt::Debug for ValueRead<'_, T> {
 
 /// The guard of a [`Value`]'s state for writing. Dropping it unlocks the state.
 pub struct ValueWrite<'a, T> {
-    guard: RwLockWriteGuard<'a, Option<Box<dyn State>>>,
+    guard: RwLockWriteGuard<'a, Option<Box<dyn ErasedState>>>,
     kind: PhantomData<fn() -> T>,
 }
 

@@ -26,7 +26,7 @@ pub trait ValueType: Send + Sync + 'static {
 }
 
 /// A value type with state, and the struct of its state. The IDL compiler implements it.
-pub trait ValueState: ValueType + State + fmt::Debug + Sized {}
+pub trait ValueState: ValueType + ErasedState + fmt::Debug + Sized {}
 
 /// A value type of which the program can make values: [`Value::new`](super::Value::new). The IDL compiler implements it
 /// for types with state. Types with operations or custom marshalling also need the traits of these.
@@ -108,7 +108,7 @@ impl ValueInfo {
 
 /// The type-erased state of a value. The IDL compiler implements it.
 #[doc(hidden)]
-pub trait State: Any + Send + Sync + fmt::Debug {
+pub trait ErasedState: Any + Send + Sync + fmt::Debug {
     /// The part of the state with type `id`: the state itself, or that of a base type.
     fn part(&self, id: TypeId) -> Option<&dyn Any>;
 
@@ -123,7 +123,7 @@ pub trait State: Any + Send + Sync + fmt::Debug {
 }
 
 /// Decodes a state into the `Option`.
-type Read<O> = fn(&mut Decoder<'_, O>, &mut Option<Box<dyn State>>) -> Result<(), DecodeError>;
+type Read<O> = fn(&mut Decoder<'_, O>, &mut Option<Box<dyn ErasedState>>) -> Result<(), DecodeError>;
 
 /// The functions that decode, encode and call the values of a type.
 #[doc(hidden)]
@@ -206,7 +206,7 @@ impl Behaviour {
     pub(super) fn read(
         &self,
         d: AnyDecoder<'_, '_>,
-        state: &mut Option<Box<dyn State>>,
+        state: &mut Option<Box<dyn ErasedState>>,
     ) -> Result<(), DecodeError> {
         match d {
             AnyDecoder::Big(d) => (self.read_big)(d, state),
@@ -217,7 +217,7 @@ impl Behaviour {
 
 fn read<T: ValueState + for<'de> Decode<'de>, O: ByteOrder>(
     d: &mut Decoder<'_, O>,
-    state: &mut Option<Box<dyn State>>,
+    state: &mut Option<Box<dyn ErasedState>>,
 ) -> Result<(), DecodeError> {
     match T::decode(d) {
         Ok(read) => {
