@@ -420,7 +420,7 @@ impl Connection for End {
             .map_err(|(kind, _)| kind.into())
     }
 
-    fn unwatch(&self) {
+    fn deregister(&self) {
         lock(&self.incoming.0).reader = None;
     }
 

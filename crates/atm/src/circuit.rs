@@ -81,7 +81,7 @@ impl Circuit {
         ended: impl FnOnce(&Self) + Send + 'static,
     ) -> io::Result<Arc<Self>> {
         let socket = Arc::new(socket);
-        let watched = sys::register(Arc::clone(&socket), Interest::READABLE)?;
+        let registered = sys::register(Arc::clone(&socket), Interest::READABLE)?;
         let circuit = Arc::new(Self {
             socket,
             state: Mutex::new(State {
@@ -108,7 +108,7 @@ impl Circuit {
             circuit: Arc::clone(&circuit),
             ended: Some(ended),
         };
-        tokio::spawn(async move { running.circuit.drive(watched).await });
+        tokio::spawn(async move { running.circuit.drive(registered).await });
         Ok(circuit)
     }
 
@@ -134,7 +134,7 @@ impl Circuit {
         done
     }
 
-    async fn drive(&self, watched: AsyncFd<Arc<Socket>>) {
+    async fn drive(&self, registered: AsyncFd<Arc<Socket>>) {
         let mut readable = None;
         loop {
             let (turn, sleeps, is_stalled) = self.with(|state, now| {
@@ -166,7 +166,7 @@ impl Circuit {
                 }
             };
             tokio::select! {
-                ready = watched.readable() => match ready {
+                ready = registered.readable() => match ready {
                     Ok(ready) => readable = Some(ready),
                     Err(_) => return,
                 },
@@ -310,7 +310,7 @@ impl Circuit {
     }
 
     /// Drops the reader's waker: frames that arrive wake no task.
-    pub(crate) fn unwatch(&self, id: u64) {
+    pub(crate) fn deregister(&self, id: u64) {
         self.lock().readers.remove(&id);
     }
 

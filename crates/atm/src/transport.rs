@@ -314,7 +314,7 @@ impl Connection for AtmConnection {
                 Some(until) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
-                        self.circuit.unwatch(self.session);
+                        self.circuit.deregister(self.session);
                         return Err(io::ErrorKind::WouldBlock.into());
                     }
                     thread::park_timeout(left);
@@ -323,8 +323,8 @@ impl Connection for AtmConnection {
         }
     }
 
-    fn unwatch(&self) {
-        self.circuit.unwatch(self.session);
+    fn deregister(&self) {
+        self.circuit.deregister(self.session);
     }
 
     fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {

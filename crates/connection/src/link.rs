@@ -465,23 +465,23 @@ impl Link {
 
     /// Reads once, or has the reactor wake `cx`. An idle connection holds no buffer while it waits.
     ///
-    /// `watched`: whether an earlier read of the same poll has left the reactor watching, and nothing was read since; then
-    /// there is nothing to read. A read that leaves the reactor watching sets it.
+    /// `registered`: whether an earlier read of the same poll has left the socket registered with the reactor, and nothing
+    /// was read since; then there is nothing to read. A read that leaves the socket registered sets it.
     #[inline]
     pub(crate) fn poll_read(
         &self,
         reading: &mut Reading,
-        watched: &mut bool,
+        registered: &mut bool,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), End>> {
         let Reading { reader, spinner } = reading;
-        if !core::mem::take(watched) {
+        if !core::mem::take(registered) {
             self.reserve(reader)?;
             spinner.registered();
-            if let Poll::Ready(read) = self.stream.poll_read_watching(cx, reader.buffer()) {
+            if let Poll::Ready(read) = self.stream.poll_read_and_register(cx, reader.buffer()) {
                 spinner.has_woken();
                 return Poll::Ready(self.has_read(read.map(|read| {
-                    *watched = read.is_watched;
+                    *registered = read.is_registered;
                     read.octets
                 })));
             }

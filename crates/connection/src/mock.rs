@@ -63,7 +63,7 @@ pub(crate) trait Acts: Debug + Send + Sync + 'static {
         self.read_into(buffer)
     }
 
-    fn unwatch(&self) {}
+    fn deregister(&self) {}
 
     fn write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
         Err(io::ErrorKind::WouldBlock.into())
@@ -104,14 +104,14 @@ impl<A: Acts> Connection for Mock<A> {
         self.acts.poll_read(cx, buf)
     }
 
-    fn poll_read_watching(
+    fn poll_read_and_register(
         &self,
         cx: &mut Context<'_>,
         buf: &mut BytesMut,
     ) -> Poll<io::Result<ReadOutcome>> {
         self.acts.poll_read(cx, buf).map_ok(|octets| ReadOutcome {
             octets,
-            is_watched: self.acts.watches(cx),
+            is_registered: self.acts.watches(cx),
         })
     }
 
@@ -123,8 +123,8 @@ impl<A: Acts> Connection for Mock<A> {
         self.acts.read_blocking(buf)
     }
 
-    fn unwatch(&self) {
-        self.acts.unwatch();
+    fn deregister(&self) {
+        self.acts.deregister();
     }
 
     fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -41,7 +41,7 @@ impl SpinLimits {
     pub const UNDISTURBED: u32 = 1024;
     /// Similar waits in a row after which the next one is expected to be similar:
     ///
-    /// - after spins that succeeded, the reactor stops watching the socket, as its wake-ups cost more than the system calls to
+    /// - after spins that succeeded, the socket is deregistered from the reactor, as its wake-ups cost more than the system calls to
     ///   stop it;
     /// - after waits in which no other connection of the ORB was busy, the connection spins; busy connections need the thread
     ///   for each other;
@@ -133,7 +133,7 @@ pub(crate) struct Spinner<C = SystemClock> {
     parked: Option<Instant>,
     /// Waits in a row in which no other connection was busy.
     only_busy: u32,
-    /// The reactor does not watch the socket.
+    /// The socket is deregistered from the reactor.
     deregistered: bool,
     /// Octets received and written before the last spin; whether fewer than a full batch came since the spin before; and the
     /// number of spins in a row between which no octets were written.
@@ -197,7 +197,7 @@ impl<C: Clock> Spinner<C> {
         self.unanswered >= SpinLimits::STEADY
     }
 
-    /// Whether the reactor does not watch the socket.
+    /// Whether the socket is deregistered from the reactor.
     pub(crate) const fn is_deregistered(&self) -> bool {
         self.deregistered
     }
@@ -205,17 +205,17 @@ impl<C: Clock> Spinner<C> {
     /// Removes the socket from the reactor.
     pub(crate) fn deregister(&mut self, stream: &dyn Connection) {
         if !self.deregistered {
-            stream.unwatch();
+            stream.deregister();
             self.deregistered = true;
         }
     }
 
-    /// Notes that the reactor watches the socket again.
+    /// Notes that the socket is registered with the reactor again.
     pub(crate) fn registered(&mut self) {
         self.deregistered = false;
     }
 
-    /// Notes that several callers wait together, so that the reactor continues to watch.
+    /// Notes that several callers wait together, so that the socket stays registered.
     pub(crate) fn is_shared(&mut self) {
         self.hits = 0;
     }

@@ -30,7 +30,7 @@ use crate::{Address, Capabilities, Connection, Endpoint, PeerIdentity, ReadOutco
 pub(crate) struct StreamConnection {
     socket: Arc<Socket>,
     /// The wait for octets. Only the reader takes the lock.
-    watch: Mutex<Watch>,
+    registration: Mutex<Registration>,
     /// Whether the kernel can suppress wake-ups for octets that arrive (`SO_RCVLOWAT`).
     can_be_quiet: bool,
     /// Whether wake-ups are suppressed now, so that a blocking read would wait for more than an octet. Only the reader
@@ -47,9 +47,9 @@ pub(crate) struct StreamConnection {
 
 /// The reader's registration with the reactor.
 #[derive(Debug)]
-struct Watch {
-    /// The registration with the reactor, unless deregistered.
-    by: Option<AsyncFd<Arc<Socket>>>,
+struct Registration {
+    /// The descriptor in the reactor, unless deregistered.
+    descriptor: Option<AsyncFd<Arc<Socket>>>,
     interest: ReadInterest,
 }
 
@@ -78,11 +78,11 @@ impl StreamConnection {
         // Calls that must not block pass `MSG_DONTWAIT` each time.
         socket.set_nonblocking(false)?;
         let socket = Arc::new(socket);
-        let watch = sys::register(Arc::clone(&socket), Interest::READABLE)?;
+        let descriptor = sys::register(Arc::clone(&socket), Interest::READABLE)?;
         Ok(Self {
             socket,
-            watch: Mutex::new(Watch {
-                by: Some(watch),
+            registration: Mutex::new(Registration {
+                descriptor: Some(descriptor),
                 interest: ReadInterest::All,
             }),
             // Only TCP checks `SO_RCVLOWAT` before it wakes a poller.
@@ -98,9 +98,9 @@ impl StreamConnection {
 
     /// Restores the reactor's wake-ups for octets that arrive, and reads those that have arrived already.
     #[cold]
-    fn restore_interest(&self, watch: &mut Watch, buf: &mut BytesMut) -> Option<io::Result<usize>> {
-        if watch.interest == ReadInterest::Quiet {
-            watch.interest = ReadInterest::NewOctets;
+    fn restore_interest(&self, registration: &mut Registration, buf: &mut BytesMut) -> Option<io::Result<usize>> {
+        if registration.interest == ReadInterest::Quiet {
+            registration.interest = ReadInterest::NewOctets;
             if let Err(error) = sys::set_low_water(&self.socket, 1) {
                 return Some(Err(error));
             }
@@ -111,12 +111,12 @@ impl StreamConnection {
         match received {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 // Octets that arrive from now on cause an event.
-                watch.interest = ReadInterest::All;
+                registration.interest = ReadInterest::All;
                 None
             }
             Ok(received) if received == room => Some(Ok(received)),
             received => {
-                watch.interest = ReadInterest::All;
+                registration.interest = ReadInterest::All;
                 Some(received)
             }
         }
@@ -132,33 +132,33 @@ impl StreamConnection {
         Ok(none.insert(sys::register(Arc::clone(&self.socket), Interest::READABLE)?))
     }
 
-    /// Reads, or has the reactor wake `cx`. If `watches`, it also has the reactor watch where the read has emptied the
+    /// Reads, or has the reactor wake `cx`. If `registers`, it also registers the waker where the read has emptied the
     /// socket.
     #[inline(always)]
     fn read_or_wait(
         &self,
         cx: &mut Context<'_>,
         buf: &mut BytesMut,
-        watches: bool,
+        registers: bool,
     ) -> Poll<io::Result<ReadOutcome>> {
-        let unwatched = |octets| ReadOutcome {
+        let unregistered = |octets| ReadOutcome {
             octets,
-            is_watched: false,
+            is_registered: false,
         };
-        let mut watch = self.watch();
-        if watch.interest != ReadInterest::All
-            && let Some(received) = self.restore_interest(&mut watch, buf)
+        let mut registration = self.registration();
+        if registration.interest != ReadInterest::All
+            && let Some(received) = self.restore_interest(&mut registration, buf)
         {
-            return Poll::Ready(received.map(unwatched));
+            return Poll::Ready(received.map(unregistered));
         }
-        let watched = match &mut watch.by {
-            Some(watched) => watched,
+        let descriptor = match &mut registration.descriptor {
+            Some(descriptor) => descriptor,
             none => self.register(none)?,
         };
         loop {
             // The guard remembers its event, and clears none that came later. An event between receiving and clearing
             // stays, so no wake-up is lost.
-            let mut readable = ready!(watched.poll_read_ready(cx))?;
+            let mut readable = ready!(descriptor.poll_read_ready(cx))?;
             let room = buf.spare_capacity_mut().len();
             match sys::receive(&self.socket, buf, false) {
                 // Less than asked for: the socket is empty, so the next octets cause a new event. Clearing here saves
@@ -168,18 +168,18 @@ impl StreamConnection {
                     readable.clear_ready();
                     return Poll::Ready(Ok(ReadOutcome {
                         octets,
-                        is_watched: watches && watched.poll_read_ready(cx).is_pending(),
+                        is_registered: registers && descriptor.poll_read_ready(cx).is_pending(),
                     }));
                 }
-                Ok(octets) => return Poll::Ready(Ok(unwatched(octets))),
+                Ok(octets) => return Poll::Ready(Ok(unregistered(octets))),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
     }
 
-    fn watch(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    fn registration(&self) -> MutexGuard<'_, Registration> {
+        self.registration.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Limits blocking reads, in microseconds; 0: no limit. Only the reader calls it.
@@ -198,7 +198,7 @@ impl Connection for StreamConnection {
         self.read_or_wait(cx, buf, false).map_ok(|read| read.octets)
     }
 
-    fn poll_read_watching(
+    fn poll_read_and_register(
         &self,
         cx: &mut Context<'_>,
         buf: &mut BytesMut,
@@ -210,27 +210,27 @@ impl Connection for StreamConnection {
         sys::receive(&self.socket, buf, false)
     }
 
-    fn unwatch(&self) {
-        let mut watch = self.watch();
-        if watch.by.is_none() || watch.interest == ReadInterest::Quiet {
+    fn deregister(&self) {
+        let mut registration = self.registration();
+        if registration.descriptor.is_none() || registration.interest == ReadInterest::Quiet {
             return;
         }
         if self.can_be_quiet && sys::set_low_water(&self.socket, QUIET).is_ok() {
-            watch.interest = ReadInterest::Quiet;
+            registration.interest = ReadInterest::Quiet;
             self.blocks_for_more.store(true, Ordering::Relaxed);
         } else {
-            watch.by = None;
+            registration.descriptor = None;
         }
     }
 
     fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
         if self.blocks_for_more.load(Ordering::Relaxed) {
-            let mut watch = self.watch();
+            let mut registration = self.registration();
             sys::set_low_water(&self.socket, 1)?;
             self.blocks_for_more.store(false, Ordering::Relaxed);
-            watch.interest = ReadInterest::All;
-            // The reactor does not watch for the events that this thread waits for.
-            watch.by = None;
+            registration.interest = ReadInterest::All;
+            // The events that this thread waits for are none of the reactor's.
+            registration.descriptor = None;
         }
         let Some(limit) = limit else {
             self.set_limit(0)?;

@@ -18,18 +18,18 @@ use crate::{
 /// A boxed future, which the methods of a [`Transport`] return: opening a connection is rare and may be slow.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The result of [`Connection::poll_read_watching`].
+/// The result of [`Connection::poll_read_and_register`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(
     clippy::exhaustive_structs,
-    reason = "a read brings octets, and ends with the reactor watching or not"
+    reason = "a read brings octets, and ends with a registration or not"
 )]
 pub struct ReadOutcome {
     /// Octets that were appended; 0 is the end of the stream.
     pub octets: usize,
-    /// Whether the reactor watches. Then the waker of this read has been registered since, as if a `poll_read` had
+    /// Whether the waker of this read is registered with the reactor. It was registered after the read, as if a `poll_read` had
     /// returned `Pending`, and is woken by any octets or the end of the stream.
-    pub is_watched: bool,
+    pub is_registered: bool,
 }
 
 /// One connected peer.
@@ -39,7 +39,7 @@ pub struct ReadOutcome {
 ///
 /// # For callers
 /// - **One reader, one writer.** At any time at most one task uses [`poll_read`](Self::poll_read),
-///   [`try_read`](Self::try_read), [`read_blocking`](Self::read_blocking) and [`unwatch`](Self::unwatch), and at most one uses
+///   [`try_read`](Self::try_read), [`read_blocking`](Self::read_blocking) and [`deregister`](Self::deregister), and at most one uses
 ///   [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
 ///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
 ///   take the first one's wake-ups away, and do no other harm.
@@ -62,7 +62,7 @@ pub struct ReadOutcome {
 ///    has failed or was closed, so that the error is found by trying. Being ready spuriously is allowed.
 /// 7. After [`close`](Self::close), here or by the peer, waiting tasks on both sides are woken.
 /// 8. A dead peer is an error or an end of stream, never a signal, and never a panic.
-/// 9. [`try_read`](Self::try_read) and [`unwatch`](Self::unwatch) take no wake-up from a later `poll_read`:
+/// 9. [`try_read`](Self::try_read) and [`deregister`](Self::deregister) take no wake-up from a later `poll_read`:
 ///    one that returns `Pending` is woken by the next octets or end of the stream, in whatever order they were called.
 pub trait Connection: Send + Sync + Debug + 'static {
     /// Reads the octets that have arrived into the spare capacity of `buf`, by one system call.
@@ -75,20 +75,20 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// `buf` has no spare capacity, since 0 means the end of the stream.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 
-    /// Reads as [`poll_read`](Self::poll_read) does. Where the read has emptied the connection, it has the reactor
-    /// watch for more at once, so that the next read needs no system call to find nothing. The default, for a transport
+    /// Reads as [`poll_read`](Self::poll_read) does. Where the read has emptied the connection, it registers
+    /// the waker with the reactor at once, so that the next read needs no system call to find nothing. The default, for a transport
     /// that cannot do so, leaves that to the next `poll_read`.
     ///
     /// # Errors
     /// Those of [`poll_read`](Self::poll_read).
-    fn poll_read_watching(
+    fn poll_read_and_register(
         &self,
         cx: &mut Context<'_>,
         buf: &mut BytesMut,
     ) -> Poll<io::Result<ReadOutcome>> {
         self.poll_read(cx, buf).map_ok(|octets| ReadOutcome {
             octets,
-            is_watched: false,
+            is_registered: false,
         })
     }
 
@@ -121,7 +121,7 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// costs a wake-up of the reactor's thread at every arrival. Does nothing when interest is suspended already.
     ///
     /// Costs a system call, and one more at the next `poll_read`.
-    fn unwatch(&self);
+    fn deregister(&self);
 
     /// Writes as much of the chunks as fits, by one system call, without a reactor.
     ///

@@ -145,7 +145,7 @@ impl Acts for Arc<Peer> {
         }
     }
 
-    fn unwatch(&self) {
+    fn deregister(&self) {
         self.state.lock().unwrap().watching = None;
     }
 

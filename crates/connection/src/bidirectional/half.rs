@@ -514,7 +514,7 @@ impl Connection for HalfStream {
     }
 
     /// Removes the waker of this half alone: the reactor goes on watching the stream for the other half.
-    fn unwatch(&self) {
+    fn deregister(&self) {
         self.whole.readers.place(self.half).take();
     }
 

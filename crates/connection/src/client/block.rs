@@ -70,7 +70,7 @@ impl ClientConnection {
                     return Ok(LeadEnd::Done);
                 }
                 // No caller may rely on a reactor that does not watch.
-                state.watched = false;
+                state.is_registered = false;
                 others == 0
             };
             let left = || deadline.map(|until| until.saturating_duration_since(Instant::now()));
@@ -114,7 +114,7 @@ impl ClientConnection {
                         // The reactor does not watch after all.
                         Poll::Ready(read) => {
                             read?;
-                            self.state().watched = false;
+                            self.state().is_registered = false;
                         }
                     }
                 }
@@ -128,7 +128,7 @@ impl ClientConnection {
         if own.is_some() {
             // No caller may rely on a reactor that does not watch. A caller that has relied on it until now is in the
             // table.
-            state.watched = false;
+            state.is_registered = false;
         }
         state.look(own, None);
         if !state.table.is_empty() && state.end.is_none() {

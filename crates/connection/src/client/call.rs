@@ -234,7 +234,7 @@ impl ClientConnection {
     /// Whether a caller, whose waker is in the table, need not read: it does not spin, and the reactor watches the socket.
     #[inline]
     pub(super) fn parks(&self, state: &mut State, id: RequestId, wait: WaitPolicy) -> bool {
-        if !state.watched || wait != WaitPolicy::Park || state.end.is_some() {
+        if !state.is_registered || wait != WaitPolicy::Park || state.end.is_some() {
             return false;
         }
         let leads = state.table.len() == 1 && !self.link.outbound.is_blocked();

@@ -6,11 +6,11 @@
 //! its own poll or blocking its thread; the driver task reads when no caller does.
 //!
 //! ```text
-//!                 ┌───────────────────── 1 ──────────────────────┐
-//!                 ▼                                              │
-//!   ┌────────┐  1  ┌────────┐  2  ┌─────────┐  3  ┌──────────┐   │
-//!   │ UNREAD │────►│ LEASED │────►│ WATCHED │────►│ NOTIFIED │───┘
-//!   └────────┘     └────────┘     └─────────┘     └──────────┘
+//!                 ┌────────────────────── 1 ────────────────────────┐
+//!                 ▼                                                 │
+//!   ┌────────┐  1  ┌────────┐  2  ┌────────────┐  3  ┌──────────┐   │
+//!   │ UNREAD │────►│ LEASED │────►│ REGISTERED │────►│ NOTIFIED │───┘
+//!   └────────┘     └────────┘     └────────────┘     └──────────┘
 //!        ▲          │  ▲   │           │
 //!        │          4  5   │ 6         │ 7
 //!        │          ▼  │   │           ▼
@@ -21,13 +21,13 @@
 //!
 //! 1. A reader claims the lease (`ReadLease::claim`): a caller that has sent its request or was woken, or the driver. A
 //!    reader that finds the lease held leaves it *contended*, and parks; the holder looks again at its release.
-//! 2. The reader has drained the socket, and the reactor watches it (`Link::poll_read` is pending).
-//!    `State::watched` is set **before** the reactor is asked, under the lock of the state: a caller that parks
+//! 2. The reader has drained the socket, and registered it with the reactor (`Link::poll_read` is pending).
+//!    `State::is_registered` is set **before** the reactor is asked, under the lock of the state: a caller that parks
 //!    from then on relies on the reactor, even if its request is still to be sent. A caller that is the only one to wait
 //!    becomes the *leader*; with several callers there is none.
-//! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, and wakes the
+//! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `is_registered`, and wakes the
 //!    leader, or the driver if there is none.
-//! 4. The reader blocks in `recv`, or found octets by spinning several times in a row: the reactor stops watching
+//! 4. The reader blocks in `recv`, or found octets by spinning several times in a row: the socket is deregistered
 //!    (`Spinner::deregister`), so that arrivals wake no thread in vain. The driver reads `deregistered`, and its timer
 //!    checks whether replies still come.
 //! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look.
@@ -284,7 +284,7 @@ impl ClientConnection {
             self.set_end(&mut state, end);
         }
         // From here on the driver alone asks the reactor.
-        state.watched = false;
+        state.is_registered = false;
         state.leader = None;
         // A reply that has come stays for its caller; callers without a reply find the end.
         let wakers: Vec<Waker> = (state.table.waiting_mut())

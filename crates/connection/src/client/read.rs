@@ -18,7 +18,7 @@ const MAX_SPINNING_WAITERS: usize = 3;
 /// The result of reading.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// The socket is drained and watched, and the table has the caller's waker.
+    /// The socket is drained and registered, and the table has the caller's waker.
     Parked,
     /// The reader has its reply, or has to be polled again.
     Over,
@@ -67,7 +67,7 @@ impl ClientConnection {
         Turn::Over
     }
 
-    /// Drains the socket, and has the reactor watch it for the next caller. The [module](super) describes the states.
+    /// Drains the socket, and registers it with the reactor for the next caller. The [module](super) describes the states.
     fn read_turn(
         &self,
         reading: &mut Reading,
@@ -76,14 +76,14 @@ impl ClientConnection {
         cx: &mut Context<'_>,
     ) -> Result<Turn, End> {
         let mut messages = 0;
-        // Whether the reactor watches, and nothing was read since.
-        let mut watched = false;
+        // Whether the socket is registered with the reactor, and nothing was read since.
+        let mut registered = false;
         for _ in 0..READS_PER_TURN {
             let (mut state, (waits, others)) =
                 match locked.take().filter(|_| reading.reader.is_idle()) {
                     // The caller has just looked: it waits, and its waker is in the table.
                     Some(state) => {
-                        watched = true;
+                        registered = true;
                         let others = state.table.len().saturating_sub(1);
                         (state, (true, others))
                     }
@@ -107,7 +107,7 @@ impl ClientConnection {
             }
             if own.is_some() && !waits && others == 0 && reading.spinner.is_deregistered() {
                 // The caller has its reply. The driver's timer looks after the connection.
-                state.watched = false;
+                state.is_registered = false;
                 drop(state);
                 self.set_deregistered();
                 return Ok(Turn::Over);
@@ -127,8 +127,8 @@ impl ClientConnection {
                 && let Some(spin) = reading.spinner.begin(policy)
             {
                 // A caller that parks needs no wake-up for octets that a spin may find.
-                state.watched = false;
-                watched = false;
+                state.is_registered = false;
+                registered = false;
                 drop(state);
                 if others > 0 {
                     reading.spinner.is_shared();
@@ -152,8 +152,8 @@ impl ClientConnection {
                     Spun::Park => state = self.state(),
                 }
             }
-            // The reactor may have reported octets since an earlier read of this turn asked it to watch.
-            watched &= state.watched;
+            // The reactor may have reported octets since an earlier read of this turn registered the socket.
+            registered &= state.is_registered;
             let leader = own.as_deref().filter(|_| leads).map(|own| own.id);
             if !state.announce(leader) {
                 return Ok(Turn::Over);
@@ -162,7 +162,7 @@ impl ClientConnection {
             // Before the reactor is asked: a driver that it wakes has to read.
             self.deregistered.store(false, Ordering::Release);
             let mut readiness = Context::from_waker(&self.readiness);
-            if let Poll::Ready(read) = self.link.poll_read(reading, &mut watched, &mut readiness) {
+            if let Poll::Ready(read) = self.link.poll_read(reading, &mut registered, &mut readiness) {
                 read?;
                 continue;
             }
@@ -179,7 +179,7 @@ impl ClientConnection {
         Ok(Turn::Over)
     }
 
-    /// Notes that the reactor does not watch the socket, so that the driver checks it by a timer.
+    /// Notes that the socket is deregistered from the reactor, so that the driver checks it by a timer.
     pub(super) fn set_deregistered(&self) {
         if !self.deregistered.load(Ordering::Relaxed)
             && !self.deregistered.swap(true, Ordering::AcqRel)

@@ -102,7 +102,7 @@ pub(super) struct State {
     /// Why the connection has ended.
     pub(super) end: Option<End>,
     /// The reactor will report octets that arrive: a caller with a waker in the table may park.
-    pub(super) watched: bool,
+    pub(super) is_registered: bool,
     /// The caller that the reactor wakes instead of the driver: no other one waited when it parked.
     pub(super) leader: Option<RequestId>,
 }
@@ -157,7 +157,7 @@ impl State {
         (waits, self.table.len().saturating_sub(1))
     }
 
-    /// Announces that the reactor will be asked to watch the socket. `leader`: the call of a reader that parks then, and
+    /// Announces that the socket will be registered with the reactor. `leader`: the call of a reader that parks then, and
     /// has its waker in the table; the reactor wakes it, unless other calls wait, too. Returns `false` once the connection has
     /// ended, whose end all waiters have learned already.
     #[must_use]
@@ -166,7 +166,7 @@ impl State {
         if self.end.is_some() {
             return false;
         }
-        self.watched = true;
+        self.is_registered = true;
         self.leader = leader.filter(|_| self.table.len() == 1);
         true
     }
@@ -174,7 +174,7 @@ impl State {
 
 /// The waiters of a connection. As a [`Waker`], called by the reactor, they wake the leader, or the driver.
 ///
-/// The reactor keeps this waker from one call to the next, so that a caller that finds the socket watched need not
+/// The reactor keeps this waker from one call to the next, so that a caller that finds the socket registered need not
 /// register.
 #[doc(alias = "ReadinessWaker")]
 pub(super) struct ReplyWaiters {
@@ -191,7 +191,7 @@ impl ReplyWaiters {
                 one_ways: 0,
                 untaken: 0,
                 end: None,
-                watched: false,
+                is_registered: false,
                 leader: None,
             }),
             driver,
@@ -232,7 +232,7 @@ impl Wake for ReplyWaiters {
     fn wake_by_ref(self: &Arc<Self>) {
         let mut guard = self.state();
         let state = &mut *guard;
-        state.watched = false;
+        state.is_registered = false;
         let leader = state.leader.take();
         let leader = leader.and_then(|id| state.table.get_mut(id)?.waker.take());
         drop(guard);

@@ -25,7 +25,7 @@ impl Connection for Ended {
         Ok(0)
     }
 
-    fn unwatch(&self) {}
+    fn deregister(&self) {}
 
     fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
         Err(io::ErrorKind::BrokenPipe.into())

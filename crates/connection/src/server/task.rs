@@ -211,7 +211,7 @@ impl<O: Owner> ServerConnection<O> {
             return Poll::Ready(end);
         }
         let mut messages = 0;
-        let (mut watched, mut has_read) = (false, false);
+        let (mut registered, mut has_read) = (false, false);
         for _ in 0..READS_PER_TURN {
             let before = messages;
             // A task that was woken by its socket has nothing to serve or to write before it reads.
@@ -240,11 +240,11 @@ impl<O: Owner> ServerConnection<O> {
             };
             let read = match spun {
                 Spun::Read(read) => {
-                    watched = false;
+                    registered = false;
                     Poll::Ready(link.has_read(read))
                 }
                 Spun::Yield => break,
-                Spun::Park => link.poll_read(reading, &mut watched, cx),
+                Spun::Park => link.poll_read(reading, &mut registered, cx),
             };
             match read {
                 Poll::Pending => {

@@ -155,8 +155,8 @@ impl Stream {
         self.end.outgoing.writes.load(Ordering::Acquire)
     }
 
-    /// Whether the reactor watches this end for octets.
-    pub(crate) fn is_watched(&self) -> bool {
+    /// Whether this end is registered with the reactor, for octets that arrive.
+    pub(crate) fn is_registered(&self) -> bool {
         self.end.incoming.pipe().reader.is_some()
     }
 
@@ -203,18 +203,18 @@ impl Connection for Stream {
         }
     }
 
-    fn poll_read_watching(
+    fn poll_read_and_register(
         &self,
         cx: &mut Context<'_>,
         buf: &mut BytesMut,
     ) -> Poll<io::Result<ReadOutcome>> {
         self.poll_read(cx, buf).map_ok(|octets| {
             let mut pipe = self.end.incoming.pipe();
-            let is_watched = octets > 0 && pipe.octets.is_empty() && !pipe.finished;
-            if is_watched {
+            let is_registered = octets > 0 && pipe.octets.is_empty() && !pipe.finished;
+            if is_registered {
                 pipe.reader = Some(cx.waker().clone());
             }
-            ReadOutcome { octets, is_watched }
+            ReadOutcome { octets, is_registered }
         })
     }
 
@@ -248,7 +248,7 @@ impl Connection for Stream {
         self.reads(buf)
     }
 
-    fn unwatch(&self) {
+    fn deregister(&self) {
         self.end.incoming.pipe().reader = None;
     }
 

@@ -283,14 +283,14 @@ pub async fn octets_that_come_without_read_interest_are_found_by_the_next_poll(
     fixture: &dyn Fixture,
 ) {
     let (client, server) = connected(fixture).await;
-    server.unwatch();
-    server.unwatch();
+    server.deregister();
+    server.deregister();
     write_all(&*client, b"early")
         .await
         .expect("a writable connection");
     assert_eq!(read_exactly(&*server, 5).await, b"early");
     // An end of the stream is not missed either.
-    server.unwatch();
+    server.deregister();
     drop(client);
     assert_eq!(read_to_end(&*server).await, b"");
 }
@@ -304,7 +304,7 @@ pub async fn trying_and_waiting_in_turn_loses_no_wake_up(fixture: &dyn Fixture) 
             .await
             .expect("a writable connection");
         if turn % 3 == 0 {
-            client.unwatch();
+            client.deregister();
         }
         let mut octets = BytesMut::with_capacity(words.len());
         // Some answers come while this side tries, and leave an event behind; others come while it waits.
@@ -341,7 +341,7 @@ pub async fn a_read_that_blocks_waits_for_octets_for_its_limit_and_for_the_end(
         // The reactor reads for blocking callers of this transport.
         return;
     }
-    server.unwatch();
+    server.deregister();
     let (waiting, waits) = mpsc::channel();
     let reader = {
         let server = Arc::clone(&server);

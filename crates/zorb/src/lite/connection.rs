@@ -55,22 +55,22 @@ impl Connection for LiteConnection {
         blocking(lock(&self.incoming).read(buf, |buf| pending(self.plain.poll_read(cx, buf))))
     }
 
-    fn poll_read_watching(
+    fn poll_read_and_register(
         &self,
         cx: &mut Context<'_>,
         buf: &mut BytesMut,
     ) -> Poll<io::Result<ReadOutcome>> {
         let mut incoming = lock(&self.incoming);
-        let mut is_watched = false;
+        let mut is_registered = false;
         let read = incoming.read(buf, |buf| {
-            let read = pending(self.plain.poll_read_watching(cx, buf))?;
-            is_watched = read.is_watched;
+            let read = pending(self.plain.poll_read_and_register(cx, buf))?;
+            is_registered = read.is_registered;
             Ok(read.octets)
         });
         blocking(read).map_ok(|octets| ReadOutcome {
             octets,
             // Octets that were received here and not passed on cause no event in the reactor.
-            is_watched: is_watched && incoming.waits(),
+            is_registered: is_registered && incoming.waits(),
         })
     }
 
@@ -82,8 +82,8 @@ impl Connection for LiteConnection {
         lock(&self.incoming).read(buf, |buf| self.plain.read_blocking(buf, limit))
     }
 
-    fn unwatch(&self) {
-        self.plain.unwatch();
+    fn deregister(&self) {
+        self.plain.deregister();
     }
 
     fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -24,7 +24,7 @@ async fn the_end_of_a_connection_without_a_reader_is_found_by_the_driver() {
     while let Some(again) = lease.release() {
         lease = again;
     }
-    assert!(!ours.is_watched());
+    assert!(!ours.is_registered());
     theirs.close();
     let noticed = tokio::time::timeout(2 * LOOK_AGAIN, driving).await;
     noticed.expect("the driver looks again").unwrap();
@@ -36,7 +36,7 @@ async fn a_driver_that_reads_has_the_reactor_watch() {
     let (ours, theirs) = pair();
     let client = client_with(ours.clone(), &connect_settings());
     let_all_run().await;
-    assert!(ours.is_watched() && client.state().watched);
+    assert!(ours.is_registered() && client.state().is_registered);
     theirs.close();
     let_all_run().await;
     assert!(client.is_over());
@@ -49,10 +49,10 @@ async fn a_lease_dropped_while_contended_has_the_driver_read() {
     let lease = client.reading.claim().expect("the lease is free");
     tokio::spawn(Arc::clone(&client).drive(None, None));
     let_all_run().await;
-    assert!(!ours.is_watched());
+    assert!(!ours.is_registered());
     drop(lease);
     let_all_run().await;
-    assert!(ours.is_watched());
+    assert!(ours.is_registered());
     drop(theirs);
 }
 
@@ -85,7 +85,7 @@ fn begin(client: &ClientConnection, waker: &Waker) -> RequestId {
     let mut reply = ReplySlot::new();
     let mut own = OwnReply::new(id, WaitPolicy::Park, &mut reply);
     assert!(state.look(Some(&mut own), Some(waker)).0);
-    assert!(state.announce(Some(id)) && state.watched);
+    assert!(state.announce(Some(id)) && state.is_registered);
     id
 }
 
@@ -100,7 +100,7 @@ fn the_reactor_wakes_a_single_caller_itself_and_for_several_the_driver() {
     assert_eq!(client.state().leader, Some(first));
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (1, 0));
-    assert!(!client.state().watched);
+    assert!(!client.state().is_registered);
     // A leader is woken for one event only.
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (1, 1));
@@ -123,7 +123,7 @@ fn an_event_for_a_leader_that_has_gone_wakes_the_driver() {
     client.link.outbound.driver.register(&driver_waker);
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (0, 1));
-    assert!(!client.state().watched);
+    assert!(!client.state().is_registered);
 }
 
 #[test]
