@@ -328,7 +328,7 @@ fn reported(is_blocking: bool) -> Vec<String> {
             let (release, blocked) = mpsc::channel();
             *state.blocked.lock().unwrap() = Some(blocked);
             let releasing = std::thread::spawn(move || {
-                std::thread::sleep(4 * zorb::executor::Held::LONG);
+                std::thread::sleep(4 * zorb::executor::BlockingGuard::LONG);
                 release.send(1).unwrap();
             });
             assert_eq!(in_time(far.block(n)).await, Ok(n + 1));

@@ -59,7 +59,7 @@
 
 mod dispatch;
 mod error;
-mod held_by;
+mod worker_holder;
 mod lane;
 #[cfg(not(zorb_model))]
 mod lock;
@@ -71,13 +71,13 @@ mod mutex;
 mod native;
 mod pool;
 mod priority;
-mod sentinel;
+mod blocking_monitor;
 mod sync;
 mod wait;
 
 pub use dispatch::Dispatch;
 pub use error::{BuildError, LaneError};
-pub use held_by::{HeldBy, Watcher};
+pub use worker_holder::{WorkerHolder, Watcher};
 pub use lane::{Lane, LaneBuilder, LaneId};
 #[cfg(target_os = "linux")]
 pub use mutex::{RtMutex, RtMutexGuard};
@@ -89,5 +89,5 @@ pub use pool::{
 pub use priority::{
     ContinuousMapping, DirectMapping, LinearMapping, NativePriority, Priority, PriorityMapping,
 };
-pub use sentinel::Held;
+pub use blocking_monitor::BlockingGuard;
 pub use wait::WaitPolicy;

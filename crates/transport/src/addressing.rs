@@ -117,9 +117,9 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         Ok(Vec::new())
     }
 
-    /// Returns an endpoint that leads nowhere, for a profile that exists only for its components. `None` if no such
-    /// profile is made.
-    fn nowhere(&self) -> Option<Endpoint> {
+    /// Returns a placeholder endpoint, at which no server listens, for a profile that exists only for its components. `None`
+    /// if no such profile is made.
+    fn placeholder_endpoint(&self) -> Option<Endpoint> {
         None
     }
 }
@@ -136,20 +136,20 @@ pub struct AddressComponent {
     /// The tag of the component.
     pub tag: u32,
     /// The endpoints that are written in this form.
-    pub holds: Holds,
+    pub written: WrittenEndpoints,
 }
 
 /// The endpoints that the ORB writes into a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the ORB has to know them all")]
-pub enum Holds {
-    /// None: the component is only read.
-    Nothing,
-    /// Every one but the first, which is in the body: then all endpoints of the transport share one profile.
-    Further,
-    /// Every one, besides its own profile: for peers that do not know such profiles. The component is not read in
+pub enum WrittenEndpoints {
+    /// No endpoint: the component is only read.
+    None,
+    /// All endpoints but the first, which is in the body: then all endpoints of the transport share one profile.
+    AllButFirst,
+    /// All endpoints, besides their own profiles: for peers that do not know such profiles. The component is not read in
     /// references that this kind of ORB has made.
-    Every,
+    All,
 }
 
 /// An endpoint to listen on, with the options of its text.

@@ -63,7 +63,7 @@ mod unix;
 
 pub use address::{Address, PeerIdentity};
 pub use addressing::{
-    AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Holds, ListenAddress,
+    AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, WrittenEndpoints, ListenAddress,
 };
 pub use capabilities::{Capabilities, Delivery};
 pub use endpoint::{Endpoint, EndpointAddress, ParseEndpointError};

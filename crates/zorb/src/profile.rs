@@ -12,7 +12,7 @@ use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 use zorb_giop::ior::{ComponentTag, ORB_TYPE, TaggedComponent, encapsulate};
 use zorb_giop::{Ior, PriorityBand, Version};
 use zorb_poa::{Index, InstanceId, ObjectKey, Path};
-use zorb_transport::{AddressComponent, Addressing, Endpoint, Holds, Registry};
+use zorb_transport::{AddressComponent, Addressing, Endpoint, WrittenEndpoints, Registry};
 
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
@@ -147,7 +147,7 @@ fn endpoints<'a>(
             address_components(transports, profile, component.tag.0)
                 .filter(move |(addressing, held)| {
                     let is_further = addressing.profile() == Some(profile);
-                    is_further == further && (is_further || !ours || held.holds != Holds::Every)
+                    is_further == further && (is_further || !ours || held.written != WrittenEndpoints::All)
                 })
                 .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))
         })
@@ -369,9 +369,9 @@ pub(crate) fn make_ior_with(
             return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
         };
         let addressing = transport.addressing();
-        let holds = |what| move |held: &&AddressComponent| held.holds == what;
+        let writes = |what| move |held: &&AddressComponent| held.written == what;
         let mut held = addressing.components().iter();
-        let further = held.clone().find(holds(Holds::Further));
+        let further = held.clone().find(writes(WrittenEndpoints::AllButFirst));
         let same =
             |(other, _): &&mut (&dyn Addressing, Body)| other.scheme() == addressing.scheme();
         match (further, profiles.iter_mut().find(same)) {
@@ -381,7 +381,7 @@ pub(crate) fn make_ior_with(
             }
             _ => profiles.push((addressing, body(endpoint))),
         }
-        if let Some(held) = held.find(holds(Holds::Every)) {
+        if let Some(held) = held.find(writes(WrittenEndpoints::All)) {
             besides.push((addressing, *held, endpoint));
         }
     }
@@ -394,10 +394,10 @@ pub(crate) fn make_ior_with(
             (Some(at), _) => at,
             (None, Some(other))
                 if !published.only_reachable
-                    && let Some(nowhere) = other.addressing().nowhere() =>
+                    && let Some(placeholder) = other.addressing().placeholder_endpoint() =>
             {
                 let at = profiles.len();
-                profiles.push((other.addressing(), body(&nowhere)));
+                profiles.push((other.addressing(), body(&placeholder)));
                 at
             }
             _ => continue,

@@ -13,9 +13,9 @@ use tokio::{
 use crate::{
     Dispatch, NativePriority, Scheduling, WaitPolicy,
     error::LaneError,
-    held_by::{HeldBy, Watcher},
+    worker_holder::{WorkerHolder, Watcher},
     pool,
-    sentinel::{Held, Sentinel},
+    blocking_monitor::{BlockingGuard, BlockingMonitor},
 };
 
 mod own_threads;
@@ -36,7 +36,7 @@ pub struct Lane {
     dispatch: Dispatch,
     wait: WaitPolicy,
     /// Has another worker serve the reactor; `None` on current-thread runtimes, which have no other.
-    sentinel: Option<Arc<Sentinel>>,
+    monitor: Option<Arc<BlockingMonitor>>,
     thread: Option<Arc<LaneThread>>,
 }
 
@@ -47,13 +47,13 @@ impl Lane {
     /// [`LaneError::NoRuntime`] outside any tokio runtime.
     pub fn current() -> Result<Self, LaneError> {
         let handle = Handle::try_current().map_err(|_| LaneError::NoRuntime)?;
-        let sentinel = (handle.runtime_flavor() != RuntimeFlavor::CurrentThread)
-            .then(|| Sentinel::new(handle.clone()));
+        let monitor = (handle.runtime_flavor() != RuntimeFlavor::CurrentThread)
+            .then(|| BlockingMonitor::new(handle.clone()));
         Ok(Self {
             handle,
             dispatch: Dispatch::InPlace,
             wait: WaitPolicy::default(),
-            sentinel,
+            monitor,
             thread: None,
         })
     }
@@ -108,7 +108,7 @@ impl Lane {
             handle,
             dispatch: Dispatch::InPlace,
             wait: WaitPolicy::default(),
-            sentinel: None,
+            monitor: None,
             thread: Some(Arc::new(thread)),
         })
     }
@@ -199,27 +199,27 @@ impl Lane {
     ///
     /// Costs two atomic operations, and a system call after a second without any. Does nothing on current-thread
     /// runtimes, which have no other worker.
-    pub fn hold(&self) -> Held<'_> {
-        self.sentinel.as_ref().map_or(Held::NOT, Sentinel::hold)
+    pub fn hold(&self) -> BlockingGuard<'_> {
+        self.monitor.as_ref().map_or(BlockingGuard::UNCOUNTED, BlockingMonitor::hold)
     }
 
     /// Marks as [`hold`](Self::hold) does, and names the code, so that [watchers](Self::watch) are called if it runs
-    /// for [`Held::LONG`]. Code within other such code of this thread is not named: the outer code holds the worker.
+    /// for [`BlockingGuard::LONG`]. Code within other such code of this thread is not named: the outer code holds the worker.
     ///
     /// Costs four stores more.
     #[inline]
-    pub fn hold_as(&self, holder: HeldBy) -> Held<'_> {
-        match &self.sentinel {
-            Some(sentinel) => sentinel.hold_as(holder),
-            None => Held::NOT,
+    pub fn hold_as(&self, holder: WorkerHolder) -> BlockingGuard<'_> {
+        match &self.monitor {
+            Some(monitor) => monitor.hold_as(holder),
+            None => BlockingGuard::UNCOUNTED,
         }
     }
 
     /// Adds a watcher, which is called for code that [holds](Self::hold_as) a worker for long, while it does. It is
     /// never called on current-thread runtimes.
     pub fn watch(&self, watcher: Weak<dyn Watcher>) {
-        if let Some(sentinel) = &self.sentinel {
-            sentinel.watch_with(watcher);
+        if let Some(monitor) = &self.monitor {
+            monitor.watch_with(watcher);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
     Dispatch, NativePriority, Scheduling, WaitPolicy,
     error::{BuildError, MAX_THREADS},
     native,
-    sentinel::Sentinel,
+    blocking_monitor::BlockingMonitor,
 };
 
 /// Describes a [`Lane`] of the leader/followers kind: the thread that reads a request runs its upcall, without a queue and
@@ -144,7 +144,7 @@ impl LaneBuilder {
             thread: Some(thread),
         };
         Ok(Lane {
-            sentinel: (!is_single).then(|| Sentinel::new(handle.clone())),
+            monitor: (!is_single).then(|| BlockingMonitor::new(handle.clone())),
             handle,
             dispatch: Dispatch::InPlace,
             wait: if is_real_time {

@@ -3,7 +3,7 @@ use std::fmt;
 
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
-    EndpointAddress, Holds, ListenAddress, ParseEndpointError,
+    EndpointAddress, WrittenEndpoints, ListenAddress, ParseEndpointError,
     addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
     endpoint::write_escaped,
     system::host_name,
@@ -201,7 +201,7 @@ impl Addressing for TcpAddressing {
         read_tao_endpoints(self, from)
     }
 
-    fn nowhere(&self) -> Option<Endpoint> {
+    fn placeholder_endpoint(&self) -> Option<Endpoint> {
         Some(Endpoint::iiop(host_name()?, 0))
     }
 }
@@ -332,11 +332,11 @@ const COMPONENTS: [AddressComponent; 2] = [
     AddressComponent {
         profile: INTERNET_IOP,
         tag: ALTERNATE_IIOP_ADDRESS,
-        holds: Holds::Further,
+        written: WrittenEndpoints::AllButFirst,
     },
     AddressComponent {
         profile: INTERNET_IOP,
         tag: TAO_ENDPOINTS,
-        holds: Holds::Nothing,
+        written: WrittenEndpoints::None,
     },
 ];

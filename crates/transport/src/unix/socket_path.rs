@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
-    EndpointAddress, Holds, ListenAddress, ParseEndpointError,
+    EndpointAddress, WrittenEndpoints, ListenAddress, ParseEndpointError,
     addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
     endpoint::{unescape, write_escaped},
     system::host_name,
@@ -275,11 +275,11 @@ const COMPONENTS: [AddressComponent; 2] = [
     AddressComponent {
         profile: UIOP,
         tag: TAO_ENDPOINTS,
-        holds: Holds::Nothing,
+        written: WrittenEndpoints::None,
     },
     AddressComponent {
         profile: INTERNET_IOP,
         tag: OMNIORB_UNIX,
-        holds: Holds::Every,
+        written: WrittenEndpoints::All,
     },
 ];

@@ -3,11 +3,11 @@
 use super::upcall::{address, describe};
 use crate::orb::OrbInner;
 use std::sync::Arc;
-use zorb_executor::{Dispatch, Held, HeldBy, Watcher};
+use zorb_executor::{Dispatch, BlockingGuard, WorkerHolder, Watcher};
 use zorb_poa::ActiveObject;
 
 impl Watcher for OrbInner {
-    fn held_for_long(&self, holder: HeldBy) {
+    fn held_for_long(&self, holder: WorkerHolder) {
         if !self.makes_others_wait() {
             return;
         }
@@ -26,7 +26,7 @@ impl Watcher for OrbInner {
             object_key = describe(&object),
             "a servant holds a worker of the runtime for more than {:?} without awaiting, and other connections may have to \
              wait: activate it as zorb::Blocking(…)",
-            Held::LONG,
+            BlockingGuard::LONG,
         );
     }
 }
@@ -53,7 +53,7 @@ impl OrbInner {
                 object_key = describe(object),
                 "a servant has held a worker of the runtime for more than {:?} without awaiting, and other connections may \
                  have had to wait: activate it as zorb::Blocking(…)",
-                Held::LONG,
+                BlockingGuard::LONG,
             );
         }
     }

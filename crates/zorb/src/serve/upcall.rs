@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use zorb_connection::{Counter, PendingRequest, ServerConnection};
-use zorb_executor::HeldBy;
+use zorb_executor::WorkerHolder;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
 use zorb_transport::Address;
@@ -73,10 +73,10 @@ pub(crate) fn enter_object<T>(
 
 /// An upcall that is about to run, for the report while it runs.
 #[inline]
-fn holder(object: &ActiveObject, operation: Option<u32>) -> HeldBy {
-    HeldBy {
+fn holder(object: &ActiveObject, operation: Option<u32>) -> WorkerHolder {
+    WorkerHolder {
         object: address(object),
-        operation: operation.unwrap_or(HeldBy::UNKNOWN),
+        operation: operation.unwrap_or(WorkerHolder::UNKNOWN),
     }
 }
 

@@ -7,7 +7,7 @@
 //! nothing more to do. Code that has ended by the next look delays no connection, so a series of short pieces costs the
 //! runtime nothing.
 
-use crate::held_by::{HeldBy, Watcher, WorkerSlots};
+use crate::worker_holder::{WorkerHolder, Watcher, WorkerSlots};
 use core::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -17,8 +17,8 @@ use tokio::runtime::Handle;
 
 /// The sampling period for held workers: a blocking task delays the other tasks by at most twice this, once.
 const TICK: Duration = Duration::from_millis(5);
-/// Looks after which a worker counts as held for long: 100 ms, which clients notice.
-const LONG_LOOKS: u32 = 20;
+/// Samples after which a worker counts as held for long: 100 ms, which clients notice.
+const LONG_SAMPLES: u32 = 20;
 /// Ticks without a held worker after which the thread sleeps until it is woken. Waking it is a
 /// system call, so this keeps that to one a second.
 const TICKS_BEFORE_SLEEP: u32 = 200;
@@ -40,65 +40,66 @@ const fn of_age(held: usize, age: usize) -> usize {
     }
 }
 
+/// The monitor of a runtime's workers: counts the code that holds one, and keeps the reactor polled meanwhile.
 #[derive(Debug)]
-pub(crate) struct Sentinel {
+pub(crate) struct BlockingMonitor {
     handle: Handle,
     /// Pieces of code that hold a worker, in two [halves](HALF).
     held: AtomicUsize,
     /// The half in which pieces that begin are counted. The thread flips it.
     age: AtomicUsize,
-    /// Looks of the thread so far.
-    looks: AtomicUsize,
-    /// Whether the thread is awake and looks.
+    /// Samples that the thread has taken.
+    samples: AtomicUsize,
+    /// Whether the thread is awake and samples.
     awake: AtomicBool,
     thread: OnceLock<Option<Thread>>,
     watchers: Mutex<Vec<Weak<dyn Watcher>>>,
 }
 
-/// A guard of code that may block, which counts as running until this is dropped. See
+/// A guard for code that may block: the code counts as running until the guard is dropped. See
 /// [`Lane::hold`](crate::Lane::hold).
 #[derive(Debug)]
-#[must_use = "the worker counts as held until this is dropped"]
-pub struct Held<'a> {
-    /// The sentinel of the lane, the increment of this code in its count, and the looks before it.
-    counted: Option<(&'a Sentinel, usize, usize)>,
+#[must_use = "the worker counts as held until the guard is dropped"]
+pub struct BlockingGuard<'a> {
+    /// The monitor of the lane, the increment of this code in its count, and the samples before it.
+    counted: Option<(&'a BlockingMonitor, usize, usize)>,
     /// Whether the slot of this thread names the code.
     is_named: bool,
     /// The slot belongs to the thread, so the guard stays on it.
     _on_one_thread: PhantomData<*const ()>,
 }
 
-impl Held<'_> {
+impl BlockingGuard<'_> {
     /// A guard that is not counted.
-    pub(crate) const NOT: Self = Self {
+    pub(crate) const UNCOUNTED: Self = Self {
         counted: None,
         is_named: false,
         _on_one_thread: PhantomData,
     };
 
     /// The time after which a worker has been held for long.
-    pub const LONG: Duration = TICK.saturating_mul(LONG_LOOKS);
+    pub const LONG: Duration = TICK.saturating_mul(LONG_SAMPLES);
 
     /// Whether the worker has been held for [`LONG`](Self::LONG), as far as it is known: `false` on current-thread
     /// runtimes. Costs one relaxed load.
     #[inline]
     #[must_use]
     pub fn is_long(&self) -> bool {
-        self.counted.is_some_and(|(sentinel, _, since)| {
-            let looks = sentinel.looks.load(Ordering::Relaxed).wrapping_sub(since);
-            // The first look may have come at once.
-            looks > LONG_LOOKS as usize
+        self.counted.is_some_and(|(monitor, _, since)| {
+            let samples = monitor.samples.load(Ordering::Relaxed).wrapping_sub(since);
+            // The first sample may have come at once.
+            samples > LONG_SAMPLES as usize
         })
     }
 }
 
-impl Sentinel {
+impl BlockingMonitor {
     pub(crate) fn new(handle: Handle) -> Arc<Self> {
         Arc::new(Self {
             handle,
             held: AtomicUsize::new(0),
             age: AtomicUsize::new(0),
-            looks: AtomicUsize::new(0),
+            samples: AtomicUsize::new(0),
             awake: AtomicBool::new(false),
             thread: OnceLock::new(),
             watchers: Mutex::default(),
@@ -119,8 +120,8 @@ impl Sentinel {
 
     /// Reports code that has held a worker for long, once, to the watchers. They run on threads of the runtime that may
     /// block, since all of its workers may be held.
-    fn report(&self, looks: usize) {
-        for holder in WorkerSlots::long(self.address(), looks, LONG_LOOKS as usize) {
+    fn report(&self, samples: usize) {
+        for holder in WorkerSlots::long(self.address(), samples, LONG_SAMPLES as usize) {
             let watchers = (self.watchers.lock()).unwrap_or_else(PoisonError::into_inner);
             for watcher in watchers.iter().map(Weak::clone) {
                 drop(self.handle.spawn_blocking(move || {
@@ -133,14 +134,14 @@ impl Sentinel {
     }
 
     #[inline]
-    pub(crate) fn hold_as(self: &Arc<Self>, holder: HeldBy) -> Held<'_> {
+    pub(crate) fn hold_as(self: &Arc<Self>, holder: WorkerHolder) -> BlockingGuard<'_> {
         let mut held = self.hold();
-        let looks = held.counted.map_or(0, |(_, _, looks)| looks);
-        held.is_named = WorkerSlots::take(self.address(), looks, holder);
+        let samples = held.counted.map_or(0, |(_, _, samples)| samples);
+        held.is_named = WorkerSlots::take(self.address(), samples, holder);
         held
     }
 
-    pub(crate) fn hold(self: &Arc<Self>) -> Held<'_> {
+    pub(crate) fn hold(self: &Arc<Self>) -> BlockingGuard<'_> {
         // An upcall that has become old by the next line counts as older than it is, which spawns one empty task too
         // many.
         let one = one(self.age.load(Ordering::Relaxed));
@@ -150,8 +151,8 @@ impl Sentinel {
         if !self.awake.load(Ordering::SeqCst) {
             self.wake();
         }
-        Held {
-            counted: Some((self, one, self.looks.load(Ordering::Relaxed))),
+        BlockingGuard {
+            counted: Some((self, one, self.samples.load(Ordering::Relaxed))),
             is_named: false,
             _on_one_thread: PhantomData,
         }
@@ -161,12 +162,12 @@ impl Sentinel {
     fn wake(self: &Arc<Self>) {
         self.awake.store(true, Ordering::SeqCst);
         let thread = self.thread.get_or_init(|| {
-            let sentinel = Arc::downgrade(self);
+            let monitor = Arc::downgrade(self);
             thread::Builder::new()
-                .name("zorb-sentinel".to_owned())
-                .spawn(move || watch(&sentinel))
+                .name("zorb-monitor".to_owned())
+                .spawn(move || watch(&monitor))
                 .map(|thread| thread.thread().clone())
-                // Where no thread can be started, the runtime works as without a sentinel.
+                // Where no thread can be started, the runtime works as without a monitor.
                 .ok()
         });
         if let Some(thread) = thread {
@@ -185,7 +186,7 @@ impl Sentinel {
     }
 
     /// Whether a worker is held by code that held it at the look before, regardless of code that has begun and ended
-    /// since. Only the thread looks.
+    /// since. Only the thread samples.
     fn is_stuck(&self) -> bool {
         let age = self.age.load(Ordering::Relaxed);
         let is_stuck = of_age(self.held.load(Ordering::Relaxed), age ^ 1) > 0;
@@ -197,27 +198,27 @@ impl Sentinel {
     }
 }
 
-fn watch(sentinel: &Weak<Sentinel>) {
+fn watch(monitor: &Weak<BlockingMonitor>) {
     let mut idle = 0;
     loop {
         {
-            let Some(sentinel) = sentinel.upgrade() else {
+            let Some(monitor) = monitor.upgrade() else {
                 return;
             };
-            let looks = sentinel.looks.load(Ordering::Relaxed);
-            (sentinel.looks).store(looks.wrapping_add(1), Ordering::Relaxed);
-            if sentinel.is_stuck() {
-                drop(sentinel.handle.spawn(async {}));
-                sentinel.report(looks);
+            let samples = monitor.samples.load(Ordering::Relaxed);
+            (monitor.samples).store(samples.wrapping_add(1), Ordering::Relaxed);
+            if monitor.is_stuck() {
+                drop(monitor.handle.spawn(async {}));
+                monitor.report(samples);
             }
-            idle = match sentinel.held.load(Ordering::Relaxed) {
+            idle = match monitor.held.load(Ordering::Relaxed) {
                 0 => idle + 1,
                 _ => 0,
             };
-            if idle >= TICKS_BEFORE_SLEEP && sentinel.sleep() {
+            if idle >= TICKS_BEFORE_SLEEP && monitor.sleep() {
                 idle = 0;
-                drop(sentinel);
-                // The thread also wakes when the last owner is dropped, and spuriously; it looks once more then.
+                drop(monitor);
+                // The thread also wakes when the last owner is dropped, and spuriously; it samples once more then.
                 thread::park();
                 continue;
             }
@@ -226,18 +227,18 @@ fn watch(sentinel: &Weak<Sentinel>) {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for BlockingGuard<'_> {
     fn drop(&mut self) {
         if self.is_named {
             WorkerSlots::leave();
         }
-        if let Some((sentinel, one, _)) = self.counted {
-            sentinel.held.fetch_sub(one, Ordering::Release);
+        if let Some((monitor, one, _)) = self.counted {
+            monitor.held.fetch_sub(one, Ordering::Release);
         }
     }
 }
 
-impl Drop for Sentinel {
+impl Drop for BlockingMonitor {
     fn drop(&mut self) {
         if let Some(Some(thread)) = self.thread.get() {
             thread.unpark();
@@ -251,37 +252,37 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_worker_is_stuck_with_one_piece_of_code_and_not_with_one_after_the_other() {
-        // Only this test looks.
-        let sentinel = Arc::new(Sentinel {
+        // Only this test samples.
+        let monitor = Arc::new(BlockingMonitor {
             handle: Handle::current(),
             held: AtomicUsize::new(0),
             age: AtomicUsize::new(0),
-            looks: AtomicUsize::new(0),
+            samples: AtomicUsize::new(0),
             awake: AtomicBool::new(true),
             thread: OnceLock::new(),
             watchers: Mutex::default(),
         });
         for _ in 0..3 {
-            assert!(!sentinel.is_stuck());
-            let short = sentinel.hold();
-            assert!(!sentinel.is_stuck(), "it has just begun");
+            assert!(!monitor.is_stuck());
+            let short = monitor.hold();
+            assert!(!monitor.is_stuck(), "it has just begun");
             drop(short);
         }
-        let long = sentinel.hold();
-        assert!(!sentinel.is_stuck());
+        let long = monitor.hold();
+        assert!(!monitor.is_stuck());
         for _ in 0..3 {
             // Other code runs beside it, perhaps on another thread, or within it.
-            let short = sentinel.hold();
-            assert!(sentinel.is_stuck());
+            let short = monitor.hold();
+            assert!(monitor.is_stuck());
             drop(short);
-            assert!(sentinel.is_stuck());
+            assert!(monitor.is_stuck());
         }
-        let other = sentinel.hold();
+        let other = monitor.hold();
         drop(long);
-        assert!(!sentinel.is_stuck());
-        assert!(sentinel.is_stuck(), "it has been there for a look as well");
+        assert!(!monitor.is_stuck());
+        assert!(monitor.is_stuck(), "it has been there for a look as well");
         drop(other);
-        assert!(!sentinel.is_stuck());
-        assert_eq!(sentinel.held.load(Ordering::Relaxed), 0);
+        assert!(!monitor.is_stuck());
+        assert_eq!(monitor.held.load(Ordering::Relaxed), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The code that holds each worker, for the thread that looks whether a worker is held for long.
+//! The code that holds each worker, for the monitor, which reports a worker that is held for long.
 //!
 //! Every thread has a slot, where it writes the code that it runs: four stores, and no lock. Another thread reads the
 //! slot, which may change meanwhile: [`WorkerSlot::since`] is a sequence lock over the other fields.
@@ -9,23 +9,23 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The code that holds a worker, by two numbers that only the [`Watcher`] interprets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeldBy {
+pub struct WorkerHolder {
     /// A number that no other object has, such as its address.
     pub object: usize,
     /// The number of the object's operation; [`UNKNOWN`](Self::UNKNOWN) where it is not known.
     pub operation: u32,
 }
 
-impl HeldBy {
+impl WorkerHolder {
     /// The operation is not known.
     pub const UNKNOWN: u32 = u32::MAX;
 }
 
 /// Reports code that holds a worker of a lane for long: see [`Lane::watch`](crate::Lane::watch).
 pub trait Watcher: Send + Sync {
-    /// Called once for code that has held a worker for [`Held::LONG`](crate::Held::LONG), while it still does, on a thread
+    /// Called once for code that has held a worker for [`BlockingGuard::LONG`](crate::BlockingGuard::LONG), while it still does, on a thread
     /// that may block. The code may have ended meanwhile.
-    fn held_for_long(&self, holder: HeldBy);
+    fn held_for_long(&self, holder: WorkerHolder);
 }
 
 impl fmt::Debug for dyn Watcher {
@@ -37,12 +37,12 @@ impl fmt::Debug for dyn Watcher {
 /// The slot of a thread.
 #[derive(Debug, Default)]
 struct WorkerSlot {
-    /// The look of its lane at which the code began, times two and one; 0 if the slot is empty or is being written.
+    /// The sample of its lane at which the code began, times two and one; 0 if the slot is empty or is being written.
     since: AtomicUsize,
     lane: AtomicUsize,
     object: AtomicUsize,
     operation: AtomicU32,
-    /// The `since` of the code that was reported last. Only the looking thread of the slot's lane uses it.
+    /// The `since` of the code that was reported last. Only the monitor of the slot's lane uses it.
     reported: AtomicUsize,
 }
 
@@ -53,8 +53,8 @@ thread_local! {
     static SLOT: Arc<WorkerSlot> = WorkerSlot::register();
 }
 
-const fn stamp(looks: usize) -> usize {
-    looks << 1 | 1
+const fn stamp(samples: usize) -> usize {
+    samples << 1 | 1
 }
 
 impl WorkerSlot {
@@ -66,14 +66,14 @@ impl WorkerSlot {
         place
     }
 
-    /// Returns the code that has been in the slot for more than `long` looks, unless it was reported already.
-    fn unreported(&self, lane: usize, looks: usize, long: usize) -> Option<HeldBy> {
+    /// Returns the code that has been in the slot for more than `long` samples, unless it was reported already.
+    fn unreported(&self, lane: usize, samples: usize, long: usize) -> Option<WorkerHolder> {
         let since = self.since.load(Ordering::Acquire);
-        let is_long = stamp(looks).wrapping_sub(since) >> 1 > long;
+        let is_long = stamp(samples).wrapping_sub(since) >> 1 > long;
         if since == 0 || !is_long || self.lane.load(Ordering::Relaxed) != lane {
             return None;
         }
-        let holder = HeldBy {
+        let holder = WorkerHolder {
             object: self.object.load(Ordering::Relaxed),
             operation: self.operation.load(Ordering::Relaxed),
         };
@@ -93,7 +93,7 @@ impl WorkerSlots {
     /// Writes the code that this thread runs into its slot; returns whether it did. Code that began before, and within
     /// which this runs, stays there.
     #[inline]
-    pub(crate) fn take(lane: usize, looks: usize, holder: HeldBy) -> bool {
+    pub(crate) fn take(lane: usize, samples: usize, holder: WorkerHolder) -> bool {
         let take = |place: &Arc<WorkerSlot>| {
             if place.since.load(Ordering::Relaxed) != 0 {
                 return false;
@@ -103,7 +103,7 @@ impl WorkerSlots {
             place.lane.store(lane, Ordering::Relaxed);
             place.object.store(holder.object, Ordering::Relaxed);
             place.operation.store(holder.operation, Ordering::Relaxed);
-            place.since.store(stamp(looks), Ordering::Release);
+            place.since.store(stamp(samples), Ordering::Release);
             true
         };
         SLOT.try_with(take).unwrap_or(false)
@@ -116,12 +116,12 @@ impl WorkerSlots {
         let _ = SLOT.try_with(|place| place.since.store(0, Ordering::Relaxed));
     }
 
-    /// Returns the code that has held workers of a lane for more than `long` looks, each once.
-    pub(crate) fn long(lane: usize, looks: usize, long: usize) -> Vec<HeldBy> {
+    /// Returns the code that has held workers of a lane for more than `long` samples, each once.
+    pub(crate) fn long(lane: usize, samples: usize, long: usize) -> Vec<WorkerHolder> {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         let places = all.iter().filter_map(Weak::upgrade);
         places
-            .filter_map(|place| place.unreported(lane, looks, long))
+            .filter_map(|place| place.unreported(lane, samples, long))
             .collect()
     }
 }
@@ -134,11 +134,11 @@ mod tests {
     fn what_stays_is_reported_once_and_the_outermost_is_what_stays() {
         // The address of no lane.
         let lane = 1;
-        let outer = HeldBy {
+        let outer = WorkerHolder {
             object: 7,
             operation: 3,
         };
-        let inner = HeldBy {
+        let inner = WorkerHolder {
             object: 8,
             operation: 0,
         };
@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn looks_may_overflow() {
-        let holder = HeldBy {
+        let holder = WorkerHolder {
             object: 1,
-            operation: HeldBy::UNKNOWN,
+            operation: WorkerHolder::UNKNOWN,
         };
         let lane = 3;
         let begun = (usize::MAX >> 1) - 5;
