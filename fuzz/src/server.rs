@@ -13,7 +13,7 @@ use std::time::Duration;
 use zorb::{Any, Orb, SystemException, Value};
 use zorb_cdr::{Encoder, LittleEndian, WireFormat};
 use zorb_giop::{
-    Begun, Limits, LocateReply, LocateRequestHeader, Message, MessageKind, Reader, ReplyHeader,
+    UnfinishedInput, Limits, LocateReply, LocateRequestHeader, Message, MessageKind, Reader, ReplyHeader,
     RequestHeader, ResponseFlags, ServiceContextId, Version,
 };
 
@@ -140,7 +140,7 @@ impl Ledger {
             }
         }
         // Fragments without an end are none: the same request, sent again, would be another one of the same id.
-        ledger.is_whole = reader.begun() == Begun::Nothing;
+        ledger.is_whole = reader.unfinished() == UnfinishedInput::Nothing;
         ledger
     }
 

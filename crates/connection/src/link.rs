@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use zorb_cdr::Gather;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    Begun, Cause, MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message,
+    UnfinishedInput, Cause, MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message,
 };
 use zorb_transport::{Connection, Endpoint};
 
@@ -39,8 +39,8 @@ pub(crate) struct Link {
     reserved: Reserved,
     /// The connection itself, as the ORB counts it.
     admitted: Option<MemoryShare>,
-    /// The [`Begun`] of the reader at its last wait, as a number.
-    begun: AtomicU8,
+    /// The [`UnfinishedInput`] of the reader at its last wait, as a number.
+    unfinished: AtomicU8,
     messages_received: AtomicU64,
     octets_received: AtomicU64,
 }
@@ -104,7 +104,7 @@ impl Link {
             shown,
             reserved: Reserved::default(),
             admitted: None,
-            begun: AtomicU8::new(Begun::Nothing as u8),
+            unfinished: AtomicU8::new(UnfinishedInput::Nothing as u8),
             messages_received: AtomicU64::new(0),
             octets_received: AtomicU64::new(0),
         }
@@ -142,11 +142,11 @@ impl Link {
         End::Lost(Cause::new(why.to_string()))
     }
 
-    /// To be called before the reader waits, for octets or for room. `begun`: the unfinished messages whose rest the peer has
+    /// To be called before the reader waits, for octets or for room. `unfinished`: the unfinished messages whose rest the peer has
     /// yet to send.
     #[inline]
-    pub(crate) fn rest(&self, reader: &mut Reader, begun: Begun) -> Result<(), End> {
-        self.set_begun(begun);
+    pub(crate) fn rest(&self, reader: &mut Reader, unfinished: UnfinishedInput) -> Result<(), End> {
+        self.set_unfinished(unfinished);
         self.pause(reader)
     }
 
@@ -162,10 +162,10 @@ impl Link {
     }
 
     #[inline]
-    fn set_begun(&self, begun: Begun) {
-        if self.begun.load(Ordering::Relaxed) != begun as u8 {
-            self.begun.store(begun as u8, Ordering::Relaxed);
-            if begun != Begun::Nothing {
+    fn set_unfinished(&self, unfinished: UnfinishedInput) {
+        if self.unfinished.load(Ordering::Relaxed) != unfinished as u8 {
+            self.unfinished.store(unfinished as u8, Ordering::Relaxed);
+            if unfinished != UnfinishedInput::Nothing {
                 self.outbound.waits.notify_one();
             }
         }
@@ -173,15 +173,15 @@ impl Link {
 
     /// To be called before reading stops for a while, so that the peer is not blamed for an unfinished message.
     pub(crate) fn stops_reading(&self) {
-        (self.begun).store(Begun::Nothing as u8, Ordering::Relaxed);
+        (self.unfinished).store(UnfinishedInput::Nothing as u8, Ordering::Relaxed);
     }
 
     /// Whether a message, or its fragments, had begun when the reader last waited.
-    pub(crate) fn has_begun(&self) -> Begun {
-        match self.begun.load(Ordering::Relaxed) {
-            begun if begun == Begun::Fragments as u8 => Begun::Fragments,
-            begun if begun == Begun::Message as u8 => Begun::Message,
-            _ => Begun::Nothing,
+    pub(crate) fn unfinished(&self) -> UnfinishedInput {
+        match self.unfinished.load(Ordering::Relaxed) {
+            unfinished if unfinished == UnfinishedInput::Fragments as u8 => UnfinishedInput::Fragments,
+            unfinished if unfinished == UnfinishedInput::Message as u8 => UnfinishedInput::Message,
+            _ => UnfinishedInput::Nothing,
         }
     }
 
@@ -436,7 +436,7 @@ impl Link {
     /// To be called before a thread blocks in a read, with the buffer that it reads into.
     #[inline]
     fn begins_to_block(&self, reader: &Reader) -> Result<(), End> {
-        self.set_begun(reader.begun());
+        self.set_unfinished(reader.unfinished());
         match self.reserved.cover(|| reader.held()) {
             true => Ok(()),
             false => Err(self.evict(Evicted::Memory)),
@@ -486,8 +486,8 @@ impl Link {
                 })));
             }
         }
-        let begun = reader.begun();
-        self.rest(reader, begun)?;
+        let unfinished = reader.unfinished();
+        self.rest(reader, unfinished)?;
         Poll::Pending
     }
 }

@@ -13,7 +13,7 @@ use super::link::Link;
 use super::memory::MemoryLimit;
 use core::time::Duration;
 use tokio::time::Instant;
-use zorb_giop::Begun;
+use zorb_giop::UnfinishedInput;
 
 /// Octets a second that a client has to send of a message, or to take of its replies: the default of Kestrel, the server of
 /// ASP.NET. A modem of 1980 is faster; a client that sends an octet now and then is slower.
@@ -30,7 +30,7 @@ const FIRST_MESSAGE: Duration = Duration::from_secs(60);
 /// The counts of a connection at one check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
-    begun: Begun,
+    unfinished: UnfinishedInput,
     /// Messages received.
     messages: u64,
     /// Octets received.
@@ -68,7 +68,7 @@ pub(crate) struct Seen {
 impl Facts {
     pub(crate) fn of(link: &Link) -> Self {
         Self {
-            begun: link.has_begun(),
+            unfinished: link.unfinished(),
             messages: link.messages_received(),
             received: link.octets_received(),
             written: link.outbound.written_octets(),
@@ -96,7 +96,7 @@ impl Facts {
     }
 
     fn makes_wait(&self) -> bool {
-        self.begun != Begun::Nothing || self.is_blocked
+        self.unfinished != UnfinishedInput::Nothing || self.is_blocked
     }
 
     /// Whether the connection has to be checked again even if nothing happens on it: its client makes the ORB wait, or has sent
@@ -172,13 +172,13 @@ impl Seen {
     /// Whether too little of a message that has begun has come.
     fn sends_slowly(&mut self, facts: &Facts, now: Instant, stall: Duration) -> bool {
         // A message that has become whole was fast enough. Fragments do not count so: whole messages may pass them for ever.
-        if facts.begun == Begun::Message
+        if facts.unfinished == UnfinishedInput::Message
             && (self.sending).is_some_and(|window| window.messages != facts.messages)
         {
             self.sending = None;
         }
-        let begun = facts.begun != Begun::Nothing;
-        facts.is_slow(&mut self.sending, begun, facts.received, now, stall)
+        let unfinished = facts.unfinished != UnfinishedInput::Nothing;
+        facts.is_slow(&mut self.sending, unfinished, facts.received, now, stall)
     }
 
     /// Notes the pace since the last check, and returns whether the client is too slow for scarce memory.
@@ -224,7 +224,7 @@ impl Link {
         };
         let mut seen = Seen::new(&Facts::of(self), Instant::now());
         loop {
-            while self.has_begun() == Begun::Nothing {
+            while self.unfinished() == UnfinishedInput::Nothing {
                 seen = Seen::new(&Facts::of(self), Instant::now());
                 self.outbound.waits.notified().await;
             }
@@ -246,7 +246,7 @@ mod tests {
 
     fn quiet() -> Facts {
         Facts {
-            begun: Begun::Nothing,
+            unfinished: UnfinishedInput::Nothing,
             messages: 7,
             received: 700,
             written: 700,
@@ -283,10 +283,10 @@ mod tests {
 
     #[test]
     fn a_message_that_does_not_get_on_ends_its_connection_and_a_slow_one_does_not() {
-        for begun in [Begun::Message, Begun::Fragments] {
+        for unfinished in [UnfinishedInput::Message, UnfinishedInput::Fragments] {
             let trickles = |octets: u64| {
                 move |second| Facts {
-                    begun,
+                    unfinished,
                     received: 700 + octets * second,
                     ..quiet()
                 }
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn what_came_fast_at_first_does_not_excuse_what_does_not_come() {
         let stops = |second: u64| Facts {
-            begun: Begun::Message,
+            unfinished: UnfinishedInput::Message,
             received: 700 + second.min(35) * 1_000_000,
             ..quiet()
         };
@@ -312,17 +312,17 @@ mod tests {
 
     #[test]
     fn one_message_after_the_other_is_no_slow_message_but_fragments_beside_messages_are() {
-        let busy = |begun| {
+        let busy = |unfinished| {
             move |second| Facts {
-                begun,
+                unfinished,
                 messages: second,
                 received: 700 + 20 * second,
                 ..quiet()
             }
         };
-        assert_eq!(watched(1000, busy(Begun::Message)), None);
+        assert_eq!(watched(1000, busy(UnfinishedInput::Message)), None);
         let ends = Some((STALL.as_secs(), Evicted::SlowSender));
-        assert_eq!(watched(1000, busy(Begun::Fragments)), ends);
+        assert_eq!(watched(1000, busy(UnfinishedInput::Fragments)), ends);
     }
 
     #[test]
@@ -347,7 +347,7 @@ mod tests {
         let start = Instant::now();
         let at = |second| start + Duration::from_secs(second);
         let facts = |received, held| Facts {
-            begun: Begun::Message,
+            unfinished: UnfinishedInput::Message,
             received,
             held,
             ..quiet()

@@ -134,12 +134,12 @@ impl Reader {
 
     /// Returns which messages have begun and are not whole yet.
     #[must_use]
-    pub fn begun(&self) -> Begun {
+    pub fn unfinished(&self) -> UnfinishedInput {
         match (self.partial.is_empty(), self.buffer.is_empty()) {
-            (false, _) => Begun::Fragments,
-            (true, false) => Begun::Message,
-            (true, true) if self.skip > 0 => Begun::Message,
-            (true, true) => Begun::Nothing,
+            (false, _) => UnfinishedInput::Fragments,
+            (true, false) => UnfinishedInput::Message,
+            (true, true) if self.skip > 0 => UnfinishedInput::Message,
+            (true, true) => UnfinishedInput::Nothing,
         }
     }
 
@@ -444,13 +444,13 @@ impl Reader {
     }
 }
 
-/// The kind of a [`Reader`]'s unfinished messages.
+/// The unfinished messages of a [`Reader`]: none, one in one piece, or fragments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "there is nothing else that can begin"
 )]
-pub enum Begun {
+pub enum UnfinishedInput {
     /// No message is unfinished.
     Nothing,
     /// The beginning of a message or a fragment, of its header at least.

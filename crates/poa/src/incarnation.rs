@@ -10,7 +10,7 @@ use crate::request::{Outcome, Receipt, Request};
 use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
 use crate::skeleton::Upcall;
 use crate::sync::{Mutex, MutexGuard};
-use crate::turn_queue::Lineage;
+use crate::turn_queue::UpcallChain;
 use arrayvec::ArrayString;
 use core::borrow::Borrow;
 use core::fmt;
@@ -118,9 +118,9 @@ async fn serve_found(
         None => ActiveObject::serve(object, request).await,
         Some(off_reactor) => {
             // The upcall keeps the turns of the upcalls that it is nested in.
-            let lineage = Lineage::current();
+            let chain = UpcallChain::current();
             let mut upcall = Box::pin(ActiveObject::serve(object, request));
-            let entered = poll_fn(move |cx| lineage.enter(|| upcall.as_mut().poll(cx)));
+            let entered = poll_fn(move |cx| chain.enter(|| upcall.as_mut().poll(cx)));
             off_reactor(Box::pin(entered)).await
         }
     }

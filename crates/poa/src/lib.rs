@@ -120,7 +120,7 @@ pub use policy::{
     IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan,
     OneWayOrder, Policies, PoaPolicy, PoaPolicyType, RequestProcessing, ServantRetention, ThreadModel,
 };
-pub use registry::{ObjectAdapter, Whose};
+pub use registry::{ObjectAdapter, KeyOwner};
 pub use request::{Outcome, Receipt, Request};
 pub use scheduling::UpcallScheduling;
 pub use seal::KeySecret;
@@ -130,4 +130,4 @@ pub use servant_manager::{
 };
 pub use skeleton::{Finish, Skeleton, Upcall};
 pub use table::{Index, NotInTable, Table, TableFull, Tenant};
-pub use turn_queue::Lineage;
+pub use turn_queue::UpcallChain;

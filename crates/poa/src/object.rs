@@ -15,7 +15,7 @@ use crate::request::{Outcome, Request};
 use crate::servant_manager::{Activator, AnyLocator, Etherealization};
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::Tenant;
-use crate::turn_queue::{Lineage, TurnQueue};
+use crate::turn_queue::{UpcallChain, TurnQueue};
 use core::borrow::Borrow;
 use core::fmt;
 use core::future::poll_fn;
@@ -466,7 +466,7 @@ pub(crate) fn taking_turns<F: Future<Output = Outcome> + Send + 'static>(
         None => Upcall::start(make, outcome),
         Some(turns) => {
             let turns = Arc::clone(turns);
-            Upcall::start(|| turns.run(Lineage::current(), make()), outcome)
+            Upcall::start(|| turns.run(UpcallChain::current(), make()), outcome)
         }
     }
 }

@@ -20,7 +20,7 @@ use std::sync::{Arc, PoisonError, Weak};
 /// The owner of a key, as far as its octets tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
-pub enum Whose {
+pub enum KeyOwner {
     /// A key of this life of this server.
     Ours,
     /// A key of another server, or of an earlier life of this one.
@@ -171,20 +171,20 @@ impl ObjectAdapter {
 
     /// The owner of a key: this server, another one, or any.
     #[must_use]
-    pub fn whose(&self, key: &[u8]) -> Whose {
+    pub fn key_owner(&self, key: &[u8]) -> KeyOwner {
         match ObjectKey::parse(key).and_then(ObjectKey::unsealed) {
             Some(ObjectKey::Indexed { instance, .. } | ObjectKey::Named { instance, .. }) => {
                 if instance == self.instance {
-                    Whose::Ours
+                    KeyOwner::ThisServer
                 } else {
-                    Whose::Others
+                    KeyOwner::OtherServer
                 }
             }
             Some(ObjectKey::Persistent { path, .. }) if path.starts_with(&self.path_prefix) => {
-                Whose::AnyServers
+                KeyOwner::AnyServer
             }
-            Some(ObjectKey::Plain(_)) => Whose::AnyServers,
-            _ => Whose::Others,
+            Some(ObjectKey::Plain(_)) => KeyOwner::AnyServer,
+            _ => KeyOwner::OtherServer,
         }
     }
 

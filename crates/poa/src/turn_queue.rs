@@ -1,7 +1,7 @@
 //! SINGLE_THREAD_MODEL and MAIN_THREAD_MODEL: upcalls that take turns.
 //!
 //! One upcall at a time has the turn, in the order of their requests, and keeps it while it awaits. Collocated calls that an
-//! upcall makes share its turn: each upcall knows the upcalls that it is nested in, its [`Lineage`].
+//! upcall makes share its turn: each upcall knows the upcalls that it is nested in, its [`UpcallChain`].
 
 use crate::sync::{Mutex, MutexGuard};
 use core::cell::RefCell;
@@ -13,32 +13,32 @@ use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
 thread_local! {
-    static LINEAGE: RefCell<Lineage> = const { RefCell::new(Lineage(None)) };
+    static CHAIN: RefCell<UpcallChain> = const { RefCell::new(UpcallChain(None)) };
 }
 
 /// The turns of an upcall: its own, and those of the upcalls that it is nested in.
 #[derive(Debug, Clone, Default)]
-pub struct Lineage(Option<Arc<Held>>);
+pub struct UpcallChain(Option<Arc<Held>>);
 
 #[derive(Debug)]
 struct Held {
     turn: Turn,
-    outer: Lineage,
+    outer: UpcallChain,
 }
 
-impl Lineage {
-    /// The lineage of the upcall that this thread is polling; empty outside of upcalls that take turns.
+impl UpcallChain {
+    /// The chain of the upcall that this thread is polling; empty outside of upcalls that take turns.
     #[must_use]
     pub fn current() -> Self {
-        LINEAGE.with_borrow(Self::clone)
+        CHAIN.with_borrow(Self::clone)
     }
 
-    /// Runs a part of an upcall with this lineage as the current one.
+    /// Runs a part of an upcall with this chain as the current one.
     pub fn enter<T>(&self, run: impl FnOnce() -> T) -> T {
         if self.0.is_none() {
             return run();
         }
-        let _outer = Outer(LINEAGE.replace(self.clone()));
+        let _outer = Outer(CHAIN.replace(self.clone()));
         run()
     }
 
@@ -54,12 +54,12 @@ impl Lineage {
     }
 }
 
-/// Restores the earlier lineage.
-struct Outer(Lineage);
+/// Restores the earlier chain.
+struct Outer(UpcallChain);
 
 impl Drop for Outer {
     fn drop(&mut self) {
-        LINEAGE.set(core::mem::take(&mut self.0));
+        CHAIN.set(core::mem::take(&mut self.0));
     }
 }
 
@@ -107,21 +107,21 @@ impl TurnQueue {
         Turn(self)
     }
 
-    /// Runs an upcall when its turn has come; at once if an upcall of `lineage`, in which it is nested, has the turn.
+    /// Runs an upcall when its turn has come; at once if an upcall of `chain`, in which it is nested, has the turn.
     pub(crate) async fn run<T>(
         self: Arc<Self>,
-        lineage: Lineage,
+        chain: UpcallChain,
         upcall: impl Future<Output = T>,
     ) -> T {
-        let lineage = match lineage.has_turn_of(&self) {
-            true => lineage,
-            false => Lineage(Some(Arc::new(Held {
+        let chain = match chain.has_turn_of(&self) {
+            true => chain,
+            false => UpcallChain(Some(Arc::new(Held {
                 turn: self.turn().await,
-                outer: lineage,
+                outer: chain,
             }))),
         };
         let mut upcall = pin!(upcall);
-        poll_fn(|cx| lineage.enter(|| upcall.as_mut().poll(cx))).await
+        poll_fn(|cx| chain.enter(|| upcall.as_mut().poll(cx))).await
     }
 }
 
@@ -233,14 +233,14 @@ mod tests {
         let queue = Arc::new(TurnQueue::default());
         let mut cx = Context::from_waker(Waker::noop());
         let nested = Arc::clone(&queue);
-        let mut outer = pin!(Arc::clone(&queue).run(Lineage::current(), async move {
-            let within = Lineage::current();
-            // An upcall that has become a task keeps the lineage of its beginning.
+        let mut outer = pin!(Arc::clone(&queue).run(UpcallChain::current(), async move {
+            let within = UpcallChain::current();
+            // An upcall that has become a task keeps the chain of its beginning.
             nested
-                .run(within, async { Lineage::current().0.is_some() })
+                .run(within, async { UpcallChain::current().0.is_some() })
                 .await
         }));
         assert_eq!(outer.as_mut().poll(&mut cx), Poll::Ready(true));
-        assert!(Lineage::current().0.is_none());
+        assert!(UpcallChain::current().0.is_none());
     }
 }

@@ -17,7 +17,7 @@ use zorb_connection::Counter;
 use zorb_giop::url::escape;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_poa::{
-    ActiveObject, Missing, Named, Names, ObjectAdapter, ObjectId, ObjectKey, Whose, is_reserved,
+    ActiveObject, Missing, Named, Names, ObjectAdapter, ObjectId, ObjectKey, KeyOwner, is_reserved,
 };
 
 /// Concurrent look-ups of the key resolver; a request beyond them is TRANSIENT.
@@ -138,7 +138,7 @@ impl OrbInner {
     #[cold]
     fn missing_for_peer(&self, key: &[u8], missing: Missing) -> Result<Found, SystemException> {
         let adapters = self.adapters();
-        let may_begin = adapters.whose(key) == Whose::AnyServers && !adapters.has_begun();
+        let may_begin = adapters.key_owner(key) == KeyOwner::AnyServer && !adapters.has_begun();
         match self.missing(key, missing) {
             Err(_) if may_begin => Err(Fault::Starting.raise(CompletionStatus::No)),
             found => found,

@@ -13,7 +13,7 @@ use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
-use zorb_giop::{Begun, Cause};
+use zorb_giop::{UnfinishedInput, Cause};
 
 /// Why the task stops driving.
 pub(super) enum Driven<'a> {
@@ -222,7 +222,7 @@ impl<O: Owner> ServerConnection<O> {
                     // The rest of the received octets waits for the server, so the client is not blamed for an unfinished
                     // message.
                     Ok(Drained::Stopped) => {
-                        return match link.rest(&mut reading.reader, Begun::Nothing) {
+                        return match link.rest(&mut reading.reader, UnfinishedInput::Nothing) {
                             Ok(()) => Poll::Pending,
                             Err(end) => Poll::Ready(end),
                         };

@@ -216,7 +216,7 @@ fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Begun, Limits};
+    use crate::{UnfinishedInput, Limits};
 
     /// Returns the first fragment of a request, of `octets` octets.
     fn first(octets: usize) -> Vec<u8> {
@@ -229,12 +229,12 @@ mod tests {
     #[test]
     fn what_a_reader_holds_for_what_is_not_whole_is_memory_and_little_for_few_octets() {
         let mut reader = Reader::new(Limits::default());
-        assert_eq!((reader.begun(), reader.held()), (Begun::Nothing, 0));
+        assert_eq!((reader.unfinished(), reader.held()), (UnfinishedInput::Nothing, 0));
         for begun in [1, 12, 100, 4000] {
             let mut reader = Reader::new(Limits::default());
             reader.reserve().unwrap();
             reader.buffer().extend_from_slice(&first(8000)[..begun]);
-            assert_eq!(reader.begun(), Begun::Message);
+            assert_eq!(reader.unfinished(), UnfinishedInput::Message);
             assert!(reader.held() >= Reader::READ_OCTETS);
             reader.release();
             assert!((begun..=2 * begun + 64).contains(&reader.held()));
@@ -242,7 +242,7 @@ mod tests {
             reader.reserve().unwrap();
             reader.buffer().extend_from_slice(&first(8000)[begun..]);
             assert!(reader.next().unwrap().is_none());
-            assert_eq!(reader.begun(), Begun::Fragments);
+            assert_eq!(reader.unfinished(), UnfinishedInput::Fragments);
             assert!(reader.held() >= 8000);
         }
         reader.reserve().unwrap();

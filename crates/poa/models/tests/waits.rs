@@ -4,7 +4,7 @@ use super::{Task, block_on, model};
 use crate::key::ObjectId;
 use crate::leaving::Leaving;
 use crate::manager::{Held, PoaManager, PoaManagerState};
-use crate::turn_queue::{Lineage, TurnQueue};
+use crate::turn_queue::{UpcallChain, TurnQueue};
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Context, Waker};
@@ -25,7 +25,7 @@ fn turns_are_had_by_one_at_a_time_and_passed_on_by_upcalls_that_are_given_up() {
     model(2, || {
         let (queue, inside) = (Arc::<TurnQueue>::default(), Arc::<AtomicUsize>::default());
         let run = |queue: &Arc<TurnQueue>, inside: &Arc<AtomicUsize>| {
-            Arc::clone(queue).run(Lineage::default(), exclusive(Arc::clone(inside)))
+            Arc::clone(queue).run(UpcallChain::default(), exclusive(Arc::clone(inside)))
         };
         let other = {
             let (queue, inside) = (Arc::clone(&queue), Arc::clone(&inside));

@@ -11,7 +11,7 @@ use crate::object::ActiveObject;
 use crate::servant_manager::{Activator, Locator};
 use crate::skeleton::Skeleton;
 use crate::sync::ArcSwapOption;
-use crate::turn_queue::Lineage;
+use crate::turn_queue::UpcallChain;
 use std::sync::Arc;
 
 impl Adapter {
@@ -174,7 +174,7 @@ impl Adapter {
     pub async fn taking_turn<T>(&self, upcall: impl Future<Output = T>) -> T {
         match self.turn_queue() {
             None => upcall.await,
-            Some(turns) => Arc::clone(turns).run(Lineage::default(), upcall).await,
+            Some(turns) => Arc::clone(turns).run(UpcallChain::default(), upcall).await,
         }
     }
 }

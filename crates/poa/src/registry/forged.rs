@@ -36,7 +36,7 @@ fn an_authenticated_key_leads_to_its_object_and_a_forged_one_nowhere() {
     server.set_key_secret(KeySecret::from_application(SECRET));
     for (adapter, key) in authenticated_objects(&server) {
         assert!(server.locate(&key).is_ok());
-        assert_ne!(server.whose(&key), Whose::Others);
+        assert_ne!(server.key_owner(&key), KeyOwner::OtherServer);
         let id = adapter.id_in(&key).unwrap();
         assert_eq!(adapter.key_of(id.as_ref()).unwrap(), key);
         let Some(ObjectKey::Sealed { key: within, .. }) = ObjectKey::parse(&key) else {

@@ -100,7 +100,7 @@ fn a_persistent_reference_works_again_in_a_later_life_octet_by_octet() {
     let (_, _, key) = live("bank", &["accounts", "savings"]);
     let (server, adapter, again) = live("bank", &["accounts", "savings"]);
     assert_eq!(key, again);
-    assert_eq!(server.whose(&key), Whose::AnyServers);
+    assert_eq!(server.key_owner(&key), KeyOwner::AnyServer);
     assert!(server.locate(&key).is_ok());
     for (server_id, path) in [
         ("", &["accounts", "savings"][..]),
@@ -111,7 +111,7 @@ fn a_persistent_reference_works_again_in_a_later_life_octet_by_octet() {
         let (other, _, _) = live(server_id, path);
         assert_eq!(other.locate(&key).unwrap_err(), Missing::Adapter);
         let is_other = server_id != "bank";
-        assert_eq!(other.whose(&key) == Whose::Others, is_other);
+        assert_eq!(other.key_owner(&key) == KeyOwner::OtherServer, is_other);
     }
     adapter.deactivate(b"\0/4711").unwrap();
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);

@@ -24,7 +24,7 @@ use zorb_giop::{
     Cause, Fault, Message, ProtocolError, ReplySlot, ResponseFlags, ServiceContext,
     SystemException, Version,
 };
-use zorb_poa::{ActiveObject, Lineage, Missing, Outcome, Receipt, PoaManagerState, Upcall};
+use zorb_poa::{ActiveObject, UpcallChain, Missing, Outcome, Receipt, PoaManagerState, Upcall};
 
 /// The place of a call's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,10 +183,10 @@ impl ObjectRef {
             Poll::Pending => {
                 let mut place = values.place();
                 let (done, result) = oneshot::channel();
-                let (inner, lineage) = (Arc::clone(orb), Lineage::current());
+                let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
                 orb.track(async move {
                     let ended = poll_fn(|cx| {
-                        lineage.enter(|| poll_values(&inner, &object, &mut upcall, cx, &mut *place))
+                        chain.enter(|| poll_values(&inner, &object, &mut upcall, cx, &mut *place))
                     });
                     let outcome = ended.await;
                     // Its id is free from now on, if it has been deactivated.

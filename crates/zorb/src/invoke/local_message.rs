@@ -33,7 +33,7 @@ use zorb_connection::{CallError, Turn};
 use zorb_giop::{
     Fault, Message, PriorityModel, RequestBuilder, ResponseFlags, SystemException, Version, buffers,
 };
-use zorb_poa::{ActiveObject, Lineage, Missing, Outcome, Request};
+use zorb_poa::{ActiveObject, UpcallChain, Missing, Outcome, Request};
 
 /// A collocated call whose arguments are marshalled: its upcall may outlive its caller.
 pub(super) struct LocalMessage {
@@ -266,11 +266,11 @@ async fn run(
         return Ok(outcome.unwrap_or(Outcome::Silent));
     };
     let (done, result) = oneshot::channel();
-    let (inner, lineage) = (Arc::clone(orb), Lineage::current());
+    let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
     orb.track(async move {
         let outcome = {
             let mut rest = pin!(to_end(&inner, &object, upcall, receipt, caller));
-            poll_fn(|cx| lineage.enter(|| rest.as_mut().poll(cx))).await
+            poll_fn(|cx| chain.enter(|| rest.as_mut().poll(cx))).await
         };
         // Its id is free from now on, if it has been deactivated.
         drop(object);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
 use zorb_connection::Serving;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
-use zorb_poa::Whose;
+use zorb_poa::KeyOwner;
 
 impl OrbInner {
     /// The ORB's real-time state: thread pools, mutexes and defaults.
@@ -53,12 +53,12 @@ impl OrbInner {
             .filter_map(|profile| Some(read_profile(profile, transports)?.1.ok()?.object_key));
         let ours = keys
             .into_iter()
-            .find(|key| self.adapters.whose(key) == Whose::Ours);
+            .find(|key| self.adapters.key_owner(key) == KeyOwner::ThisServer);
         ours.or_else(|| {
             candidates(ior, zorb_giop::Version::HIGHEST, transports)
                 .into_iter()
                 .find(|way| {
-                    self.adapters.whose(&way.key) == Whose::AnyServers
+                    self.adapters.key_owner(&way.key) == KeyOwner::AnyServer
                         && (self.listening.contains(&way.endpoint)
                             || self.real_time.listens_at(&way.endpoint)
                             || self.published.endpoints.contains(&way.endpoint))
