@@ -2,7 +2,7 @@
 
 use crate::adapter::Adapter;
 use crate::key::{ObjectId, ObjectKey, Path};
-use crate::manager::{Held, PoaManagerState};
+use crate::manager::{HoldOutcome, PoaManagerState};
 use crate::missing::Missing;
 use crate::registry::ObjectAdapter;
 use core::future::poll_fn;
@@ -81,7 +81,7 @@ impl ObjectAdapter {
         name: &str,
     ) -> Result<Option<Arc<Adapter>>, SystemException> {
         let id = ObjectId::from(name);
-        let _turn = parent.child_turns.turn(&id).await;
+        let _guard = parent.child_activations.begin(&id).await;
         let _made = Made {
             server: self,
             parent,
@@ -124,7 +124,7 @@ async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
             PoaManagerState::Holding => {}
             state => return state.admit(),
         }
-        if let Held::Full = poll_fn(|cx| held.poll_changed(cx.waker())).await {
+        if let HoldOutcome::Full = poll_fn(|cx| held.poll_changed(cx.waker())).await {
             let full = Fault::Overload("too many requests are held".to_owned());
             return Err(full.raise(CompletionStatus::No));
         }

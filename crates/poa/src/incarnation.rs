@@ -46,7 +46,7 @@ impl NotIncarnated {
     /// The exception of the activator; OBJECT_NOT_EXIST if it returns no servant, or the adapter is destroyed meanwhile;
     /// OBJ_ADAPTER if the servant is active for another object in spite of UNIQUE_ID.
     pub(crate) async fn activate(&self) -> Result<Arc<ActiveObject>, Raised> {
-        let _turn = self.adapter.turns.turn(&self.id).await;
+        let _guard = self.adapter.activations.begin(&self.id).await;
         let id = self.id.as_ref();
         let raise = |fault: Fault| Raised::System(fault.raise(CompletionStatus::No));
         loop {
@@ -57,7 +57,7 @@ impl NotIncarnated {
                 return Ok(object);
             }
             // The object may have been active until now, and is being deactivated: it is noted before it leaves the map.
-            if self.adapter.leaving().contains(id) {
+            if self.adapter.deactivations().contains(id) {
                 continue;
             }
             let failed = match self.activator.incarnate(self.id.clone()).await {
@@ -205,21 +205,21 @@ async fn locate_and_serve<L: Locator>(
 
 /// The objects that are being activated, each with the requests that wait for it.
 #[derive(Default)]
-pub(crate) struct Turns(Mutex<HashMap<ObjectId, Vec<Waker>>>);
+pub(crate) struct Activations(Mutex<HashMap<ObjectId, Vec<Waker>>>);
 
 /// The right to activate one object, which passes to the next request when it is dropped.
-pub(crate) struct Turn<'a> {
-    turns: &'a Turns,
+pub(crate) struct ActivationGuard<'a> {
+    activations: &'a Activations,
     id: &'a ObjectId,
 }
 
-impl Turns {
+impl Activations {
     fn waiting(&self) -> MutexGuard<'_, HashMap<ObjectId, Vec<Waker>>> {
         // No code panics under this lock, so its data is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) async fn turn<'a>(&'a self, id: &'a ObjectId) -> Turn<'a> {
+    pub(crate) async fn begin<'a>(&'a self, id: &'a ObjectId) -> ActivationGuard<'a> {
         poll_fn(|cx| {
             let mut waiting = self.waiting();
             let Some(wakers) = waiting.get_mut(id) else {
@@ -232,25 +232,25 @@ impl Turns {
             Poll::Pending
         })
         .await;
-        Turn { turns: self, id }
+        ActivationGuard { activations: self, id }
     }
 
-    /// Whether the turn for this id is taken.
+    /// Whether a request is activating the object of this id.
     pub(crate) fn is_taken(&self, id: &ObjectId) -> bool {
         self.waiting().contains_key(id)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ActivationGuard<'_> {
     fn drop(&mut self) {
-        let wakers = self.turns.waiting().remove(self.id);
+        let wakers = self.activations.waiting().remove(self.id);
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 }
 
-impl fmt::Debug for Turns {
+impl fmt::Debug for Activations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turns")
+        f.debug_struct("Activations")
             .field("taken", &self.waiting().len())
             .finish()
     }
@@ -263,14 +263,14 @@ mod tests {
 
     #[test]
     fn a_turn_is_had_by_one_at_a_time_for_each_id() {
-        let turns = Turns::default();
+        let activations = Activations::default();
         let (one, other) = (ObjectId::from("one"), ObjectId::from("other"));
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(first) = pin!(turns.turn(&one)).poll(&mut cx) else {
+        let Poll::Ready(first) = pin!(activations.begin(&one)).poll(&mut cx) else {
             panic!("it has no owner");
         };
-        assert!(pin!(turns.turn(&other)).poll(&mut cx).is_ready());
-        let mut second = pin!(turns.turn(&one));
+        assert!(pin!(activations.begin(&other)).poll(&mut cx).is_ready());
+        let mut second = pin!(activations.begin(&one));
         assert!(second.as_mut().poll(&mut cx).is_pending());
         assert!(second.as_mut().poll(&mut cx).is_pending());
         drop(first);
@@ -278,6 +278,6 @@ mod tests {
             panic!("it is free");
         };
         drop(second);
-        assert!(turns.waiting().is_empty());
+        assert!(activations.waiting().is_empty());
     }
 }

@@ -77,7 +77,7 @@ mod identity;
 mod incarnation;
 mod incoming;
 mod key;
-mod leaving;
+mod deactivation;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
 mod loom_sync;

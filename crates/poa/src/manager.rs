@@ -65,22 +65,22 @@ pub struct PoaManager {
     adapters: Mutex<Vec<Weak<dyn Controlled>>>,
     /// Tasks that wait for completion, which are woken when the state changes.
     watching: Mutex<Vec<Waker>>,
-    waiting: Mutex<Waiting>,
+    held_requests: Mutex<HeldRequests>,
     /// Whether the application has chosen a state, or was warned that it has not.
     minded: AtomicBool,
 }
 
-/// The wakers of held requests, by numbers in the order of arrival. A request without a waker was woken, and has yet to
+/// The held requests: their wakers, by numbers in the order of arrival. A request without a waker was woken, and has yet to
 /// check the state.
 #[derive(Default)]
-struct Waiting {
+struct HeldRequests {
     next: u64,
-    held: BTreeMap<u64, Option<Waker>>,
+    wakers: BTreeMap<u64, Option<Waker>>,
 }
 
-/// Why a held request is polled again.
+/// The outcome of polling a held request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum HoldOutcome {
     /// The present state. If it is HOLDING, another condition has to be checked.
     Changed(PoaManagerState),
     /// The limit on held requests is reached.
@@ -95,34 +95,34 @@ pub(crate) struct HoldTicket<'a> {
 
 impl HoldTicket<'_> {
     /// Ready once the state is not HOLDING, or the manager has woken its held requests.
-    pub(crate) fn poll_changed(&mut self, waker: &Waker) -> Poll<Held> {
-        let mut waiting = self.manager.waiting();
+    pub(crate) fn poll_changed(&mut self, waker: &Waker) -> Poll<HoldOutcome> {
+        let mut held_requests = self.manager.held_requests();
         let state = self.manager.state();
         if state != PoaManagerState::Holding {
-            return Poll::Ready(Held::Changed(state));
+            return Poll::Ready(HoldOutcome::Changed(state));
         }
         let Some(number) = self.number else {
-            if waiting.held.len() >= PoaManager::MAX_HELD_REQUESTS {
-                return Poll::Ready(Held::Full);
+            if held_requests.wakers.len() >= PoaManager::MAX_HELD_REQUESTS {
+                return Poll::Ready(HoldOutcome::Full);
             }
-            let number = waiting.next;
-            waiting.next = waiting.next.wrapping_add(1);
-            waiting.held.insert(number, Some(waker.clone()));
-            drop(waiting);
+            let number = held_requests.next;
+            held_requests.next = held_requests.next.wrapping_add(1);
+            held_requests.wakers.insert(number, Some(waker.clone()));
+            drop(held_requests);
             self.number = Some(number);
             // A state change from here on wakes this waiter; an earlier one is checked next.
-            return Poll::Ready(Held::Changed(state));
+            return Poll::Ready(HoldOutcome::Changed(state));
         };
-        match waiting.held.get_mut(&number) {
+        match held_requests.wakers.get_mut(&number) {
             Some(Some(parked)) => {
                 parked.clone_from(waker);
                 Poll::Pending
             }
             Some(woken) => {
                 *woken = Some(waker.clone());
-                Poll::Ready(Held::Changed(state))
+                Poll::Ready(HoldOutcome::Changed(state))
             }
-            None => Poll::Ready(Held::Changed(state)),
+            None => Poll::Ready(HoldOutcome::Changed(state)),
         }
     }
 }
@@ -130,7 +130,7 @@ impl HoldTicket<'_> {
 impl Drop for HoldTicket<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.manager.waiting().held.remove(&number);
+            self.manager.held_requests().wakers.remove(&number);
         }
     }
 }
@@ -182,8 +182,8 @@ impl PoaManager {
     /// Wakes every held request, which then checks the state and its adapter again.
     pub(crate) fn wake_held(&self) {
         let wakers: Vec<Waker> = self
-            .waiting()
-            .held
+            .held_requests()
+            .wakers
             .values_mut()
             .filter_map(Option::take)
             .collect();
@@ -317,8 +317,8 @@ impl PoaManager {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held_requests(&self) -> MutexGuard<'_, HeldRequests> {
+        self.held_requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Serves requests, including held ones. Held requests of one connection begin in the order in which they came, before
@@ -371,13 +371,13 @@ mod tests {
         let mut place = manager.hold();
         assert_eq!(
             place.poll_changed(Waker::noop()),
-            Poll::Ready(Held::Changed(PoaManagerState::Holding))
+            Poll::Ready(HoldOutcome::Changed(PoaManagerState::Holding))
         );
         assert!(place.poll_changed(Waker::noop()).is_pending());
         manager.activate().unwrap();
         assert_eq!(
             place.poll_changed(Waker::noop()),
-            Poll::Ready(Held::Changed(PoaManagerState::Active))
+            Poll::Ready(HoldOutcome::Changed(PoaManagerState::Active))
         );
         manager.discard_requests().unwrap();
         manager.hold_requests().unwrap();
@@ -409,18 +409,18 @@ mod tests {
         // A place counts once, however often and by whichever task it is polled.
         for _ in 0..3 {
             for place in &mut places {
-                assert_ne!(place.poll_changed(&waker()), Poll::Ready(Held::Full));
+                assert_ne!(place.poll_changed(&waker()), Poll::Ready(HoldOutcome::Full));
             }
         }
         assert_eq!(
             manager.hold().poll_changed(&waker()),
-            Poll::Ready(Held::Full)
+            Poll::Ready(HoldOutcome::Full)
         );
         // A cancelled request makes room.
         places.pop();
         assert_ne!(
             manager.hold().poll_changed(&waker()),
-            Poll::Ready(Held::Full)
+            Poll::Ready(HoldOutcome::Full)
         );
     }
 }

@@ -1,7 +1,7 @@
-//! The membership of an object in its adapter: its properties, its last use and its departure.
+//! The membership of an object in its adapter: its properties, its last use and its deactivation.
 
 use crate::key::ObjectId;
-use crate::leaving::{Departing, Etherealize, Leaving};
+use crate::deactivation::{DeactivatedObject, Etherealize, Deactivations};
 use crate::manager::PoaManager;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 pub(crate) struct ObjectContext<A> {
     pub(crate) adapter: Weak<A>,
     pub(crate) manager: Arc<PoaManager>,
-    pub(crate) leaving: Arc<Leaving>,
+    pub(crate) deactivations: Arc<Deactivations>,
     /// Whether the adapter has a servant activator, so that uses of objects are noted.
     pub(crate) notes_use: bool,
 }
@@ -27,8 +27,8 @@ pub(crate) struct Membership<A> {
     pub(crate) servant_mark: u32,
     /// Whether a request has come since the last check.
     is_used: AtomicBool,
-    /// Whether it is noted as departing.
-    is_departing: AtomicBool,
+    /// Whether it is noted as deactivated.
+    is_deactivated: AtomicBool,
     traits: Traits,
 }
 
@@ -69,7 +69,7 @@ impl<A> Membership<A> {
         servant_mark: u32,
     ) -> Self {
         if traits.has(Traits::FOR_ONE_REQUEST) {
-            context.leaving.begin_request();
+            context.deactivations.begin_request();
         }
         Self {
             context: Arc::clone(context),
@@ -77,7 +77,7 @@ impl<A> Membership<A> {
             last_use: AtomicU32::new(0),
             servant_mark,
             is_used: AtomicBool::new(true),
-            is_departing: AtomicBool::new(false),
+            is_deactivated: AtomicBool::new(false),
             traits: traits.with(Traits::HOLDS_NO_WORKER, priority.is_some()),
         }
     }
@@ -111,26 +111,26 @@ impl<A> Membership<A> {
     }
 
     /// Notes that the object is being deactivated.
-    pub(crate) fn depart(
+    pub(crate) fn begin_deactivation(
         &self,
         id: impl FnOnce() -> ObjectId,
         etherealize: impl FnOnce() -> Option<Etherealize>,
     ) {
-        let noted = || self.is_departing.store(true, Ordering::Release);
-        (self.context.leaving).note_departing(self.address(), id, etherealize, noted);
+        let noted = || self.is_deactivated.store(true, Ordering::Release);
+        (self.context.deactivations).note_deactivated(self.address(), id, etherealize, noted);
     }
 
     /// The note on a deactivated object that a servant activator has to etherealize; `None` for any other object.
-    pub(crate) fn to_be_etherealized(&self) -> Option<Departing> {
-        self.departing(|noted| noted.etherealize.is_some())
+    pub(crate) fn to_be_etherealized(&self) -> Option<DeactivatedObject> {
+        self.take_deactivated(|noted| noted.etherealize.is_some())
     }
 
-    fn departing(&self, is_wanted: impl FnOnce(&Departing) -> bool) -> Option<Departing> {
+    fn take_deactivated(&self, is_wanted: impl FnOnce(&DeactivatedObject) -> bool) -> Option<DeactivatedObject> {
         // A read-modify-write loads the latest value; no other reference to the object exists.
-        let is_departing = !self.has(Traits::FOR_ONE_REQUEST)
-            && self.is_departing.fetch_or(false, Ordering::AcqRel);
-        match is_departing {
-            true => (self.context.leaving).take_departing(self.address(), is_wanted),
+        let is_deactivated = !self.has(Traits::FOR_ONE_REQUEST)
+            && self.is_deactivated.fetch_or(false, Ordering::AcqRel);
+        match is_deactivated {
+            true => (self.context.deactivations).take_deactivated(self.address(), is_wanted),
             false => None,
         }
     }
@@ -139,9 +139,9 @@ impl<A> Membership<A> {
 impl<A> Drop for Membership<A> {
     fn drop(&mut self) {
         match self.has(Traits::FOR_ONE_REQUEST) {
-            true => self.context.leaving.end_request(),
+            true => self.context.deactivations.end_request(),
             // The servant was dropped before, so the id becomes free here.
-            false => drop(self.departing(|_| true)),
+            false => drop(self.take_deactivated(|_| true)),
         }
     }
 }

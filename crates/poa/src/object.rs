@@ -5,8 +5,8 @@ use crate::identity::{Identity, MapEntry, ServantAddress};
 use crate::incarnation::{NotIncarnated, incarnate};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
-use crate::leaving::{Departing, Etherealize};
-use crate::manager::{Held, PoaManager, PoaManagerState};
+use crate::deactivation::{DeactivatedObject, Etherealize};
+use crate::manager::{HoldOutcome, PoaManager, PoaManagerState};
 use crate::membership::{Membership, ObjectContext, Traits};
 use crate::missing::Missing;
 use crate::names::Named;
@@ -185,23 +185,23 @@ impl ActiveObject {
 
     /// Notes that the object is being deactivated. Its id stays taken until its last upcall has ended, and the activator, if
     /// there is one, has etherealized it.
-    pub(crate) fn depart(&self, activator: Option<&Arc<dyn Activator>>, cleanup_in_progress: bool) {
+    pub(crate) fn begin_deactivation(&self, activator: Option<&Arc<dyn Activator>>, cleanup_in_progress: bool) {
         let id = || self.identity.to_id();
         let etherealize = || -> Option<Etherealize> {
             let activator = Arc::clone(activator.filter(|_| self.skeleton().is_some())?);
             let (id, adapter) = (id(), self.adapter()?);
-            Some(Box::new(move |servant: Arc<dyn Skeleton>, departure| {
+            Some(Box::new(move |servant: Arc<dyn Skeleton>, guard| {
                 activator.etherealize(Etherealization {
                     id,
                     cleanup_in_progress,
                     remaining_activations: adapter.is_servant_active(&*servant),
                     servant,
                     _adapter: adapter,
-                    departure,
+                    guard,
                 });
             }))
         };
-        self.membership.depart(id, etherealize);
+        self.membership.begin_deactivation(id, etherealize);
     }
 
     /// The skeleton of the servant; `None` for a target without an active servant.
@@ -332,13 +332,13 @@ impl ActiveObject {
                     return Ok(());
                 }
                 match poll_fn(|cx| held.poll_changed(cx.waker())).await {
-                    Held::Full => {
+                    HoldOutcome::Full => {
                         return Err(raise(Fault::Overload(
                             "too many requests are held".to_owned(),
                         )));
                     }
-                    Held::Changed(PoaManagerState::Holding) => {}
-                    Held::Changed(state) => return state.admit(),
+                    HoldOutcome::Changed(PoaManagerState::Holding) => {}
+                    HoldOutcome::Changed(state) => return state.admit(),
                 }
             }
         }
@@ -512,13 +512,13 @@ impl Drop for ActiveObject {
     /// Passes a deactivated object to its activator. No request of it is executing any more.
     fn drop(&mut self) {
         // Without an activator the id becomes free after the servant was dropped, by the order of the fields.
-        if let Some(Departing {
-            departure,
+        if let Some(DeactivatedObject {
+            guard,
             etherealize: Some(etherealize),
         }) = self.membership.to_be_etherealized()
             && let Some(servant) = self.skeleton()
         {
-            etherealize(Arc::clone(servant), departure);
+            etherealize(Arc::clone(servant), guard);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::adapter::{Adapter, AdapterError, AdapterOptions, Common, Scheme};
 use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
-use crate::leaving::{Emptying, Leaving};
+use crate::deactivation::{DestructionGuard, Deactivations};
 use crate::manager::{PoaManager, PoaManagerState};
 use crate::managers::Managers;
 use crate::missing::Missing;
@@ -54,7 +54,7 @@ pub struct ObjectAdapter {
     common: Arc<Common>,
     managers: Managers,
     /// Destroyed persistent adapters whose upcalls have not ended. Their ids stay taken until then.
-    ending: Mutex<HashMap<Vec<String>, Weak<Leaving>>>,
+    ending: Mutex<HashMap<Vec<String>, Weak<Deactivations>>>,
 }
 
 impl ObjectAdapter {
@@ -279,7 +279,7 @@ impl ObjectAdapter {
                 }
                 .to_bytes();
                 let adapter = make(Scheme::Persistent(key));
-                if parent.child_turns.is_taken(&ObjectId::from(name)) {
+                if parent.child_activations.is_taken(&ObjectId::from(name)) {
                     adapter.hide();
                 }
                 self.persistent.replace(Arc::clone(&adapter));
@@ -363,7 +363,7 @@ impl ObjectAdapter {
         }
     }
 
-    fn ending(&self) -> MutexGuard<'_, HashMap<Vec<String>, Weak<Leaving>>> {
+    fn ending(&self) -> MutexGuard<'_, HashMap<Vec<String>, Weak<Deactivations>>> {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -377,19 +377,19 @@ impl ObjectAdapter {
         paths.retain(|path, adapter| {
             let below = path.starts_with(above) && !Arc::ptr_eq(adapter, &self.plain);
             if below {
-                let emptying = adapter.mark_destroyed();
+                let destruction = adapter.mark_destroyed();
                 match &adapter.scheme {
                     Scheme::Transient(index) => {
                         let _ = self.transient.remove(*index);
                     }
                     Scheme::Persistent(key) => {
                         self.persistent.remove(key);
-                        let leaving = Arc::downgrade(adapter.leaving());
-                        self.ending().insert(path.clone(), leaving);
+                        let deactivations = Arc::downgrade(adapter.deactivations());
+                        self.ending().insert(path.clone(), deactivations);
                     }
                     Scheme::Plain => {}
                 }
-                gone.push((Arc::clone(adapter), emptying));
+                gone.push((Arc::clone(adapter), destruction));
             }
             !below
         });
@@ -398,8 +398,8 @@ impl ObjectAdapter {
         // Dropped servants run code of the application.
         drop(paths);
         gone.sort_by_key(|(adapter, _)| core::cmp::Reverse(adapter.path.len()));
-        let clear = |(adapter, emptying): (Arc<Adapter>, Emptying)| {
-            adapter.clear(emptying, etherealize_objects);
+        let clear = |(adapter, destruction): (Arc<Adapter>, DestructionGuard)| {
+            adapter.clear(destruction, etherealize_objects);
             adapter
         };
         let gone = gone.into_iter().map(clear).collect();

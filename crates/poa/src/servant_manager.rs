@@ -2,7 +2,7 @@
 
 use crate::identity::Identity;
 use crate::key::ObjectId;
-use crate::leaving::Departure;
+use crate::deactivation::DeactivationGuard;
 use crate::request::{Outcome, Request};
 use crate::skeleton::{Skeleton, Upcall};
 use core::any::Any;
@@ -85,7 +85,7 @@ pub struct Etherealization {
     /// Keeps the adapter alive.
     pub(crate) _adapter: Arc<dyn Any + Send + Sync>,
     /// Keeps the id taken.
-    pub(crate) departure: Departure,
+    pub(crate) guard: DeactivationGuard,
 }
 
 impl Etherealization {
@@ -94,7 +94,7 @@ impl Etherealization {
     /// # Cancel safety
     /// Safe.
     pub async fn upcalls_ended(&self) {
-        self.departure.is_last().await;
+        self.guard.is_last().await;
     }
 }
 

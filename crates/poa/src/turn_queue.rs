@@ -18,11 +18,12 @@ thread_local! {
 
 /// The turns of an upcall: its own, and those of the upcalls that it is nested in.
 #[derive(Debug, Clone, Default)]
-pub struct UpcallChain(Option<Arc<Held>>);
+pub struct UpcallChain(Option<Arc<HeldTurn>>);
 
+/// A turn that an upcall has, and the turns of the upcalls around it.
 #[derive(Debug)]
-struct Held {
-    turn: Turn,
+struct HeldTurn {
+    turn: QueueTurn,
     outer: UpcallChain,
 }
 
@@ -38,7 +39,7 @@ impl UpcallChain {
         if self.0.is_none() {
             return run();
         }
-        let _outer = Outer(CHAIN.replace(self.clone()));
+        let _outer = RestoreChain(CHAIN.replace(self.clone()));
         run()
     }
 
@@ -55,9 +56,9 @@ impl UpcallChain {
 }
 
 /// Restores the earlier chain.
-struct Outer(UpcallChain);
+struct RestoreChain(UpcallChain);
 
-impl Drop for Outer {
+impl Drop for RestoreChain {
     fn drop(&mut self) {
         CHAIN.set(core::mem::take(&mut self.0));
     }
@@ -65,10 +66,10 @@ impl Drop for Outer {
 
 /// The queue of upcalls that take turns, of one adapter or of several.
 #[derive(Default)]
-pub(crate) struct TurnQueue(Mutex<Waiting>);
+pub(crate) struct TurnQueue(Mutex<QueueState>);
 
 #[derive(Default)]
-struct Waiting {
+struct QueueState {
     is_taken: bool,
     /// The number of the upcall to which the turn has passed, and which has been woken.
     passed_to: Option<u64>,
@@ -77,34 +78,34 @@ struct Waiting {
 }
 
 /// The turn, which passes to the next upcall when it is dropped.
-struct Turn(Arc<TurnQueue>);
+struct QueueTurn(Arc<TurnQueue>);
 
 impl TurnQueue {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         // No code panics under this lock, so its data is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pass_on(&self) {
-        let mut waiting = self.waiting();
-        match waiting.queue.pop_front() {
-            None => waiting.is_taken = false,
+        let mut state = self.state();
+        match state.queue.pop_front() {
+            None => state.is_taken = false,
             Some((number, waker)) => {
-                waiting.passed_to = Some(number);
-                drop(waiting);
+                state.passed_to = Some(number);
+                drop(state);
                 waker.wake();
             }
         }
     }
 
-    async fn turn(self: Arc<Self>) -> Turn {
+    async fn turn(self: Arc<Self>) -> QueueTurn {
         let mut place = QueueTicket {
             queue: &self,
             number: None,
         };
         poll_fn(|cx| place.poll(cx.waker())).await;
         drop(place);
-        Turn(self)
+        QueueTurn(self)
     }
 
     /// Runs an upcall when its turn has come; at once if an upcall of `chain`, in which it is nested, has the turn.
@@ -115,7 +116,7 @@ impl TurnQueue {
     ) -> T {
         let chain = match chain.has_turn_of(&self) {
             true => chain,
-            false => UpcallChain(Some(Arc::new(Held {
+            false => UpcallChain(Some(Arc::new(HeldTurn {
                 turn: self.turn().await,
                 outer: chain,
             }))),
@@ -133,26 +134,26 @@ struct QueueTicket<'a> {
 
 impl QueueTicket<'_> {
     fn poll(&mut self, waker: &Waker) -> Poll<()> {
-        let mut waiting = self.queue.waiting();
+        let mut state = self.queue.state();
         match self.number {
-            None if !waiting.is_taken => {
-                waiting.is_taken = true;
+            None if !state.is_taken => {
+                state.is_taken = true;
                 Poll::Ready(())
             }
             None => {
-                let number = waiting.next;
-                waiting.next = number.wrapping_add(1);
-                waiting.queue.push_back((number, waker.clone()));
+                let number = state.next;
+                state.next = number.wrapping_add(1);
+                state.queue.push_back((number, waker.clone()));
                 self.number = Some(number);
                 Poll::Pending
             }
-            Some(number) if waiting.passed_to == Some(number) => {
-                waiting.passed_to = None;
+            Some(number) if state.passed_to == Some(number) => {
+                state.passed_to = None;
                 self.number = None;
                 Poll::Ready(())
             }
             Some(number) => {
-                let mut queue = waiting.queue.iter_mut();
+                let mut queue = state.queue.iter_mut();
                 if let Some((_, parked)) = queue.find(|(other, _)| *other == number) {
                     parked.clone_from(waker);
                 }
@@ -165,17 +166,17 @@ impl QueueTicket<'_> {
 impl Drop for QueueTicket<'_> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        let mut waiting = self.queue.waiting();
-        if waiting.passed_to == Some(number) {
-            waiting.passed_to = None;
-            drop(waiting);
+        let mut state = self.queue.state();
+        if state.passed_to == Some(number) {
+            state.passed_to = None;
+            drop(state);
             return self.queue.pass_on();
         }
-        waiting.queue.retain(|(other, _)| *other != number);
+        state.queue.retain(|(other, _)| *other != number);
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueueTurn {
     fn drop(&mut self) {
         self.0.pass_on();
     }
@@ -184,14 +185,14 @@ impl Drop for Turn {
 impl fmt::Debug for TurnQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TurnQueue")
-            .field("waiting", &self.waiting().queue.len())
+            .field("waiting", &self.state().queue.len())
             .finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Turn {
+impl fmt::Debug for QueueTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Turn")
+        f.write_str("QueueTurn")
     }
 }
 

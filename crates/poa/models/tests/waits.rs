@@ -2,8 +2,8 @@
 
 use super::{Task, block_on, model};
 use crate::key::ObjectId;
-use crate::leaving::Leaving;
-use crate::manager::{Held, PoaManager, PoaManagerState};
+use crate::deactivation::Deactivations;
+use crate::manager::{HoldOutcome, PoaManager, PoaManagerState};
 use crate::turn_queue::{UpcallChain, TurnQueue};
 use core::future::poll_fn;
 use core::pin::pin;
@@ -48,18 +48,18 @@ fn turns_are_had_by_one_at_a_time_and_passed_on_by_upcalls_that_are_given_up() {
 #[test]
 fn who_waits_for_upcalls_is_woken_by_the_last_of_them() {
     model(3, || {
-        let leaving = Arc::<Leaving>::default();
+        let deactivations = Arc::<Deactivations>::default();
         let id = ObjectId::from("row");
-        let object = leaving.begin(id.clone());
-        leaving.begin_request();
-        let requests = Arc::clone(&leaving);
+        let object = deactivations.begin(id.clone());
+        deactivations.begin_request();
+        let requests = Arc::clone(&deactivations);
         let ends = [
             thread::spawn(move || drop(object)),
             thread::spawn(move || requests.end_request()),
         ];
-        block_on(leaving.ended(&id));
-        assert!(!leaving.contains(id.as_ref()));
-        block_on(poll_fn(|cx| leaving.poll_all_ended(cx.waker())));
+        block_on(deactivations.ended(&id));
+        assert!(!deactivations.contains(id.as_ref()));
+        block_on(poll_fn(|cx| deactivations.poll_all_ended(cx.waker())));
         for end in ends {
             end.join().unwrap();
         }
@@ -77,7 +77,7 @@ fn a_request_that_is_held_is_woken_by_the_next_state() {
                 block_on(async {
                     loop {
                         match poll_fn(|cx| held.poll_changed(cx.waker())).await {
-                            Held::Changed(PoaManagerState::Holding) => {}
+                            HoldOutcome::Changed(PoaManagerState::Holding) => {}
                             changed => break changed,
                         }
                     }
@@ -85,6 +85,6 @@ fn a_request_that_is_held_is_woken_by_the_next_state() {
             })
         };
         manager.activate().unwrap();
-        assert_eq!(held.join().unwrap(), Held::Changed(PoaManagerState::Active));
+        assert_eq!(held.join().unwrap(), HoldOutcome::Changed(PoaManagerState::Active));
     });
 }

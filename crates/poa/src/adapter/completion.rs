@@ -2,7 +2,7 @@
 
 use super::{ActivatesChildren, Adapter, AdapterError};
 use crate::identity::MapEntry;
-use crate::leaving::Leaving;
+use crate::deactivation::Deactivations;
 use crate::manager::Controlled;
 use crate::object::ActiveObject;
 use crate::servant_manager::AdapterActivator;
@@ -17,12 +17,12 @@ impl Adapter {
     /// # Cancel safety
     /// Safe.
     pub async fn completed(&self) {
-        poll_fn(|cx| self.leaving.poll_all_ended(cx.waker())).await;
+        poll_fn(|cx| self.deactivations.poll_all_ended(cx.waker())).await;
     }
 
     /// The counter of its ending requests.
-    pub(crate) fn leaving(&self) -> &Arc<Leaving> {
-        &self.leaving
+    pub(crate) fn deactivations(&self) -> &Arc<Deactivations> {
+        &self.deactivations
     }
 
     /// Sets the adapter activator, which makes missing children; `None` removes it.
@@ -54,7 +54,7 @@ impl Adapter {
             (None, Some(forward)) => self.forwarding(forward.clone(), identity),
             (None, None) => return,
         };
-        busy.depart(None, false);
+        busy.begin_deactivation(None, false);
         // An entry that is deactivated meanwhile must not come back.
         if self.objects.replace_if(Arc::clone(&fresh), busy) {
             self.servants.deactivate(busy, Some(&fresh));
@@ -77,7 +77,7 @@ impl Controlled for Adapter {
     }
 
     fn poll_completed(&self, waker: &Waker) -> Poll<()> {
-        self.leaving.poll_all_ended(waker)
+        self.deactivations.poll_all_ended(waker)
     }
 
     fn etherealize_all(&self) {

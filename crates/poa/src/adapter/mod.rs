@@ -12,9 +12,9 @@ mod unused;
 pub use error::AdapterError;
 
 use crate::identity::{Identity, ServantAddress, Servants};
-use crate::incarnation::Turns;
+use crate::incarnation::Activations;
 use crate::key::{InstanceId, ObjectId};
-use crate::leaving::{Emptying, Leaving};
+use crate::deactivation::{DestructionGuard, Deactivations};
 use crate::manager::PoaManager;
 use crate::membership::ObjectContext;
 use crate::names::Named;
@@ -69,11 +69,11 @@ pub struct Adapter {
     processing: Processing,
     /// The queue of its upcalls with [`ThreadModel::SingleThread`] or [`ThreadModel::MainThread`].
     turn_queue: Option<Arc<TurnQueue>>,
-    pub(crate) turns: Turns,
+    pub(crate) activations: Activations,
     /// The adapter activator.
     children: ArcSwapOption<ActivatesChildren>,
-    pub(crate) child_turns: Turns,
-    leaving: Arc<Leaving>,
+    pub(crate) child_activations: Activations,
+    deactivations: Arc<Deactivations>,
     /// The common part of its objects.
     context: Arc<ObjectContext<Self>>,
     scheduling: Option<Arc<dyn UpcallScheduling>>,
@@ -180,17 +180,17 @@ impl Adapter {
         instance: InstanceId,
         manager: Arc<PoaManager>,
         common: &Arc<Common>,
-        leaving: Option<Arc<Leaving>>,
+        deactivations: Option<Arc<Deactivations>>,
         options: AdapterOptions,
     ) -> Arc<Self> {
         let name = (path.last()).map_or_else(|| ROOT_NAME.to_owned(), String::clone);
-        let leaving = leaving.unwrap_or_default();
+        let deactivations = deactivations.unwrap_or_default();
         let processing = Processing::of(policies);
         let adapter = Arc::new_cyclic(|this: &Weak<Self>| Self {
             context: Arc::new(ObjectContext {
                 adapter: Weak::clone(this),
                 manager: Arc::clone(&manager),
-                leaving: Arc::clone(&leaving),
+                deactivations: Arc::clone(&deactivations),
                 notes_use: processing.is_activator(),
             }),
             this: Weak::clone(this),
@@ -213,10 +213,10 @@ impl Adapter {
                 ThreadModel::SingleThread => Some(Arc::default()),
                 ThreadModel::MainThread => Some(Arc::clone(&common.main_thread)),
             },
-            turns: Turns::default(),
+            activations: Activations::default(),
             children: ArcSwapOption::empty(),
-            child_turns: Turns::default(),
-            leaving,
+            child_activations: Activations::default(),
+            deactivations,
             scheduling: options.scheduling,
             ticks_began: OnceLock::new(),
         });
@@ -319,9 +319,9 @@ impl Adapter {
     }
 
     /// Marks the adapter as destroyed. All of its ids count as taken until the result is passed to [`clear`](Self::clear).
-    pub(crate) fn mark_destroyed(&self) -> Emptying {
+    pub(crate) fn mark_destroyed(&self) -> DestructionGuard {
         self.destroyed.store(true, Ordering::Release);
-        self.leaving.begin_emptying()
+        self.deactivations.begin_destruction()
     }
 
     /// Whether it has been destroyed, and its objects have left the map. Held requests are woken afterwards.
@@ -331,14 +331,14 @@ impl Adapter {
 
     /// Whether it has been destroyed, and no upcall on its objects is executing.
     pub(crate) fn has_ended(&self) -> bool {
-        self.is_emptied() && self.leaving.is_idle()
+        self.is_emptied() && self.deactivations.is_idle()
     }
 
     /// Removes every object, and wakes held requests. `etherealize_objects`: whether a servant activator etherealizes them.
-    pub(crate) fn clear(&self, emptying: Emptying, etherealize_objects: bool) {
+    pub(crate) fn clear(&self, destruction: DestructionGuard, etherealize_objects: bool) {
         let drained = self.drain(etherealize_objects);
-        // Each object is noted as departing by now.
-        drop(emptying);
+        // Each object is noted as being deactivated by now.
+        drop(destruction);
         self.emptied.store(true, Ordering::Release);
         self.manager.wake_held();
         self.processing.clear();
@@ -353,12 +353,12 @@ impl Adapter {
         drop(self.drain(etherealize_objects));
     }
 
-    /// The objects that were in the active object map, noted as departing.
+    /// The objects that were in the active object map, noted as being deactivated.
     fn drain(&self, etherealize_objects: bool) -> Vec<Arc<ActiveObject>> {
         let activator = self.activator().filter(|_| etherealize_objects);
         let drained = self.objects.drain();
         for object in &drained {
-            object.depart(activator.as_ref(), true);
+            object.begin_deactivation(activator.as_ref(), true);
             self.forget_servant(object);
         }
         self.common.changes.count();
@@ -421,15 +421,15 @@ impl Adapter {
     /// Inserts an object under its id, unless the id is taken.
     fn put_at(&self, id: &[u8], object: &Arc<ActiveObject>) -> Result<(), AdapterError> {
         // Checked under the map's lock, so that no deactivation comes between check and insertion.
-        let mut is_leaving = false;
+        let mut is_deactivated = false;
         let is_free = || {
-            is_leaving = self.leaving.contains(id);
-            !is_leaving
+            is_deactivated = self.deactivations.contains(id);
+            !is_deactivated
         };
         self.objects
             .put(object, is_free)
             .map_err(|error| match error {
-                NotPut::Taken if is_leaving => AdapterError::BeingDeactivated(id.into()),
+                NotPut::Taken if is_deactivated => AdapterError::BeingDeactivated(id.into()),
                 error => not_put(id, error),
             })
     }
@@ -512,7 +512,7 @@ impl Adapter {
         // Noted before it leaves the map, so that no other object can be activated in its place yet. The removed entry may be
         // another one of the same servant, and only that one is etherealized.
         if let Some(object) = self.find(id) {
-            object.depart(None, false);
+            object.begin_deactivation(None, false);
         }
         // Counted before another thread can activate another object in place of this one.
         let count = || self.common.changes.count();
@@ -521,7 +521,7 @@ impl Adapter {
         let removed = self.objects.remove(id, keeps_id, count);
         let removed = removed.map_err(|NotInTable| AdapterError::ObjectNotActive)?;
         if let Some(removed) = removed {
-            removed.depart(activator.as_ref(), false);
+            removed.begin_deactivation(activator.as_ref(), false);
             self.forget_servant(&removed);
         }
         Ok(())
@@ -537,7 +537,7 @@ impl Adapter {
     /// # Cancel safety
     /// Safe.
     pub async fn deactivation_ended(&self, id: &[u8]) {
-        self.leaving.ended(&id.into()).await;
+        self.deactivations.ended(&id.into()).await;
     }
 
     /// Creates a forward under a new object id, and returns its key.
@@ -565,7 +565,7 @@ impl Adapter {
         let before = before.map_err(|NotInTable| AdapterError::UnknownId(id.into()))?;
         self.common.changes.count();
         if let Some(before) = before {
-            before.depart(activator.as_ref(), false);
+            before.begin_deactivation(activator.as_ref(), false);
             self.forget_servant(&before);
         }
         Ok(())

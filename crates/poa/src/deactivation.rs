@@ -14,7 +14,7 @@ use std::task::Waker;
 
 /// The deactivated objects of an adapter that still execute requests, by their ids.
 #[derive(Default)]
-pub(crate) struct Leaving {
+pub(crate) struct Deactivations {
     ids: Mutex<Ids>,
     /// The number of objects that were made for one request.
     requests: AtomicUsize,
@@ -22,60 +22,61 @@ pub(crate) struct Leaving {
     is_awaited: AtomicBool,
     waiting: Mutex<Vec<Waker>>,
     /// Deactivated objects that have not been dropped, by the addresses of their memberships.
-    departing: Mutex<HashMap<usize, Departing>>,
+    deactivated: Mutex<HashMap<usize, DeactivatedObject>>,
 }
 
-/// A function that etherealizes an object. Its id becomes free when the departure is dropped.
-pub(crate) type Etherealize = Box<dyn FnOnce(Arc<dyn Skeleton>, Departure) + Send>;
+/// A function that etherealizes an object. Its id becomes free when the guard is dropped.
+pub(crate) type Etherealize = Box<dyn FnOnce(Arc<dyn Skeleton>, DeactivationGuard) + Send>;
 
 /// An object that has left the active object map.
-pub(crate) struct Departing {
-    pub(crate) departure: Departure,
+pub(crate) struct DeactivatedObject {
+    pub(crate) guard: DeactivationGuard,
     /// The etherealization, if the adapter has a servant activator.
     pub(crate) etherealize: Option<Etherealize>,
 }
 
 #[derive(Default)]
 struct Ids {
-    left: HashMap<ObjectId, Left>,
+    executing: HashMap<ObjectId, DeactivatedId>,
     /// Destructions of the adapter whose objects are not noted yet, so that any id may be one of theirs.
-    emptying: usize,
+    destructions: usize,
     /// Tasks that wait until the objects are noted.
     waiting: Vec<Waker>,
 }
 
 impl Ids {
     fn is_idle(&self) -> bool {
-        self.left.is_empty() && self.emptying == 0
+        self.executing.is_empty() && self.destructions == 0
     }
 }
 
+/// The deactivated objects of one id, and the tasks that wait for their end.
 #[derive(Default)]
-struct Left {
+struct DeactivatedId {
     /// The number of deactivated objects of the id.
     objects: usize,
     waiting: Vec<Waker>,
 }
 
-/// Held for a deactivated object until its last upcall has ended.
+/// The guard of a deactivated object: its id stays taken until the guard is dropped, after its last upcall.
 #[derive(Debug)]
-pub(crate) struct Departure {
-    leaving: Arc<Leaving>,
+pub(crate) struct DeactivationGuard {
+    deactivations: Arc<Deactivations>,
     id: ObjectId,
 }
 
-impl Leaving {
+impl Deactivations {
     fn ids(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that the adapter has been destroyed. Until the result is dropped, its objects are being noted, and all ids count
     /// as taken.
-    pub(crate) fn begin_emptying(self: &Arc<Self>) -> Emptying {
+    pub(crate) fn begin_destruction(self: &Arc<Self>) -> DestructionGuard {
         let mut ids = self.ids();
-        ids.emptying = ids.emptying.saturating_add(1);
+        ids.destructions = ids.destructions.saturating_add(1);
         drop(ids);
-        Emptying(Arc::clone(self))
+        DestructionGuard(Arc::clone(self))
     }
 
     /// Notes that an object has been made for one request, until [`end_request`](Self::end_request).
@@ -90,25 +91,25 @@ impl Leaving {
         }
     }
 
-    fn departing(&self) -> MutexGuard<'_, HashMap<usize, Departing>> {
-        self.departing
+    fn deactivated(&self) -> MutexGuard<'_, HashMap<usize, DeactivatedObject>> {
+        self.deactivated
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes, once, that the object of this membership is being deactivated, and calls `then` before another thread can find
     /// the note. The etherealization may be added by a later call.
-    pub(crate) fn note_departing(
+    pub(crate) fn note_deactivated(
         self: &Arc<Self>,
         membership: usize,
         id: impl FnOnce() -> ObjectId,
         etherealize: impl FnOnce() -> Option<Etherealize>,
         then: impl FnOnce(),
     ) {
-        match self.departing().entry(membership) {
+        match self.deactivated().entry(membership) {
             Entry::Vacant(place) => {
-                place.insert(Departing {
-                    departure: self.begin(id()),
+                place.insert(DeactivatedObject {
+                    guard: self.begin(id()),
                     etherealize: etherealize(),
                 });
                 then();
@@ -120,13 +121,13 @@ impl Leaving {
         }
     }
 
-    /// Removes the note on the departing object of this membership, if `is_wanted` accepts it.
-    pub(crate) fn take_departing(
+    /// Removes the note on the deactivated object of this membership, if `is_wanted` accepts it.
+    pub(crate) fn take_deactivated(
         &self,
         membership: usize,
-        is_wanted: impl FnOnce(&Departing) -> bool,
-    ) -> Option<Departing> {
-        match self.departing().entry(membership) {
+        is_wanted: impl FnOnce(&DeactivatedObject) -> bool,
+    ) -> Option<DeactivatedObject> {
+        match self.deactivated().entry(membership) {
             Entry::Occupied(noted) if is_wanted(noted.get()) => Some(noted.remove()),
             _ => None,
         }
@@ -134,7 +135,7 @@ impl Leaving {
 
     /// Ready when neither deactivated objects nor objects of single requests execute requests.
     pub(crate) fn poll_all_ended(&self, waker: &Waker) -> Poll<()> {
-        // Set before the check: pairs with `end_request` and `Departure::drop`.
+        // Set before the check: pairs with `end_request` and `DeactivationGuard::drop`.
         self.is_awaited.store(true, Ordering::SeqCst);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if !waiting.iter().any(|other| other.will_wake(waker)) {
@@ -164,13 +165,13 @@ impl Leaving {
     }
 
     /// Notes that an object is being deactivated, until the result is dropped.
-    pub(crate) fn begin(self: &Arc<Self>, id: ObjectId) -> Departure {
+    pub(crate) fn begin(self: &Arc<Self>, id: ObjectId) -> DeactivationGuard {
         let mut ids = self.ids();
-        let left = ids.left.entry(id.clone()).or_default();
-        left.objects = left.objects.saturating_add(1);
+        let deactivated = ids.executing.entry(id.clone()).or_default();
+        deactivated.objects = deactivated.objects.saturating_add(1);
         drop(ids);
-        Departure {
-            leaving: Arc::clone(self),
+        DeactivationGuard {
+            deactivations: Arc::clone(self),
             id,
         }
     }
@@ -178,7 +179,7 @@ impl Leaving {
     /// Whether a deactivated object of this id executes requests, or may do so.
     pub(crate) fn contains(&self, id: &[u8]) -> bool {
         let ids = self.ids();
-        ids.emptying > 0 || (!ids.left.is_empty() && ids.left.contains_key(&ObjectId::from(id)))
+        ids.destructions > 0 || (!ids.executing.is_empty() && ids.executing.contains_key(&ObjectId::from(id)))
     }
 
     /// Waits until no deactivated object of this id executes requests.
@@ -188,7 +189,7 @@ impl Leaving {
     pub(crate) async fn ended(&self, id: &ObjectId) {
         poll_fn(|cx| {
             let mut ids = self.ids();
-            if ids.emptying == 0 {
+            if ids.destructions == 0 {
                 return Poll::Ready(());
             }
             if !ids.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
@@ -202,12 +203,12 @@ impl Leaving {
 
     /// Waits until at most `count` deactivated objects of this id execute requests.
     pub(crate) async fn at_most(&self, id: &ObjectId, count: usize) {
-        poll_fn(|cx| match self.ids().left.get_mut(id) {
+        poll_fn(|cx| match self.ids().executing.get_mut(id) {
             None => Poll::Ready(()),
-            Some(left) if left.objects <= count => Poll::Ready(()),
-            Some(left) => {
-                if !left.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
-                    left.waiting.push(cx.waker().clone());
+            Some(deactivated) if deactivated.objects <= count => Poll::Ready(()),
+            Some(deactivated) => {
+                if !deactivated.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                    deactivated.waiting.push(cx.waker().clone());
                 }
                 Poll::Pending
             }
@@ -216,15 +217,16 @@ impl Leaving {
     }
 }
 
-/// Held while a destroyed adapter is emptied.
+/// The guard of a destroyed adapter's id space: all ids count as taken until the guard is dropped, when its objects have
+/// been noted.
 #[derive(Debug)]
-pub(crate) struct Emptying(Arc<Leaving>);
+pub(crate) struct DestructionGuard(Arc<Deactivations>);
 
-impl Drop for Emptying {
+impl Drop for DestructionGuard {
     fn drop(&mut self) {
         let mut ids = self.0.ids();
-        ids.emptying = ids.emptying.saturating_sub(1);
-        let waiting = match ids.emptying {
+        ids.destructions = ids.destructions.saturating_sub(1);
+        let waiting = match ids.destructions {
             0 => core::mem::take(&mut ids.waiting),
             _ => Vec::new(),
         };
@@ -237,40 +239,40 @@ impl Drop for Emptying {
     }
 }
 
-impl Departure {
+impl DeactivationGuard {
     /// Waits until no other deactivated object of the id executes requests.
     pub(crate) async fn is_last(&self) {
-        self.leaving.at_most(&self.id, 1).await;
+        self.deactivations.at_most(&self.id, 1).await;
     }
 }
 
-impl Drop for Departure {
+impl Drop for DeactivationGuard {
     fn drop(&mut self) {
-        let mut ids = self.leaving.ids();
-        let Some(left) = ids.left.get_mut(&self.id) else {
+        let mut ids = self.deactivations.ids();
+        let Some(deactivated) = ids.executing.get_mut(&self.id) else {
             return;
         };
-        left.objects = left.objects.saturating_sub(1);
-        if left.objects > 0 {
-            let waiting = core::mem::take(&mut left.waiting);
+        deactivated.objects = deactivated.objects.saturating_sub(1);
+        if deactivated.objects > 0 {
+            let waiting = core::mem::take(&mut deactivated.waiting);
             drop(ids);
             return waiting.into_iter().for_each(Waker::wake);
         }
-        let left = ids.left.remove(&self.id);
+        let deactivated = ids.executing.remove(&self.id);
         let is_last = ids.is_idle();
         drop(ids);
         if is_last {
-            self.leaving.wake_all();
+            self.deactivations.wake_all();
         }
-        let waiting = left.into_iter().flat_map(|left| left.waiting);
+        let waiting = deactivated.into_iter().flat_map(|deactivated| deactivated.waiting);
         waiting.for_each(Waker::wake);
     }
 }
 
-impl fmt::Debug for Leaving {
+impl fmt::Debug for Deactivations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Leaving")
-            .field(&self.ids().left.len())
+        f.debug_tuple("Deactivations")
+            .field(&self.ids().executing.len())
             .finish()
     }
 }
