@@ -129,7 +129,7 @@ impl Link {
     pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
         self = self.within(&PeerMemory::within(memory));
         let own = PeerMemory::within(memory);
-        self.outbound.reserve_from(Reserved::anyway_of(&own));
+        self.outbound.reserve_from(Reserved::unchecked_of(&own));
         self
     }
 

@@ -92,7 +92,8 @@ impl MemoryLimit {
             .is_ok()
     }
 
-    fn give_back(&self, octets: usize) {
+    /// Releases octets that were taken.
+    fn release(&self, octets: usize) {
         self.held.fetch_sub(octets, Ordering::Relaxed);
     }
 }
@@ -140,9 +141,9 @@ impl PeerMemory {
         self.all.up_to(held.saturating_add(more))
     }
 
-    /// Counts more octets, and returns `true`, unless they do not fit. Those taken `anyway` always do.
-    fn take(&self, more: usize, anyway: bool) -> bool {
-        let up_to = match anyway {
+    /// Counts more octets, and returns `true`, unless they do not fit. Octets that are taken `unchecked` always fit.
+    fn take(&self, more: usize, unchecked: bool) -> bool {
+        let up_to = match unchecked {
             true => usize::MAX,
             false => self.up_to(more),
         };
@@ -153,9 +154,9 @@ impl PeerMemory {
         fits
     }
 
-    fn give_back(&self, octets: usize) {
+    fn release(&self, octets: usize) {
         self.held.fetch_sub(octets, Ordering::Relaxed);
-        self.all.give_back(octets);
+        self.all.release(octets);
     }
 }
 
@@ -165,7 +166,7 @@ pub(crate) struct MemoryShare(Arc<PeerMemory>);
 
 impl Drop for MemoryShare {
     fn drop(&mut self) {
-        self.0.give_back(CONNECTION_OCTETS);
+        self.0.release(CONNECTION_OCTETS);
     }
 }
 
@@ -176,7 +177,7 @@ pub(crate) struct Reserved {
     memory: Option<Arc<PeerMemory>>,
     octets: AtomicUsize,
     /// Whether octets are reserved even beyond the limit.
-    anyway: bool,
+    is_unchecked: bool,
 }
 
 impl Reserved {
@@ -193,14 +194,14 @@ impl Reserved {
         Self {
             memory: Some(Arc::clone(memory)),
             octets: AtomicUsize::new(0),
-            anyway: false,
+            is_unchecked: false,
         }
     }
 
     /// A reservation for memory that the program itself causes: counted even beyond the limit, and so never refused.
-    pub(crate) fn anyway_of(memory: &Arc<PeerMemory>) -> Self {
+    pub(crate) fn unchecked_of(memory: &Arc<PeerMemory>) -> Self {
         let mut reserved = Self::of(memory);
-        reserved.anyway = true;
+        reserved.is_unchecked = true;
         reserved
     }
 
@@ -216,7 +217,7 @@ impl Reserved {
         let Some(memory) = &self.memory else {
             return true;
         };
-        self.is_about_right(held()) || self.adjust(memory, held, self.anyway)
+        self.is_about_right(held()) || self.adjust(memory, held, self.is_unchecked)
     }
 
     /// Whether the reservation covers `held` octets, and not many more.
@@ -232,7 +233,7 @@ impl Reserved {
     }
 
     /// Reserves memory that is held already and cannot be released, even beyond the limit.
-    pub(crate) fn cover_anyway(&self, held: impl Fn() -> usize) {
+    pub(crate) fn cover_unchecked(&self, held: impl Fn() -> usize) {
         if let Some(memory) = &self.memory
             && !self.is_about_right(held())
         {
@@ -241,7 +242,7 @@ impl Reserved {
     }
 
     #[cold]
-    fn adjust(&self, memory: &PeerMemory, held: impl Fn() -> usize, anyway: bool) -> bool {
+    fn adjust(&self, memory: &PeerMemory, held: impl Fn() -> usize, unchecked: bool) -> bool {
         let mut now = held();
         loop {
             let wanted = match now {
@@ -249,7 +250,7 @@ impl Reserved {
                 more => more.div_ceil(Self::CHUNK).saturating_mul(Self::CHUNK),
             };
             let before = self.octets();
-            if wanted > before && !memory.take(wanted.saturating_sub(before), anyway) {
+            if wanted > before && !memory.take(wanted.saturating_sub(before), unchecked) {
                 return false;
             }
             let swapped = (self.octets).compare_exchange(
@@ -259,8 +260,8 @@ impl Reserved {
                 Ordering::Relaxed,
             );
             match swapped {
-                Ok(_) => memory.give_back(before.saturating_sub(wanted)),
-                Err(_) => memory.give_back(wanted.saturating_sub(before)),
+                Ok(_) => memory.release(before.saturating_sub(wanted)),
+                Err(_) => memory.release(wanted.saturating_sub(before)),
             }
             let then = core::mem::replace(&mut now, held());
             if swapped.is_ok() && then == now {
@@ -273,21 +274,21 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if let Some(memory) = &self.memory {
-            memory.give_back(self.octets());
+            memory.release(self.octets());
         }
     }
 }
 
-/// The memory of the pending requests of a connection. Admitted requests are not given up, so their memory is counted beyond
+/// The memory of the pending requests of a connection. Admitted requests are never refused, so their memory is counted beyond
 /// the limit, too.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct PendingMemory {
     octets: AtomicUsize,
     reserved: Reserved,
     memory: Arc<PeerMemory>,
 }
 
-impl Held {
+impl PendingMemory {
     pub(crate) fn of(memory: &Arc<PeerMemory>) -> Self {
         Self {
             octets: AtomicUsize::new(0),
@@ -301,19 +302,21 @@ impl Held {
         self.memory.has_room_for(octets)
     }
 
-    pub(crate) fn more(&self, octets: usize) {
+    /// Counts octets of a pending request.
+    pub(crate) fn add(&self, octets: usize) {
         self.octets.fetch_add(octets, Ordering::Relaxed);
         self.cover();
     }
 
-    pub(crate) fn less(&self, octets: usize) {
+    /// Releases octets of a pending request.
+    pub(crate) fn subtract(&self, octets: usize) {
         self.octets.fetch_sub(octets, Ordering::Relaxed);
         self.cover();
     }
 
     fn cover(&self) {
         let octets = || self.octets.load(Ordering::Relaxed);
-        self.reserved.cover_anyway(octets);
+        self.reserved.cover_unchecked(octets);
     }
 }
 
@@ -350,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_reserved_and_what_is_dropped_is_given_back() {
+    fn what_does_not_fit_is_not_reserved_and_what_is_dropped_is_released() {
         let memory = limit(MIB);
         let (one, other) = (reserved_of(&memory), reserved_of(&memory));
         assert!(one.cover(|| 600 << 10));
@@ -369,7 +372,7 @@ mod tests {
     fn what_the_program_holds_by_its_own_doing_is_counted_beyond_the_limit() {
         let memory = limit(MIB);
         let (own, other) = (
-            Reserved::anyway_of(&PeerMemory::within(&memory)),
+            Reserved::unchecked_of(&PeerMemory::within(&memory)),
             reserved_of(&memory),
         );
         assert!(own.cover(|| 3 * MIB));

@@ -32,7 +32,7 @@ impl RequestHeaderPrefix {
     /// Returns the prefix of a request, and its parsed header; `None` for a request that has no prefix. Allocates.
     #[must_use]
     pub fn of(message: &Message) -> Option<(Self, RequestHeader<'_>)> {
-        let (header, contexts) = match RequestHeader::usual(message) {
+        let (header, contexts) = match RequestHeader::common(message) {
             Some(header) => (header, EMPTY_LIST),
             None => Self::with_code_sets(message)?,
         };

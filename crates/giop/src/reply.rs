@@ -86,7 +86,7 @@ impl<'a> ReplyHeader<'a> {
     /// When the header is cut short or the status does not exist.
     #[inline]
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
-        by_order!(message.header.endian, O => match Self::read_usual::<O>(message) {
+        by_order!(message.header.endian, O => match Self::read_common::<O>(message) {
             Some(header) => Ok(header),
             None => Self::read_in::<O>(message),
         })
@@ -98,11 +98,11 @@ impl<'a> ReplyHeader<'a> {
     /// Those of [`read`](Self::read).
     #[inline]
     pub fn head(message: &'a Message) -> Result<(u32, ReplyStatus, usize), ProtocolError> {
-        let usual = match message.frame.fragment_starts() {
+        let common = match message.frame.fragment_starts() {
             [] => Self::head_in_place(&message.header, message.frame.octets()),
             _ => None,
         };
-        match usual {
+        match common {
             Some(head) => Ok(head),
             None => {
                 let header = by_order!(message.header.endian, O => Self::read_in::<O>(message))?;
@@ -129,7 +129,7 @@ impl<'a> ReplyHeader<'a> {
     /// Reads the header of a reply in one piece without service contexts, which is of fixed size in every version;
     /// `None` for every other one, malformed ones included.
     #[inline]
-    fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
+    fn read_common<O: ByteOrder>(message: &'a Message) -> Option<Self> {
         if !message.frame.fragment_starts().is_empty() {
             return None;
         }
@@ -317,7 +317,7 @@ mod tests {
         let head = ReplyHeader::head(&message).ok();
         let read = ReplyHeader::read(&message).ok();
         assert_eq!(head, read.map(|it| (it.request_id, it.status, it.body)));
-        let one = ReplyHeader::read_usual::<O>(&message);
+        let one = ReplyHeader::read_common::<O>(&message);
         match (one, ReplyHeader::read_in::<O>(&message)) {
             (Some(one), Ok(other)) => {
                 assert_eq!(format!("{one:?}"), format!("{other:?}"));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usual_header_is_read_as_any_other() {
+    fn a_common_header_is_read_as_any_other() {
         for minor in 0..=2 {
             check::<BigEndian>(Version { major: 1, minor });
             check::<LittleEndian>(Version { major: 1, minor });

@@ -177,20 +177,20 @@ impl<'a> RequestHeader<'a> {
     /// # Errors
     /// When the header is cut short or holds values that the specification does not have.
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
-        by_order!(message.header.endian, O => match Self::read_usual::<O>(message) {
+        by_order!(message.header.endian, O => match Self::read_common::<O>(message) {
             Some(header) => Ok(header),
             None => Self::read_in::<O>(message),
         })
     }
 
     /// Reads a request of the most frequent form; `None` for any other.
-    pub(crate) fn usual(message: &'a Message) -> Option<Self> {
-        by_order!(message.header.endian, O => Self::read_usual::<O>(message))
+    pub(crate) fn common(message: &'a Message) -> Option<Self> {
+        by_order!(message.header.endian, O => Self::read_common::<O>(message))
     }
 
     /// Reads the header of a request of the most frequent form: GIOP 1.2, in one piece, an object key, no service
     /// contexts. `None` for every other one, malformed ones included.
-    fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
+    fn read_common<O: ByteOrder>(message: &'a Message) -> Option<Self> {
         if message.header.version < Version::V1_2 || !message.frame.fragment_starts().is_empty() {
             return None;
         }
@@ -490,7 +490,7 @@ mod tests {
     use zorb_cdr::{NativeEndian, WireFormat};
 
     #[test]
-    fn a_usual_header_is_read_as_any_other() {
+    fn a_common_header_is_read_as_any_other() {
         let builder = RequestBuilder {
             version: Version::V1_2,
             request_id: 0x0102_0304,
@@ -506,7 +506,7 @@ mod tests {
             let header = MessageHeader::parse(octets.first_chunk().unwrap()).unwrap();
             let frame = zorb_cdr::Frame::new(Bytes::copy_from_slice(octets));
             let message = Message { header, frame };
-            let one = RequestHeader::read_usual::<NativeEndian>(&message);
+            let one = RequestHeader::read_common::<NativeEndian>(&message);
             let other = RequestHeader::read_in::<NativeEndian>(&message);
             match (one, other) {
                 (Some(one), Ok(other)) => {

@@ -95,7 +95,7 @@ impl Backlog {
             || waiting.octets >= ServerLimits::MAX_WAITING_OCTETS;
         let octets = waiting.octets;
         self.reserved
-            .cover_anyway(|| octets.saturating_add(len.saturating_mul(PENDING_OVERHEAD)));
+            .cover_unchecked(|| octets.saturating_add(len.saturating_mul(PENDING_OVERHEAD)));
         self.len.store(len, Ordering::SeqCst);
         self.is_full.store(is_full, Ordering::Relaxed);
         changed

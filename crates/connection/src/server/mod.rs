@@ -81,7 +81,7 @@ use super::bidirectional::BidirectionalConnection;
 use super::counters::Counter;
 use super::end::{End, Lingered};
 use super::link::{Link, Reading};
-use super::memory::Held;
+use super::memory::PendingMemory;
 use super::outbound::Flush;
 pub use super::owner::Located;
 use super::owner::Owner;
@@ -133,7 +133,7 @@ pub struct ServerConnection<O: Owner> {
     /// Octets of pending requests.
     pending_octets: AtomicUsize,
     /// The memory of pending requests.
-    held: Arc<Held>,
+    held: Arc<PendingMemory>,
     /// The request ids of pending upcalls, and whether their client has cancelled them.
     cancelled: Mutex<HashMap<u32, bool>>,
     /// The code sets of the client, once it has chosen.
@@ -195,7 +195,7 @@ impl<O: Owner> ServerConnection<O> {
             pending: AtomicUsize::new(0),
             unanswered: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
-            held: Arc::new(Held::of(&memory)),
+            held: Arc::new(PendingMemory::of(&memory)),
             cancelled: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
             cannot_block: AtomicBool::new(false),

@@ -1,7 +1,7 @@
 //! Pending requests: those that wait for their servant, their POA manager, a key resolver or a worker.
 
 use super::super::counters::Counter;
-use super::super::memory::{Held, PENDING_OVERHEAD};
+use super::super::memory::{PendingMemory, PENDING_OVERHEAD};
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
@@ -26,7 +26,7 @@ pub struct PendingRequest<O: Owner> {
     connection: Weak<ServerConnection<O>>,
     owner: Arc<O>,
     /// The memory of the connection's pending requests, which is held even after the connection has ended.
-    held: Arc<Held>,
+    held: Arc<PendingMemory>,
     place: UpcallPlace,
     request_id: u32,
     /// Octets of the request message, which is kept as long as this.
@@ -46,7 +46,7 @@ impl<O: Owner> PendingRequest<O> {
         let mut pending = Self::located(connection, request_id);
         (connection.pending_octets).fetch_add(octets, Ordering::Relaxed);
         pending.octets = octets;
-        pending.held.more(octets);
+        pending.held.add(octets);
         pending
     }
 
@@ -55,7 +55,7 @@ impl<O: Owner> PendingRequest<O> {
         connection.pending.fetch_add(1, Ordering::AcqRel);
         connection.unanswered.fetch_add(1, Ordering::Relaxed);
         connection.cancelled().insert(request_id, false);
-        connection.held.more(PENDING_OVERHEAD);
+        connection.held.add(PENDING_OVERHEAD);
         Self {
             connection: Arc::downgrade(connection),
             owner: Arc::clone(&connection.owner),
@@ -184,7 +184,7 @@ impl<O: Owner> PendingRequest<O> {
 
 impl<O: Owner> Drop for PendingRequest<O> {
     fn drop(&mut self) {
-        self.held.less(PENDING_OVERHEAD.saturating_add(self.octets));
+        self.held.subtract(PENDING_OVERHEAD.saturating_add(self.octets));
         let Some(connection) = self.connection.upgrade() else {
             return self.place.host().end_left_behind();
         };

@@ -34,7 +34,7 @@ async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_t
     assert_eq!(memory.held(), 0);
 
     let others = Reserved::of(&PeerMemory::within(&memory));
-    others.cover_anyway(|| MIB - (64 << 10));
+    others.cover_unchecked(|| MIB - (64 << 10));
     let before = memory.held();
     peer.send(&request(3, "echo", &[7; 100 << 10]));
     assert_eq!(
