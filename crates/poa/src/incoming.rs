@@ -83,7 +83,7 @@ impl Incoming<'_> {
         operations.find(self.operation())
     }
 
-    /// The message; `None` for a collocated call by values. A skeleton that takes messages only returns
+    /// The message; `None` for a typed collocated call. A skeleton that takes messages only returns
     /// [`Upcall::untyped`] then.
     #[must_use]
     pub fn into_message(self) -> Option<Request> {

@@ -364,7 +364,7 @@ impl ActiveObject {
         core::str::from_utf8(name).ok()
     }
 
-    /// Begins the upcall of a collocated call by values, of an operation that the IDL declares. It is
+    /// Begins the upcall of a typed collocated call, of an operation that the IDL declares. It is
     /// [untyped](Upcall::untyped) unless there is a servant that takes these values.
     pub fn start_typed(&self, call: Typed<'_>) -> Upcall {
         // Borrowed mutably for its own lifetime, so a new one is made here.

@@ -24,7 +24,7 @@ const MAX_KEPT_OCTETS: usize = 16 << 10;
 pub(crate) trait PooledFuture: Send {
     /// Polls the future; always pending if the box is empty.
     ///
-    /// The results of a collocated call by values go to `values`, an `Option` of their type.
+    /// The results of a typed collocated call go to `values`, an `Option` of their type.
     fn poll(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

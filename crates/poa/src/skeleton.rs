@@ -89,7 +89,7 @@ impl Upcall {
         matches!(self.0, State::Polled(_))
     }
 
-    /// The end of a collocated call by values ([`Incoming::Typed`]) that the skeleton does not accept, because the values have
+    /// The end of a typed collocated call ([`Incoming::Typed`]) that the skeleton does not accept, because the values have
     /// other types or it takes messages only. The caller has to send a message instead; nothing has run.
     pub const fn untyped() -> Self {
         Self(State::Untyped)
@@ -109,7 +109,7 @@ impl Upcall {
 
 /// The output of an upcall's future.
 pub trait Finish {
-    /// The reply to the client. The result of a collocated call by values is put into `values` instead, an `Option` of its
+    /// The reply to the client. The result of a typed collocated call is put into `values` instead, an `Option` of its
     /// type.
     fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome;
 
@@ -132,7 +132,7 @@ impl Finish for Outcome {
 }
 
 impl Upcall {
-    /// Polls the upcall of a collocated call by values. Its results go to `values`, an `Option` of their type, and the outcome
+    /// Polls the upcall of a typed collocated call. Its results go to `values`, an `Option` of their type, and the outcome
     /// is [`Outcome::Silent`] then. An exception is a reply message, as for any call.
     pub fn poll_into(
         &mut self,

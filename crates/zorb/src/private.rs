@@ -5,9 +5,9 @@ pub use crate::interface::{OBJECT, RefCodec};
 pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
-    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Give,
-    GiveAll, Group, Held, HeldOctets, LargeArray, Method, Parameter, Parameters, RecycledSeq,
-    Results, Returned, ServantArguments, Settle, Taken, upcall,
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, TypedArgument,
+    TypedArguments, Group, OwnedArgument, OctetsArgument, LargeArray, Method, Parameter, Parameters, RecycledSeq,
+    Results, TypedResults, ServantArguments, TypedResult, Taken, upcall,
 };
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, ErasedState, VALUE_BASE, ValueCodec, ValueInfo,

@@ -46,8 +46,8 @@ fn is_plain(model: &Model, plain: &HashSet<DefId>, ty: &Type) -> bool {
 }
 
 impl Generator<'_> {
-    /// Whether collocated calls of the operation may pass copies instead of messages.
-    pub(super) fn is_called_by_values(&self, operation: &Operation) -> bool {
+    /// Whether collocated calls of the operation are typed: they may pass copies instead of messages.
+    pub(super) fn has_typed_call(&self, operation: &Operation) -> bool {
         let outputs = self.outputs(operation);
         !operation.oneway
             && operation.context.is_empty()
@@ -55,19 +55,19 @@ impl Generator<'_> {
             && outputs.len() <= MOST
             && self
                 .inputs(operation)
-                .all(|parameter| self.is_given(&parameter.ty))
-            && outputs.into_iter().all(|ty| self.is_returned(ty))
+                .all(|parameter| self.has_typed_argument(&parameter.ty))
+            && outputs.into_iter().all(|ty| self.has_typed_result(ty))
     }
 
     /// Whether an argument of this type may be passed as a copy. Its length is checked before, so bounded sequences may, too.
-    fn is_given(&self, ty: &Type) -> bool {
+    fn has_typed_argument(&self, ty: &Type) -> bool {
         match self.model.unaliased(ty) {
             Type::Sequence(element, Some(_)) => is_plain(self.model, &self.plain, element),
-            ty => self.is_returned(ty),
+            ty => self.has_typed_result(ty),
         }
     }
 
-    fn is_returned(&self, ty: &Type) -> bool {
+    fn has_typed_result(&self, ty: &Type) -> bool {
         let ty = self.model.unaliased(ty);
         let is_text = matches!(
             ty,

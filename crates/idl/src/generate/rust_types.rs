@@ -346,7 +346,7 @@ impl Generator<'_> {
             let argument = match self.model.unaliased(ty) {
                 Type::Sequence(_, Some(n)) => {
                     let n = Literal::u32_unsuffixed(*n);
-                    quote!(#private::HeldOctets::<'a, #n>::new(#name))
+                    quote!(#private::OctetsArgument::<'a, #n>::new(#name))
                 }
                 _ => quote!(::core::convert::Into::<#orb::Octets<'a>>::into(#name)),
             };
@@ -360,14 +360,14 @@ impl Generator<'_> {
             let reference = self.reference_type(from, ty);
             return StubParameter {
                 ty: quote!(impl #orb::IntoReference<#reference>),
-                argument: quote!(#private::Held::<#tokens>::reference(#name)),
+                argument: quote!(#private::OwnedArgument::<#tokens>::reference(#name)),
                 lifetime: false,
             };
         }
         let target = self.value(from, ty);
         StubParameter {
             ty: quote!(impl ::core::convert::Into<#target>),
-            argument: quote!(#private::Held::<#tokens>::new(#name)),
+            argument: quote!(#private::OwnedArgument::<#tokens>::new(#name)),
             lifetime: false,
         }
     }

@@ -122,7 +122,7 @@ impl Generator<'_> {
     ) -> TokenStream {
         let (private, wire) = (&self.private, self.wire_name(operation));
         let codecs = self.results(from, operation);
-        if self.is_called_by_values(operation) {
+        if self.has_typed_call(operation) {
             let parameters = self
                 .inputs(operation)
                 .map(|parameter| self.passing(from, &parameter.ty));

@@ -473,7 +473,7 @@ pub mod bank {
                     "f",
                     (
                         ::core::convert::Into::<::zorb::Octets<'a>>::into(x),
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<AccountRef>,
                         >::reference(y),
                     ),

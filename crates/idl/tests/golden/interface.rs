@@ -209,7 +209,7 @@ pub mod bank {
                 >(
                     "peer",
                     (
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<AccountRef>,
                         >::reference(other),
                     ),
@@ -451,7 +451,7 @@ pub mod bank {
                 >(
                     "log",
                     (
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
                         >::reference(what),
                     ),
@@ -570,7 +570,7 @@ pub mod bank {
                 >(
                     "log",
                     (
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
                         >::reference(what),
                     ),
@@ -656,7 +656,7 @@ pub mod bank {
                 >(
                     "peer",
                     (
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<AccountRef>,
                         >::reference(other),
                     ),

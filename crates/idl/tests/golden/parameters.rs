@@ -253,7 +253,7 @@ pub mod parameters {
                 >(
                     "in_all",
                     (
-                        ::zorb::__private::HeldOctets::<'a, 16>::new(k),
+                        ::zorb::__private::OctetsArgument::<'a, 16>::new(k),
                         l,
                         f,
                         ::zorb::__private::Enc::<::zorb::__private::BoundedStr<8>>(n),
@@ -297,10 +297,10 @@ pub mod parameters {
                         >(p),
                         c,
                         q,
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<PeerRef>,
                         >::reference(r),
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
                         >::reference(o),
                         ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),
@@ -376,10 +376,10 @@ pub mod parameters {
                     (
                         c,
                         q,
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<PeerRef>,
                         >::reference(r),
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
                         >::reference(o),
                         ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),

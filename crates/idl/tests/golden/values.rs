@@ -410,13 +410,13 @@ pub mod garden {
                 >(
                     "plant",
                     (
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::ValueCodec<Plant>,
                         >::new(what),
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::ValueCodec<Label>,
                         >::new(name),
-                        ::zorb::__private::Held::<
+                        ::zorb::__private::OwnedArgument::<
                             ::zorb::__private::AbstractCodec<DescribedRef>,
                         >::new(anything),
                     ),

@@ -421,15 +421,15 @@ async fn collocated_calls_are_seen_on_both_sides_whether_they_are_marshalled_or_
         name: "Ann".to_owned(),
     };
     assert_eq!(two.here.pay(3).await.unwrap(), 3);
-    let by_values = two.server.seen(4).await;
-    assert_eq!(by_values[0], "send pay WithTarget here");
-    assert_eq!(by_values[1], "serve pay here asked");
-    assert_eq!(by_values[2], "reply pay WithTarget NoException");
-    assert_eq!(by_values[3], "pay ended: NoException answered");
+    let typed = two.server.seen(4).await;
+    assert_eq!(typed[0], "send pay WithTarget here");
+    assert_eq!(typed[1], "serve pay here asked");
+    assert_eq!(typed[2], "reply pay WithTarget NoException");
+    assert_eq!(typed[3], "pay ended: NoException answered");
     // A struct with a string is marshalled.
     assert_eq!(two.here.greet(&person).await.unwrap(), "Ann");
     let marshalled = two.server.seen(4).await;
-    let renamed: Vec<_> = by_values
+    let renamed: Vec<_> = typed
         .iter()
         .map(|seen| seen.replace("pay", "greet"))
         .collect();

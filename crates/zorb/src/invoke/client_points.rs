@@ -133,8 +133,8 @@ impl Invocation<'_> {
             .unwrap_or_default();
         let info = match sent {
             Err(error) => ReplyInfo::Failed(error),
-            Ok(Collocated::Values) if self.response == ResponseFlags::None => ReplyInfo::Sent,
-            Ok(Collocated::Values) => ReplyInfo::Reply(ReplyStatus::NoException, contexts),
+            Ok(Collocated::Typed) if self.response == ResponseFlags::None => ReplyInfo::Sent,
+            Ok(Collocated::Typed) => ReplyInfo::Reply(ReplyStatus::NoException, contexts),
             Ok(Collocated::Reply) if is_collocated => ReplyInfo::Reply(reply.status(), contexts),
             Ok(Collocated::Reply) => ReplyInfo::Reply(reply.status(), reply.contexts()),
         };

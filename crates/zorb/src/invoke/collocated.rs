@@ -31,11 +31,11 @@ use zorb_poa::{ActiveObject, UpcallChain, Missing, Outcome, Receipt, PoaManagerS
 pub(super) enum Collocated {
     /// In the reply.
     Reply,
-    /// Among the values of the call, if any.
-    Values,
+    /// In the typed call, if the operation has a result.
+    Typed,
 }
 
-/// How exceptions of a call by values are encoded.
+/// The encoding of the exceptions of a typed call.
 pub(super) const RECEIPT: Receipt = Receipt {
     version: Version::HIGHEST,
     request_id: 0,
@@ -77,13 +77,13 @@ impl ObjectRef {
             Err(outcome) => return self.put_reply(outcome, reply),
         };
         invocation.sent.store(true, Ordering::Relaxed);
-        let outcome = match self.begin_values(&object, invocation)? {
-            Some(upcall) => self.run_values(object, upcall, invocation).await?,
+        let outcome = match self.begin_typed(&object, invocation)? {
+            Some(upcall) => self.run_typed(object, upcall, invocation).await?,
             None => {
                 let message = self.marshal(&object, binding, invocation)?;
                 match message.dispatch(orb, object, &mut intercepted).await? {
                     Some(outcome) => outcome,
-                    None => return Ok(Collocated::Values),
+                    None => return Ok(Collocated::Typed),
                 }
             }
         };
@@ -117,7 +117,7 @@ impl ObjectRef {
                 Err(_) => tracing::debug!(operation, "a held one-way call dropped"),
             }
         });
-        Ok(Collocated::Values)
+        Ok(Collocated::Typed)
     }
 
     /// Runs `send_reply` of the interceptor, and puts the outcome into the reply slot.
@@ -135,13 +135,13 @@ impl ObjectRef {
         self.put_reply(outcome, reply)
     }
 
-    /// Begins an upcall with the values of the call; `None` if they have to be marshalled.
-    fn begin_values(
+    /// Begins an upcall with typed arguments; `None` if they have to be marshalled.
+    fn begin_typed(
         &self,
         object: &ActiveObject,
         invocation: &Invocation<'_>,
     ) -> Result<Option<Upcall>, CallError> {
-        let Some(values) = &invocation.values else {
+        let Some(call) = &invocation.typed else {
             return Ok(None);
         };
         // Text in another code set than negotiated needs a message; so does an upcall that another thread may run, as it may
@@ -150,7 +150,7 @@ impl ObjectRef {
             return Ok(None);
         }
         let _outside = task_level::leave();
-        let begun = caught(|| values.start(object, invocation.operation, RECEIPT));
+        let begun = caught(|| call.start(object, invocation.operation, RECEIPT));
         let begun = begun.unwrap_or_else(|panic| {
             let raised = panic.in_servant(self.orb().inner(), object, Caller::Collocated);
             Ok(Upcall::ready(RECEIPT.system_exception(&raised)))
@@ -161,32 +161,32 @@ impl ObjectRef {
         }
     }
 
-    /// Runs an upcall whose results are values. One that is not ready at its first poll becomes a task, which goes on
+    /// Runs an upcall with typed results. An upcall that is not ready at its first poll becomes a task, which goes on
     /// whatever becomes of its caller.
-    async fn run_values(
+    async fn run_typed(
         &self,
         object: Arc<ActiveObject>,
         mut upcall: Upcall,
         invocation: &mut Invocation<'_>,
     ) -> Result<Outcome, CallError> {
-        let Some(values) = &mut invocation.values else {
+        let Some(call) = &mut invocation.typed else {
             return Err(runtime_gone());
         };
         let orb = self.orb().inner();
         let first = {
             let mut cx = Context::from_waker(Waker::noop());
             let _outside = task_level::leave();
-            poll_values(orb, &object, &mut upcall, &mut cx, values.results())
+            poll_typed(orb, &object, &mut upcall, &mut cx, call.results())
         };
         match first {
             Poll::Ready(outcome) => Ok(outcome),
             Poll::Pending => {
-                let mut place = values.place();
+                let mut place = call.place();
                 let (done, result) = oneshot::channel();
                 let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
                 orb.track(async move {
                     let ended = poll_fn(|cx| {
-                        chain.enter(|| poll_values(&inner, &object, &mut upcall, cx, &mut *place))
+                        chain.enter(|| poll_typed(&inner, &object, &mut upcall, cx, &mut *place))
                     });
                     let outcome = ended.await;
                     // Its id is free from now on, if it has been deactivated.
@@ -195,7 +195,7 @@ impl ObjectRef {
                     let _ = done.send((outcome, place));
                 });
                 let (outcome, place) = result.await.map_err(|_| runtime_gone())?;
-                values.take(place);
+                call.take(place);
                 Ok(outcome)
             }
         }
@@ -204,7 +204,7 @@ impl ObjectRef {
     /// Puts the outcome of an upcall into the reply slot.
     fn put_reply(&self, outcome: Outcome, reply: &mut ReplySlot) -> Result<Collocated, CallError> {
         match outcome {
-            Outcome::Silent => Ok(Collocated::Values),
+            Outcome::Silent => Ok(Collocated::Typed),
             Outcome::Reply(message) => {
                 let message = Message::from_gather(message).map_err(own)?;
                 reply.set_local(message).map_err(own)?;
@@ -214,7 +214,7 @@ impl ObjectRef {
     }
 }
 
-fn poll_values(
+fn poll_typed(
     orb: &OrbInner,
     object: &ActiveObject,
     upcall: &mut Upcall,

@@ -9,7 +9,7 @@
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
 //! - `local_message`: collocated calls by a message, and where their upcalls run;
-//! - `by_value`: arguments and results of collocated calls that are not marshalled;
+//! - `typed_call`: arguments and results of collocated calls that are not marshalled;
 //! - `sync_none`: one-way requests that do not wait for their connection;
 //! - `buffered`: one-way requests that wait for others, to leave in a batch;
 //! - `limits`: time limits, and the policies of a task;
@@ -18,7 +18,7 @@
 //! - `client_points`: the interception points of the client.
 
 mod buffered;
-mod by_value;
+mod typed_call;
 mod client_points;
 mod collocated;
 mod limits;
@@ -34,8 +34,8 @@ pub(crate) use locate::locate;
 
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::policy::SyncScope;
-use crate::signature::{GiveAll, Parameters, Results, Returned};
-use by_value::{ByValues, Values};
+use crate::signature::{TypedArguments, Parameters, Results, TypedResults};
+use typed_call::{TypedCall, TypedInvocation};
 use client_points::Contexts;
 use collocated::Collocated;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -77,7 +77,7 @@ pub(crate) struct Invocation<'a> {
     operation: &'a str,
     arguments: &'a dyn EncodeArguments,
     /// The arguments and results of a call that is not marshalled if it is collocated.
-    values: Option<&'a mut dyn Values>,
+    typed: Option<&'a mut dyn TypedCall>,
     /// The response flags: whether and at which point the server replies.
     response: ResponseFlags,
     /// Whether a one-way request may leave in a batch (SYNC_NONE).
@@ -100,7 +100,7 @@ impl<'a> Invocation<'a> {
         Self {
             operation,
             arguments,
-            values: None,
+            typed: None,
             response: ResponseFlags::WithTarget,
             batched: false,
             deadline: None,
@@ -132,8 +132,8 @@ impl<'a> Invocation<'a> {
 enum Outcome {
     /// In the reply, which is decoded by this format.
     Reply(WireFormat),
-    /// In the values of the call, if it has a result.
-    Values,
+    /// In the typed call, if the operation has a result.
+    Typed,
 }
 
 impl ObjectRef {
@@ -168,7 +168,7 @@ impl ObjectRef {
             zorb_giop::probe!(Initialised);
             match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
-                Ok(Outcome::Values) => Err(reply::raised(reply::internal())),
+                Ok(Outcome::Typed) => Err(reply::raised(reply::internal())),
                 Err(exception) => Err(reply::raised(exception)),
             }
         }
@@ -194,21 +194,21 @@ impl ObjectRef {
     ) -> impl Future<Output = Result<R::Values, E>> + Send + 'a
     where
         P: Parameters + 'a,
-        R: Returned,
+        R: TypedResults,
         E: OperationError,
-        A: GiveAll<P> + Send + Sync + 'a,
+        A: TypedArguments<P> + Send + Sync + 'a,
     {
         async move {
             zorb_giop::probe!(Called);
             let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
-            let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
+            let mut typed = TypedInvocation::<P, R, A>::new(self.orb(), &arguments);
             let mut invocation = Invocation::new(operation, &encoding, &sent);
-            invocation.values = Some(&mut values);
+            invocation.typed = Some(&mut typed);
             let mut reply = ReplySlot::new();
             zorb_giop::probe!(Initialised);
             match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
-                Ok(Outcome::Values) => self.settle::<R, E>(values.into_results()),
+                Ok(Outcome::Typed) => self.convert::<R, E>(typed.into_results()),
                 Err(exception) => Err(reply::raised(exception)),
             }
         }
@@ -262,7 +262,7 @@ impl ObjectRef {
         let mut invocation = Invocation::new(operation, &encoding, &sent);
         match self.perform(&mut invocation, reply).await {
             Ok(Outcome::Reply(format)) => Ok(format),
-            Ok(Outcome::Values) => Err(reply::internal().received()),
+            Ok(Outcome::Typed) => Err(reply::internal().received()),
             Err(exception) => Err(exception.received()),
         }
     }
@@ -295,7 +295,7 @@ impl ObjectRef {
         let mut guard = match self.bound()? {
             Some(bound) => bound,
             None => match self.deferred(invocation) {
-                Some(deferred) => return deferred.map(|()| Outcome::Values),
+                Some(deferred) => return deferred.map(|()| Outcome::Typed),
                 None => {
                     let bound = self.new_binding().await?;
                     invocation.update_deadline();
@@ -330,7 +330,7 @@ impl ObjectRef {
                                 false => Departure::AtOnce,
                             };
                             let sent = connection.send_one_way(&request, departure).await;
-                            sent.map(|()| Collocated::Values)
+                            sent.map(|()| Collocated::Typed)
                         }
                         _ => {
                             let received = connection.call(&request, reply).await;
@@ -345,7 +345,7 @@ impl ObjectRef {
                 invocation.receive_reply(interceptor, is_collocated, &sent, reply);
             }
             let sent = match sent {
-                Ok(Collocated::Values) => return Ok(Outcome::Values),
+                Ok(Collocated::Typed) => return Ok(Outcome::Typed),
                 Ok(Collocated::Reply) if reply.is_final() => {
                     return Ok(Outcome::Reply(self.format(binding)));
                 }
@@ -360,7 +360,7 @@ impl ObjectRef {
                 Err(CallError::NotSent(_)) if invocation.batched => {
                     self.unbind(binding);
                     if let Some(deferred) = self.deferred(invocation) {
-                        return deferred.map(|()| Outcome::Values);
+                        return deferred.map(|()| Outcome::Typed);
                     }
                 }
                 Err(CallError::Overload(_)) => self.orb().inner().count(Counter::CallsRefused),

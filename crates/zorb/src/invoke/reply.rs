@@ -1,7 +1,7 @@
 //! Decoding of replies.
 
 use crate::object::{Binding, ObjectRef};
-use crate::signature::{Results, Returned};
+use crate::signature::{Results, TypedResults};
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, LittleEndian, WireFormat,
 };
@@ -67,14 +67,14 @@ impl ObjectRef {
     }
 
     /// The results of a collocated call that was not marshalled.
-    pub(super) fn settle<R: Returned, E: OperationError>(
+    pub(super) fn convert<R: TypedResults, E: OperationError>(
         &self,
         results: Option<R::Values>,
     ) -> Result<R::Values, E> {
         let Some(results) = results else {
             return Err(raised(internal()));
         };
-        R::settle(results, self.orb())
+        R::convert(results, self.orb())
             .map_err(|error| raised(Fault::of_result(error).raise(CompletionStatus::Yes)))
     }
 

@@ -5,20 +5,20 @@
 //!
 //! - `results`: results, at the client and at the server;
 //! - `many`: more results than Rust's tuples have traits for;
-//! - `held`: arguments that a stub's call owns;
-//! - `given`: arguments and results of collocated calls, as Rust values;
+//! - `owned_argument`: arguments that a stub's call owns;
+//! - `typed_arguments`: arguments and results of collocated calls, as Rust values;
 //! - `parameters`: decoding of arguments, and passing them to a servant;
 //! - `servant_call`: the call of the servant's method, from request to reply.
 
-mod given;
-mod held;
+mod typed_arguments;
+mod owned_argument;
 mod many;
 mod parameters;
 mod results;
 mod servant_call;
 
-pub use given::{Give, GiveAll, Returned, Settle};
-pub use held::{Held, HeldOctets};
+pub use typed_arguments::{TypedArgument, TypedArguments, TypedResults, TypedResult};
+pub use owned_argument::{OwnedArgument, OctetsArgument};
 pub use many::ManyResults;
 pub use parameters::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,

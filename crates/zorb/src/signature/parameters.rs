@@ -1,6 +1,6 @@
 //! Decoding of arguments from a request, and passing them to a servant.
 
-use super::given::{OwnedBoundedOctets, OwnedOctets};
+use super::typed_arguments::{OwnedBoundedOctets, OwnedOctets};
 use crate::context::Context;
 use core::borrow::Borrow;
 use core::marker::PhantomData;

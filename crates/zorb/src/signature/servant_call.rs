@@ -27,7 +27,7 @@ pub trait Method<'a, S, P: Parameters, R: Results, E> {
 /// The source of an upcall's arguments, which the upcall owns.
 enum Source<P: Parameters> {
     Message(P::Kept),
-    Values(Receipt, P::Owned),
+    Typed(Receipt, P::Owned),
 }
 
 /// Makes the upcall of `method`: it decodes the arguments, calls the method and encodes the reply. The upcall owns
@@ -71,7 +71,7 @@ where
     };
     Upcall::new(serving::<P, R, E, S, M>(
         Arc::clone(servant),
-        Source::Values(receipt, arguments),
+        Source::Typed(receipt, arguments),
         method,
     ))
 }
@@ -81,13 +81,13 @@ enum Finished<R: Results> {
     /// An exception, encoded as a reply if the client expects one.
     Outcome(Outcome),
     /// The results of a call by message, which are encoded where the reply is sent.
-    Results(Receipt, Held<R::Values>),
-    /// The results of a collocated call.
-    Values(R::Values),
+    Results(Receipt, UpcallResults<R::Values>),
+    /// The results of a typed collocated call.
+    Typed(R::Values),
 }
 
-/// Results, which may refer to values of the request. The order of the fields matters: results are dropped first.
-struct Held<V> {
+/// Results of an upcall, which may refer to values of the request. The order of the fields matters: results are dropped first.
+struct UpcallResults<V> {
     values: V,
     /// The collector of the request's cycles, dropped after the results.
     _cycles: Option<Box<Shared>>,
@@ -99,7 +99,7 @@ impl<R: Results> Finish for Finished<R> {
         match self {
             Self::Outcome(outcome) => outcome,
             Self::Results(receipt, held) => receipt.reply(&Written::<R>(&held.values)),
-            Self::Values(found) => {
+            Self::Typed(found) => {
                 if let Some(values) = values.and_then(|values| values.downcast_mut()) {
                     *values = Some(found);
                 }
@@ -143,7 +143,7 @@ where
                     return Finished::Outcome(receipt.system_exception(&error));
                 }
             },
-            Source::Values(receipt, arguments) => (*receipt, ServantArguments::Owned(arguments)),
+            Source::Typed(receipt, arguments) => (*receipt, ServantArguments::Owned(arguments)),
         };
         let unwinding = Unwinding::<M>::new();
         let ended = method.call(&servant, &mut arguments).await;
@@ -152,9 +152,9 @@ where
         match (ended, &mut source) {
             (Ok(values), Source::Message(kept)) => {
                 let _cycles = P::cycles(kept);
-                Finished::Results(receipt, Held { values, _cycles })
+                Finished::Results(receipt, UpcallResults { values, _cycles })
             }
-            (Ok(values), Source::Values(..)) => Finished::Values(values),
+            (Ok(values), Source::Typed(..)) => Finished::Typed(values),
             (Err(error), _) => Finished::Outcome(receipt.exception(&error)),
         }
     }

@@ -1,17 +1,17 @@
-//! Arguments and results of collocated calls that are not marshalled: they are passed as Rust values.
+//! Typed collocated calls: arguments and results are passed as Rust values, and not marshalled.
 //!
 //! This needs the same Rust types at caller and servant; every other call is marshalled. Exceptions are marshalled too,
 //! since they need not be fast.
 
 use crate::orb::Orb;
-use crate::signature::{GiveAll, Parameters, Results};
+use crate::signature::{TypedArguments, Parameters, Results};
 use core::any::{Any, TypeId};
 use core::marker::PhantomData;
 use zorb_cdr::EncodeError;
 use zorb_poa::{ActiveObject, Receipt, Typed, Upcall};
 
-/// The values of a call, type-erased.
-pub(super) trait Values: Send {
+/// A typed call, with the types of its arguments and results erased.
+pub(super) trait TypedCall: Send {
     /// Begins the upcall, if the servant of `object` has the same Rust types; else the upcall is
     /// [untyped](Upcall::untyped).
     ///
@@ -34,15 +34,15 @@ pub(super) trait Values: Send {
     fn take(&mut self, place: Box<dyn Any + Send>);
 }
 
-/// The values of a call, with their types.
-pub(super) struct ByValues<'a, P, R: Results, A> {
+/// A typed call, with the types of its arguments and results.
+pub(super) struct TypedInvocation<'a, P, R: Results, A> {
     orb: &'a Orb,
     arguments: &'a A,
     results: Option<R::Values>,
     parameters: PhantomData<fn() -> P>,
 }
 
-impl<'a, P, R: Results, A> ByValues<'a, P, R, A> {
+impl<'a, P, R: Results, A> TypedInvocation<'a, P, R, A> {
     /// A call through a reference of `orb`.
     pub(super) const fn new(orb: &'a Orb, arguments: &'a A) -> Self {
         Self {
@@ -59,11 +59,11 @@ impl<'a, P, R: Results, A> ByValues<'a, P, R, A> {
     }
 }
 
-impl<P, R, A> Values for ByValues<'_, P, R, A>
+impl<P, R, A> TypedCall for TypedInvocation<'_, P, R, A>
 where
     P: Parameters,
     R: Results,
-    A: GiveAll<P> + Sync,
+    A: TypedArguments<P> + Sync,
 {
     fn start(
         &self,
@@ -71,7 +71,7 @@ where
         operation: &str,
         receipt: Receipt,
     ) -> Result<Upcall, EncodeError> {
-        let mut arguments = Some(self.arguments.give(self.orb)?);
+        let mut arguments = Some(self.arguments.to_owned_argument(self.orb)?);
         Ok(object.start_typed(Typed {
             operation,
             receipt,

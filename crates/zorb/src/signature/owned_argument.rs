@@ -5,9 +5,9 @@ use core::borrow::Borrow;
 use zorb_cdr::{BoundedOctets, ByteOrder, Codec, Encode, EncodeError, Encoder, Lent, Octets};
 
 /// An argument that is taken by value and encoded by codec `C`: a reference or a value of a value type.
-pub struct Held<C: Codec>(C::Value);
+pub struct OwnedArgument<C: Codec>(C::Value);
 
-impl<C: Codec> Held<C> {
+impl<C: Codec> OwnedArgument<C> {
     /// Converts the argument of the caller.
     pub fn new(value: impl Into<C::Value>) -> Self {
         Self(value.into())
@@ -18,20 +18,20 @@ impl<C: Codec> Held<C> {
     }
 }
 
-impl<R: Interface> Held<RefCodec<R>> {
+impl<R: Interface> OwnedArgument<RefCodec<R>> {
     /// Converts the caller's reference, which may be nil.
     pub fn reference(reference: impl IntoReference<R>) -> Self {
         Self(reference.into_reference())
     }
 }
 
-impl<C: Codec> core::fmt::Debug for Held<C> {
+impl<C: Codec> core::fmt::Debug for OwnedArgument<C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Held").finish_non_exhaustive()
+        f.debug_struct("OwnedArgument").finish_non_exhaustive()
     }
 }
 
-impl<C: Codec> Encode for Held<C> {
+impl<C: Codec> Encode for OwnedArgument<C> {
     #[inline(always)]
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         C::encode(self.0.borrow(), encoder)
@@ -40,9 +40,9 @@ impl<C: Codec> Encode for Held<C> {
 
 /// An argument of type `sequence<octet, N>`, borrowed or shared.
 #[derive(Debug)]
-pub struct HeldOctets<'a, const N: u32>(Octets<'a>);
+pub struct OctetsArgument<'a, const N: u32>(Octets<'a>);
 
-impl<'a, const N: u32> HeldOctets<'a, N> {
+impl<'a, const N: u32> OctetsArgument<'a, N> {
     /// Converts the argument of the caller.
     pub fn new(octets: impl Into<Octets<'a>>) -> Self {
         Self(octets.into())
@@ -53,7 +53,7 @@ impl<'a, const N: u32> HeldOctets<'a, N> {
     }
 }
 
-impl<const N: u32> Encode for HeldOctets<'_, N> {
+impl<const N: u32> Encode for OctetsArgument<'_, N> {
     #[inline(always)]
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         <BoundedOctets<N> as Codec>::encode(&self.0, encoder)

@@ -1,4 +1,4 @@
-//! Arguments and results of collocated calls, passed as Rust values instead of messages.
+//! Typed arguments and results of collocated calls: Rust values instead of messages.
 //!
 //! The servant must see no difference to a remote call. So values that cannot be marshalled are refused here too, and a
 //! reference loses its policies and belongs to the target's ORB. Arguments are copies, since the upcall may outlive its
@@ -10,7 +10,7 @@ use super::parameters::{
     LargeArray, Parameter, Parameters, RecycledSeq, Taken,
 };
 use super::results::Results;
-use super::{Held, HeldOctets};
+use super::{OwnedArgument, OctetsArgument};
 use crate::interface::{Interface, RefCodec};
 use crate::orb::Orb;
 use core::any::Any;
@@ -21,21 +21,21 @@ use zorb_cdr::{
 use zorb_poa::{Recycled, RecycledText};
 
 /// The argument of a stub for a servant's parameter `P`, as a Rust value of a collocated call.
-pub trait Give<P: Parameter>: Encode {
+pub trait TypedArgument<P: Parameter>: Encode {
     /// The upcall's argument.
     ///
     /// # Errors
     /// Those of [`Encode::encode`].
-    fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
+    fn to_owned_argument(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
 /// All arguments of a stub, as a tuple, for a servant's parameters `P`.
-pub trait GiveAll<P: Parameters>: Encode {
+pub trait TypedArguments<P: Parameters>: Encode {
     /// The upcall's argument.
     ///
     /// # Errors
     /// Those of [`Encode::encode`].
-    fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
+    fn to_owned_argument(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
 /// The octets of an argument of a collocated call.
@@ -49,7 +49,7 @@ pub enum OwnedOctets {
 
 impl OwnedOctets {
     fn new(octets: &Octets<'_>) -> Result<Self, EncodeError> {
-        countable(octets.len())?;
+        check_count(octets.len())?;
         Ok(match octets.shared() {
             Some(shared) => Self::Shared(Frame::new(shared.clone())),
             None => Self::Copied(Recycled::copied(octets)),
@@ -76,7 +76,7 @@ impl<const N: u32> OwnedBoundedOctets<N> {
 }
 
 /// Checks that the number of elements fits an `unsigned long`.
-fn countable(found: usize) -> Result<(), EncodeError> {
+fn check_count(found: usize) -> Result<(), EncodeError> {
     match u32::try_from(found) {
         Ok(_) => Ok(()),
         Err(_) => Err(EncodeErrorKind::TooLong { found }.into()),
@@ -84,16 +84,16 @@ fn countable(found: usize) -> Result<(), EncodeError> {
 }
 
 /// Checks that `text` can be marshalled as a string.
-fn sayable(text: &str) -> Result<(), EncodeError> {
+fn check_string(text: &str) -> Result<(), EncodeError> {
     // The length on the wire includes the terminator.
-    countable(text.len().saturating_add(1))?;
+    check_count(text.len().saturating_add(1))?;
     match text.as_bytes().contains(&0) {
         true => Err(EncodeErrorKind::EmbeddedNul.into()),
         false => Ok(()),
     }
 }
 
-fn within(bound: u32, found: usize) -> Result<(), EncodeError> {
+fn check_bound(bound: u32, found: usize) -> Result<(), EncodeError> {
     match found as u64 > u64::from(bound) {
         true => Err(EncodeErrorKind::BoundExceeded { bound, found }.into()),
         false => Ok(()),
@@ -101,7 +101,7 @@ fn within(bound: u32, found: usize) -> Result<(), EncodeError> {
 }
 
 /// The reference as it would be decoded from a message.
-fn settled<R: Interface>(reference: &R, orb: &Orb) -> Option<R> {
+fn as_decoded<R: Interface>(reference: &R, orb: &Orb) -> Option<R> {
     let object = reference.as_object();
     if object.ior().is_nil() {
         return None;
@@ -113,73 +113,73 @@ fn settled<R: Interface>(reference: &R, orb: &Orb) -> Option<R> {
     Some(R::unchecked_narrow(object))
 }
 
-impl<T> Give<ByValue<T>> for T
+impl<T> TypedArgument<ByValue<T>> for T
 where
     T: Encode + for<'de> Decode<'de> + Copy + Send + 'static,
 {
     #[inline(always)]
-    fn give(&self, _: &Orb) -> Result<T, EncodeError> {
+    fn to_owned_argument(&self, _: &Orb) -> Result<T, EncodeError> {
         Ok(*self)
     }
 }
 
-impl Give<BorrowedText> for &str {
+impl TypedArgument<BorrowedText> for &str {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<RecycledText, EncodeError> {
-        sayable(self)?;
+    fn to_owned_argument(&self, _: &Orb) -> Result<RecycledText, EncodeError> {
+        check_string(self)?;
         Ok(RecycledText::copied(self))
     }
 }
 
-impl<T: Number + Send + Sync> Give<BorrowedNumbers<T>> for &[T]
+impl<T: Number + Send + Sync> TypedArgument<BorrowedNumbers<T>> for &[T]
 where
     Self: Encode,
 {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<Recycled<T>, EncodeError> {
-        countable(self.len())?;
+    fn to_owned_argument(&self, _: &Orb) -> Result<Recycled<T>, EncodeError> {
+        check_count(self.len())?;
         Ok(Recycled::copied(self))
     }
 }
 
-impl<T> Give<RecycledSeq<T>> for &[T]
+impl<T> TypedArgument<RecycledSeq<T>> for &[T]
 where
     T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
 {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<Recycled<T>, EncodeError> {
-        countable(self.len())?;
+    fn to_owned_argument(&self, _: &Orb) -> Result<Recycled<T>, EncodeError> {
+        check_count(self.len())?;
         Ok(Recycled::copied(self))
     }
 }
 
-impl<C, const N: u32> Give<RecycledSeq<C, N>> for Enc<'_, BoundedSeq<C, N>>
+impl<C, const N: u32> TypedArgument<RecycledSeq<C, N>> for Enc<'_, BoundedSeq<C, N>>
 where
     C: Codec<Value: Clone + Send + 'static> + 'static,
 {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<Recycled<C, N>, EncodeError> {
-        within(N, self.0.len())?;
+    fn to_owned_argument(&self, _: &Orb) -> Result<Recycled<C, N>, EncodeError> {
+        check_bound(N, self.0.len())?;
         Ok(Recycled::copied(self.0))
     }
 }
 
-impl<T> Give<ByRef<T, T>> for &T
+impl<T> TypedArgument<ByRef<T, T>> for &T
 where
     T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
 {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<T, EncodeError> {
+    fn to_owned_argument(&self, _: &Orb) -> Result<T, EncodeError> {
         Ok(T::clone(self))
     }
 }
 
-impl<T, const N: usize> Give<LargeArray<T, N>> for &[T; N]
+impl<T, const N: usize> TypedArgument<LargeArray<T, N>> for &[T; N]
 where
     T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
 {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<Box<[T; N]>, EncodeError> {
+    fn to_owned_argument(&self, _: &Orb) -> Result<Box<[T; N]>, EncodeError> {
         // A vector, since a large array must not be on the stack.
         let copied = self.to_vec().into_boxed_slice();
         copied
@@ -188,114 +188,114 @@ where
     }
 }
 
-impl<R: Interface> Give<Taken<RefCodec<R>>> for Held<RefCodec<R>> {
+impl<R: Interface> TypedArgument<Taken<RefCodec<R>>> for OwnedArgument<RefCodec<R>> {
     #[inline]
-    fn give(&self, orb: &Orb) -> Result<Option<R>, EncodeError> {
+    fn to_owned_argument(&self, orb: &Orb) -> Result<Option<R>, EncodeError> {
         let reference = self.value().as_ref();
-        Ok(reference.and_then(|reference| settled(reference, orb)))
+        Ok(reference.and_then(|reference| as_decoded(reference, orb)))
     }
 }
 
-impl Give<BorrowedOctets> for Octets<'_> {
+impl TypedArgument<BorrowedOctets> for Octets<'_> {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<OwnedOctets, EncodeError> {
+    fn to_owned_argument(&self, _: &Orb) -> Result<OwnedOctets, EncodeError> {
         OwnedOctets::new(self)
     }
 }
 
-impl<const N: u32> Give<BorrowedBoundedOctets<N>> for HeldOctets<'_, N> {
+impl<const N: u32> TypedArgument<BorrowedBoundedOctets<N>> for OctetsArgument<'_, N> {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<OwnedBoundedOctets<N>, EncodeError> {
-        within(N, self.octets().len())?;
+    fn to_owned_argument(&self, _: &Orb) -> Result<OwnedBoundedOctets<N>, EncodeError> {
+        check_bound(N, self.octets().len())?;
         OwnedOctets::new(self.octets()).map(OwnedBoundedOctets)
     }
 }
 
 /// The codec of a result that a collocated call may return as a Rust value.
-pub trait Settle: Codec {
+pub trait TypedResult: Codec {
     /// Checks and converts the value for the caller.
     ///
     /// # Errors
     /// Those of [`Codec::encode`].
-    fn settle(value: Self::Value, orb: &Orb) -> Result<Self::Value, EncodeError>;
+    fn convert(value: Self::Value, orb: &Orb) -> Result<Self::Value, EncodeError>;
 }
 
-impl<T: Encode + for<'de> Decode<'de> + 'static> Settle for T {
+impl<T: Encode + for<'de> Decode<'de> + 'static> TypedResult for T {
     #[inline(always)]
-    fn settle(value: T, _: &Orb) -> Result<T, EncodeError> {
+    fn convert(value: T, _: &Orb) -> Result<T, EncodeError> {
         // The type test is resolved at compile time. Of the types here, only a string can fail to be marshalled.
         if let Some(text) = (&value as &dyn Any).downcast_ref::<String>() {
-            sayable(text)?;
+            check_string(text)?;
         }
         Ok(value)
     }
 }
 
-impl<R: Interface> Settle for RefCodec<R> {
+impl<R: Interface> TypedResult for RefCodec<R> {
     #[inline]
-    fn settle(value: Option<R>, orb: &Orb) -> Result<Option<R>, EncodeError> {
-        Ok(value.and_then(|reference| settled(&reference, orb)))
+    fn convert(value: Option<R>, orb: &Orb) -> Result<Option<R>, EncodeError> {
+        Ok(value.and_then(|reference| as_decoded(&reference, orb)))
     }
 }
 
 /// Results that a collocated call may return as Rust values.
-pub trait Returned: Results {
+pub trait TypedResults: Results {
     /// Checks and converts the results for the caller.
     ///
     /// # Errors
     /// Those of [`Results::encode`].
-    fn settle(values: Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError>;
+    fn convert(values: Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError>;
 }
 
-impl Returned for () {
+impl TypedResults for () {
     #[inline(always)]
-    fn settle((): (), _: &Orb) -> Result<(), EncodeError> {
+    fn convert((): (), _: &Orb) -> Result<(), EncodeError> {
         Ok(())
     }
 }
 
-impl<C: Settle<Value: Send + 'static>> Returned for (C,) {
+impl<C: TypedResult<Value: Send + 'static>> TypedResults for (C,) {
     #[inline(always)]
-    fn settle(value: C::Value, orb: &Orb) -> Result<C::Value, EncodeError> {
-        C::settle(value, orb)
+    fn convert(value: C::Value, orb: &Orb) -> Result<C::Value, EncodeError> {
+        C::convert(value, orb)
     }
 }
 
-macro_rules! given {
+macro_rules! typed_arguments {
     ($($a:ident $p:ident $v:ident)*) => {
-        impl<$($a, $p,)*> GiveAll<($($p,)*)> for ($($a,)*)
+        impl<$($a, $p,)*> TypedArguments<($($p,)*)> for ($($a,)*)
         where
-            $($p: Parameter, $a: Give<$p>,)*
+            $($p: Parameter, $a: TypedArgument<$p>,)*
             Self: Encode,
         {
             #[inline(always)]
-            fn give(&self, orb: &Orb) -> Result<($($p::Owned,)*), EncodeError> {
+            fn to_owned_argument(&self, orb: &Orb) -> Result<($($p::Owned,)*), EncodeError> {
                 let _ = orb;
                 let ($($v,)*) = self;
-                Ok(($($v.give(orb)?,)*))
+                Ok(($($v.to_owned_argument(orb)?,)*))
             }
         }
     };
 }
 
-macro_rules! returned {
+macro_rules! typed_results {
     ($one:ident $p:ident $o:ident) => {};
     ($($c:ident $p:ident $v:ident)*) => {
-        impl<$($c: Settle<Value: Send + 'static>),*> Returned for ($($c,)*) {
+        impl<$($c: TypedResult<Value: Send + 'static>),*> TypedResults for ($($c,)*) {
             #[inline(always)]
-            fn settle(($($v,)*): Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError> {
-                Ok(($($c::settle($v, orb)?,)*))
+            fn convert(($($v,)*): Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError> {
+                Ok(($($c::convert($v, orb)?,)*))
             }
         }
     };
 }
 
-/// Implements [`GiveAll`] and [`Returned`] for a tuple and each shorter one.
+/// Implements [`TypedArguments`] and [`TypedResults`] for a tuple and each shorter one.
 macro_rules! all {
-    () => { given!(); };
+    () => { typed_arguments!(); };
     ($a:ident $p:ident $v:ident $($rest:tt)*) => {
-        given!($a $p $v $($rest)*);
-        returned!($a $p $v $($rest)*);
+        typed_arguments!($a $p $v $($rest)*);
+        typed_results!($a $p $v $($rest)*);
         all!($($rest)*);
     };
 }
