@@ -135,7 +135,7 @@ fn check<O: ByteOrder>(octets: &Bytes, start: usize) {
         return;
     }
     let sent = e.finish().into_bytes();
-    let most = octets.len().saturating_mul(2 * Limits::AGAIN) + 65536;
+    let most = octets.len().saturating_mul(2 * Limits::REREAD_OCTETS) + 65536;
     assert!(sent.len() <= most, "{} from {}", sent.len(), octets.len());
     let again = read::<O>(&Frame::new(sent), 0);
     assert_eq!(again, anys, "what was written reads otherwise");

@@ -48,7 +48,7 @@ const EXCEPTIONS: [(&str, &str, &str); 10] = [
     ("crates/giop/src/probe.rs", "elapsed", PROBES),
     ("crates/poa/src/incarnation.rs", "HashMap", KEYS),
     ("crates/poa/src/identity.rs", "HashMap", KEYS),
-    ("crates/poa/src/leaving.rs", "HashMap", KEYS),
+    ("crates/poa/src/deactivation.rs", "HashMap", KEYS),
     ("crates/poa/src/names.rs", "RandomState", KEYS),
     (
         "crates/poa/src/pooled_future.rs",

@@ -61,7 +61,7 @@ pub struct Decoder<'de, O> {
     limits: Limits,
     format: WireFormat,
     /// The values read so far; `None` before the first.
-    // Not a `Rare`: its drop would keep the message borrowed until the decoder's scope ends.
+    // Not a `ColdBox`: its drop would keep the message borrowed until the decoder's scope ends.
     values: Option<Box<ValueReader<'de>>>,
     order: PhantomData<O>,
 }

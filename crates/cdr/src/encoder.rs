@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, CharSet, Context, Encode, EncodeError, EncodeErrorKind, Endian, Gather, KnownValue,
-    Lending, Lent, WireFormat, any::Held, layout::padding,
+    Lending, Lent, WireFormat, any::AnyContext, layout::padding,
 };
 use alloc::{boxed::Box, sync::Arc};
 use bytes::{Bytes, BytesMut};
@@ -10,7 +10,7 @@ use core::{fmt, marker::PhantomData};
 
 mod value_writer;
 
-use crate::rare::Rare;
+use crate::cold_box::ColdBox;
 pub use value_writer::ValueMark;
 use value_writer::ValueWriter;
 
@@ -54,10 +54,10 @@ pub struct Encoder<O> {
     format: WireFormat,
     remembers_runs: bool,
     /// Whether the output is the value of an any, which keeps the context and the value types that are noted.
-    holds: bool,
-    held: Rare<Held>,
+    keeps_context: bool,
+    any_context: ColdBox<AnyContext>,
     /// The values written so far; `None` before the first.
-    values: Rare<ValueWriter>,
+    values: ColdBox<ValueWriter>,
     order: PhantomData<O>,
 }
 
@@ -78,9 +78,9 @@ impl<O: ByteOrder> Encoder<O> {
             bias: 0,
             format,
             remembers_runs: false,
-            holds: false,
-            held: Rare::NONE,
-            values: Rare::NONE,
+            keeps_context: false,
+            any_context: ColdBox::NONE,
+            values: ColdBox::NONE,
             order: PhantomData,
         }
     }
@@ -95,7 +95,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Returns the encoder of an any's value, which keeps the context and the value types that are noted.
     pub(crate) fn holding(format: WireFormat) -> Self {
         let mut encoder = Self::new(format);
-        encoder.holds = true;
+        encoder.keeps_context = true;
         encoder
     }
 
@@ -105,7 +105,7 @@ impl<O: ByteOrder> Encoder<O> {
         if self.is_used() {
             let buffer = self.out.take_buffer();
             *self = Self {
-                holds: true,
+                keeps_context: true,
                 ..Self::with_buffer(buffer, self.format)
             };
         }
@@ -114,7 +114,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Whether there is output or state to be cleared before it begins anew.
     #[inline]
     fn is_used(&self) -> bool {
-        !self.out.is_empty() || self.bias != 0 || self.held.is_some() || self.values.is_some()
+        !self.out.is_empty() || self.bias != 0 || self.any_context.is_some() || self.values.is_some()
     }
 
     /// Takes the output. Later output goes to another buffer.
@@ -125,16 +125,16 @@ impl<O: ByteOrder> Encoder<O> {
     }
 
     /// Takes the context and the value types that were noted.
-    pub(crate) fn take_held(&mut self) -> Option<Box<Held>> {
-        self.held.take()
+    pub(crate) fn take_any_context(&mut self) -> Option<Box<AnyContext>> {
+        self.any_context.take()
     }
 
     /// Notes the context of references that are written to an any: they are [decoded with
     /// it](crate::Decoder::with_context) when they are extracted. Does nothing in other messages.
     #[inline]
     pub fn note_context(&mut self, context: impl FnOnce() -> Option<Arc<dyn Context>>) {
-        if self.holds {
-            self.held
+        if self.keeps_context {
+            self.any_context
                 .get_or_insert_with(Box::default)
                 .note_context(context);
         }
@@ -143,8 +143,8 @@ impl<O: ByteOrder> Encoder<O> {
     /// Notes the type of a value that is written to an any. Does nothing in other messages.
     #[inline]
     pub fn note_value_type(&mut self, known: KnownValue) {
-        if self.holds {
-            self.held.get_or_insert_with(Box::default).note_type(known);
+        if self.keeps_context {
+            self.any_context.get_or_insert_with(Box::default).note_type(known);
         }
     }
 

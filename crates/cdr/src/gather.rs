@@ -1,6 +1,6 @@
 //! Encoded output, in pieces.
 
-use crate::rare::Rare;
+use crate::cold_box::ColdBox;
 use alloc::vec::Vec;
 use bytes::{Bytes, BytesMut};
 use core::{fmt, ops::Range};
@@ -22,7 +22,7 @@ pub struct Gather {
     /// message rarely has more pieces and then needs no allocation.
     first: Option<(usize, Piece)>,
     /// Empty for nearly every message.
-    rest: Rare<Rest>,
+    rest: ColdBox<Rest>,
 }
 
 /// Octets that are not in the buffer.
@@ -115,7 +115,7 @@ impl Gather {
         Self {
             own,
             first: None,
-            rest: Rare::NONE,
+            rest: ColdBox::NONE,
         }
     }
 

@@ -77,7 +77,7 @@ mod map;
 mod octets;
 mod order;
 mod principal;
-mod rare;
+mod cold_box;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod stack;

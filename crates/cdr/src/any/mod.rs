@@ -5,13 +5,13 @@
 //! - `untyped`: values as arguments and results, without their TypeCodes;
 //! - `walk`: reading and writing by TypeCode alone;
 //! - `values`: values of value types;
-//! - `kept`: the storage of a value's octets;
-//! - `held`: the context that a value needs beside its octets;
+//! - `stored_value`: the storage of a value's octets;
+//! - `any_context`: the context that a value needs beside its octets;
 //! - `parts`: reading and building values that have no Rust type;
 //! - `show`: values as text.
 
-mod held;
-mod kept;
+mod any_context;
+mod stored_value;
 mod parts;
 mod show;
 mod typed;
@@ -19,8 +19,8 @@ mod untyped;
 mod values;
 mod walk;
 
-pub(crate) use held::Held;
-pub use held::{CopyError, CopyState, KnownValue};
+pub(crate) use any_context::AnyContext;
+pub use any_context::{CopyError, CopyState, KnownValue};
 pub use parts::Elements;
 pub use typed::{ExceptionCodec, IdlReference, IdlType, IdlValue};
 
@@ -37,7 +37,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use bytes::Bytes;
-use kept::Kept;
+use stored_value::StoredValue;
 use walk::{Walk, encode_error};
 
 /// The format of stored values: GIOP 1.2 in UTF-8 and UTF-16, except that a `char` keeps all of its 256 values.
@@ -75,7 +75,7 @@ const STORED: WireFormat = WireFormat {
 #[derive(Clone)]
 pub struct Any {
     ty: TypeCode,
-    value: Kept,
+    value: StoredValue,
 }
 
 // A peer chooses the number of anys in a message, so each of them has to stay small.
@@ -122,9 +122,9 @@ impl Any {
     /// Returns the any whose value was written. The encoder keeps its buffer unless the value needs all of it.
     #[inline]
     fn written(ty: TypeCode, e: &mut Encoder<NativeEndian>) -> Self {
-        let held = e.take_held();
-        if held.is_none()
-            && let Some(value) = e.as_single().and_then(Kept::here)
+        let context = e.take_any_context();
+        if context.is_none()
+            && let Some(value) = e.as_single().and_then(StoredValue::inline)
         {
             return Self { ty, value };
         }
@@ -132,7 +132,7 @@ impl Any {
             Some(octets) if octets.len() <= COPIED => Bytes::copy_from_slice(octets),
             _ => e.take_written().into_bytes(),
         };
-        let value = Kept::there(value, held);
+        let value = StoredValue::shared(value, context);
         Self { ty, value }
     }
 
@@ -268,7 +268,7 @@ impl Any {
     ) -> Result<Self, DecodeError> {
         if matches!(ty.kind(), TcKind::Null | TcKind::Void) {
             // There is no value to copy. One request may have seven million such anys, so they skip the rest.
-            let value = Kept::NOTHING;
+            let value = StoredValue::NOTHING;
             return Ok(Self { ty, value });
         }
         e.hold_anew();
@@ -288,7 +288,7 @@ impl Default for Any {
     fn default() -> Self {
         Self {
             ty: TypeCode::from_static(&NULL),
-            value: Kept::NOTHING,
+            value: StoredValue::NOTHING,
         }
     }
 }

@@ -218,7 +218,7 @@ fn value_type(
 ) -> Result<(), Unshown> {
     match d.begin_value()? {
         ValueStart::Null => f.write_str("null")?,
-        ValueStart::Again(_) => {
+        ValueStart::Indirection(_) => {
             scoped_name(ty, f)?;
             f.write_str(" { as before }")?;
         }

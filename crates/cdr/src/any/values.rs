@@ -126,10 +126,10 @@ impl Walk {
                 e.write_null_value();
                 return Ok(None);
             }
-            ValueStart::Again(shared) => match e.write_value_again(&shared) {
+            ValueStart::Indirection(shared) => match e.write_value_indirection(&shared) {
                 Ok(true) => return Ok(None),
                 // The value is outside of this any, which needs a copy of its own.
-                Ok(false) => d.read_value_again()?,
+                Ok(false) => d.reread_value()?,
                 Err(error) => return self.wrote(Err(error), d).map(|()| None),
             },
         };

@@ -104,7 +104,7 @@ impl<O: ByteOrder> Encoder<O> {
             traced.push(Arc::clone(value));
             return Ok(None);
         }
-        if self.write_value_again(value)? {
+        if self.write_value_indirection(value)? {
             return Ok(None);
         }
         let values = self.values.get_or_insert_with(Box::default);
@@ -212,7 +212,7 @@ impl<O: ByteOrder> Encoder<O> {
     ///
     /// # Errors
     /// [`TooLong`](EncodeErrorKind::TooLong) for a distance of almost 2 GiB.
-    pub fn write_value_again(&mut self, value: &Shared) -> Result<bool, EncodeError> {
+    pub fn write_value_indirection(&mut self, value: &Shared) -> Result<bool, EncodeError> {
         let key = Arc::as_ptr(value).addr();
         let known = self.values.as_ref().and_then(|v| v.values.get(&key));
         let Some((target, _)) = known else {

@@ -32,7 +32,7 @@ pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
         if a.address() == b.address() {
             continue;
         }
-        if !same_alone(a, b, what) {
+        if !same_without_members(a, b, what) {
             return false;
         }
         if a.kind().is_simple() || settled_by_id(a, b, what) {
@@ -53,13 +53,13 @@ pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     true
 }
 
-/// Whether the ids decide that the types are the same, since both have one. [`same_alone`] has found the ids equal.
+/// Whether the ids decide that the types are the same, since both have one. [`same_without_members`] has found the ids equal.
 fn settled_by_id(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     what != Sameness::Equal && !a.id().is_empty() && !b.id().is_empty()
 }
 
-/// Whether types are the same, apart from the types that they refer to.
-fn same_alone(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
+/// Whether types are the same, their members and other types that they refer to left out.
+fn same_without_members(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     use TcKind::{Alias, Fixed, Sequence, String, Union, WString};
     let (kind, other) = (a.kind(), b.kind());
     let text = matches!(kind, String | WString) && matches!(other, String | WString);

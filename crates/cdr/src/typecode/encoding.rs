@@ -230,10 +230,11 @@ impl<'de> Decode<'de> for TypeCode {
 struct Reader {
     nodes: Vec<Node>,
     /// The offsets of kinds, in ascending order, since types are noted as they begin.
-    begun: Vec<Begun>,
+    targets: Vec<IndirectionTarget>,
 }
 
-struct Begun {
+/// A type that an indirection may lead to.
+struct IndirectionTarget {
     /// From the start of the outermost frame.
     position: usize,
     link: Link,
@@ -273,7 +274,7 @@ impl Reader {
         }
         self.nodes.push(Node::new(kind));
         let link = Link::Here(index);
-        let begun = self.begun.len();
+        let target = self.targets.len();
         let mut node = Node::new(kind);
         match kind {
             TcKind::String | TcKind::WString => {
@@ -295,8 +296,8 @@ impl Reader {
                     reader: self,
                     node: &mut node,
                 })?;
-                if let Some(begun) = self.begun.get_mut(begun) {
-                    begun.open = false;
+                if let Some(target) = self.targets.get_mut(target) {
+                    target.open = false;
                 }
             }
         }
@@ -315,7 +316,7 @@ impl Reader {
     }
 
     fn note(&mut self, position: usize, link: Link, open: bool) {
-        self.begun.push(Begun {
+        self.targets.push(IndirectionTarget {
             position,
             link,
             open,
@@ -330,18 +331,18 @@ impl Reader {
         let target = (offset < 0).then(|| here.checked_sub(back)).flatten();
         let found = target.and_then(|target| {
             let at = self
-                .begun
-                .binary_search_by_key(&target, |begun| begun.position);
-            self.begun.get(at.ok()?)
+                .targets
+                .binary_search_by_key(&target, |other| other.position);
+            self.targets.get(at.ok()?)
         });
         let wrong = |what| Err(d.error_behind(4, DecodeErrorKind::Expected(what)));
         match found {
             None => wrong("an indirection to a TypeCode that was begun before"),
             // An alias or a sequence that directly contains itself would be infinite.
-            Some(begun) if begun.open && !self.kind(begun.link).may_recur() => {
+            Some(target) if target.open && !self.kind(target.link).may_recur() => {
                 wrong("an indirection to a struct, union or value, if to one that is not complete")
             }
-            Some(begun) => Ok(begun.link),
+            Some(target) => Ok(target.link),
         }
     }
 

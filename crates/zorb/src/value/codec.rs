@@ -40,8 +40,8 @@ impl<T: ValueType> Codec for ValueCodec<T> {
     // functions of their own.
     fn decode<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<Value<T>>, DecodeError> {
         let mut begun = match begin::<T, O>(d) {
-            Ok(Begun::Over(value)) => return Ok(value),
-            Ok(Begun::New(begun)) => begun,
+            Ok(DecodeStart::Complete(value)) => return Ok(value),
+            Ok(DecodeStart::Unfinished(begun)) => begun,
             Err(error) => return Err(error),
         };
         read_state(d, begun.behaviour, &mut begun.state)?;
@@ -59,30 +59,33 @@ fn read_state<O: ByteOrder>(
 }
 
 /// A value that is being decoded.
-struct New<'de> {
+struct UnfinishedValue<'de> {
     head: ValueHead<'de>,
     behaviour: &'static Behaviour,
     cell: Arc<Cell>,
     state: Option<Box<dyn ErasedState>>,
 }
 
-enum Begun<'de, T> {
-    Over(Option<Value<T>>),
-    New(Box<New<'de>>),
+/// The outcome of reading the beginning of a value.
+enum DecodeStart<'de, T> {
+    /// The whole value: nil, or the target of an indirection.
+    Complete(Option<Value<T>>),
+    /// A value whose state follows.
+    Unfinished(Box<UnfinishedValue<'de>>),
 }
 
 #[inline(never)]
 fn begin<'de, T: ValueType, O: ByteOrder>(
     d: &mut Decoder<'de, O>,
-) -> Result<Begun<'de, T>, DecodeError> {
+) -> Result<DecodeStart<'de, T>, DecodeError> {
     match d.begin_value()? {
-        ValueStart::Null => Ok(Begun::Over(None)),
-        ValueStart::Again(value) => match value.downcast::<Cell>() {
+        ValueStart::Null => Ok(DecodeStart::Complete(None)),
+        ValueStart::Indirection(value) => match value.downcast::<Cell>() {
             // The target of an indirection may be of any type, so it is checked.
-            Ok(cell) if cell.info().is(TypeId::of::<T>()) => Ok(Begun::Over(Some(Value::of(cell)))),
+            Ok(cell) if cell.info().is(TypeId::of::<T>()) => Ok(DecodeStart::Complete(Some(Value::of(cell)))),
             Ok(_) => Err(d.error(DecodeErrorKind::Expected("a value of another type"))),
             // The target is a value in an any, which is decoded again as a value type.
-            Err(_) => new(d.read_value_again()?, d),
+            Err(_) => new(d.reread_value()?, d),
         },
         ValueStart::New(head) => new(head, d),
     }
@@ -91,13 +94,13 @@ fn begin<'de, T: ValueType, O: ByteOrder>(
 fn new<'de, T: ValueType, O: ByteOrder>(
     head: ValueHead<'de>,
     d: &mut Decoder<'de, O>,
-) -> Result<Begun<'de, T>, DecodeError> {
+) -> Result<DecodeStart<'de, T>, DecodeError> {
     let behaviour = choose(d, &head, T::info(), TypeId::of::<T>())?;
     d.charge_memory(size_of::<([usize; 2], Cell)>())?;
     let cell = Arc::new(Cell::new(behaviour, None));
     d.share_value(&head, Arc::clone(&cell) as Shared);
     d.collect_cycles(super::cycles::collector);
-    Ok(Begun::New(Box::new(New {
+    Ok(DecodeStart::Unfinished(Box::new(UnfinishedValue {
         head,
         behaviour,
         cell,
@@ -108,7 +111,7 @@ fn new<'de, T: ValueType, O: ByteOrder>(
 #[inline(never)]
 fn finish<'de, T: ValueType, O: ByteOrder>(
     d: &mut Decoder<'de, O>,
-    new: New<'de>,
+    new: UnfinishedValue<'de>,
 ) -> Result<Option<Value<T>>, DecodeError> {
     // A large value is charged after it has been decoded: nested values were charged by then, so the limit is exceeded
     // by one value at most.

@@ -4,7 +4,7 @@
 //! check. A read beyond the piece calls `next_piece`, which opens the next chunk. Between two chunks the piece ends at
 //! the current position, which has the same effect.
 
-use super::known::{Known, NO_CHUNK, NOT_ENDED, ValueReader};
+use super::value_reader::{ValueEntry, NO_CHUNK, NOT_ENDED, ValueReader};
 use crate::{
     DecodeError, DecodeErrorKind, Decoder, Frame,
     value::{INDIRECTION, LAST_TAG, TAG},
@@ -120,7 +120,7 @@ impl<'de, O> Decoder<'de, O> {
                     let position = self.pos.wrapping_sub(4);
                     self.value_head(word)?;
                     if let Some(values) = &mut self.values {
-                        let skipped = Known::Skipped(level);
+                        let skipped = ValueEntry::Skipped(level);
                         values.values.entry(position).or_insert(skipped);
                     }
                     // The limit on values bounds the levels.

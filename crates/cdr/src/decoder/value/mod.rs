@@ -7,11 +7,11 @@
 
 mod chunks;
 mod head;
-mod known;
+mod value_reader;
 
-pub use known::CycleCollector;
-pub(super) use known::ValueReader;
-use known::{Known, NONE_OPEN, NOT_ENDED, Progress};
+pub use value_reader::CycleCollector;
+pub(super) use value_reader::ValueReader;
+use value_reader::{ValueEntry, NONE_OPEN, NOT_ENDED, Progress};
 
 use super::Decoder;
 use crate::{
@@ -35,8 +35,8 @@ type Ids<'de> = Arc<[&'de [u8]]>;
 pub enum ValueStart<'de> {
     /// The null value.
     Null,
-    /// A value that was read before or is being read: the one passed to [`Decoder::share_value`].
-    Again(Shared),
+    /// An indirection to a value that was read before or is being read: the one passed to [`Decoder::share_value`].
+    Indirection(Shared),
     /// A new value, whose state follows.
     New(ValueHead<'de>),
 }
@@ -131,12 +131,12 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             values.shared.values.push(value);
             let progress = Progress::Open(values.open.len().saturating_sub(1));
             let outer = head.outer;
-            let known = Known::Value {
+            let entry = ValueEntry::Value {
                 number,
                 outer,
                 progress,
             };
-            values.values.insert(head.position, known);
+            values.values.insert(head.position, entry);
         }
     }
 
@@ -312,46 +312,46 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
 
     fn indirect_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
         let target = self.indirection()?;
-        let known = self
+        let entry = self
             .values
             .as_mut()
             .and_then(|values| Some((values.values.get(&target)?.clone(), values)));
-        match known {
-            Some((Known::Value { number, .. }, values))
+        match entry {
+            Some((ValueEntry::Value { number, .. }, values))
                 if let Some(value) = values.shared.values.get(number).cloned() =>
             {
                 let is_open = matches!(values.progress(target), Some(Progress::Open(_)));
                 values.shared.cyclic |= is_open;
                 values.reach = values.reach.min(values.reach_of(target));
-                values.again = target;
-                Ok(ValueStart::Again(value))
+                values.indirection = target;
+                Ok(ValueStart::Indirection(value))
             }
             // Decoding cannot go back to an earlier fragment of GIOP 1.1, which has another alignment.
-            Some((Known::Skipped(outer), _)) if self.later.is_empty() && self.bias == 0 => {
+            Some((ValueEntry::Skipped(outer), _)) if self.later.is_empty() && self.bias == 0 => {
                 self.go_back(target, outer).map(ValueStart::New)
             }
             _ => Err(self.bad_indirection(target)),
         }
     }
 
-    /// Reads a value once more for which [`begin_value`](Self::begin_value) returned [`Again`](ValueStart::Again), for
+    /// Rereads a value for which [`begin_value`](Self::begin_value) returned [`Indirection`](ValueStart::Indirection), for
     /// a caller that cannot share the earlier result. [`end_value`](Self::end_value) continues behind the indirection.
     ///
     /// # Errors
     /// [`BadIndirection`](DecodeErrorKind::BadIndirection) if the value is still being read;
-    /// [`TooManyValues`](DecodeErrorKind::TooManyValues) if all that was read again is
-    /// [`Limits::AGAIN`] times the message; and as [`begin_value`](Self::begin_value).
+    /// [`TooManyValues`](DecodeErrorKind::TooManyValues) if all that was reread is
+    /// [`Limits::REREAD_OCTETS`] times the message; and as [`begin_value`](Self::begin_value).
     #[inline(never)]
-    pub fn read_value_again(&mut self) -> Result<ValueHead<'de>, DecodeError> {
-        let target = self.values.as_ref().map_or(0, |values| values.again);
+    pub fn reread_value(&mut self) -> Result<ValueHead<'de>, DecodeError> {
+        let target = self.values.as_ref().map_or(0, |values| values.indirection);
         let (total, whole) = (self.total, self.later.is_empty() && self.bias == 0);
-        let known = self.values.as_mut().and_then(|values| {
-            let known = values.values.get(&target)?.clone();
-            Some((known, values))
+        let entry = self.values.as_mut().and_then(|values| {
+            let entry = values.values.get(&target)?.clone();
+            Some((entry, values))
         });
-        match known {
+        match entry {
             Some((
-                Known::Value {
+                ValueEntry::Value {
                     outer,
                     progress: Progress::Ended { end, .. },
                     ..
@@ -360,8 +360,8 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             )) if whole => {
                 // Each indirection is eight octets, and may stand for almost the whole message.
                 let size = end.saturating_sub(target);
-                values.again_octets = values.again_octets.saturating_add(size);
-                if values.again_octets > total.saturating_mul(Limits::AGAIN) {
+                values.reread_octets = values.reread_octets.saturating_add(size);
+                if values.reread_octets > total.saturating_mul(Limits::REREAD_OCTETS) {
                     let limit = Limits::VALUES;
                     return Err(self.error_behind(8, DecodeErrorKind::TooManyValues { limit }));
                 }

@@ -75,7 +75,7 @@ pub(crate) fn put<O: ByteOrder>(
 pub(crate) fn get<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<Shared>, DecodeError> {
     let head = match d.begin_value()? {
         ValueStart::Null => return Ok(None),
-        ValueStart::Again(value) => return Ok(Some(value)),
+        ValueStart::Indirection(value) => return Ok(Some(value)),
         ValueStart::New(head) => head,
     };
     let known = match head.ids() {

@@ -1,5 +1,5 @@
-//! State that the value of an any needs beside its octets: the ORB of its references and descriptions of its value
-//! types.
+//! The context of an any's value: the ORB of its references and descriptions of its value types, which the value needs
+//! beside its octets.
 
 use crate::{
     AnyDecoder, AnyEncoder, Context, DecodeError, EncodeError, StaticType, typecode::data::TypeRef,
@@ -42,14 +42,14 @@ pub enum CopyError {
 
 /// The context and the value types noted while the value of an any is written, by which it is decoded later.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct AnyContext {
     context: Option<Arc<dyn Context>>,
     /// The types that the values were written as. The types that the ORB has registered may change before they are
     /// decoded.
     types: Vec<KnownValue>,
 }
 
-impl Held {
+impl AnyContext {
     /// Returns the octets of memory that this takes, with its reference counts.
     pub(crate) const fn octets(&self) -> usize {
         let types = self
@@ -72,7 +72,7 @@ impl Held {
     }
 }
 
-impl Context for Held {
+impl Context for AnyContext {
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         self.context.as_deref().map_or(&(), Context::as_any)
     }

@@ -1,4 +1,4 @@
-//! A box for rarely used state.
+//! A box for state that is rarely there.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -6,26 +6,26 @@ use core::ops::{Deref, DerefMut};
 
 /// A boxed value that is nearly always absent. Its owner's drop glue checks for `None` inline and calls the out-of-line
 /// drop only for a value; otherwise each message would call it for nothing.
-pub(crate) struct Rare<T>(Option<Box<T>>);
+pub(crate) struct ColdBox<T>(Option<Box<T>>);
 
-impl<T> Rare<T> {
+impl<T> ColdBox<T> {
     /// No value.
     pub(crate) const NONE: Self = Self(None);
 }
 
-impl<T: Clone> Clone for Rare<T> {
+impl<T: Clone> Clone for ColdBox<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> Default for Rare<T> {
+impl<T> Default for ColdBox<T> {
     fn default() -> Self {
         Self::NONE
     }
 }
 
-impl<T> Deref for Rare<T> {
+impl<T> Deref for ColdBox<T> {
     type Target = Option<Box<T>>;
 
     #[inline]
@@ -34,14 +34,14 @@ impl<T> Deref for Rare<T> {
     }
 }
 
-impl<T> DerefMut for Rare<T> {
+impl<T> DerefMut for ColdBox<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.0
     }
 }
 
-impl<T> Drop for Rare<T> {
+impl<T> Drop for ColdBox<T> {
     #[inline]
     fn drop(&mut self) {
         if let Some(it) = self.0.take() {
@@ -56,7 +56,7 @@ fn drop_it<T>(it: Box<T>) {
     drop(it);
 }
 
-impl<T: fmt::Debug> fmt::Debug for Rare<T> {
+impl<T: fmt::Debug> fmt::Debug for ColdBox<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -20,7 +20,7 @@ pub(in crate::decoder) struct ValueReader<'de> {
     pub(super) whole: &'de [u8],
     pub(super) little: bool,
     /// By the positions of their tags.
-    pub(super) values: BTreeMap<usize, Known>,
+    pub(super) values: BTreeMap<usize, ValueEntry>,
     /// Where values begin that are being read.
     pub(super) open: Vec<usize>,
     /// The index in `open` of the outermost value that the innermost one, or a value in it, refers to; [`NONE_OPEN`] if
@@ -40,9 +40,9 @@ pub(in crate::decoder) struct ValueReader<'de> {
     /// Values that have begun.
     pub(super) count: u32,
     /// Where the last indirection to a value led.
-    pub(super) again: usize,
+    pub(super) indirection: usize,
     /// Octets of values that were read again through indirections.
-    pub(super) again_octets: usize,
+    pub(super) reread_octets: usize,
     /// The stack that was allocated for nested values.
     pub(super) stack: Pieces,
 }
@@ -73,8 +73,9 @@ impl Drop for SharedValues {
     }
 }
 
+/// An entry for a position at which a value begins: what an indirection to it finds.
 #[derive(Clone)]
-pub(super) enum Known {
+pub(super) enum ValueEntry {
     /// A value that has begun, and perhaps ended.
     Value {
         /// The number in [`SharedValues`].
@@ -122,8 +123,8 @@ impl<'de> ValueReader<'de> {
             chunk_end: NO_CHUNK,
             ended: NOT_ENDED,
             count: 0,
-            again: 0,
-            again_octets: 0,
+            indirection: 0,
+            reread_octets: 0,
             stack: Pieces::default(),
         }
     }
@@ -158,8 +159,8 @@ impl<'de> ValueReader<'de> {
 
     pub(super) fn progress(&mut self, at: usize) -> Option<&mut Progress> {
         match self.values.get_mut(&at)? {
-            Known::Value { progress, .. } => Some(progress),
-            Known::Skipped(_) => None,
+            ValueEntry::Value { progress, .. } => Some(progress),
+            ValueEntry::Skipped(_) => None,
         }
     }
 }
