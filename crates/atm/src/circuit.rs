@@ -146,15 +146,15 @@ impl Circuit {
                 (turn, state.sleeps, state.waits_for_room)
             });
             match turn {
-                Turn::Empty => {
+                ReceiveOutcome::Empty => {
                     // Frames that have come since cause another event.
                     if let Some(ready) = &mut readable {
                         AsyncFdReadyGuard::clear_ready(ready);
                     }
                     readable = None;
                 }
-                Turn::More => tokio::task::yield_now().await,
-                Turn::Gone => return,
+                ReceiveOutcome::More => tokio::task::yield_now().await,
+                ReceiveOutcome::Gone => return,
             }
             if self.is_over() {
                 return;
@@ -355,7 +355,7 @@ impl Circuit {
 
 /// The state of the socket after some frames were received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum ReceiveOutcome {
     Empty,
     More,
     Gone,
@@ -363,20 +363,20 @@ enum Turn {
 
 impl State {
     /// Takes at most `most` frames from the socket.
-    fn receive(&mut self, socket: &Socket, now: Instant, most: usize) -> Turn {
+    fn receive(&mut self, socket: &Socket, now: Instant, most: usize) -> ReceiveOutcome {
         for _ in 0..most {
             if self.gone {
-                return Turn::Gone;
+                return ReceiveOutcome::Gone;
             }
             self.frame.clear();
             self.frame.reserve(self.max_sdu);
             match sys::receive(socket, &mut self.frame) {
                 Ok(1..) => {}
-                Err(Errno::WOULDBLOCK) => return Turn::Empty,
+                Err(Errno::WOULDBLOCK) => return ReceiveOutcome::Empty,
                 // The interface is gone, or the circuit.
                 Ok(0) | Err(_) => {
                     self.lose();
-                    return Turn::Gone;
+                    return ReceiveOutcome::Gone;
                 }
             }
             let frame = if self.frame.len() > LARGE {
@@ -387,7 +387,7 @@ impl State {
             };
             self.machine.handle_frame(now, frame);
         }
-        Turn::More
+        ReceiveOutcome::More
     }
 
     /// Sends the frames that are due.

@@ -19,9 +19,9 @@ impl SessionMachine {
             return;
         };
         match frame {
-            Frame::Open { session, terms } => self.asked(now, session, terms),
-            Frame::Accept { session, terms } => self.granted(now, session, terms),
-            Frame::Reset { session, reason } => self.reset(session, reason),
+            Frame::Open { session, terms } => self.handle_open(now, session, terms),
+            Frame::Accept { session, terms } => self.handle_accept(now, session, terms),
+            Frame::Reset { session, reason } => self.handle_reset(session, reason),
             Frame::Data {
                 session,
                 sequence,
@@ -52,7 +52,7 @@ impl SessionMachine {
                         }
                     }
                     Arrival::Ahead => {}
-                    Arrival::Again => {
+                    Arrival::Duplicate => {
                         let again = &mut self.statistics.received_again;
                         *again = again.saturating_add(1);
                     }
@@ -78,8 +78,8 @@ impl SessionMachine {
     }
 
     /// Handles OPEN.
-    fn asked(&mut self, now: Instant, id: u64, terms: Terms) {
-        self.met(terms.incarnation);
+    fn handle_open(&mut self, now: Instant, id: u64, terms: Terms) {
+        self.note_incarnation(terms.incarnation);
         let accept = Frame::Accept {
             session: id,
             terms: self.terms(),
@@ -113,8 +113,8 @@ impl SessionMachine {
     }
 
     /// Handles ACCEPT.
-    fn granted(&mut self, now: Instant, id: u64, terms: Terms) {
-        self.met(terms.incarnation);
+    fn handle_accept(&mut self, now: Instant, id: u64, terms: Terms) {
+        self.note_incarnation(terms.incarnation);
         match self.sessions.get_mut(&id) {
             Some(session) if matches!(session.state, State::Opening { .. }) => {
                 session.opened(now, terms);
@@ -126,7 +126,7 @@ impl SessionMachine {
     }
 
     /// Handles RESET.
-    fn reset(&mut self, id: u64, reason: Reason) {
+    fn handle_reset(&mut self, id: u64, reason: Reason) {
         let Some(session) = self.sessions.get(&id) else {
             return;
         };
@@ -138,7 +138,7 @@ impl SessionMachine {
     }
 
     /// Notes the incarnation of the other end. If it has changed, the sessions with the former one have ended.
-    fn met(&mut self, incarnation: u64) {
+    fn note_incarnation(&mut self, incarnation: u64) {
         if self.peer.replace(incarnation) == Some(incarnation) {
             return;
         }

@@ -21,11 +21,11 @@ pub struct Config {
     /// How long an acknowledgement waits for data that can carry it.
     pub acknowledgement_delay: Duration,
     /// The wait for the first acknowledgement, before there is an estimate.
-    pub first_patience: Duration,
+    pub initial_retransmission_timeout: Duration,
     /// The least wait for an acknowledgement before a piece is sent again.
-    pub least_patience: Duration,
+    pub min_retransmission_timeout: Duration,
     /// The longest wait for an acknowledgement; each wait without an answer doubles it.
-    pub most_patience: Duration,
+    pub max_retransmission_timeout: Duration,
     /// The time for a session to be accepted.
     pub open_timeout: Duration,
     /// The time without a frame after which the peer is asked for one.
@@ -60,9 +60,9 @@ impl Default for Config {
             max_sessions: 128,
             backlog: 128,
             acknowledgement_delay: Duration::from_millis(5),
-            first_patience: Duration::from_millis(200),
-            least_patience: Duration::from_millis(30),
-            most_patience: Duration::from_secs(2),
+            initial_retransmission_timeout: Duration::from_millis(200),
+            min_retransmission_timeout: Duration::from_millis(30),
+            max_retransmission_timeout: Duration::from_secs(2),
             open_timeout: Duration::from_secs(5),
             keep_alive: Duration::from_secs(5),
             dead_after: Duration::from_secs(15),

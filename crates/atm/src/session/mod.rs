@@ -48,7 +48,7 @@ mod arrivals;
 mod config;
 pub mod frame;
 mod one;
-mod patience;
+mod retransmission_timeout;
 mod receiver;
 mod sender;
 

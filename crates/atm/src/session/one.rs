@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use super::{
     Config, Reason, after,
     frame::{Ack, Frame, MIN_SDU, Terms},
-    patience::Patience,
+    retransmission_timeout::RetransmissionTimeout,
     receiver::{Due, Receiver},
     sender::Sender,
 };
@@ -44,15 +44,15 @@ pub(super) struct Session {
     pub(super) terms: Option<Terms>,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
-    patience: Patience,
+    retransmission_timeout: RetransmissionTimeout,
     last_arrival: Instant,
-    /// Questions since the last frame of the peer, and the time of the last question.
-    asked: u32,
-    asked_at: Instant,
-    /// The time at which the questions became [`MIN_ASKED`].
-    asked_enough: Option<Instant>,
-    /// Whether a question is to be sent.
-    asks: bool,
+    /// Probes since the last frame of the peer, and the time of the last probe.
+    probes: u32,
+    probed_at: Instant,
+    /// The time at which the probes became [`MIN_PROBES`].
+    probed_enough: Option<Instant>,
+    /// Whether a probe is to be sent.
+    wants_answer: bool,
     /// The time at which the application has closed it.
     pub(super) closed: Option<Instant>,
     /// Whether the application has dropped it.
@@ -61,10 +61,10 @@ pub(super) struct Session {
     pub(super) wants_room: bool,
 }
 
-/// Questions without an answer after which a peer may count as dead.
-const MIN_ASKED: u32 = 3;
-/// The divisor of [`Config::keep_alive`] that gives the interval of further questions, after one without an answer.
-const ASKED_AGAIN: u32 = 5;
+/// Probes without an answer after which a peer may count as dead.
+const MIN_PROBES: u32 = 3;
+/// The divisor of [`Config::keep_alive`] that gives the interval of further probes, after one without an answer.
+const PROBES_PER_KEEP_ALIVE: u32 = 5;
 
 impl Session {
     pub(super) fn new(now: Instant, config: &Config, state: State, terms: Option<Terms>) -> Self {
@@ -74,12 +74,12 @@ impl Session {
             terms,
             sender: Sender::new(terms.map_or(0, |terms| terms.window)),
             receiver: Receiver::new(config.receive_octets),
-            patience: Patience::new(),
+            retransmission_timeout: RetransmissionTimeout::new(),
             last_arrival: now,
-            asked: 0,
-            asked_at: now,
-            asked_enough: None,
-            asks: false,
+            probes: 0,
+            probed_at: now,
+            probed_enough: None,
+            wants_answer: false,
             closed: None,
             released: false,
             wants_room: false,
@@ -117,20 +117,20 @@ impl Session {
 
     pub(super) fn note_arrival(&mut self, now: Instant) {
         self.last_arrival = now;
-        self.asked = 0;
-        self.asked_enough = None;
+        self.probes = 0;
+        self.probed_enough = None;
     }
 
     /// Handles an acknowledgement. Returns whether it has anything new.
     pub(super) fn acknowledged(&mut self, now: Instant, ack: Ack, selective: &[u8]) -> bool {
-        let news = self.sender.acknowledge(now, ack, selective);
-        if news.any {
-            self.patience.news();
+        let acked = self.sender.acknowledge(now, ack, selective);
+        if acked.is_new {
+            self.retransmission_timeout.reset();
         }
-        if let Some(round_trip) = news.round_trip {
-            self.patience.measure(round_trip);
+        if let Some(round_trip) = acked.round_trip {
+            self.retransmission_timeout.measure(round_trip);
         }
-        news.any
+        acked.is_new
     }
 
     /// Returns the next frame to send: a piece for which there is room in the peer's buffer, of which other frames take
@@ -168,15 +168,15 @@ impl Session {
             Due::Now => true,
             Due::At(at) => at <= now,
         };
-        if !is_due && !self.asks {
+        if !is_due && !self.wants_answer {
             return None;
         }
-        let poll = std::mem::take(&mut self.asks);
+        let poll = std::mem::take(&mut self.wants_answer);
         Some((self.ack(session, poll), false))
     }
 
     pub(super) fn ack(&mut self, session: u64, poll: bool) -> Frame {
-        let (ack, selective) = self.receiver.ack_alone();
+        let (ack, selective) = self.receiver.pure_ack();
         Frame::Ack {
             session,
             ack,
@@ -195,30 +195,30 @@ impl Session {
                     Due::At(at) => Some(at),
                     Due::Now | Due::Never => None,
                 },
-                self.sender.overdue(self.patience.now(config)),
-                self.next_question(config),
-                self.death(config),
+                self.sender.overdue(self.retransmission_timeout.current(config)),
+                self.next_probe(config),
+                self.dead_at(config),
             ],
         };
         let lingering = self.closed.and_then(|at| at.checked_add(config.linger));
         open.into_iter().chain([lingering]).flatten().min()
     }
 
-    fn next_question(&self, config: &Config) -> Option<Instant> {
+    fn next_probe(&self, config: &Config) -> Option<Instant> {
         // A peer that has closed the session sends nothing more.
         if self.receiver.peer_has_closed() {
             return None;
         }
-        match self.asked {
+        match self.probes {
             0 => self.last_arrival.checked_add(config.keep_alive),
-            // Questions may be lost, too.
-            _ => self.asked_at.checked_add(again(config)),
+            // Probes may be lost, too.
+            _ => self.probed_at.checked_add(probe_interval(config)),
         }
     }
 
-    fn death(&self, config: &Config) -> Option<Instant> {
-        // The last of these questions has its time, too: this process may have been stopped itself.
-        let answered = self.asked_enough?.checked_add(again(config))?;
+    fn dead_at(&self, config: &Config) -> Option<Instant> {
+        // The last of these probes has its time, too: this process may have been stopped itself.
+        let answered = self.probed_enough?.checked_add(probe_interval(config))?;
         Some(
             self.last_arrival
                 .checked_add(config.dead_after)?
@@ -245,8 +245,8 @@ impl Session {
                 until,
                 tries,
             } if again <= now => {
-                // The pause doubles once at most: only a question finds an end that begins anew.
-                let pause = config.first_patience.saturating_mul(1 << tries.min(1));
+                // The pause doubles once at most: only a probe finds an end that begins anew.
+                let pause = config.initial_retransmission_timeout.saturating_mul(1 << tries.min(1));
                 self.state = State::Opening {
                     again: after(now, pause),
                     until,
@@ -261,7 +261,7 @@ impl Session {
 
     fn open_timeout(&mut self, now: Instant, session: u64, config: &Config) -> Option<Frame> {
         let is_past = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if is_past(self.death(config)) {
+        if is_past(self.dead_at(config)) {
             self.end(End::TimedOut);
             return Some(aborted(session));
         }
@@ -269,32 +269,32 @@ impl Session {
             self.end(End::Reset);
             return Some(aborted(session));
         }
-        if is_past(self.sender.overdue(self.patience.now(config))) {
-            self.patience.passed();
-            let asks_by_data = self.sender.suspect(now);
-            self.question(now, !asks_by_data);
+        if is_past(self.sender.overdue(self.retransmission_timeout.current(config))) {
+            self.retransmission_timeout.expired();
+            let probes_by_data = self.sender.suspect(now);
+            self.probe(now, !probes_by_data);
         }
-        if is_past(self.next_question(config)) {
-            self.question(now, true);
+        if is_past(self.next_probe(config)) {
+            self.probe(now, true);
         }
         None
     }
 
-    fn question(&mut self, now: Instant, asks: bool) {
-        self.asked = self.asked.saturating_add(1);
-        self.asked_at = now;
-        if self.asked == MIN_ASKED {
-            self.asked_enough = Some(now);
+    fn probe(&mut self, now: Instant, wants_answer: bool) {
+        self.probes = self.probes.saturating_add(1);
+        self.probed_at = now;
+        if self.probes == MIN_PROBES {
+            self.probed_enough = Some(now);
         }
-        self.asks |= asks;
+        self.wants_answer |= wants_answer;
     }
 }
 
-/// Returns the wait for an answer before the next question.
-fn again(config: &Config) -> Duration {
+/// Returns the wait for an answer before the next probe.
+fn probe_interval(config: &Config) -> Duration {
     config
         .keep_alive
-        .checked_div(ASKED_AGAIN)
+        .checked_div(PROBES_PER_KEEP_ALIVE)
         .unwrap_or_default()
 }
 

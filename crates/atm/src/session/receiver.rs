@@ -64,7 +64,7 @@ pub(super) enum Arrival {
     /// A piece before it is missing.
     Ahead,
     /// The piece had come before.
-    Again,
+    Duplicate,
     /// The piece is beyond the room that was advertised, and counts as lost.
     Refused,
 }
@@ -127,7 +127,7 @@ impl Receiver {
         let Some(distance) = sequence.checked_sub(self.next) else {
             self.note(transmission);
             self.due = Due::Now;
-            return Arrival::Again;
+            return Arrival::Duplicate;
         };
         let held = self.unread.saturating_add(self.ahead_octets);
         let is_in_range = usize::try_from(distance).is_ok_and(|distance| distance < MAX_AHEAD);
@@ -139,7 +139,7 @@ impl Receiver {
         if distance > 0 {
             self.due = Due::Now;
             if self.ahead.contains_key(&sequence) {
-                return Arrival::Again;
+                return Arrival::Duplicate;
             }
             self.ahead_octets = self.ahead_octets.saturating_add(payload.len());
             let payload = match payload.len() {
@@ -253,8 +253,8 @@ impl Receiver {
         ack
     }
 
-    /// Returns the whole acknowledgement, with the pieces beyond a missing one.
-    pub(super) fn ack_alone(&mut self) -> (Ack, Bytes) {
+    /// Returns a pure acknowledgement, which is sent without data, with the pieces beyond a missing one.
+    pub(super) fn pure_ack(&mut self) -> (Ack, Bytes) {
         self.acknowledged();
         let mut selective = Vec::new();
         let first = self.next.saturating_add(1);

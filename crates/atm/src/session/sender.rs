@@ -78,11 +78,11 @@ pub(super) struct Cut {
     pub(super) is_again: bool,
 }
 
-/// The effect of an acknowledgement.
+/// The outcome of an acknowledgement.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct AckOutcome {
     /// Whether it acknowledges anything new.
-    pub(super) any: bool,
+    pub(super) is_new: bool,
     /// The time from sending the last frame to its acknowledgement.
     pub(super) round_trip: Option<Duration>,
 }
@@ -220,9 +220,9 @@ impl Sender {
         let is_last = length == self.pending.len();
         let fin = is_last && self.fin != Notice::No;
         let closed = fin && self.closed != Notice::No;
-        let is_news = fin && self.fin == Notice::Wanted || closed && self.closed == Notice::Wanted;
+        let is_notice = fin && self.fin == Notice::Wanted || closed && self.closed == Notice::Wanted;
         let cost = cost(length.saturating_add(DATA_HEAD));
-        if length == 0 && !is_news || !fits(cost) {
+        if length == 0 && !is_notice || !fits(cost) {
             return None;
         }
         if fin {
@@ -249,31 +249,31 @@ impl Sender {
     ///
     /// Frames of a circuit never overtake each other. So a frame that was sent before one that has arrived, and has not
     /// arrived itself, never will.
-    pub(super) fn acknowledge(&mut self, now: Instant, ack: Ack, selective: &[u8]) -> News {
-        let mut news = News::default();
+    pub(super) fn acknowledge(&mut self, now: Instant, ack: Ack, selective: &[u8]) -> AckOutcome {
+        let mut acked = AckOutcome::default();
         let end = u64::try_from(self.pieces.len()).map(|count| self.base.saturating_add(count));
         if !end.is_ok_and(|end| ack.next <= end) || ack.seen > self.transmission {
-            return news;
+            return acked;
         }
         if ack.window > self.window {
             self.window = ack.window;
-            news.any = true;
+            acked.is_new = true;
         }
         let latest = ack.seen.checked_sub(1).filter(|_| ack.seen > self.seen);
         while self.base < ack.next
             && let Some(mut piece) = self.pieces.pop_front()
         {
             self.base = self.base.saturating_add(1);
-            news.any = true;
-            self.received(now, &mut piece, latest, &mut news);
+            acked.is_new = true;
+            self.received(now, &mut piece, latest, &mut acked);
         }
         // The first bit stands for the piece behind the missing one.
         let mut pieces = std::mem::take(&mut self.pieces);
         for (index, piece) in pieces.iter_mut().skip(1).enumerate() {
             let octet = selective.get(index >> 3).copied().unwrap_or(0);
             if octet >> (index & 7) & 1 == 1 && piece.state != State::Received {
-                news.any = true;
-                self.received(now, piece, latest, &mut news);
+                acked.is_new = true;
+                self.received(now, piece, latest, &mut acked);
             }
         }
         if latest.is_some() {
@@ -285,20 +285,20 @@ impl Sender {
             }
         }
         self.pieces = pieces;
-        if news.any {
+        if acked.is_new {
             self.active = Some(now);
         }
-        news
+        acked
     }
 
-    fn received(&mut self, now: Instant, piece: &mut Piece, latest: Option<u64>, news: &mut News) {
+    fn received(&mut self, now: Instant, piece: &mut Piece, latest: Option<u64>, acked: &mut AckOutcome) {
         match piece.state {
             State::OnItsWay => self.in_flight = self.in_flight.saturating_sub(piece.cost),
             State::Lost => self.lost = self.lost.saturating_sub(1),
             State::Received => return,
         }
         if latest == Some(piece.transmission) {
-            news.round_trip = Some(now.saturating_duration_since(piece.sent));
+            acked.round_trip = Some(now.saturating_duration_since(piece.sent));
         }
         self.unacknowledged = self.unacknowledged.saturating_sub(piece.payload.len());
         piece.payload = Bytes::new();
@@ -311,11 +311,11 @@ impl Sender {
         self.lost = self.lost.saturating_add(1);
     }
 
-    /// Returns the time at which an acknowledgement is overdue, if one is expected or the peer's window is: `patience`
-    /// after the last news.
-    pub(super) fn overdue(&self, patience: Duration) -> Option<Instant> {
+    /// Returns the time at which an acknowledgement is overdue, if one is expected or the peer's window is: `timeout`
+    /// after the last new acknowledgement.
+    pub(super) fn overdue(&self, timeout: Duration) -> Option<Instant> {
         let waits = self.in_flight > 0 || self.is_blocked();
-        self.active.filter(|_| waits)?.checked_add(patience)
+        self.active.filter(|_| waits)?.checked_add(timeout)
     }
 
     /// Whether octets wait for the peer's window only.

@@ -474,7 +474,7 @@ fn lost_frames_are_sent_again_without_waiting_where_others_come_behind() {
 }
 
 fn losses() -> impl Strategy<Value = Losses> {
-    // With more losses, all answers to the questions of fifteen seconds are lost now and then, and a peer counts as
+    // With more losses, all answers to the probes of fifteen seconds are lost now and then, and a peer counts as
     // dead.
     (0u64..12, 1u64..).prop_map(|(percent, random)| Losses { percent, random })
 }

@@ -1,37 +1,40 @@
-//! How long an end waits for an acknowledgement before it sends again (the estimate of RFC 6298).
+//! The retransmission timeout: the wait for an acknowledgement before a frame is sent again, estimated as in RFC 6298.
 use std::time::Duration;
 
 use super::Config;
 
+/// The estimate of the retransmission timeout.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct RetransmissionTimeout {
     /// Mean and mean deviation of the round trips, once there was one.
     measured: Option<(Duration, Duration)>,
-    /// How often the wait has passed without news.
-    passed: u32,
+    /// Expirations since the last new acknowledgement; each doubles the timeout.
+    expirations: u32,
 }
 
-impl Patience {
+impl RetransmissionTimeout {
     pub(super) const fn new() -> Self {
         Self {
             measured: None,
-            passed: 0,
+            expirations: 0,
         }
     }
 
-    pub(super) fn now(&self, config: &Config) -> Duration {
+    /// Returns the present timeout.
+    pub(super) fn current(&self, config: &Config) -> Duration {
         let once = match self.measured {
-            None => config.first_patience,
+            None => config.initial_retransmission_timeout,
             // The other end may delay its acknowledgement.
             Some((mean, deviation)) => mean
                 .saturating_add(deviation.saturating_mul(4))
                 .saturating_add(config.acknowledgement_delay)
-                .max(config.least_patience),
+                .max(config.min_retransmission_timeout),
         };
-        let doubled = once.saturating_mul(1 << self.passed.min(10));
-        doubled.min(config.most_patience.max(once))
+        let doubled = once.saturating_mul(1 << self.expirations.min(10));
+        doubled.min(config.max_retransmission_timeout.max(once))
     }
 
+    /// Takes a measured round trip into the estimate.
     pub(super) fn measure(&mut self, round_trip: Duration) {
         self.measured = Some(match self.measured {
             None => (round_trip, part(round_trip, 2)),
@@ -45,12 +48,14 @@ impl Patience {
         });
     }
 
-    pub(super) fn passed(&mut self) {
-        self.passed = self.passed.saturating_add(1);
+    /// Notes that the timeout has expired.
+    pub(super) fn expired(&mut self) {
+        self.expirations = self.expirations.saturating_add(1);
     }
 
-    pub(super) fn news(&mut self) {
-        self.passed = 0;
+    /// Notes a new acknowledgement: the timeout is no longer doubled.
+    pub(super) fn reset(&mut self) {
+        self.expirations = 0;
     }
 }
 
