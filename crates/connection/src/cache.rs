@@ -18,7 +18,7 @@ use super::counters::{Counter, Counters};
 use super::end::FINISHED_WITHIN;
 use super::latency::ConnectTimes;
 use super::owner::{PeerOrb, Settings};
-use super::silent::SilentEndpoints;
+use super::unresponsive::UnresponsiveEndpoints;
 use super::spin::{BusyConnections, SpinLimits};
 use super::trace;
 use core::time::Duration;
@@ -57,7 +57,7 @@ pub struct ConnectSettings {
     /// How connections of the ORB behave.
     pub connection: Settings,
     /// Endpoints that did not answer lately.
-    pub silent: SilentEndpoints,
+    pub unresponsive: UnresponsiveEndpoints,
     /// How long endpoints took to be connected to.
     pub times: ConnectTimes,
     /// The code sets of the connection.
@@ -324,12 +324,12 @@ async fn open(
     match tokio::time::timeout(settings.timeout, settings.transports.connect(endpoint)).await {
         Ok(Ok(connected)) => {
             settings.times.remember(endpoint, begun.elapsed());
-            settings.silent.forget(endpoint);
+            settings.unresponsive.forget(endpoint);
             Ok(connected)
         }
         Ok(Err(error)) => Err(error.into()),
         Err(_) => {
-            settings.silent.remember(endpoint);
+            settings.unresponsive.remember(endpoint);
             (settings.connection.counters).count(Counter::ConnectsTimedOut);
             Err(ConnectError::Timeout {
                 endpoint: endpoint.clone(),

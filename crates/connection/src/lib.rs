@@ -18,7 +18,7 @@
 //! | `lease`, `spin`, `waker` | the right to read; busy-polling before parking; waking the driver task |
 //! | `client` | calls, replies and their waiters; [the states of a connection](client) |
 //! | `server` | requests, their headers and pending upcalls; two drivers, a task and a thread |
-//! | `cache`, `silent` | connections shared by references; endpoints that did not answer |
+//! | `cache`, `unresponsive` | connections shared by references; endpoints that did not answer |
 //! | `counters` | what was refused, dropped, limited or timed out; how much of it is logged |
 //! | `memory`, `evict` | how much memory connections may hold; which are ended for it |
 //! | `blocking` | which threads may block in a call |
@@ -76,13 +76,13 @@ mod owner;
 mod pace;
 mod reactor;
 pub mod server;
-mod silent;
+mod unresponsive;
 mod spin;
 mod sync;
 #[cfg(all(test, not(zorb_model)))]
 mod testing;
 #[cfg(all(test, not(zorb_model)))]
-mod together;
+mod pair_tests;
 mod trace;
 mod waker;
 
@@ -92,7 +92,7 @@ pub use cache::{
     CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, ConnectionOrigin,
     NamedBy,
 };
-pub use client::{CallError, ClientConnection, ClientRequest, Departure, EncodeArguments};
+pub use client::{CallError, ClientConnection, ClientRequest, OneWayMode, EncodeArguments};
 pub use counters::{Counter, Counters};
 pub use latency::ConnectTimes;
 pub use memory::MemoryLimit;
@@ -103,6 +103,6 @@ pub use server::{
     OrderKey, Orders, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest,
     Serving, Turn,
 };
-pub use silent::SilentEndpoints;
+pub use unresponsive::UnresponsiveEndpoints;
 pub use spin::{BusyConnections, SpinLimits};
 pub use trace::Describe;

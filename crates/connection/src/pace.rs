@@ -23,13 +23,13 @@ const HELD_FOR: Duration = Duration::from_secs(600);
 /// How long memory may be held for a client while it is scarce: a message of 64 MiB has to come at 6.7 MB/s.
 const HELD_FOR_WHEN_SCARCE: Duration = Duration::from_secs(10);
 /// Checks in a row at which a client has to be too slow for scarce memory: a single one may fall into a network pause.
-const SLOW_LOOKS: u32 = 2;
+const SLOW_CHECKS: u32 = 2;
 /// The time for the first octet of a connection: a client that connects is expected to send a request.
 const FIRST_MESSAGE: Duration = Duration::from_secs(60);
 
-/// The counts of a connection at one check.
+/// A sample of a connection's counts, taken at one check.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts {
+pub(crate) struct PaceSample {
     unfinished: UnfinishedInput,
     /// Messages received.
     messages: u64,
@@ -53,19 +53,19 @@ struct Window {
     messages: u64,
 }
 
-/// The pace of a connection, as of the last check.
+/// The monitor of a connection's pace, as of the last check.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct PaceMonitor {
     first: Instant,
     last: Instant,
     /// Octets in both directions at the last check.
     moved: u64,
-    slow_looks: u32,
+    slow_checks: u32,
     sending: Option<Window>,
     taking: Option<Window>,
 }
 
-impl Facts {
+impl PaceSample {
     pub(crate) fn of(link: &Link) -> Self {
         Self {
             unfinished: link.unfinished(),
@@ -101,7 +101,7 @@ impl Facts {
 
     /// Whether the connection has to be checked again even if nothing happens on it: its client makes the ORB wait, or has sent
     /// nothing yet.
-    pub(crate) fn needs_looks(&self) -> bool {
+    pub(crate) fn needs_checks(&self) -> bool {
         self.makes_wait() || self.is_unused()
     }
 
@@ -139,13 +139,13 @@ impl Facts {
     }
 }
 
-impl Seen {
-    pub(crate) fn new(facts: &Facts, now: Instant) -> Self {
+impl PaceMonitor {
+    pub(crate) fn new(sample: &PaceSample, now: Instant) -> Self {
         Self {
             first: now,
             last: now,
-            moved: facts.moved(),
-            slow_looks: 0,
+            moved: sample.moved(),
+            slow_checks: 0,
             sending: None,
             taking: None,
         }
@@ -154,46 +154,46 @@ impl Seen {
     /// Whether the client is too slow by the stall timeout.
     pub(crate) fn judge(
         &mut self,
-        facts: &Facts,
+        sample: &PaceSample,
         now: Instant,
         stall: Duration,
     ) -> Option<Evicted> {
-        if facts.is_unused() && now.saturating_duration_since(self.first) >= FIRST_MESSAGE {
+        if sample.is_unused() && now.saturating_duration_since(self.first) >= FIRST_MESSAGE {
             return Some(Evicted::Unused);
         }
-        if self.sends_slowly(facts, now, stall) {
+        if self.sends_slowly(sample, now, stall) {
             return Some(Evicted::SlowSender);
         }
-        let written = facts.written;
-        let slow = facts.is_slow(&mut self.taking, facts.is_blocked, written, now, stall);
+        let written = sample.written;
+        let slow = sample.is_slow(&mut self.taking, sample.is_blocked, written, now, stall);
         slow.then_some(Evicted::SlowReader)
     }
 
     /// Whether too little of a message that has begun has come.
-    fn sends_slowly(&mut self, facts: &Facts, now: Instant, stall: Duration) -> bool {
+    fn sends_slowly(&mut self, sample: &PaceSample, now: Instant, stall: Duration) -> bool {
         // A message that has become whole was fast enough. Fragments do not count so: whole messages may pass them for ever.
-        if facts.unfinished == UnfinishedInput::Message
-            && (self.sending).is_some_and(|window| window.messages != facts.messages)
+        if sample.unfinished == UnfinishedInput::Message
+            && (self.sending).is_some_and(|window| window.messages != sample.messages)
         {
             self.sending = None;
         }
-        let unfinished = facts.unfinished != UnfinishedInput::Nothing;
-        facts.is_slow(&mut self.sending, unfinished, facts.received, now, stall)
+        let unfinished = sample.unfinished != UnfinishedInput::Nothing;
+        sample.is_slow(&mut self.sending, unfinished, sample.received, now, stall)
     }
 
     /// Notes the pace since the last check, and returns whether the client is too slow for scarce memory.
-    pub(crate) fn look(&mut self, facts: &Facts, now: Instant) -> bool {
+    pub(crate) fn is_slow_when_scarce(&mut self, sample: &PaceSample, now: Instant) -> bool {
         let time = now.saturating_duration_since(self.last);
-        let moved = facts.moved().wrapping_sub(self.moved);
-        let required = facts.required(time, HELD_FOR_WHEN_SCARCE);
-        let is_slow = facts.makes_wait() && facts.held > 0 && (moved as f64) < required;
-        self.slow_looks = match is_slow {
-            true if !time.is_zero() => self.slow_looks.saturating_add(1),
-            true => self.slow_looks,
+        let moved = sample.moved().wrapping_sub(self.moved);
+        let required = sample.required(time, HELD_FOR_WHEN_SCARCE);
+        let is_slow = sample.makes_wait() && sample.held > 0 && (moved as f64) < required;
+        self.slow_checks = match is_slow {
+            true if !time.is_zero() => self.slow_checks.saturating_add(1),
+            true => self.slow_checks,
             false => 0,
         };
-        (self.last, self.moved) = (now, facts.moved());
-        self.slow_looks >= SLOW_LOOKS
+        (self.last, self.moved) = (now, sample.moved());
+        self.slow_checks >= SLOW_CHECKS
     }
 }
 
@@ -222,14 +222,14 @@ impl Link {
         let Some(stall) = stall else {
             return core::future::pending().await;
         };
-        let mut seen = Seen::new(&Facts::of(self), Instant::now());
+        let mut monitor = PaceMonitor::new(&PaceSample::of(self), Instant::now());
         loop {
             while self.unfinished() == UnfinishedInput::Nothing {
-                seen = Seen::new(&Facts::of(self), Instant::now());
+                monitor = PaceMonitor::new(&PaceSample::of(self), Instant::now());
                 self.outbound.waits.notified().await;
             }
             tokio::time::sleep(stall).await;
-            if seen.sends_slowly(&Facts::of(self), Instant::now(), stall) {
+            if monitor.sends_slowly(&PaceSample::of(self), Instant::now(), stall) {
                 return self.evict(Evicted::SlowSender);
             }
         }
@@ -244,8 +244,8 @@ mod tests {
     const STALL: Duration = Duration::from_secs(30);
     const MIB: usize = 1 << 20;
 
-    fn quiet() -> Facts {
-        Facts {
+    fn quiet() -> PaceSample {
+        PaceSample {
             unfinished: UnfinishedInput::Nothing,
             messages: 7,
             received: 700,
@@ -257,12 +257,12 @@ mod tests {
     }
 
     /// The reason for which a connection that is checked every second ends, and the second of its end.
-    fn watched(seconds: u64, facts: impl Fn(u64) -> Facts) -> Option<(u64, Evicted)> {
+    fn watched(seconds: u64, sample: impl Fn(u64) -> PaceSample) -> Option<(u64, Evicted)> {
         let start = Instant::now();
-        let mut seen = Seen::new(&facts(0), start);
+        let mut monitor = PaceMonitor::new(&sample(0), start);
         (0..seconds).find_map(|second| {
             let now = start + Duration::from_secs(second);
-            Some((second, seen.judge(&facts(second), now, STALL)?))
+            Some((second, monitor.judge(&sample(second), now, STALL)?))
         })
     }
 
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_connection_without_a_message_ends() {
-        let unused = |_| Facts {
+        let unused = |_| PaceSample {
             received: 0,
             ..quiet()
         };
@@ -285,7 +285,7 @@ mod tests {
     fn a_message_that_does_not_get_on_ends_its_connection_and_a_slow_one_does_not() {
         for unfinished in [UnfinishedInput::Message, UnfinishedInput::Fragments] {
             let trickles = |octets: u64| {
-                move |second| Facts {
+                move |second| PaceSample {
                     unfinished,
                     received: 700 + octets * second,
                     ..quiet()
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_came_fast_at_first_does_not_excuse_what_does_not_come() {
-        let stops = |second: u64| Facts {
+        let stops = |second: u64| PaceSample {
             unfinished: UnfinishedInput::Message,
             received: 700 + second.min(35) * 1_000_000,
             ..quiet()
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn one_message_after_the_other_is_no_slow_message_but_fragments_beside_messages_are() {
         let busy = |unfinished| {
-            move |second| Facts {
+            move |second| PaceSample {
                 unfinished,
                 messages: second,
                 received: 700 + 20 * second,
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn a_client_that_reads_slowly_for_what_waits_for_it_ends() {
         let reads = |octets: u64, held: usize| {
-            move |second| Facts {
+            move |second| PaceSample {
                 is_blocked: true,
                 written: 700 + octets * second,
                 held,
@@ -346,24 +346,24 @@ mod tests {
     fn while_memory_is_scarce_a_client_has_to_be_faster_twice_in_a_row() {
         let start = Instant::now();
         let at = |second| start + Duration::from_secs(second);
-        let facts = |received, held| Facts {
+        let sample = |received, held| PaceSample {
             unfinished: UnfinishedInput::Message,
             received,
             held,
             ..quiet()
         };
-        let mut seen = Seen::new(&facts(0, MIB), start);
-        assert!(!seen.look(&facts(1000, MIB), at(1)));
-        assert!(seen.look(&facts(2000, MIB), at(2)));
+        let mut monitor = PaceMonitor::new(&sample(0, MIB), start);
+        assert!(!monitor.is_slow_when_scarce(&sample(1000, MIB), at(1)));
+        assert!(monitor.is_slow_when_scarce(&sample(2000, MIB), at(2)));
         assert!(
-            !seen.look(&facts(2 * MIB as u64, MIB), at(3)),
+            !monitor.is_slow_when_scarce(&sample(2 * MIB as u64, MIB), at(3)),
             "it was fast"
         );
-        assert!(!seen.look(&facts(2 * MIB as u64, MIB), at(4)));
-        assert!(seen.look(&facts(2 * MIB as u64, MIB), at(5)));
+        assert!(!monitor.is_slow_when_scarce(&sample(2 * MIB as u64, MIB), at(4)));
+        assert!(monitor.is_slow_when_scarce(&sample(2 * MIB as u64, MIB), at(5)));
         // A connection that holds nothing is left alone.
-        assert!(!seen.look(&facts(2 * MIB as u64, 0), at(6)));
-        assert!(!seen.look(&facts(2 * MIB as u64, 0), at(7)));
+        assert!(!monitor.is_slow_when_scarce(&sample(2 * MIB as u64, 0), at(6)));
+        assert!(!monitor.is_slow_when_scarce(&sample(2 * MIB as u64, 0), at(7)));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! - **Budget.** Spins that find nothing, or find octets late, are paid from a budget, which grows by a 64th of the time. So
 //!   futile spinning costs a bounded share of the time, whether its cause is a slow server or many threads. Time that
 //!   another process got by the spin's `sched_yield` is paid for, too, if that happens repeatedly.
-//! - **Regret.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a spin
+//! - **Extension.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a spin
 //!   of that length would have found the octets. Two peers that both park need one such spin to find each other awake.
 
 use super::outbound::FULL_BATCH_OCTETS;
@@ -38,7 +38,7 @@ impl SpinLimits {
     /// overdraw the budget by half of this after a short wait, as the peer is awake and is likely to answer as fast again.
     pub const MAX_BUDGET: Duration = Duration::from_millis(2);
     /// Successful spins in a row after which the price of a spin that loses the CPU is low again.
-    pub const UNDISTURBED: u32 = 1024;
+    pub const UNDISTURBED_SPINS: u32 = 1024;
     /// Similar waits in a row after which the next one is expected to be similar:
     ///
     /// - after spins that succeeded, the socket is deregistered from the reactor, as its wake-ups cost more than the system calls to
@@ -47,11 +47,11 @@ impl SpinLimits {
     ///   for each other;
     /// - spins before each of which messages came and none was sent mean a stream of one-way requests. A spin that loses the
     ///   CPU then costs nothing, since its client has the CPU. A spin before which less than a full batch came (16 KiB) reads
-    ///   nothing for [`GATHER`](Self::GATHER).
-    pub const STEADY: u32 = 8;
+    ///   nothing for [`GATHER_TIME`](Self::GATHER_TIME).
+    pub const STEADY_WAITS: u32 = 8;
     /// How long one-way requests gather: long enough for a few requests of a client that sends nothing else, and no longer than
     /// a call takes, as a two-way request may follow them.
-    pub const GATHER: Duration = Duration::from_micros(10);
+    pub const GATHER_TIME: Duration = Duration::from_micros(10);
     /// Total time of waits without a parked one after which other tasks of the runtime run.
     pub const TURN: Duration = Duration::from_micros(640);
 
@@ -189,12 +189,12 @@ impl<C: Clock> Spinner<C> {
             true => self.only_busy.saturating_add(1),
             false => 0,
         };
-        self.only_busy >= SpinLimits::STEADY
+        self.only_busy >= SpinLimits::STEADY_WAITS
     }
 
     /// Whether nothing but one-way requests has come lately.
     const fn is_one_way(&self) -> bool {
-        self.unanswered >= SpinLimits::STEADY
+        self.unanswered >= SpinLimits::STEADY_WAITS
     }
 
     /// Whether the socket is deregistered from the reactor.
@@ -234,12 +234,12 @@ impl<C: Clock> Spinner<C> {
     #[inline]
     pub(crate) fn has_woken(&mut self) {
         if let Some(began) = self.parked.take() {
-            self.regret(self.clock.now().saturating_duration_since(began));
+            self.extend_next(self.clock.now().saturating_duration_since(began));
         }
     }
 
     /// Lets the next wait spin for as long as the octets took to come, if the limits permit that.
-    fn regret(&mut self, waited: Duration) {
+    fn extend_next(&mut self, waited: Duration) {
         // A margin of a quarter, as the time varies.
         let needed = waited.saturating_add(half(half(waited)));
         let next = match needed <= self.limits.extended {
@@ -255,7 +255,7 @@ impl<C: Clock> Spinner<C> {
     }
 
     /// Whether the budget affords the next spin.
-    fn affords_next(&self) -> bool {
+    fn has_budget_for_next(&self) -> bool {
         let overdraft = match self.overdraws {
             true => nanos(half(SpinLimits::MAX_BUDGET)),
             false => 0,
@@ -281,7 +281,7 @@ impl<C: Clock> Spinner<C> {
             WaitPolicy::Adaptive => {
                 let begin = self.clock.now();
                 self.grow(begin);
-                if !self.affords_next() {
+                if !self.has_budget_for_next() {
                     self.parked = Some(begin);
                     return None;
                 }
@@ -306,7 +306,7 @@ impl<C: Clock> Spinner<C> {
         }
         if self.is_one_way() && self.is_partial_batch {
             // A stream of small one-way requests: one read for several of them, while their sender has the CPU.
-            while self.clock.now().saturating_duration_since(begin) < SpinLimits::GATHER.min(limit)
+            while self.clock.now().saturating_duration_since(begin) < SpinLimits::GATHER_TIME.min(limit)
             {
                 self.clock.yield_now();
             }
@@ -323,7 +323,7 @@ impl<C: Clock> Spinner<C> {
                         true => self.hit(stream),
                         false => self.spend(took, limit),
                     }
-                    self.regret(took);
+                    self.extend_next(took);
                     return Spun::Read(result);
                 }
             }
@@ -338,10 +338,10 @@ impl<C: Clock> Spinner<C> {
 
     fn hit(&mut self, stream: &dyn Connection) {
         self.hits = self.hits.saturating_add(1);
-        if self.hits >= SpinLimits::UNDISTURBED {
+        if self.hits >= SpinLimits::UNDISTURBED_SPINS {
             self.stolen = 0;
         }
-        if self.hits >= SpinLimits::STEADY {
+        if self.hits >= SpinLimits::STEADY_WAITS {
             self.deregister(stream);
         }
     }

@@ -95,7 +95,7 @@ impl OrbInner {
         let key = key.with_properties(candidate.properties.clone());
         let settings = || ConnectSettings {
             connection: self.connection_settings().clone(),
-            silent: self.silent().clone(),
+            unresponsive: self.unresponsive().clone(),
             times: self.connect_times().clone(),
             code_sets,
             needs_fragments: candidate.needs_fragments,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
-use zorb_connection::{Departure, EncodeArguments};
+use zorb_connection::{OneWayMode, EncodeArguments};
 use zorb_giop::{ServiceContext, Version};
 
 /// Octets of requests that wait for connections, of all references of an ORB: as many as may wait on one connection.
@@ -100,7 +100,7 @@ pub(crate) struct Deferred {
     /// Service contexts of [interceptors](crate::interceptor).
     pub(crate) contexts: Vec<ServiceContext>,
     /// When the request is written once there is a connection.
-    pub(crate) departure: Departure,
+    pub(crate) mode: OneWayMode,
 }
 
 impl Deferred {

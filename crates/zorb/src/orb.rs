@@ -35,7 +35,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{CharSet, Context};
 use zorb_connection::{
     Acceptor, BusyConnections, ConnectTimes, ConnectionCache, Counter, Describe, MemoryLimit,
-    NamedBy, Serving, SilentEndpoints,
+    NamedBy, Serving, UnresponsiveEndpoints,
 };
 use zorb_executor::Lane;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
@@ -78,7 +78,7 @@ pub(crate) struct OrbInner {
     cache: ConnectionCache,
     named_sockets: NamedSockets,
     deferred: DeferredRequests,
-    silent: SilentEndpoints,
+    unresponsive: UnresponsiveEndpoints,
     connect_times: ConnectTimes,
     busy: Arc<BusyConnections>,
     /// Settings of connections.
@@ -171,7 +171,7 @@ impl Orb {
             ),
             named_sockets: NamedSockets::default(),
             deferred: DeferredRequests::default(),
-            silent: SilentEndpoints::default(),
+            unresponsive: UnresponsiveEndpoints::default(),
             connect_times: ConnectTimes::default(),
             busy: Arc::default(),
             connections,
@@ -490,8 +490,8 @@ impl OrbInner {
     }
 
     /// Endpoints whose last connect, not long ago, timed out.
-    pub(crate) const fn silent(&self) -> &SilentEndpoints {
-        &self.silent
+    pub(crate) const fn unresponsive(&self) -> &UnresponsiveEndpoints {
+        &self.unresponsive
     }
 
     /// Connections on which both ends send requests.

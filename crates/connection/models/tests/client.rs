@@ -231,7 +231,7 @@ impl Calls {
         });
         let settings = ConnectSettings {
             connection: settings(),
-            silent: Default::default(),
+            unresponsive: Default::default(),
             times: Default::default(),
             code_sets: CodeSets::UNSTATED,
             needs_fragments: false,

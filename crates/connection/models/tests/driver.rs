@@ -1,7 +1,7 @@
 //! The task that drives a connection, on a stream with requests in it. Upcalls end in another thread meanwhile, and the ORB
 //! stops.
 
-use super::super::task::Driven;
+use super::super::task::DriveEnd;
 use super::super::{PendingRequest, ServerConnection, ServerLimits, Serving};
 use super::Tasks;
 use crate::end::End;
@@ -143,8 +143,8 @@ fn drive(connection: &Arc<ServerConnection<Tasks>>) -> JoinHandle<End> {
         let mut reading = connection.new_reading();
         let mut driving = pin!(connection.drive_task(&mut reading));
         match Task::new().run(|cx| driving.as_mut().poll(cx)) {
-            Driven::Ended(end) => end,
-            Driven::Promoted(_) => unreachable!("connections of models park"),
+            DriveEnd::Ended(end) => end,
+            DriveEnd::Promoted(_) => unreachable!("connections of models park"),
         }
     })
 }

@@ -1,6 +1,6 @@
 //! One stream for two halves of a connection.
 
-use super::route::{Boundary, Router, Whose};
+use super::route::{Boundary, Router, Recipient};
 use crate::memory::{PeerMemory, Reserved};
 use bytes::BytesMut;
 use core::fmt;
@@ -82,14 +82,14 @@ enum Ended {
     Failed(io::ErrorKind, String),
 }
 
-/// Octets of one half that the other half has read.
+/// Octets of one half that the other half has read, and forwards to it.
 #[derive(Debug, Default)]
-struct Waiting {
+struct ForwardedOctets {
     client: BytesMut,
     server: BytesMut,
 }
 
-impl Waiting {
+impl ForwardedOctets {
     /// Octets of memory that the two buffers take.
     fn memory(&self) -> usize {
         self.client
@@ -109,7 +109,7 @@ impl Waiting {
 struct Incoming {
     router: Router,
     /// Messages that one half has read for the other one.
-    waiting: Waiting,
+    waiting: ForwardedOctets,
     /// The memory of `waiting`, as counted with that of all connections.
     reserved: Reserved,
     ended: Option<Ended>,
@@ -180,7 +180,7 @@ impl BidirectionalConnection {
             stream,
             incoming: Mutex::new(Incoming {
                 router: Router::new(opened_here),
-                waiting: Waiting::default(),
+                waiting: ForwardedOctets::default(),
                 reserved: Reserved::of(memory),
                 ended: None,
             }),
@@ -314,17 +314,17 @@ impl BidirectionalConnection {
         }
     }
 
-    /// The receiver of octets that `whose` names: one half, or both for a message that ends the connection.
-    fn receiver(&self, whose: Whose) -> Whose {
-        if whose == Whose::Both {
+    /// The receiver of octets that `recipient` names: one half, or both for a message that ends the connection.
+    fn receiver(&self, recipient: Recipient) -> Recipient {
+        if recipient == Recipient::Both {
             self.note_closing();
         }
-        match whose {
+        match recipient {
             // A reply without a request is a protocol error, which the server's half reports.
-            Whose::One(Half::Client) | Whose::Both if !self.has_client() => {
-                Whose::One(Half::Server)
+            Recipient::One(Half::Client) | Recipient::Both if !self.has_client() => {
+                Recipient::One(Half::Server)
             }
-            whose => whose,
+            recipient => recipient,
         }
     }
 
@@ -403,10 +403,10 @@ impl BidirectionalConnection {
                 router, waiting, ..
             } = incoming;
             let before = waiting.of(other).len();
-            router.route(&octets, |whose, octets| match self.receiver(whose) {
-                Whose::One(of) if of == half => buf.extend_from_slice(octets),
-                Whose::One(of) => waiting.of(of).extend_from_slice(octets),
-                Whose::Both => {
+            router.route(&octets, |recipient, octets| match self.receiver(recipient) {
+                Recipient::One(of) if of == half => buf.extend_from_slice(octets),
+                Recipient::One(of) => waiting.of(of).extend_from_slice(octets),
+                Recipient::Both => {
                     buf.extend_from_slice(octets);
                     waiting.of(other).extend_from_slice(octets);
                 }
@@ -434,8 +434,8 @@ impl BidirectionalConnection {
         }
         let mut router = incoming.router.clone();
         let mut is_all = true;
-        router.route(octets, |whose, _| {
-            is_all &= self.receiver(whose) == Whose::One(half);
+        router.route(octets, |recipient, _| {
+            is_all &= self.receiver(recipient) == Recipient::One(half);
         });
         let is_all = is_all && !router.is_undecided();
         if is_all {

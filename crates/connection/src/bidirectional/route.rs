@@ -7,9 +7,9 @@ const HEADER_OCTETS: usize = 12;
 /// Octets of a Fragment of GIOP 1.2 that decide its half: message header and request id.
 const FRAGMENT_HEADER_OCTETS: usize = 16;
 
-/// The half of the connection that octets belong to.
+/// The recipient of octets: the half of the connection that they belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum Recipient {
     One(Half),
     /// The connection as a whole: CloseConnection, MessageError.
     Both,
@@ -23,8 +23,8 @@ pub(super) struct Router {
     have: usize,
     /// Octets of the current message that are still to come.
     left: u32,
-    /// The half that the current message belongs to.
-    whose: Whose,
+    /// The recipient of the current message.
+    recipient: Recipient,
     /// The half of the last message of GIOP 1.1 that fragments follow: those fragments have no request id.
     cut: Half,
     /// Whether this end opened the connection: its requests have even ids.
@@ -39,7 +39,7 @@ impl Router {
             head: [0; FRAGMENT_HEADER_OCTETS],
             have: 0,
             left: 0,
-            whose: Whose::One(Half::Server),
+            recipient: Recipient::One(Half::Server),
             cut: Half::Server,
             opened_here,
             is_lost: false,
@@ -52,15 +52,15 @@ impl Router {
     }
 
     /// Hands out octets by their halves, in order. The beginning of a header is kept until its half is known.
-    pub(super) fn route(&mut self, mut octets: &[u8], mut give: impl FnMut(Whose, &[u8])) {
+    pub(super) fn route(&mut self, mut octets: &[u8], mut give: impl FnMut(Recipient, &[u8])) {
         while !octets.is_empty() {
             if self.is_lost {
-                return give(self.whose, octets);
+                return give(self.recipient, octets);
             }
             if self.left > 0 {
                 let left = usize::try_from(self.left).unwrap_or(usize::MAX);
                 let (own, rest) = octets.split_at(left.min(octets.len()));
-                give(self.whose, own);
+                give(self.recipient, own);
                 self.left = self
                     .left
                     .saturating_sub(u32::try_from(own.len()).unwrap_or(u32::MAX));
@@ -82,7 +82,7 @@ impl Router {
             }
             self.decide();
             let head = self.head;
-            give(self.whose, head.get(..self.have).unwrap_or_default());
+            give(self.recipient, head.get(..self.have).unwrap_or_default());
             self.have = 0;
         }
     }
@@ -122,7 +122,7 @@ impl Router {
         let half = match kind {
             1 | 4 => Half::Client,
             5 | 6 => {
-                self.whose = Whose::Both;
+                self.recipient = Recipient::Both;
                 return;
             }
             // Fragments of 1.2 name the request: one of this end, to whose reply they belong, or one of the peer.
@@ -141,11 +141,11 @@ impl Router {
         if minor < 2 && flags & 2 != 0 {
             self.cut = half;
         }
-        self.whose = Whose::One(half);
+        self.recipient = Recipient::One(half);
         // The server's half reports octets that are no header, and the connection ends.
         self.is_lost = !self.is_header();
         if self.is_lost {
-            self.whose = Whose::One(Half::Server);
+            self.recipient = Recipient::One(Half::Server);
         }
     }
 }
@@ -212,11 +212,11 @@ mod tests {
         let mut router = Router::new(opened_here);
         let [mut client, mut server] = [Vec::new(), Vec::new()];
         for piece in octets.chunks(step) {
-            router.route(piece, |whose, octets| {
-                if whose != Whose::One(Half::Server) {
+            router.route(piece, |recipient, octets| {
+                if recipient != Recipient::One(Half::Server) {
                     client.extend_from_slice(octets);
                 }
-                if whose != Whose::One(Half::Client) {
+                if recipient != Recipient::One(Half::Client) {
                     server.extend_from_slice(octets);
                 }
             });

@@ -9,9 +9,9 @@ use super::limits::NamedBy;
 use std::collections::BTreeMap;
 use zorb_transport::Endpoint;
 
-/// A place in the order.
+/// The key of a connection in the order of last uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct RecencyKey {
     /// The number of the last use, as of the last look.
     pub(super) used: u64,
     /// The order among connections of one use number.
@@ -21,23 +21,23 @@ pub(super) struct Place {
 /// Connections by their last uses: those to endpoints that the application has named, and those that peers have named.
 #[derive(Debug, Default)]
 pub(super) struct ByUse {
-    applications: BTreeMap<Place, CacheKey>,
-    peers: BTreeMap<Place, CacheKey>,
+    applications: BTreeMap<RecencyKey, CacheKey>,
+    peers: BTreeMap<RecencyKey, CacheKey>,
 }
 
 impl ByUse {
-    fn of(&mut self, named_by: NamedBy) -> &mut BTreeMap<Place, CacheKey> {
+    fn of(&mut self, named_by: NamedBy) -> &mut BTreeMap<RecencyKey, CacheKey> {
         match named_by {
             NamedBy::Application => &mut self.applications,
             NamedBy::Peer => &mut self.peers,
         }
     }
 
-    pub(super) fn insert(&mut self, place: Place, named_by: NamedBy, key: &CacheKey) {
+    pub(super) fn insert(&mut self, place: RecencyKey, named_by: NamedBy, key: &CacheKey) {
         self.of(named_by).insert(place, key.clone());
     }
 
-    pub(super) fn remove(&mut self, place: Place, named_by: NamedBy) {
+    pub(super) fn remove(&mut self, place: RecencyKey, named_by: NamedBy) {
         self.of(named_by).remove(&place);
     }
 
@@ -52,7 +52,7 @@ impl ByUse {
 
     /// The first connection that may be closed for an endpoint with this source. For an endpoint that a peer has named, none
     /// that the application has named is closed.
-    pub(super) fn first_for(&self, named_by: NamedBy) -> Option<(Place, CacheKey)> {
+    pub(super) fn first_for(&self, named_by: NamedBy) -> Option<(RecencyKey, CacheKey)> {
         let peers = self.peers.first_key_value();
         let first = match named_by {
             NamedBy::Peer => peers,

@@ -1,6 +1,6 @@
 //! The connections of a cache, and the choice of one that is closed for another.
 
-use super::by_use::{ByUse, HostOf, Place, ToHost};
+use super::by_use::{ByUse, HostOf, RecencyKey, ToHost};
 use super::key::CacheKey;
 use super::limits::{ConnectError, ConnectionLimits, NamedBy};
 use super::{Connected, Entry, Publish};
@@ -45,7 +45,7 @@ struct Slot {
     /// The application if it has named the endpoint, even where a peer has named it as well.
     named_by: NamedBy,
     /// Its place among the connections that may be closed for another one; `None` if it may not be closed.
-    place: Option<Place>,
+    place: Option<RecencyKey>,
 }
 
 impl Slot {
@@ -103,17 +103,17 @@ impl Shared {
     }
 
     /// Counts a caller that waits until the guard is dropped.
-    pub(super) fn wait(&self) -> Waiting<'_> {
+    pub(super) fn wait(&self) -> WaitingCaller<'_> {
         let mut table = self.lock();
         table.waiting = table.waiting.saturating_add(1);
-        Waiting(self)
+        WaitingCaller(self)
     }
 }
 
-/// A caller that waits for room.
-pub(super) struct Waiting<'a>(&'a Shared);
+/// A caller that waits for room: counted until this is dropped.
+pub(super) struct WaitingCaller<'a>(&'a Shared);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
         let mut table = self.0.lock();
         table.waiting = table.waiting.saturating_sub(1);
@@ -168,16 +168,16 @@ impl Table {
     }
 
     /// A new place for a connection whose last use has this number.
-    fn place(&mut self, used: u64) -> Place {
+    fn place(&mut self, used: u64) -> RecencyKey {
         self.places = self.places.wrapping_add(1);
-        Place {
+        RecencyKey {
             used,
             number: self.places,
         }
     }
 
     /// Moves a connection that may be closed for another one to `place`.
-    fn put(&mut self, key: &CacheKey, place: Place, named_by: NamedBy) {
+    fn put(&mut self, key: &CacheKey, place: RecencyKey, named_by: NamedBy) {
         let Some(slot) = self.slots.get_mut(key) else {
             return;
         };

@@ -185,7 +185,7 @@ async fn a_failed_connect_fails_every_caller_that_waits_and_is_tried_anew_for_th
     }
     assert_eq!((world.connects(), world.len()), (1, 0));
     assert!(
-        !world.settings.silent.contains(&endpoint()),
+        !world.settings.unresponsive.contains(&endpoint()),
         "a refusal is an answer"
     );
     *world.transport.fails.lock().unwrap() = false;
@@ -201,10 +201,10 @@ async fn an_endpoint_that_lets_the_connect_timeout_pass_is_silent_until_it_answe
     assert!(
         matches!(&*error, ConnectError::Timeout { limit, .. } if *limit == world.settings.timeout)
     );
-    assert!(world.settings.silent.contains(&endpoint()));
+    assert!(world.settings.unresponsive.contains(&endpoint()));
     world.transport.permitted.add_permits(1);
     world.connection().await.unwrap();
-    assert!(!world.settings.silent.contains(&endpoint()));
+    assert!(!world.settings.unresponsive.contains(&endpoint()));
 }
 
 #[tokio::test]

@@ -60,7 +60,7 @@ mod tests;
 mod waiters;
 
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
-pub use one_way::Departure;
+pub use one_way::OneWayMode;
 
 use super::bidirectional::BidirectionalConnection;
 use super::cache::{ConnectSettings, ConnectionOrigin, UseClock};

@@ -9,13 +9,13 @@ use core::task::{Context, Poll, ready};
 use zorb_cdr::{Encoder, Lent, NativeEndian};
 use zorb_giop::{Fault, RequestId, ResponseFlags, buffers};
 
-/// When a one-way request leaves.
+/// The mode of sending a one-way request: when it leaves.
 ///
 /// Source of SYNC_NONE and SYNC_WITH_TRANSPORT: CORBA 3.3 Part 1, CORBA Messaging. The specification leaves batching to the
 /// ORB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a connection has these ways")]
-pub enum Departure {
+#[expect(clippy::exhaustive_enums, reason = "a connection has these modes")]
+pub enum OneWayMode {
     /// By a write of its own. Sending completes when the whole request is handed to the transport (SYNC_WITH_TRANSPORT).
     AtOnce,
     /// Within about a millisecond, together with others. Sending completes at once (SYNC_NONE).
@@ -38,7 +38,7 @@ impl ClientConnection {
     /// Sends a one-way request.
     ///
     /// # Errors
-    /// [`CallError::Encode`] if the arguments cannot be encoded, [`CallError::Overload`] if the queue is full and `departure`
+    /// [`CallError::Encode`] if the arguments cannot be encoded, [`CallError::Overload`] if the queue is full and `mode`
     /// does not permit to wait, [`CallError::NotSent`] or [`CallError::Lost`] if the connection ends before.
     ///
     /// # Cancel safety
@@ -46,13 +46,13 @@ impl ClientConnection {
     pub async fn send_one_way(
         &self,
         request: &ClientRequest<'_>,
-        departure: Departure,
+        mode: OneWayMode,
     ) -> Result<(), CallError> {
-        let limits = match &departure {
-            Departure::Buffered(limits) => Some(limits),
-            Departure::AtOnce | Departure::Batched => None,
+        let limits = match &mode {
+            OneWayMode::Buffered(limits) => Some(limits),
+            OneWayMode::AtOnce | OneWayMode::Batched => None,
         };
-        let batched = departure != Departure::AtOnce;
+        let batched = mode != OneWayMode::AtOnce;
         let mut sent = None;
         poll_fn(|cx| {
             let ticket = match sent {

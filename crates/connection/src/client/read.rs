@@ -17,7 +17,7 @@ const MAX_SPINNING_WAITERS: usize = 3;
 
 /// The result of reading.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum ReadTurn {
     /// The socket is drained and registered, and the table has the caller's waker.
     Parked,
     /// The reader has its reply, or has to be polled again.
@@ -44,7 +44,7 @@ impl ClientConnection {
         mut state: Option<MutexGuard<'_, State>>,
         mut own: Option<&mut OwnReply<'_>>,
         cx: &mut Context<'_>,
-    ) -> Turn {
+    ) -> ReadTurn {
         for _ in 0..READS_PER_TURN {
             match lease
                 .with(|reading| self.read_turn(reading, state.take(), own.as_deref_mut(), cx))
@@ -57,14 +57,14 @@ impl ClientConnection {
                     // Before the lease is released: the next reader would find the end of the stream behind the
                     // CloseConnection that this one has read.
                     self.end(end);
-                    return Turn::Over;
+                    return ReadTurn::Over;
                 }
             }
         }
         // Other readers ask for the lease faster than this one can look again. Dropping the lease wakes the driver.
         drop(lease);
         self.leave_to_driver();
-        Turn::Over
+        ReadTurn::Over
     }
 
     /// Drains the socket, and registers it with the reactor for the next caller. The [module](super) describes the states.
@@ -74,7 +74,7 @@ impl ClientConnection {
         mut locked: Option<MutexGuard<'_, State>>,
         mut own: Option<&mut OwnReply<'_>>,
         cx: &mut Context<'_>,
-    ) -> Result<Turn, End> {
+    ) -> Result<ReadTurn, End> {
         let mut messages = 0;
         // Whether the socket is registered with the reactor, and nothing was read since.
         let mut registered = false;
@@ -103,14 +103,14 @@ impl ClientConnection {
                     }
                 };
             if state.end.is_some() {
-                return Ok(Turn::Over);
+                return Ok(ReadTurn::Over);
             }
             if own.is_some() && !waits && others == 0 && reading.spinner.is_deregistered() {
                 // The caller has its reply. The driver's timer looks after the connection.
                 state.is_registered = false;
                 drop(state);
                 self.set_deregistered();
-                return Ok(Turn::Over);
+                return Ok(ReadTurn::Over);
             }
             let has_room = !self.link.outbound.is_blocked();
             let leads = waits && others == 0 && has_room;
@@ -147,7 +147,7 @@ impl ClientConnection {
                             self.leave_to_driver();
                         }
                         let_others_run(cx);
-                        return Ok(Turn::Over);
+                        return Ok(ReadTurn::Over);
                     }
                     Spun::Park => state = self.state(),
                 }
@@ -156,7 +156,7 @@ impl ClientConnection {
             registered &= state.is_registered;
             let leader = own.as_deref().filter(|_| leads).map(|own| own.id);
             if !state.announce(leader) {
-                return Ok(Turn::Over);
+                return Ok(ReadTurn::Over);
             }
             drop(state);
             // Before the reactor is asked: a driver that it wakes has to read.
@@ -171,12 +171,12 @@ impl ClientConnection {
                 reading.spinner.parks();
             }
             return Ok(match waits {
-                true => Turn::Parked,
-                false => Turn::Over,
+                true => ReadTurn::Parked,
+                false => ReadTurn::Over,
             });
         }
         self.leave_to_driver();
-        Ok(Turn::Over)
+        Ok(ReadTurn::Over)
     }
 
     /// Notes that the socket is deregistered from the reactor, so that the driver checks it by a timer.
@@ -230,8 +230,8 @@ impl Call<'_> {
             return Poll::Ready(Ok(()));
         }
         match turn {
-            Turn::Parked => Poll::Pending,
-            Turn::Over => self.poll_table(reply, cx.waker(), false),
+            ReadTurn::Parked => Poll::Pending,
+            ReadTurn::Over => self.poll_table(reply, cx.waker(), false),
         }
     }
 }

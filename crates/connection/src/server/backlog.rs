@@ -13,7 +13,7 @@ use zorb_giop::{
 /// The waiting requests of a connection. Only its driver changes it.
 #[derive(Default)]
 pub(super) struct Backlog {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingRequests>,
     /// The number of waiting requests; 0 for nearly all connections.
     pub(super) len: AtomicUsize,
     is_full: AtomicBool,
@@ -21,8 +21,9 @@ pub(super) struct Backlog {
     reserved: Reserved,
 }
 
+/// The waiting requests of a connection, and their octets.
 #[derive(Default)]
-struct Waiting {
+struct WaitingRequests {
     requests: VecDeque<WaitingRequest>,
     octets: usize,
 }
@@ -53,7 +54,7 @@ impl WaitingRequest {
     }
 }
 
-impl Waiting {
+impl WaitingRequests {
     /// Keeps the requests for which `keep` returns `true`.
     fn retain(&mut self, keep: impl Fn(&WaitingRequest) -> bool) {
         self.requests.retain(keep);
@@ -71,7 +72,7 @@ impl Backlog {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingRequests> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,7 +88,7 @@ impl Backlog {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut WaitingRequests) -> T) -> T {
         let mut waiting = self.waiting();
         let changed = change(&mut waiting);
         let len = waiting.requests.len();

@@ -5,7 +5,7 @@
 
 use super::super::evict::Evicted;
 use super::super::owner::Owner;
-use super::super::pace::{Facts, Seen, to_evict};
+use super::super::pace::{PaceSample, PaceMonitor, to_evict};
 use super::{ServerConnection, Serving};
 use core::time::Duration;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use zorb_giop::{MessageKind, Version};
 /// The period of the checks.
 const LOOK: Duration = Duration::from_secs(1);
 /// Connections that are checked before other tasks run.
-const LOOKS_PER_TURN: usize = 256;
+const CHECKS_PER_TURN: usize = 256;
 
 impl<O: Owner> Serving<O> {
     /// Closes connections whose clients are too slow, until `stop` or until the owner is gone.
@@ -25,11 +25,11 @@ impl<O: Owner> Serving<O> {
     /// # Cancel safety
     /// Safe: dropping the future ends the checks.
     pub async fn watch(self: Arc<Self>, owner: Weak<O>, stop: CancellationToken) {
-        let mut seen = HashMap::new();
-        let mut needs_looks = false;
+        let mut monitors = HashMap::new();
+        let mut needs_checks = false;
         loop {
             let next = async {
-                if !needs_looks {
+                if !needs_checks {
                     self.waits().notified().await;
                 }
                 tokio::time::sleep(LOOK).await;
@@ -40,45 +40,44 @@ impl<O: Owner> Serving<O> {
                 () = next => {}
             }
             let Some(owner) = owner.upgrade() else { return };
-            needs_looks = self.look(&owner, &mut seen).await;
+            needs_checks = self.check(&owner, &mut monitors).await;
         }
     }
 
     /// Checks all connections once, and returns whether one of them has to be checked again.
-    async fn look(&self, owner: &Arc<O>, seen: &mut HashMap<u64, Seen>) -> bool {
+    async fn check(&self, owner: &Arc<O>, monitors: &mut HashMap<u64, PaceMonitor>) -> bool {
         let settings = owner.settings();
         let now = Instant::now();
         let mut slow = Vec::new();
-        let mut needs_looks = false;
+        let mut needs_checks = false;
         let all = self.all();
-        let before = core::mem::take(seen);
+        let before = core::mem::take(monitors);
         let mut before = before;
         for (index, (id, connection)) in all.into_iter().enumerate() {
-            if index % LOOKS_PER_TURN == LOOKS_PER_TURN - 1 {
+            if index % CHECKS_PER_TURN == CHECKS_PER_TURN - 1 {
                 tokio::task::yield_now().await;
             }
             let Some(connection) = connection.upgrade() else {
                 continue;
             };
-            let facts = Facts::of(&connection.link).accepted(!connection.opened_here());
-            needs_looks |= facts.needs_looks() | connection.look_at_backlog();
-            let known = before.remove(&id);
-            let mut known = known.unwrap_or_else(|| Seen::new(&facts, now));
-            let judged = (settings.stall_timeout).and_then(|stall| known.judge(&facts, now, stall));
-            if known.look(&facts, now) {
-                slow.push((facts.held, Arc::downgrade(&connection)));
+            let sample = PaceSample::of(&connection.link).accepted(!connection.opened_here());
+            needs_checks |= sample.needs_checks() | connection.check_backlog();
+            let mut monitor = (before.remove(&id)).unwrap_or_else(|| PaceMonitor::new(&sample, now));
+            let judged = (settings.stall_timeout).and_then(|stall| monitor.judge(&sample, now, stall));
+            if monitor.is_slow_when_scarce(&sample, now) {
+                slow.push((sample.held, Arc::downgrade(&connection)));
             }
             if let Some(why) = judged {
                 connection.evict(why);
             }
-            seen.insert(id, known);
+            monitors.insert(id, monitor);
         }
         for connection in to_evict(&settings.memory, slow) {
             if let Some(connection) = connection.upgrade() {
                 connection.evict(Evicted::Scarcity);
             }
         }
-        needs_looks
+        needs_checks
     }
 }
 

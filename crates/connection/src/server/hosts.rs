@@ -94,7 +94,7 @@ const MAX_REFUSALS: usize = 64;
 
 /// A limit on pending upcalls, and the connections that wait for room under it.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct UpcallLimit {
     pending: AtomicUsize,
     /// Pending upcalls whose connection has ended. The number wraps for a moment if an upcall and its connection end at the
     /// same time.
@@ -105,7 +105,7 @@ pub(super) struct Gate {
     room: Notify,
 }
 
-impl Gate {
+impl UpcallLimit {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             pending: AtomicUsize::new(0),
@@ -150,7 +150,7 @@ impl Gate {
     /// # Cancel safety
     /// Safe: the notification of a waiter that is dropped goes to the next one.
     async fn wait(&self, has_room: impl Fn() -> bool) {
-        let _waiting = Waiting::new(&self.waiting);
+        let _waiting = WaitingConnection::new(&self.waiting);
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
@@ -164,17 +164,17 @@ impl Gate {
     }
 }
 
-/// Counts a waiting connection until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
+/// A connection that waits for room: counted until this is dropped.
+struct WaitingConnection<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingConnection<'a> {
     fn new(waiting: &'a AtomicUsize) -> Self {
         waiting.fetch_add(1, Ordering::SeqCst);
         Self(waiting)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingConnection<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -216,7 +216,7 @@ pub(super) struct Host {
     key: HostKey,
     /// Connections served.
     connections: AtomicUsize,
-    upcalls: Gate,
+    upcalls: UpcallLimit,
     /// The memory that its connections hold.
     memory: OnceLock<Arc<PeerMemory>>,
     hosts: Arc<Hosts>,
@@ -326,7 +326,7 @@ impl Drop for UpcallPlace {
 #[derive(Debug)]
 pub(super) struct Hosts {
     limits: ServerLimits,
-    upcalls: Gate,
+    upcalls: UpcallLimit,
     permits: Arc<Semaphore>,
     /// Connections beyond the limits to which CloseConnection is being sent.
     refusals: Arc<Semaphore>,
@@ -341,7 +341,7 @@ impl Hosts {
         let permits = limits.max_connections.min(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             limits,
-            upcalls: Gate::new(limits.max_upcalls),
+            upcalls: UpcallLimit::new(limits.max_upcalls),
             permits: Arc::new(Semaphore::new(permits)),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             waits: Arc::default(),
@@ -393,7 +393,7 @@ impl Hosts {
         let host = Arc::new(Host {
             key,
             connections: AtomicUsize::new(0),
-            upcalls: Gate::new(self.limits.max_upcalls_per_host),
+            upcalls: UpcallLimit::new(self.limits.max_upcalls_per_host),
             memory: OnceLock::new(),
             hosts: Arc::clone(self),
         });

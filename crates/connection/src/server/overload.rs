@@ -151,7 +151,7 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     /// Wakes the driver if it may read on, and returns whether the connection has to be checked again.
-    pub(super) fn look_at_backlog(&self) -> bool {
+    pub(super) fn check_backlog(&self) -> bool {
         let is_full = self.backlog.is_full();
         if is_full && self.link.stream.is_closed_by_peer() {
             self.client_is_gone.store(true, Ordering::Relaxed);

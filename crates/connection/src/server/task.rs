@@ -15,15 +15,15 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 use zorb_giop::{UnfinishedInput, Cause};
 
-/// Why the task stops driving.
-pub(super) enum Driven<'a> {
+/// The end of a drive by the task: why it stops.
+pub(super) enum DriveEnd<'a> {
     Ended(End),
     /// The connection is one of several busy ones, and gets a thread.
     Promoted(ThreadPermit<'a>),
 }
 
 /// The state of the task that drives a connection.
-struct Driving<O: Owner> {
+struct DriverState<O: Owner> {
     cache: RequestHeaderCache<O>,
     promotion: Promotion,
     /// Ready when the limits that connections share have to be checked again for a waiting request.
@@ -51,13 +51,13 @@ impl<O: Owner> ServerConnection<O> {
         mut ended: Option<End>,
     ) {
         let end = loop {
-            let driven = match ended {
+            let end = match ended {
                 Some(end) => break end,
                 None => self.drive_task(&mut reading).await,
             };
-            match driven {
-                Driven::Ended(end) => break end,
-                Driven::Promoted(permit) => {
+            match end {
+                DriveEnd::Ended(end) => break end,
+                DriveEnd::Promoted(permit) => {
                     (reading, ended) = self.serve_promoted(reading).await;
                     drop(permit);
                 }
@@ -71,10 +71,10 @@ impl<O: Owner> ServerConnection<O> {
     pub(super) fn drive_task<'a>(
         self: &'a Arc<Self>,
         reading: &mut Reading,
-    ) -> impl Future<Output = Driven<'a>> + Send {
+    ) -> impl Future<Output = DriveEnd<'a>> + Send {
         let idle_timeout = self.owner.settings().idle_timeout;
         let workers = self.promoting_workers();
-        let mut driving = Driving {
+        let mut state = DriverState {
             cache: RequestHeaderCache::default(),
             promotion: Promotion::default(),
             room: None,
@@ -87,31 +87,31 @@ impl<O: Owner> ServerConnection<O> {
             self.link.outbound.driver.register(cx.waker());
             let polled = match self.is_stopping() {
                 true => self.poll_drained(cx),
-                false => self.poll_to_end(reading, &mut driving, cx),
+                false => self.poll_to_end(reading, &mut state, cx),
             };
             if let Poll::Ready(end) = polled {
-                return Poll::Ready(Driven::Ended(end));
+                return Poll::Ready(DriveEnd::Ended(end));
             }
-            if driving.promotion.is_due()
+            if state.promotion.is_due()
                 && self.may_be_promoted()
                 && let Some(permit) = self.owner.busy().permit_thread(workers)
             {
-                return Poll::Ready(Driven::Promoted(permit));
+                return Poll::Ready(DriveEnd::Promoted(permit));
             }
             if let Some(why) = self.link.outbound.evicted() {
-                return Poll::Ready(Driven::Ended(End::Lost(Cause::new(why.to_string()))));
+                return Poll::Ready(DriveEnd::Ended(End::Lost(Cause::new(why.to_string()))));
             }
-            if self.link.outbound.failure().is_some() && driving.ended.is_none() {
+            if self.link.outbound.failure().is_some() && state.ended.is_none() {
                 let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
                 if let Poll::Ready(end) = failed.as_mut().poll(cx) {
-                    driving.ended = Some(end);
+                    state.ended = Some(end);
                     // Polled once more, for the waiting requests.
                     cx.waker().wake_by_ref();
                 }
             }
             match &mut idle {
                 None => Poll::Pending,
-                Some(idle) => idle.as_mut().poll(cx).map(Driven::Ended),
+                Some(idle) => idle.as_mut().poll(cx).map(DriveEnd::Ended),
             }
         })
     }
@@ -121,18 +121,18 @@ impl<O: Owner> ServerConnection<O> {
     fn poll_to_end(
         self: &Arc<Self>,
         reading: &mut Reading,
-        driving: &mut Driving<O>,
+        state: &mut DriverState<O>,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
-        if driving.ended.is_none() {
-            match self.poll_serve(reading, driving, cx) {
+        if state.ended.is_none() {
+            match self.poll_serve(reading, state, cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(end @ (End::Closed | End::Lost(_))) => driving.ended = Some(end),
+                Poll::Ready(end @ (End::Closed | End::Lost(_))) => state.ended = Some(end),
                 Poll::Ready(end) => return Poll::Ready(end),
             }
         }
         self.backlog.keep_one_ways();
-        match self.poll_backlog(driving, |_| Ok(true), cx) {
+        match self.poll_backlog(state, |_| Ok(true), cx) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Ok(false)) => {
                 let_others_run(cx);
@@ -140,21 +140,21 @@ impl<O: Owner> ServerConnection<O> {
             }
             Poll::Ready(Ok(true) | Err(_)) => {}
         }
-        (driving.ended.take()).map_or(Poll::Pending, Poll::Ready)
+        (state.ended.take()).map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Serves the waiting requests, then reads others and serves them, until the connection ends or there is nothing to do.
     fn poll_serve(
         self: &Arc<Self>,
         reading: &mut Reading,
-        driving: &mut Driving<O>,
+        state: &mut DriverState<O>,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         if !self.backlog.is_empty() {
             if self.link.outbound.takes_nothing() {
                 self.backlog.keep_one_ways();
             }
-            let served = self.poll_backlog(driving, |cx| self.poll_may_serve(cx), cx);
+            let served = self.poll_backlog(state, |cx| self.poll_may_serve(cx), cx);
             let _ = self.write_replies();
             match served {
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
@@ -165,12 +165,12 @@ impl<O: Owner> ServerConnection<O> {
                 Poll::Pending | Poll::Ready(Ok(true)) => {}
             }
         }
-        let (cache, promotion) = (&mut driving.cache, &mut driving.promotion);
+        let (cache, promotion) = (&mut state.cache, &mut state.promotion);
         let read = self.poll_read_requests(reading, cache, promotion, cx);
         // A request may have begun to wait meanwhile. Room for it is checked here, once ending upcalls can see the request.
         if read.is_pending()
             && !self.backlog.is_empty()
-            && self.poll_backlog_room(&mut driving.room, cx).is_ready()
+            && self.poll_backlog_room(&mut state.room, cx).is_ready()
         {
             let_others_run(cx);
         }
@@ -182,16 +182,16 @@ impl<O: Owner> ServerConnection<O> {
     /// is room.
     fn poll_backlog(
         self: &Arc<Self>,
-        driving: &mut Driving<O>,
+        state: &mut DriverState<O>,
         mut may_serve: impl FnMut(&mut Context<'_>) -> Result<bool, End>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<bool, End>> {
         for _ in 0..MESSAGES_PER_TURN {
-            match self.poll_backlog_room(&mut driving.room, cx) {
+            match self.poll_backlog_room(&mut state.room, cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(false) => return Poll::Ready(Ok(true)),
                 Poll::Ready(true) if !may_serve(cx)? => return Poll::Pending,
-                Poll::Ready(true) => self.serve_waiting(&mut driving.cache)?,
+                Poll::Ready(true) => self.serve_waiting(&mut state.cache)?,
             }
         }
         Poll::Ready(Ok(self.backlog.is_empty()))

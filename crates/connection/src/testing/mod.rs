@@ -13,7 +13,7 @@ use crate::cache::ConnectionOrigin;
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
 use crate::{
-    Buffering, CallError, ClientConnection, ClientRequest, ConnectSettings, Departure,
+    Buffering, CallError, ClientConnection, ClientRequest, ConnectSettings, OneWayMode,
     EncodeArguments,
 };
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -49,7 +49,7 @@ pub(crate) fn endpoint() -> Endpoint {
 pub(crate) fn connect_settings() -> ConnectSettings {
     ConnectSettings {
         connection: settings(),
-        silent: Default::default(),
+        unresponsive: Default::default(),
         times: Default::default(),
         code_sets: CodeSets::UNSTATED,
         needs_fragments: false,
@@ -119,7 +119,7 @@ impl<'a> TestCall<'a> {
     /// Calls, and returns the octets of the result.
     pub(crate) async fn on(self, client: &ClientConnection) -> Result<Vec<u8>, CallError> {
         let mut slot = ReplySlot::new();
-        self.send(client, Some(&mut slot), Departure::AtOnce)
+        self.send(client, Some(&mut slot), OneWayMode::AtOnce)
             .await?;
         let mut body = slot
             .decoder::<NativeEndian>(client.format(self.version))
@@ -134,11 +134,11 @@ impl<'a> TestCall<'a> {
         client: &ClientConnection,
         batched: bool,
     ) -> Result<(), CallError> {
-        let departure = match batched {
-            true => Departure::Batched,
-            false => Departure::AtOnce,
+        let mode = match batched {
+            true => OneWayMode::Batched,
+            false => OneWayMode::AtOnce,
         };
-        self.send(client, None, departure).await
+        self.send(client, None, mode).await
     }
 
     /// Sends a one-way request that waits for others.
@@ -147,14 +147,14 @@ impl<'a> TestCall<'a> {
         client: &ClientConnection,
         limits: Buffering,
     ) -> Result<(), CallError> {
-        self.send(client, None, Departure::Buffered(limits)).await
+        self.send(client, None, OneWayMode::Buffered(limits)).await
     }
 
     async fn send(
         self,
         client: &ClientConnection,
         slot: Option<&mut ReplySlot>,
-        departure: Departure,
+        mode: OneWayMode,
     ) -> Result<(), CallError> {
         let key = TargetAddress::Key(KEY);
         let template = RequestTemplate::new(self.version, &key, KEY).expect("a short key");
@@ -171,7 +171,7 @@ impl<'a> TestCall<'a> {
         };
         match slot {
             Some(slot) => client.call(&request, slot).await,
-            None => client.send_one_way(&request, departure).await,
+            None => client.send_one_way(&request, mode).await,
         }
     }
 }

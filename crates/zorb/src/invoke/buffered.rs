@@ -5,14 +5,14 @@ use super::Invocation;
 use crate::object::{ObjectRef, Target};
 use crate::orb::Orb;
 use std::time::Instant;
-use zorb_connection::{CallError, Departure};
+use zorb_connection::{CallError, OneWayMode};
 use zorb_giop::SystemException;
 
 impl ObjectRef {
     /// When a request of SYNC_NONE is written: with the next batch, or by the limits of its buffering constraint.
-    pub(super) fn departure(&self, invocation: &Invocation<'_>) -> Departure {
+    pub(super) fn one_way_mode(&self, invocation: &Invocation<'_>) -> OneWayMode {
         let Some(constraint) = self.levels().get(|policies| policies.buffering) else {
-            return Departure::Batched;
+            return OneWayMode::Batched;
         };
         let mut limits = constraint.limits();
         // A request must not wait in the buffer beyond its request end time.
@@ -21,7 +21,7 @@ impl ObjectRef {
             let left = end.at.saturating_duration_since(Instant::now());
             limits.time = Some(limits.time.map_or(left, |time| time.min(left)));
         }
-        Departure::Buffered(limits)
+        OneWayMode::Buffered(limits)
     }
 
     /// Sends the one-way requests of SYNC_NONE that wait on the connection of this reference, whatever their

@@ -43,7 +43,7 @@ use retry::Retries;
 use scope::supported;
 use std::time::Instant;
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
-use zorb_connection::{CallError, ClientRequest, Counter, Departure, EncodeArguments};
+use zorb_connection::{CallError, ClientRequest, Counter, OneWayMode, EncodeArguments};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, ServiceContext,
@@ -325,11 +325,11 @@ impl ObjectRef {
                     let connection = &remote.connection;
                     match invocation.response {
                         ResponseFlags::None => {
-                            let departure = match invocation.batched {
-                                true => self.departure(invocation),
-                                false => Departure::AtOnce,
+                            let mode = match invocation.batched {
+                                true => self.one_way_mode(invocation),
+                                false => OneWayMode::AtOnce,
                             };
-                            let sent = connection.send_one_way(&request, departure).await;
+                            let sent = connection.send_one_way(&request, mode).await;
                             sent.map(|()| Collocated::Typed)
                         }
                         _ => {

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize};
 use core::time::Duration;
 use std::sync::Arc;
 use zorb_cdr::EncodeErrorKind;
-use zorb_connection::{CallError, ClientRequest, Counter, Departure};
+use zorb_connection::{CallError, ClientRequest, Counter, OneWayMode};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException};
 
 /// The time that a shutdown waits for the connections of deferred requests. Many times the duration of a successful
@@ -83,7 +83,7 @@ impl ObjectRef {
             operation: invocation.operation.into(),
             arguments,
             contexts: invocation.contexts().to_vec(),
-            departure: self.departure(invocation),
+            mode: self.one_way_mode(invocation),
         };
         let (orb, of) = (self.orb().inner(), self.binding_id());
         let taken = orb.deferred().take(of, request);
@@ -167,7 +167,7 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
         let moved = EncodeErrorKind::Expected("the code sets of the first endpoint");
         return Err(Fault::Encode(moved.into()).raise(CompletionStatus::No));
     }
-    let departure = request.departure;
+    let mode = request.mode;
     let request = ClientRequest {
         template: requests,
         operation: &request.operation,
@@ -179,13 +179,13 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
         octets: &AtomicUsize::new(0),
     };
     // This task may wait for room, unlike the caller, and writes one request after the other to keep their order.
-    let departure = match departure {
-        Departure::Buffered(_) => {
+    let mode = match mode {
+        OneWayMode::Buffered(_) => {
             connection.room().await;
-            departure
+            mode
         }
-        Departure::AtOnce | Departure::Batched => Departure::AtOnce,
+        OneWayMode::AtOnce | OneWayMode::Batched => OneWayMode::AtOnce,
     };
-    let sent = connection.send_one_way(&request, departure).await;
+    let sent = connection.send_one_way(&request, mode).await;
     sent.map_err(CallError::raise)
 }

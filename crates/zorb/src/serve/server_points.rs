@@ -6,18 +6,18 @@ use zorb_executor::Priority;
 use zorb_giop::{ReplyStatus, ServiceContext, SystemException, add_contexts};
 use zorb_poa::{Outcome, Receipt, Request};
 
-/// A request that an interceptor has seen, until its reply.
-pub(crate) type Intercepted = Option<Box<Seen>>;
+/// The interception of a request, if there is an interceptor, until the reply.
+pub(crate) type Intercepted = Option<Box<InterceptedRequest>>;
 
-/// What an interceptor has seen of a request. One that is dropped before its reply, whatever the cause, ends with an exception:
-/// so the interceptor sees an end of each request that it has seen the beginning of.
-pub(crate) struct Seen {
+/// A request that an interceptor has received. If it is dropped before its reply, whatever the cause, it ends with an exception:
+/// the interceptor gets the end of each request whose beginning it got.
+pub(crate) struct InterceptedRequest {
     pub(super) info: ServerRequestInfo,
     interceptor: Arc<dyn Interceptor>,
     is_answered: bool,
 }
 
-impl Seen {
+impl InterceptedRequest {
     fn answered(mut self, status: ReplyStatus) -> Vec<ServiceContext> {
         self.end(status);
         core::mem::take(&mut self.info.reply_contexts)
@@ -29,7 +29,7 @@ impl Seen {
     }
 }
 
-impl Drop for Seen {
+impl Drop for InterceptedRequest {
     fn drop(&mut self) {
         if !self.is_answered {
             self.end(ReplyStatus::SystemException);
@@ -116,7 +116,7 @@ fn receive(
         reply_contexts: Vec::new(),
     };
     interceptor.receive_request(&mut info)?;
-    Ok(Some(Box::new(Seen {
+    Ok(Some(Box::new(InterceptedRequest {
         info,
         interceptor: Arc::clone(interceptor),
         is_answered: false,
@@ -128,7 +128,7 @@ fn receive(
 pub(super) fn send_reply(intercepted: Intercepted, outcome: Outcome) -> Outcome {
     match intercepted {
         None => outcome,
-        Some(seen) => send_with(seen, outcome, None),
+        Some(request) => send_with(request, outcome, None),
     }
 }
 
@@ -140,13 +140,13 @@ pub(super) fn send_prioritised(
 ) -> Outcome {
     match intercepted {
         None => with_contexts(outcome, priority.as_slice()),
-        Some(seen) => send_with(seen, outcome, priority),
+        Some(request) => send_with(request, outcome, priority),
     }
 }
 
 #[cold]
-fn send_with(seen: Box<Seen>, outcome: Outcome, priority: Option<ServiceContext>) -> Outcome {
-    let mut contexts = reply_contexts(Some(seen), &outcome);
+fn send_with(request: Box<InterceptedRequest>, outcome: Outcome, priority: Option<ServiceContext>) -> Outcome {
+    let mut contexts = reply_contexts(Some(request), &outcome);
     contexts.extend(priority);
     with_contexts(outcome, &contexts)
 }
@@ -167,10 +167,10 @@ fn with_contexts(outcome: Outcome, contexts: &[ServiceContext]) -> Outcome {
 
 /// Has the interceptor see an outcome, and returns the contexts that it sends with the reply.
 pub(crate) fn reply_contexts(intercepted: Intercepted, outcome: &Outcome) -> Vec<ServiceContext> {
-    let Some(seen) = intercepted else {
+    let Some(request) = intercepted else {
         return Vec::new();
     };
-    seen.answered(match outcome {
+    request.answered(match outcome {
         Outcome::Silent => ReplyStatus::NoException,
         Outcome::Reply(reply) => ReplyStatus::of(reply).unwrap_or(ReplyStatus::SystemException),
     })

@@ -12,14 +12,14 @@ use zorb_executor::WaitPolicy;
 use zorb_giop::{Fault, ResponseFlags, Version};
 
 /// Both ends of a connection.
-struct Together {
+struct ConnectionPair {
     client: Arc<ClientConnection>,
     server: Arc<ServerConnection<TestOwner>>,
     owner: Arc<TestOwner>,
     serving: Arc<Serving<TestOwner>>,
 }
 
-impl Together {
+impl ConnectionPair {
     /// Both ends with the same wait policy; `threads`: whether the server's end has a thread.
     fn new(wait: WaitPolicy, threads: bool, max_fragment: Option<usize>) -> Self {
         let (ours, theirs) = pair();
@@ -100,7 +100,7 @@ fn every_call_gets_its_reply_however_both_ends_wait() {
         for threads in [false, true] {
             for max_fragment in [None, Some(128)] {
                 runtime.block_on(async {
-                    let both = Together::new(wait, threads, max_fragment);
+                    let both = ConnectionPair::new(wait, threads, max_fragment);
                     let served = both.owner.served();
                     calls_of_tasks(&both.client).await;
                     in_time(TestCall::new("echo", b"").on(&both.client))
@@ -118,7 +118,7 @@ fn every_call_gets_its_reply_however_both_ends_wait() {
 #[tokio::test]
 async fn every_call_of_one_thread_gets_its_reply() {
     for wait in WAITS {
-        let both = Together::new(wait, false, None);
+        let both = ConnectionPair::new(wait, false, None);
         calls_of_tasks(&both.client).await;
         assert!(both.client.is_over() == both.serving.is_empty());
     }
@@ -129,7 +129,7 @@ fn every_blocked_call_gets_its_reply() {
     let runtime = multi_thread();
     for wait in WAITS {
         for threads in [false, true] {
-            let both = runtime.block_on(async { Together::new(wait, threads, None) });
+            let both = runtime.block_on(async { ConnectionPair::new(wait, threads, None) });
             let callers: Vec<_> = (0..3u8)
                 .map(|caller| {
                     let client = Arc::clone(&both.client);
@@ -153,7 +153,7 @@ fn every_blocked_call_gets_its_reply() {
 
 #[tokio::test]
 async fn calls_of_each_version_get_their_replies() {
-    let both = Together::new(WaitPolicy::Park, false, None);
+    let both = ConnectionPair::new(WaitPolicy::Park, false, None);
     for version in [Version::V1_0, Version::V1_1, Version::V1_2] {
         for _ in 0..4 {
             let call = TestCall {
@@ -167,7 +167,7 @@ async fn calls_of_each_version_get_their_replies() {
 
 #[tokio::test]
 async fn a_call_dropped_by_its_caller_is_cancelled_at_the_server() {
-    let both = Together::new(WaitPolicy::Park, false, None);
+    let both = ConnectionPair::new(WaitPolicy::Park, false, None);
     let held = spawn_call(&both.client, "hold", b"");
     let_all_run().await;
     held.abort();
@@ -184,7 +184,7 @@ async fn a_call_dropped_by_its_caller_is_cancelled_at_the_server() {
 
 #[tokio::test]
 async fn a_call_in_flight_is_answered_by_a_server_that_stops_and_a_later_one_is_not_sent() {
-    let both = Together::new(WaitPolicy::Park, false, None);
+    let both = ConnectionPair::new(WaitPolicy::Park, false, None);
     let held = spawn_call(&both.client, "hold", b"held");
     let_all_run().await;
     both.owner.stop();
@@ -214,7 +214,7 @@ async fn a_call_in_flight_is_answered_by_a_server_that_stops_and_a_later_one_is_
 
 #[tokio::test]
 async fn a_panic_of_the_server_s_driver_ends_the_calls_in_flight() {
-    let both = Together::new(WaitPolicy::Park, false, None);
+    let both = ConnectionPair::new(WaitPolicy::Park, false, None);
     let call = spawn_call(&both.client, "panic", b"");
     let_all_run().await;
     drop(both.server);

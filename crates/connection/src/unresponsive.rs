@@ -16,9 +16,9 @@ const MAX_REMEMBERED: usize = 1024;
 /// Remembers endpoints that neither accepted nor refused a connection, so that a reference which names other endpoints,
 /// too, does not wait for them again and again. A refusal costs no time and is not remembered. A clone shares the memory.
 #[derive(Debug, Clone, Default)]
-pub struct SilentEndpoints(Arc<Mutex<HashMap<Endpoint, Instant>>>);
+pub struct UnresponsiveEndpoints(Arc<Mutex<HashMap<Endpoint, Instant>>>);
 
-impl SilentEndpoints {
+impl UnresponsiveEndpoints {
     fn lock(&self) -> MutexGuard<'_, HashMap<Endpoint, Instant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -26,12 +26,12 @@ impl SilentEndpoints {
     /// Notes that an endpoint did not answer within its connect timeout.
     pub(crate) fn remember(&self, endpoint: &Endpoint) {
         let now = Instant::now();
-        let mut silent = self.lock();
-        if silent.len() >= MAX_REMEMBERED {
-            silent.retain(|_, since| now.duration_since(*since) < REMEMBERED);
+        let mut unresponsive = self.lock();
+        if unresponsive.len() >= MAX_REMEMBERED {
+            unresponsive.retain(|_, since| now.duration_since(*since) < REMEMBERED);
         }
-        if silent.len() < MAX_REMEMBERED {
-            silent.insert(endpoint.clone(), now);
+        if unresponsive.len() < MAX_REMEMBERED {
+            unresponsive.insert(endpoint.clone(), now);
         }
     }
 
@@ -58,25 +58,25 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn silence_is_remembered_for_a_while_and_until_it_ends() {
-        let silent = SilentEndpoints::default();
-        silent.remember(&host(0));
-        silent.remember(&host(1));
-        silent.forget(&host(1));
+        let unresponsive = UnresponsiveEndpoints::default();
+        unresponsive.remember(&host(0));
+        unresponsive.remember(&host(1));
+        unresponsive.forget(&host(1));
         assert!(
-            silent.contains(&host(0)) && !silent.contains(&host(1)) && !silent.contains(&host(2))
+            unresponsive.contains(&host(0)) && !unresponsive.contains(&host(1)) && !unresponsive.contains(&host(2))
         );
         tokio::time::advance(REMEMBERED).await;
-        assert!(!silent.contains(&host(0)));
+        assert!(!unresponsive.contains(&host(0)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_remembered_is_bounded_and_makes_room_when_it_is_old() {
-        let silent = SilentEndpoints::default();
-        (0..=MAX_REMEMBERED).for_each(|number| silent.remember(&host(number)));
-        assert_eq!(silent.lock().len(), MAX_REMEMBERED);
+        let unresponsive = UnresponsiveEndpoints::default();
+        (0..=MAX_REMEMBERED).for_each(|number| unresponsive.remember(&host(number)));
+        assert_eq!(unresponsive.lock().len(), MAX_REMEMBERED);
         tokio::time::advance(REMEMBERED).await;
-        silent.remember(&host(MAX_REMEMBERED));
-        assert!(silent.contains(&host(MAX_REMEMBERED)));
-        assert_eq!(silent.lock().len(), 1);
+        unresponsive.remember(&host(MAX_REMEMBERED));
+        assert!(unresponsive.contains(&host(MAX_REMEMBERED)));
+        assert_eq!(unresponsive.lock().len(), 1);
     }
 }
