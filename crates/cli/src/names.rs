@@ -1,6 +1,6 @@
 //! `zorb names`: lists and changes the bindings of a naming service.
 
-use crate::orb::{Environment, duration, hang_up, url, whereabouts};
+use crate::orb::{Environment, duration, shut_down, url, endpoints_text};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -139,7 +139,7 @@ async fn call(
         Ok(session) => session.run(&options.command).await,
         Err(failure) => Err(failure),
     };
-    hang_up(&orb).await;
+    shut_down(&orb).await;
     done
 }
 
@@ -392,7 +392,7 @@ impl<W: Write> Listing<'_, W> {
                             "" => "unknown type",
                             id => id,
                         };
-                        let places = whereabouts(object.ior());
+                        let places = endpoints_text(object.ior());
                         write!(
                             self.out,
                             "  {}  {pale}{}{pale:#}",

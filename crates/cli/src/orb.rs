@@ -18,7 +18,7 @@ use zorb_giop::ior::{IiopProfile, ProfileTag, UiopProfile};
 const PAYLOAD: usize = 4096;
 
 /// The time for peers to read CloseConnection at the end of the program.
-const GOODBYE: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The level of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -80,9 +80,9 @@ impl Environment {
 
 /// Shuts the ORB down before the program ends, so that its peers get CloseConnection, and the trace shows how each
 /// connection ended. It does not wait for peers that have stopped reading.
-pub(crate) async fn hang_up(orb: &Orb) {
+pub(crate) async fn shut_down(orb: &Orb) {
     // A timeout does not fail the command; shutdown fails in upcalls only.
-    let _ = tokio::time::timeout(GOODBYE, orb.shutdown(true)).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, orb.shutdown(true)).await;
 }
 
 /// A reply, as its trace event shows it.
@@ -150,7 +150,7 @@ pub(crate) fn url(text: &str) -> String {
 }
 
 /// The first address of each profile of a reference, as text.
-pub(crate) fn whereabouts(ior: &Ior) -> String {
+pub(crate) fn endpoints_text(ior: &Ior) -> String {
     let endpoints: Vec<String> = ior
         .profiles
         .iter()

@@ -1,6 +1,6 @@
 //! `zorb ping`: checks whether an object exists, and measures the time of a call.
 
-use crate::orb::{Environment, duration, hang_up, url, whereabouts};
+use crate::orb::{Environment, duration, shut_down, url, endpoints_text};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -68,7 +68,7 @@ pub(crate) async fn run(
         Ok(object) => ping(options, object, environment).await,
         Err(error) => failed(&error, environment),
     };
-    hang_up(&orb).await;
+    shut_down(&orb).await;
     done
 }
 
@@ -101,7 +101,7 @@ async fn ping(
         "" => "an object of unknown type",
         id => id,
     };
-    let places = whereabouts(object.ior());
+    let places = endpoints_text(object.ior());
     writeln!(
         out,
         "{title}{}{title:#} at {}",

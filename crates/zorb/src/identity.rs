@@ -78,10 +78,10 @@ impl core::hash::Hash for ObjectRef {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Identity {
     Known {
-        place: Place,
+        endpoint: ComparableEndpoint,
         key: Bytes,
         /// The destinations in its components, if the profile's own address has port 0.
-        elsewhere: Vec<Elsewhere>,
+        component_destinations: Vec<ComponentDestination>,
     },
     /// The tag and octets of a profile of an unknown protocol, or of a malformed one.
     Other(u32, Bytes),
@@ -89,14 +89,14 @@ enum Identity {
 
 /// An endpoint in comparable form.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Place {
+struct ComparableEndpoint {
     scheme: &'static str,
     /// The host in lower case, since host names ignore case, or the whole address where there is no host.
     address: String,
     port: Option<u16>,
 }
 
-impl Place {
+impl ComparableEndpoint {
     fn of(endpoint: &Endpoint) -> Self {
         Self {
             scheme: endpoint.scheme(),
@@ -111,8 +111,8 @@ impl Place {
 
 /// The destination that a component of a profile with port 0 names.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Elsewhere {
-    Place(Place),
+enum ComponentDestination {
+    Endpoint(ComparableEndpoint),
     Other(u32, Bytes),
 }
 
@@ -137,25 +137,25 @@ fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {
 }
 
 fn known(body: Body, profile: u32, transports: &Registry) -> Identity {
-    let leads = |component| leads_elsewhere(component, profile, transports);
-    let mut elsewhere: Vec<Elsewhere> = match body.endpoint.unreachable_reason() {
+    let leads = |component| destinations_of(component, profile, transports);
+    let mut component_destinations: Vec<ComponentDestination> = match body.endpoint.unreachable_reason() {
         Some(_) => body.components.iter().flat_map(leads).collect(),
         None => Vec::new(),
     };
-    elsewhere.sort_unstable();
-    elsewhere.dedup();
+    component_destinations.sort_unstable();
+    component_destinations.dedup();
     Identity::Known {
-        place: Place::of(&body.endpoint),
+        endpoint: ComparableEndpoint::of(&body.endpoint),
         key: body.object_key,
-        elsewhere,
+        component_destinations,
     }
 }
 
-fn leads_elsewhere(
+fn destinations_of(
     component: &TaggedComponent,
     profile: u32,
     transports: &Registry,
-) -> Vec<Elsewhere> {
+) -> Vec<ComponentDestination> {
     if matches!(
         component.tag,
         ComponentTag::ORB_TYPE
@@ -167,10 +167,10 @@ fn leads_elsewhere(
     }
     let found: Vec<_> = address_components(transports, profile, component.tag.0)
         .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))
-        .map(|endpoint| Elsewhere::Place(Place::of(&endpoint)))
+        .map(|endpoint| ComponentDestination::Endpoint(ComparableEndpoint::of(&endpoint)))
         .collect();
     match found.is_empty() {
-        true => vec![Elsewhere::Other(component.tag.0, component.data.clone())],
+        true => vec![ComponentDestination::Other(component.tag.0, component.data.clone())],
         false => found,
     }
 }

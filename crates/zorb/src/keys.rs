@@ -83,8 +83,8 @@ impl Keys {
 /// The result of looking a key up.
 pub(crate) enum Found {
     Object(Arc<ActiveObject>),
-    /// The object is elsewhere: the reply is a forward to this reference.
-    Elsewhere(Arc<Ior>),
+    /// A forward to this reference: the object is not one of this ORB.
+    Forward(Arc<Ior>),
     /// The key resolver, or an adapter activator, has to be called.
     Unknown(Bytes),
 }
@@ -108,7 +108,7 @@ impl Bound {
         match self.own.map(|key| adapters.locate(&key)) {
             Some(Ok(object)) => Ok(Found::Object(object)),
             // No adapter has this object of the ORB: a forward makes the client look it up by its own key.
-            Some(Err(Missing::Adapter)) | None => Ok(Found::Elsewhere(self.ior)),
+            Some(Err(Missing::Adapter)) | None => Ok(Found::Forward(self.ior)),
             Some(Err(missing)) => Err(missing),
         }
     }

@@ -229,12 +229,12 @@ impl ObjectRef {
     #[inline]
     pub(crate) fn bound(&self) -> Result<Option<BindingGuard>, SystemException> {
         self.0.orb.inner().check_not_down()?;
-        let home = match Handle::try_current() {
+        let runtime = match Handle::try_current() {
             Ok(current) => current.id(),
             Err(_) => self.0.orb.inner().lane().handle().id(),
         };
         let bound = self.0.binding.current.load();
-        let is_usable = bound.as_ref().is_some_and(|found| found.is_usable(home));
+        let is_usable = bound.as_ref().is_some_and(|found| found.is_usable(runtime));
         Ok(is_usable.then(|| BindingGuard(bound)))
     }
 
@@ -247,7 +247,7 @@ impl ObjectRef {
             if let Some(bound) = self.bound()? {
                 return Ok(bound);
             }
-            if let Some(kept) = self.kept_binding(&self.home())? {
+            if let Some(kept) = self.kept_binding(&self.runtime())? {
                 return Ok(kept.into());
             }
             self.check_reconnect()?;
@@ -260,8 +260,8 @@ impl ObjectRef {
 
     /// A new binding that other calls do not use.
     pub(crate) async fn bind_unshared(&self) -> Result<Arc<Binding>, SystemException> {
-        let home = self.home();
-        Box::pin(self.bind(&self.0.ior, &home, false, self.0.named_by)).await
+        let runtime = self.runtime();
+        Box::pin(self.bind(&self.0.ior, &runtime, false, self.0.named_by)).await
     }
 
     /// Stores the binding for later calls.
@@ -333,7 +333,7 @@ impl ObjectRef {
             Target::Local => self.0.named_by,
             Target::Remote(_) => NamedBy::Peer,
         };
-        let binding = Box::pin(self.bind(ior, &self.home(), true, named_by)).await?;
+        let binding = Box::pin(self.bind(ior, &self.runtime(), true, named_by)).await?;
         self.0.binding.store(&binding);
         Ok(binding)
     }
@@ -383,7 +383,7 @@ impl ObjectRef {
     }
 
     /// The endpoints of the reference, as text.
-    pub(crate) fn whereabouts(&self) -> String {
+    pub(crate) fn endpoints_text(&self) -> String {
         let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST, self.transports())
             .iter()
             .map(|c| c.endpoint.to_string())
@@ -392,14 +392,14 @@ impl ObjectRef {
     }
 
     /// The runtime that serves this caller: its own, or the ORB's for callers without one.
-    pub(crate) fn home(&self) -> Handle {
+    pub(crate) fn runtime(&self) -> Handle {
         Handle::try_current().unwrap_or_else(|_| self.0.orb.inner().lane().handle().clone())
     }
 
     async fn bind(
         &self,
         ior: &Ior,
-        home: &Handle,
+        runtime: &Handle,
         forwarded: bool,
         named_by: NamedBy,
     ) -> Result<Arc<Binding>, SystemException> {
@@ -415,7 +415,7 @@ impl ObjectRef {
                 addressing: AddressingDisposition::Key,
                 reference: ior.clone(),
                 profile,
-                reactor: home.id(),
+                reactor: runtime.id(),
                 selection,
                 forwarded,
             })
@@ -428,8 +428,8 @@ impl ObjectRef {
         let at_once = self.are_to_be_measured(&candidates);
         let connected = first_that_works(
             &candidates,
-            home,
-            |candidate| self.connect_measured(candidate, home, named_by, at_once),
+            runtime,
+            |candidate| self.connect_measured(candidate, runtime, named_by, at_once),
             // The addresses of one profile have no order, so the next is tried early; profiles have an order.
             |one, next| at_once || one.profile == next.profile,
             if at_once { Duration::ZERO } else { HEAD_START },
@@ -468,31 +468,31 @@ impl ObjectRef {
     async fn connect_measured(
         &self,
         candidate: &Candidate,
-        home: &Handle,
+        runtime: &Handle,
         named_by: NamedBy,
         measured: bool,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let earlier = (measured.then(|| self.connect_time(candidate))).flatten();
         if let Some(earlier) = earlier {
             let wait = {
-                // Callers may be outside any runtime, so `home` provides the timer.
-                let _runtime = home.enter();
+                // Callers may be outside any runtime, so `runtime` provides the timer.
+                let _runtime = runtime.enter();
                 tokio::time::sleep(earlier.min(HEAD_START))
             };
             wait.await;
         }
-        self.connect(candidate, home, named_by).await
+        self.connect(candidate, runtime, named_by).await
     }
 
     async fn connect(
         &self,
         candidate: &Candidate,
-        home: &Handle,
+        runtime: &Handle,
         named_by: NamedBy,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let orb = self.0.orb.inner();
         let sharing = self.sharing();
-        let connected = orb.connection(candidate, home, named_by, self.bidirectional(), sharing);
+        let connected = orb.connection(candidate, runtime, named_by, self.bidirectional(), sharing);
         connected.await
     }
 }

@@ -14,23 +14,23 @@ const MAX_KEPT_OCTETS: usize = 16 << 10;
 /// The box of a job that has ended is used again for a later one of the same type, which
 /// [`WorkerPool::job`](super::WorkerPool::job) makes: a pool in a steady state allocates nothing for its jobs.
 #[must_use = "a job does nothing until a pool has it"]
-pub struct Job(Pin<Box<dyn Place>>);
+pub struct Job(Pin<Box<dyn ErasedFuture>>);
 
-/// A future and its box, without its type.
-trait Place: Send {
+/// A boxed future whose type is erased.
+trait ErasedFuture: Send {
     /// Polls the future, and drops it when it has ended; ready at once without one.
     fn run(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// Moves the future out of `future`, an `Option` of one, if that is of the type of this place; returns whether it
+    /// Moves the future out of `future`, an `Option` of one, if that is of the type of this one; returns whether it
     /// did.
     fn refill(self: Pin<&mut Self>, future: &mut dyn Any) -> bool;
 }
 
-impl<F: Future<Output = ()> + Send + 'static> Place for Option<F> {
+impl<F: Future<Output = ()> + Send + 'static> ErasedFuture for Option<F> {
     fn run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(future) = self.as_mut().as_pin_mut() {
             ready!(future.poll(cx));
-            // The future is dropped now, since its place may be kept for long.
+            // The future is dropped now, since its box may be kept for long.
             self.set(None);
         }
         Poll::Ready(())
@@ -98,12 +98,12 @@ mod tests {
 
     #[test]
     fn the_box_of_a_job_that_has_ended_has_the_next_future_of_its_type() {
-        let place = |job: &Job| ptr::from_ref(&*job.0).cast::<()>();
+        let address = |job: &Job| ptr::from_ref(&*job.0).cast::<()>();
         let mut first = Job::new(ready(()));
         run(&mut first);
-        let before = place(&first);
+        let before = address(&first);
         let mut second = Job::renew(Some(first), ready(()));
-        assert_eq!(place(&second), before);
+        assert_eq!(address(&second), before);
         run(&mut second);
         // A future of another type does not fit into the box.
         let (done, is_done) = std::sync::mpsc::channel();

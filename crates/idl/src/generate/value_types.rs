@@ -30,7 +30,7 @@ impl Generator<'_> {
             .filter(|&base| self.model.value_type(base).is_some())
             .collect();
         let derives = bases.iter().map(|&base| self.path_to(from, base));
-        let known = self.heirs(id).map(|heir| self.path_to(from, heir));
+        let known = self.derived_types(id).map(|derived| self.path_to(from, derived));
         let contracts: Vec<_> = [id]
             .iter()
             .chain(&bases)
@@ -221,11 +221,11 @@ impl Generator<'_> {
     }
 
     /// The value types with state that are derived from `id`.
-    fn heirs(&self, id: DefId) -> impl Iterator<Item = DefId> {
+    fn derived_types(&self, id: DefId) -> impl Iterator<Item = DefId> {
         let defs = self.model.defs.iter().enumerate();
         defs.filter_map(move |(index, def)| match &def.kind {
-            DefKind::Value(heir)
-                if heir.kind != ValueKind::Abstract && heir.ancestors.contains(&id) =>
+            DefKind::Value(derived)
+                if derived.kind != ValueKind::Abstract && derived.ancestors.contains(&id) =>
             {
                 Some(DefId(index))
             }

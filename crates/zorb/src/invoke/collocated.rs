@@ -240,7 +240,7 @@ async fn admit(
     loop {
         let object = match found {
             Ok(Found::Object(object)) => object,
-            Ok(Found::Elsewhere(target)) => return Err(RECEIPT.forward(&target, false)),
+            Ok(Found::Forward(target)) => return Err(RECEIPT.forward(&target, false)),
             Ok(Found::Unknown(_)) => {
                 return Err(RECEIPT.system_exception(&Missing::Adapter.raise()));
             }

@@ -156,14 +156,14 @@ impl ObjectRef {
     fn clock(&self) -> Clock {
         // Callers may be outside any runtime, so the ORB's provides the clock. If that has ended too, the call ends at
         // its first poll, before it reads the clock.
-        let home = self.home();
-        let _runtime = home.enter();
+        let runtime = self.runtime();
+        let _runtime = runtime.enter();
         Clock::now()
     }
 
     fn sleep(&self, begun: Clock, until: Limit) -> Sleep {
-        let home = self.home();
-        let _runtime = home.enter();
+        let runtime = self.runtime();
+        let _runtime = runtime.enter();
         match begun.checked_add(until.after) {
             Some(at) => tokio::time::sleep_until(at),
             None => tokio::time::sleep(until.after),
@@ -172,13 +172,13 @@ impl ObjectRef {
 
     fn not_sent(&self, limit: Limit) -> SystemException {
         self.orb().inner().count(Counter::CallsTimedOut);
-        let (endpoint, limit) = (self.whereabouts(), limit.after);
+        let (endpoint, limit) = (self.endpoints_text(), limit.after);
         Fault::SendTimeout { endpoint, limit }.raise(CompletionStatus::No)
     }
 
     fn no_reply(&self, limit: Limit, completed: CompletionStatus) -> SystemException {
         self.orb().inner().count(Counter::CallsTimedOut);
-        let (endpoint, limit) = (self.whereabouts(), limit.after);
+        let (endpoint, limit) = (self.endpoints_text(), limit.after);
         Fault::Timeout { endpoint, limit }.raise(completed)
     }
 }

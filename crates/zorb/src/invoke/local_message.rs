@@ -20,7 +20,7 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::real_time::{Planned, Scheduled, priority_of_call};
-use crate::serve::{Caller, Execution, Intercepted, Place, begin, refusal, reply_contexts, to_end};
+use crate::serve::{Caller, Execution, Intercepted, ExecutionSite, begin, refusal, reply_contexts, to_end};
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Context, Waker};
@@ -146,7 +146,7 @@ impl LocalMessage {
     }
 }
 
-/// The place and the priority of a call to an object of a POA with real-time policies.
+/// The execution site and the priority of a call to an object of a POA with real-time policies.
 fn plan(orb: &OrbInner, object: &ActiveObject) -> Result<Option<Planned>, SystemException> {
     if object.priority().is_none() {
         return Ok(None);
@@ -175,7 +175,7 @@ async fn run_scheduled(
         deadline,
         running: Some(planned.running()),
     };
-    let place = Place::of(orb, &object, Some(&planned), planned.lane);
+    let site = ExecutionSite::of(orb, &object, Some(&planned), planned.lane);
     let (done, result) = oneshot::channel();
     let inner = Arc::clone(orb);
     let job = async move {
@@ -187,7 +187,7 @@ async fn run_scheduled(
     };
     if planned.runs_here() {
         begin_here(orb, &planned, job);
-    } else if let Err(rejected) = place.submit(orb, deadline, octets, job) {
+    } else if let Err(rejected) = site.submit(orb, deadline, octets, job) {
         let refused = refusal(orb, &rejected, planned.lane.0);
         return Ok(receipt.system_exception(&refused));
     }
@@ -236,7 +236,7 @@ fn send_scheduled(
         deadline,
         running: Some(planned.running()),
     };
-    let place = Place::of(orb, &object, Some(planned), planned.lane);
+    let site = ExecutionSite::of(orb, &object, Some(planned), planned.lane);
     let (inner, token) = (Arc::clone(orb), orb.task());
     let job = async move {
         let caller = Caller::Collocated;
@@ -244,7 +244,7 @@ fn send_scheduled(
         reply_contexts(intercepted, &outcome);
         drop(token);
     };
-    if let Err(rejected) = place.submit(orb, deadline, octets, job) {
+    if let Err(rejected) = site.submit(orb, deadline, octets, job) {
         let refused = refusal(orb, &rejected, planned.lane.0);
         tracing::debug!(%refused, "one-way call dropped");
     }

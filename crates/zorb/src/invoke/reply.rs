@@ -84,7 +84,7 @@ impl ObjectRef {
         error: ProtocolError,
         completed: CompletionStatus,
     ) -> SystemException {
-        let endpoint = self.whereabouts();
+        let endpoint = self.endpoints_text();
         Fault::Protocol { endpoint, error }.raise(completed)
     }
 
@@ -112,7 +112,7 @@ impl ObjectRef {
             if message.is_cut_short() {
                 self.orb().inner().count(Counter::RepliesTooLarge);
                 let fault = Fault::MessageTooLarge {
-                    endpoint: self.whereabouts(),
+                    endpoint: self.endpoints_text(),
                     kind,
                     octets: message.octets(),
                     limit: self.orb().inner().limits().max_message_octets,

@@ -108,7 +108,7 @@ impl ObjectRef {
         };
         // The token makes a shutdown wait until the requests are sent.
         let (object, token) = (self.clone(), queue.orb.task());
-        self.home().spawn(async move {
+        self.runtime().spawn(async move {
             let orb = Arc::clone(&queue.orb);
             tokio::select! {
                 () = send_all(&object, &mut queue) => {}

@@ -65,7 +65,7 @@ impl NamingClient {
         match object.narrow().await {
             Ok(Some(context)) => Ok(Self { context }),
             Ok(None) => Err(NamingError::NotAContext {
-                what: format!("what is at {}", object.whereabouts()),
+                what: format!("what is at {}", object.endpoints_text()),
                 found: object.type_id().to_owned(),
             }),
             Err(exception) => Err(service_failed(&object.unchecked_narrow(), exception)),
@@ -113,7 +113,7 @@ impl NamingClient {
             }),
             Err(exception) => Err(NamingError::Unusable {
                 name,
-                endpoints: object.whereabouts(),
+                endpoints: object.endpoints_text(),
                 exception,
             }),
         }

@@ -16,7 +16,7 @@ use zorb_giop::SystemException;
 /// The default size of a batch, in bindings.
 const BATCH: u32 = 100;
 /// The time limit for destroying the server's iterator.
-const FAREWELL: Duration = Duration::from_secs(10);
+const DESTROY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A binding of a naming context: the counterpart of `CosNaming::Binding`.
 ///
@@ -148,15 +148,15 @@ impl Bindings {
     /// # Cancel safety
     /// Safe: a task of the ORB destroys the server's iterator all the same.
     pub async fn close(mut self) {
-        if let Some(farewell) = self.farewell() {
+        if let Some(task) = self.destroy_iterator() {
             // A spawned task, which ends even if this future is dropped.
-            let _ = farewell.await;
+            let _ = task.await;
         }
     }
 
     /// Spawns a task that destroys the server's iterator, if there is one. It runs in the ORB's runtime, since the
     /// caller's may end.
-    fn farewell(&mut self) -> Option<JoinHandle<()>> {
+    fn destroy_iterator(&mut self) -> Option<JoinHandle<()>> {
         let step = core::mem::replace(&mut self.step, Step::Over);
         if matches!(step, Step::Unasked | Step::Over) {
             return None;
@@ -173,7 +173,7 @@ impl Bindings {
             let iterator = match step {
                 Step::More(iterator) => Some(iterator),
                 // The reply to the first call may bring the iterator.
-                Step::Asking(asking) => match tokio::time::timeout(FAREWELL, asking).await {
+                Step::Asking(asking) => match tokio::time::timeout(DESTROY_TIMEOUT, asking).await {
                     Ok(answer) => answer.more,
                     Err(_) => None,
                 },
@@ -188,8 +188,8 @@ impl Bindings {
 
 impl Drop for Bindings {
     fn drop(&mut self) {
-        // Detached: `FAREWELL` bounds the task.
-        let _ = self.farewell();
+        // Detached: `DESTROY_TIMEOUT` bounds the task.
+        let _ = self.destroy_iterator();
     }
 }
 
@@ -235,5 +235,5 @@ async fn go_on(iterator: BindingIteratorRef, batch: u32) -> Answer {
 
 async fn destroy(iterator: BindingIteratorRef) {
     // Servers may drop an iterator that is idle or at its end, so a failure here has no consequence.
-    let _ = iterator.with_round_trip_timeout(FAREWELL).destroy().await;
+    let _ = iterator.with_round_trip_timeout(DESTROY_TIMEOUT).destroy().await;
 }

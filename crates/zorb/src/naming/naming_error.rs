@@ -221,7 +221,7 @@ pub(super) fn service_failed(
     exception: SystemException,
 ) -> NamingError {
     NamingError::System {
-        endpoints: context.as_object().whereabouts(),
+        endpoints: context.as_object().endpoints_text(),
         exception,
     }
 }

@@ -39,7 +39,7 @@ impl ObjectRef {
         if selection.is_none_or(|selection| selection.covers(priority)) {
             return Ok(guard);
         }
-        match self.0.binding.find_kept(self.home().id(), priority) {
+        match self.0.binding.find_kept(self.runtime().id(), priority) {
             Some(kept) => Ok(kept.into()),
             None => Err(guard),
         }
@@ -53,8 +53,8 @@ impl ObjectRef {
         let Some(binding) = other.get() else {
             return Ok(other);
         };
-        let (home, named_by) = (self.home(), self.0.named_by);
-        let bound = self.bind(&binding.reference, &home, binding.forwarded, named_by);
+        let (runtime, named_by) = (self.runtime(), self.0.named_by);
+        let bound = self.bind(&binding.reference, &runtime, binding.forwarded, named_by);
         let bound = Box::pin(bound).await?;
         self.0.binding.keep(&bound);
         Ok(bound.into())
@@ -66,13 +66,13 @@ impl ObjectRef {
     /// DATA_CONVERSION of the priority mapping and UNKNOWN of the priority transform.
     pub(super) fn kept_binding(
         &self,
-        home: &Handle,
+        runtime: &Handle,
     ) -> Result<Option<Arc<Binding>>, SystemException> {
         let Some(selection) = self.0.binding.kept_selection() else {
             return Ok(None);
         };
         let priority = selection.priority(self.real_time())?;
-        Ok(self.0.binding.find_kept(home.id(), priority))
+        Ok(self.0.binding.find_kept(runtime.id(), priority))
     }
 
     /// Removes the candidates that a call at the caller's current priority must not use.

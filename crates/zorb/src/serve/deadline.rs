@@ -19,9 +19,9 @@ pub(crate) fn is_late(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// The answer to a request that is late.
+/// The reply to a late request: TIMEOUT, and the servant does not run.
 #[cold]
-pub(crate) fn shed(orb: &OrbInner, receipt: &Receipt) -> Outcome {
+pub(crate) fn refuse_late(orb: &OrbInner, receipt: &Receipt) -> Outcome {
     orb.count(Counter::RequestsLate);
     receipt.system_exception(&Fault::DeadlinePassed.raise(CompletionStatus::No))
 }

@@ -1,7 +1,7 @@
 //! Dispatching an admitted request to its servant: where the upcall runs, and what ends it.
 //!
 //! An upcall of an ordinary object runs **in place**, where its request was read; one that awaits goes on as a task. Every other
-//! upcall is **submitted** whole to a [`Place`]: a worker pool (of the lane, or of a POA with real-time policies), a thread that
+//! upcall is **submitted** whole to an [`ExecutionSite`]: a worker pool (of the lane, or of a POA with real-time policies), a thread that
 //! may block, or a task. Each ends with `send_reply` of the interceptor, and the reply.
 
 use super::server_points::{Intercepted, Submitted, receive_request, send_prioritised, send_reply};
@@ -69,7 +69,7 @@ pub(super) fn dispatch(
     end(connection, pending, outcome, receipt);
 }
 
-/// Submits the upcall of a request to the place where it runs from its beginning to its end.
+/// Submits the upcall of a request to the site where it runs from its beginning to its end.
 #[inline(never)]
 fn submit_upcall(
     connection: &Connection,
@@ -103,7 +103,7 @@ fn submit_upcall(
     };
     let echo = planned.as_mut().and_then(|planned| planned.echo.take());
     let priority = (intercepted.as_ref()).map_or_else(Priority::default, |request| request.info.priority);
-    let place = Place::of(orb, &object, planned.as_ref(), priority);
+    let site = ExecutionSite::of(orb, &object, planned.as_ref(), priority);
     let submitted = Submitted::new(intercepted);
     let intercepted = submitted.clone();
     let job = async move {
@@ -115,8 +115,8 @@ fn submit_upcall(
         finish(pending, outcome, &receipt);
     };
     // The job of a rejected request is dropped after the reply, as a connection waits for its pending requests when it ends.
-    if let Err(rejected) = place.submit(orb, execution.deadline, octets, job) {
-        let refused = receipt.system_exception(&refusal(orb, &rejected, place.priority()));
+    if let Err(rejected) = site.submit(orb, execution.deadline, octets, job) {
+        let refused = receipt.system_exception(&refusal(orb, &rejected, site.priority()));
         connection.queue_reply(into_reply(send_reply(submitted.take(), refused)));
     }
 }
@@ -141,7 +141,7 @@ impl Execution {
     ) -> Outcome {
         let receipt = request.receipt();
         if deadline::is_late(self.deadline) {
-            return deadline::shed(orb, &receipt);
+            return deadline::refuse_late(orb, &receipt);
         }
         let upcall = upcall(orb, object, request, receipt, caller);
         match self.running {
@@ -151,9 +151,9 @@ impl Execution {
     }
 }
 
-/// The place where the upcall of a request runs, if that is not where the request was read.
+/// The site where the upcall of a request runs, if that is not where the request was read.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum ExecutionSite<'a> {
     /// A task of the lane's runtime.
     Task,
     /// A thread that may block.
@@ -162,8 +162,8 @@ pub(crate) enum Place<'a> {
     Pool(&'a WorkerPool, Priority),
 }
 
-impl<'a> Place<'a> {
-    /// The place for a request: as `planned` if the object's POA has real-time policies, else at this priority.
+impl<'a> ExecutionSite<'a> {
+    /// The site for a request: as `planned` if the object's POA has real-time policies, else at this priority.
     pub(crate) fn of(
         orb: &'a OrbInner,
         object: &ActiveObject,
@@ -247,7 +247,7 @@ pub(crate) fn refusal(orb: &OrbInner, rejected: &Rejected, priority: i16) -> Sys
 enum Planning {
     /// Its POA has no real-time policies.
     Ordinary,
-    /// Its place and its priority.
+    /// Its execution site and its priority.
     Scheduled(Planned),
     /// It has bound its connection to a band of priorities, and is done.
     BandBound,

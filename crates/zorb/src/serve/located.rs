@@ -15,7 +15,7 @@ pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>
             return LocateReply::UnknownObject;
         }
         Ok(Found::Object(object)) => object,
-        Ok(Found::Elsewhere(target)) => return LocateReply::ObjectForward(Ior::clone(&target)),
+        Ok(Found::Forward(target)) => return LocateReply::ObjectForward(Ior::clone(&target)),
         Ok(Found::Unknown(_)) => return LocateReply::UnknownObject,
         Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => {
             return LocateReply::UnknownObject;

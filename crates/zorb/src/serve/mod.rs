@@ -12,7 +12,7 @@ mod located;
 mod server_points;
 mod upcall;
 
-pub(crate) use dispatch::{Execution, Place, refusal};
+pub(crate) use dispatch::{Execution, ExecutionSite, refusal};
 pub(crate) use located::locate_reply;
 pub(crate) use server_points::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use upcall::{
@@ -53,8 +53,8 @@ pub(crate) enum RequestTarget {
         /// object until there are more.
         changes: Option<u64>,
     },
-    /// Another ORB has the object.
-    Elsewhere(Arc<Ior>),
+    /// Another ORB has the object: the client is forwarded.
+    Forward(Arc<Ior>),
     /// The key resolver has to be asked.
     Unknown(Bytes),
     Refused(SystemException),
@@ -76,7 +76,7 @@ impl From<Result<Found, SystemException>> for RequestTarget {
                 number: None,
                 changes: None,
             },
-            Ok(Found::Elsewhere(target)) => Self::Elsewhere(target),
+            Ok(Found::Forward(target)) => Self::Forward(target),
             Ok(Found::Unknown(key)) => Self::Unknown(key),
             Err(exception) => Self::Refused(exception),
         }
@@ -240,7 +240,7 @@ fn serve(
     match target {
         RequestTarget::Object { .. } => {}
         RequestTarget::Unknown(key) => ask(connection, key, request, pending),
-        RequestTarget::Elsewhere(target) => {
+        RequestTarget::Forward(target) => {
             let outcome = request.receipt().forward(&target, false);
             answer(connection, pending, outcome);
         }
