@@ -127,7 +127,7 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
         return Err(failure(sink, &sources));
     }
     let clean = sink.is_empty();
-    let tree = parse(&stream.tokens, &stream.remarks, &sources, &sink);
+    let tree = parse(&stream.tokens, &stream.trailing_comments, &sources, &sink);
     let modules = outermost(&tree, options);
     // After an error of the lexer, such as an unclosed comment, all further errors may be consequences.
     if !clean || tree.lost.is_none() {

@@ -1,4 +1,4 @@
-//! The lexer: text to tokens, one at a time. A comment becomes the documentation of the token after it, or a remark on the
+//! The lexer: text to tokens, one at a time. A comment becomes the documentation of the token after it, or a trailing comment on the
 //! token before it. A preprocessor directive is one token with all of its logical line. Line splices are gone already.
 
 mod literals;
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
     /// `#pragma ID name "text"` or `#pragma version name 1.2`, whose name is looked up in the scope of the pragma.
     Pragma(Rc<IdPragma>),
     /// A comment on the declaration before it: `///< text`. The preprocessor attaches it there.
-    Remark(Rc<str>),
+    TrailingComment(Rc<str>),
     /// The message for text that is not a token. It is reported only where `#ifdef` does not skip the text.
     Bad(Rc<str>),
     /// The end of the input; only the preprocessor makes it.
@@ -104,7 +104,7 @@ pub(crate) fn lex(
     let mut lexer = Lexer::new(file, Rc::clone(text), range);
     let tokens = std::iter::from_fn(|| lexer.next(words));
     tokens
-        .filter(|token| !matches!(token.kind, Kind::Remark(_)))
+        .filter(|token| !matches!(token.kind, Kind::TrailingComment(_)))
         .collect()
 }
 
@@ -158,11 +158,11 @@ impl Lexer {
                         return Some(self.token(rest, rest.len(), kind));
                     };
                     let comment = &rest[..length];
-                    if let Some(text) = remark(comment) {
+                    if let Some(text) = trailing_comment(comment) {
                         let span = Span::new(self.file, self.at, self.at + length);
                         self.line += lines_in(comment);
                         self.at += length;
-                        return Some(self.made(Kind::Remark(text), span, None));
+                        return Some(self.made(Kind::TrailingComment(text), span, None));
                     }
                     self.comment(comment);
                 }
@@ -285,7 +285,7 @@ fn comment_lines(comment: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text of a Doxygen comment on the declaration before it.
-fn remark(comment: &str) -> Option<Rc<str>> {
+fn trailing_comment(comment: &str) -> Option<Rc<str>> {
     let marks = ["///<", "//!<", "/**<", "/*!<"];
     if !marks.iter().any(|mark| comment.starts_with(mark)) {
         return None;
@@ -560,7 +560,7 @@ mod tests {
                 let mut words = Words::default();
                 std::iter::from_fn(|| lexer.next(&mut words)).collect::<Vec<_>>()
             };
-            assert_eq!(tokens[0].kind, Kind::Remark("text".into()), "{text}");
+            assert_eq!(tokens[0].kind, Kind::TrailingComment("text".into()), "{text}");
         }
         let comments = "/** a */ x //! b\n/*! c */ y // < d";
         assert!(

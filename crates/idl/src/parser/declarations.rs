@@ -16,7 +16,7 @@ use super::input::{
 };
 use super::list;
 use super::members::{attribute, members, operation};
-use super::remarks::Remarked;
+use super::trailing_comments::Documentable;
 use super::type_specs::{declarator, type_spec};
 use super::value_dcl::value;
 use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, StringLiteral};
@@ -279,7 +279,7 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
 
 /// A list in braces. Without an opening brace it fails. A missing closing brace is reported once, at a definition that
 /// cannot be in the list or at the end of the file.
-pub(super) fn body<'a, T: Remarked>(
+pub(super) fn body<'a, T: Documentable>(
     i: Tokens<'a>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
 ) -> Parsed<'a, Vec<T>> {

@@ -15,13 +15,13 @@ use unicase::Ascii;
 
 use super::annotations::Start;
 use super::mistakes::modifier;
-use super::remarks::Remarked;
+use super::trailing_comments::Documentable;
 use super::type_specs::begins;
 use crate::ast::{Definition, Head, Ident, ScopedName};
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_NESTING;
-use crate::preprocess::Remarks;
+use crate::preprocess::TrailingComments;
 use crate::source::{SourceMap, Span};
 
 /// The state of the parser beside its input.
@@ -45,16 +45,16 @@ pub(crate) struct Context<'a> {
     pub(crate) refused_inside: Cell<bool>,
     /// Pragmas from within the type that is being parsed, which move behind it.
     pub(crate) pragmas: RefCell<Vec<Definition>>,
-    remarks: &'a Remarks,
+    trailing_comments: &'a TrailingComments,
     /// Whether the parser is between the angle brackets of a type, where `>>` closes two of them and is no shift.
     pub(crate) in_angles: Cell<bool>,
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(sink: &'a Sink, remarks: &'a Remarks, sources: &'a SourceMap) -> Self {
+    pub(crate) fn new(sink: &'a Sink, trailing_comments: &'a TrailingComments, sources: &'a SourceMap) -> Self {
         Self {
             sink,
-            remarks,
+            trailing_comments,
             sources,
             scopes_unsure: Cell::new(false),
             implied: Cell::new(None),
@@ -109,13 +109,13 @@ impl<'a> Tokens<'a> {
         self.at.checked_sub(1).and_then(|at| self.all.get(at))
     }
 
-    /// The remark after the previous token.
-    pub(super) fn remark(&self) -> Option<&'a str> {
-        if self.context.remarks.is_empty() {
+    /// the trailing comment after the previous token.
+    pub(super) fn trailing_comment(&self) -> Option<&'a str> {
+        if self.context.trailing_comments.is_empty() {
             return None;
         }
         let at = self.at.checked_sub(1)?;
-        self.context.remarks.get(&at).map(String::as_str)
+        self.context.trailing_comments.get(&at).map(String::as_str)
     }
 
     pub(crate) fn at_end(&self) -> bool {
@@ -467,20 +467,20 @@ pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
 }
 
 /// item { "," item }*; after a comma no other alternative fits.
-pub(super) fn commas<'a, T: Remarked>(
+pub(super) fn commas<'a, T: Documentable>(
     item: impl Fn(Tokens<'a>) -> Parsed<'a, T>,
 ) -> impl Fn(Tokens<'a>) -> Parsed<'a, Vec<T>> {
     move |i| {
         let (mut i, mut last) = item(i)?;
         let mut items = Vec::new();
         loop {
-            last.remark(i);
+            last.add_trailing_comment(i);
             if !i.is_punct(",") {
                 items.push(last);
                 return Ok((i, items));
             }
             i = i.advance();
-            last.remark(i);
+            last.add_trailing_comment(i);
             items.push(last);
             (i, last) = cut(&item).parse(i)?;
         }
@@ -532,7 +532,7 @@ pub(crate) fn describe(token: &Token) -> String {
         Kind::Str(_) => "a string literal".into(),
         Kind::WideStr(_) => "a wide string literal".into(),
         Kind::Pragma(_) | Kind::Directive => "a directive".into(),
-        Kind::Remark(_) => "a comment".into(),
+        Kind::TrailingComment(_) => "a comment".into(),
         Kind::Bad(_) => "something else".into(),
         Kind::End => "the end of the file".into(),
     }

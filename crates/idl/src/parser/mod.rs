@@ -12,7 +12,7 @@ mod expressions;
 mod input;
 mod members;
 mod mistakes;
-mod remarks;
+mod trailing_comments;
 mod type_specs;
 mod value_dcl;
 
@@ -22,12 +22,12 @@ use crate::ast::Definition;
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_DIAGNOSTICS;
-use crate::preprocess::Remarks;
+use crate::preprocess::TrailingComments;
 use crate::source::SourceMap;
 pub(crate) use input::keyword_meant;
 use input::{Context, Fault, Parsed, Tokens, describe, is_keyword};
 use mistakes::hint;
-use remarks::Remarked;
+use trailing_comments::Documentable;
 
 /// The parsed definitions.
 pub(crate) struct Tree {
@@ -39,8 +39,8 @@ pub(crate) struct Tree {
 }
 
 /// The definitions in `tokens`, which end in [`Kind::End`].
-pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sources: &SourceMap, sink: &Sink) -> Tree {
-    let context = Context::new(sink, remarks, sources);
+pub(crate) fn parse(tokens: &[Token], trailing_comments: &TrailingComments, sources: &SourceMap, sink: &Sink) -> Tree {
+    let context = Context::new(sink, trailing_comments, sources);
     let mut i = Tokens::new(tokens, &context);
     let mut definitions = Vec::new();
     loop {
@@ -73,7 +73,7 @@ pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sources: &SourceMap, si
 
 /// Items up to `}` or the end; faulty ones are reported and left out. `open`: the brace before them. Where the indentation
 /// of a faulty item shows that the brace should have been closed, that is reported, and the list ends there.
-fn list<'a, T: Remarked>(
+fn list<'a, T: Documentable>(
     mut i: Tokens<'a>,
     open: Option<Tokens<'a>>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
@@ -84,7 +84,7 @@ fn list<'a, T: Remarked>(
         let before = items.len();
         match item(i, &mut items) {
             Ok((rest, ())) => {
-                remarks::on_all(rest, items.get_mut(before..).unwrap_or_default());
+                trailing_comments::on_all(rest, items.get_mut(before..).unwrap_or_default());
                 i = rest;
             }
             Err(error) => {

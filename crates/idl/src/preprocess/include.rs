@@ -238,7 +238,7 @@ impl Preprocessor<'_> {
             kind: Kind::Directive,
             span,
             ..
-        }) = tokens.find(|token| !matches!(token.kind, Kind::Remark(_)))
+        }) = tokens.find(|token| !matches!(token.kind, Kind::TrailingComment(_)))
         else {
             return false;
         };

@@ -49,13 +49,13 @@ pub(crate) struct Stream {
     /// The tokens; the last is [`Kind::End`].
     pub(crate) tokens: Vec<Token>,
     /// Comments after the tokens that they document.
-    pub(crate) remarks: Remarks,
+    pub(crate) trailing_comments: TrailingComments,
     /// Whether the stream has all of the text. If not, errors of the parser may be consequences of the missing part.
     pub(crate) whole: bool,
 }
 
 /// Comments by `///<`, by the index of the token before them.
-pub(crate) type Remarks = HashMap<usize, String>;
+pub(crate) type TrailingComments = HashMap<usize, String>;
 
 /// Reads all inputs, with the files that they include, into one stream.
 pub(crate) fn preprocess(
@@ -85,7 +85,7 @@ pub(crate) fn preprocess(
         no_prefix: Rc::default(),
         braces: Vec::new(),
         out: Vec::new(),
-        remarks: Remarks::new(),
+        trailing_comments: TrailingComments::new(),
         whole: true,
         full: false,
     };
@@ -97,7 +97,7 @@ pub(crate) fn preprocess(
             pre.file(file);
         }
     }
-    let (mut tokens, remarks, whole) = (pre.out, pre.remarks, pre.whole);
+    let (mut tokens, trailing_comments, whole) = (pre.out, pre.trailing_comments, pre.whole);
     tokens.push(Token {
         kind: Kind::End,
         span: sources_end(sources, last),
@@ -106,7 +106,7 @@ pub(crate) fn preprocess(
     });
     Stream {
         tokens,
-        remarks,
+        trailing_comments,
         whole,
     }
 }
@@ -147,7 +147,7 @@ struct Preprocessor<'a> {
     /// The prefix in force outside of each open brace.
     braces: Vec<Rc<Prefix>>,
     out: Vec<Token>,
-    remarks: Remarks,
+    trailing_comments: TrailingComments,
     /// Whether no part of the text is missing so far.
     whole: bool,
     /// Whether a limit was reached, which is reported once: nothing more is read.
@@ -296,10 +296,10 @@ impl Preprocessor<'_> {
     fn next(&mut self, reader: &mut Reader, caller: Option<Span>) -> Option<Token> {
         loop {
             let token = reader.read(&mut self.words)?;
-            if let Kind::Remark(text) = &token.kind {
-                // Within the arguments of a macro, a remark has no declaration to document.
+            if let Kind::TrailingComment(text) = &token.kind {
+                // Within the arguments of a macro, a trailing comment has no declaration to document.
                 if caller.is_none() {
-                    self.remark(text, token.span);
+                    self.note_trailing_comment(text, token.span);
                 }
                 continue;
             }
@@ -377,13 +377,13 @@ impl Preprocessor<'_> {
         self.out.push(token);
     }
 
-    /// Notes the remark at `place` on the last token.
-    fn remark(&mut self, text: &str, place: Span) {
+    /// Notes the trailing comment at `place` on the last token.
+    fn note_trailing_comment(&mut self, text: &str, place: Span) {
         let near = |last: &Token| last.span.file == place.file;
         if text.is_empty() || !self.out.last().is_some_and(near) {
             return;
         }
-        let said = self.remarks.entry(self.out.len() - 1).or_default();
+        let said = self.trailing_comments.entry(self.out.len() - 1).or_default();
         if !said.is_empty() {
             said.push('\n');
         }

@@ -1,4 +1,4 @@
-//! Remarks: comments after the declaration that they document, as in `long x; ///< how far`.
+//! Trailing comments: comments after the declaration that they document, as in `long x; ///< how far`.
 
 use std::rc::Rc;
 
@@ -8,25 +8,25 @@ use crate::ast::{
     StringLiteral,
 };
 
-/// A syntax node that a remark may document.
-pub(super) trait Remarked {
+/// A syntax node that a trailing comment may document.
+pub(super) trait Documentable {
     /// The heads that hold its documentation.
     fn heads(&mut self) -> Vec<&mut Head>;
 
-    /// Adds the remark on the token before `i`, which is the last one of this node or the comma after it.
-    fn remark(&mut self, i: Tokens<'_>) {
-        if let Some(text) = i.remark() {
+    /// Adds the trailing comment on the token before `i`, which is the last one of this node or the comma after it.
+    fn add_trailing_comment(&mut self, i: Tokens<'_>) {
+        if let Some(text) = i.trailing_comment() {
             self.heads().into_iter().for_each(|head| add(head, text));
         }
     }
 }
 
-/// Adds the remark on the `;` before `i` to the names of the statement that it ends: to all, unless some have their own.
-pub(super) fn on_all<T: Remarked>(i: Tokens<'_>, items: &mut [T]) {
-    let Some(text) = i.remark() else {
+/// Adds the trailing comment on the `;` before `i` to the names of the statement that it ends: to all, unless some have their own.
+pub(super) fn on_all<T: Documentable>(i: Tokens<'_>, items: &mut [T]) {
+    let Some(text) = i.trailing_comment() else {
         return;
     };
-    let mut heads: Vec<&mut Head> = items.iter_mut().flat_map(Remarked::heads).collect();
+    let mut heads: Vec<&mut Head> = items.iter_mut().flat_map(Documentable::heads).collect();
     // Pragmas and similar definitions declare no name.
     heads.retain(|head| !head.name.text.is_empty());
     let Some(last) = heads
@@ -48,19 +48,19 @@ fn add(head: &mut Head, text: &str) {
     head.doc = Some(doc);
 }
 
-impl Remarked for Head {
+impl Documentable for Head {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![self]
     }
 }
 
-impl Remarked for (Head, Vec<Expr>) {
+impl Documentable for (Head, Vec<Expr>) {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![&mut self.0]
     }
 }
 
-impl Remarked for Definition {
+impl Documentable for Definition {
     fn heads(&mut self) -> Vec<&mut Head> {
         match &mut self.kind {
             DefinitionKind::State { member, .. } => vec![&mut self.head, &mut member.head],
@@ -69,44 +69,44 @@ impl Remarked for Definition {
     }
 }
 
-impl Remarked for Member {
+impl Documentable for Member {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![&mut self.head]
     }
 }
 
-impl Remarked for Case {
+impl Documentable for Case {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![&mut self.member.head]
     }
 }
 
-impl Remarked for Bitfield {
+impl Documentable for Bitfield {
     fn heads(&mut self) -> Vec<&mut Head> {
         self.head.iter_mut().collect()
     }
 }
 
-impl Remarked for Parameter {
+impl Documentable for Parameter {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![&mut self.head]
     }
 }
 
-impl Remarked for ScopedName {
+impl Documentable for ScopedName {
     fn heads(&mut self) -> Vec<&mut Head> {
         Vec::new()
     }
 }
 
-impl Remarked for StringLiteral {
+impl Documentable for StringLiteral {
     fn heads(&mut self) -> Vec<&mut Head> {
         Vec::new()
     }
 }
 
 /// Parsed and discarded declarations.
-impl Remarked for () {
+impl Documentable for () {
     fn heads(&mut self) -> Vec<&mut Head> {
         Vec::new()
     }
