@@ -100,7 +100,7 @@ pub use outbound::Buffering;
 pub use owner::{Owner, PeerOrb, Settings};
 pub use reactor::Reactor;
 pub use server::{
-    OrderKey, Orders, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest,
+    OrderKey, Orders, Overload, PendingRequest, ServerConnection, ServerLimits, ReceivedRequest,
     Serving, Turn,
 };
 pub use unresponsive::UnresponsiveEndpoints;

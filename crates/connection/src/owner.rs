@@ -3,7 +3,7 @@
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counters;
 use super::memory::MemoryLimit;
-use super::server::{ServerConnection, ServerRequest};
+use super::server::{ServerConnection, ReceivedRequest};
 use super::spin::BusyConnections;
 use super::trace::Describe;
 use bytes::Bytes;
@@ -66,7 +66,7 @@ pub trait Owner: Send + Sync + Sized + 'static {
     fn recall(&self, cached: &Self::Cached) -> Option<Self::Target>;
 
     /// Serves a request: admits it, dispatches it to its servant, and replies on the connection, at once or later.
-    fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>);
+    fn serve(connection: &Arc<ServerConnection<Self>>, request: ReceivedRequest<Self>);
 
     /// Answers a LocateRequest, or returns the key that the application has to be asked about first.
     fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located;

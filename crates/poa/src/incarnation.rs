@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::missing::Missing;
 use crate::object::{ActiveObject, taking_turns};
-use crate::request::{Outcome, Receipt, Request};
+use crate::request::{Outcome, Receipt, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
 use crate::skeleton::Upcall;
 use crate::sync::{Mutex, MutexGuard};
@@ -95,7 +95,7 @@ fn raised(raised: &Raised, receipt: &Receipt) -> Outcome {
 }
 
 /// Activates an object, and serves the request with it.
-pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, request: Request) -> Outcome {
+pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, request: ServerRequest) -> Outcome {
     let receipt = request.receipt();
     match inactive.activate().await {
         Ok(object)
@@ -112,7 +112,7 @@ pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, request: Request) ->
 async fn serve_found(
     adapter: &Adapter,
     object: impl Borrow<ActiveObject> + Send + 'static,
-    request: Request,
+    request: ServerRequest,
 ) -> Outcome {
     match adapter.off_reactor().filter(|_| object.borrow().blocks()) {
         None => ActiveObject::serve(object, request).await,
@@ -131,7 +131,7 @@ impl<L: Locator> AnyLocator<Adapter> for L {
         self: Arc<Self>,
         adapter: &Arc<Adapter>,
         identity: &Identity,
-        request: Request,
+        request: ServerRequest,
         outcome: &mut Option<Outcome>,
     ) -> Upcall {
         let site = (Arc::clone(adapter), identity.clone());
@@ -175,7 +175,7 @@ impl Deref for OperationName {
 async fn locate_and_serve<L: Locator>(
     (adapter, identity): (Arc<Adapter>, Identity),
     locator: Arc<L>,
-    request: Request,
+    request: ServerRequest,
 ) -> Outcome {
     let receipt = request.receipt();
     let id = identity.to_id();

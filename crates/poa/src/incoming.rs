@@ -1,7 +1,7 @@
 //! Calls on their way to a skeleton: a message, or a collocated call with its arguments as values.
 
 use crate::operations::Operations;
-use crate::request::{Outcome, Receipt, Request};
+use crate::request::{Outcome, Receipt, ServerRequest};
 use crate::skeleton::Upcall;
 use core::any::{Any, TypeId};
 use core::fmt;
@@ -22,7 +22,7 @@ pub enum Incoming<'a> {
 #[non_exhaustive]
 pub struct IncomingRequest<'a> {
     /// The request; an upcall that needs it takes it.
-    pub request: &'a mut Option<Request>,
+    pub request: &'a mut Option<ServerRequest>,
     /// The outcome of an upcall that has ended in its first poll.
     pub outcome: &'a mut Option<Outcome>,
 }
@@ -31,7 +31,7 @@ impl<'a> IncomingRequest<'a> {
     /// A request, and the place for its outcome.
     #[must_use]
     #[inline]
-    pub const fn new(request: &'a mut Option<Request>, outcome: &'a mut Option<Outcome>) -> Self {
+    pub const fn new(request: &'a mut Option<ServerRequest>, outcome: &'a mut Option<Outcome>) -> Self {
         Self { request, outcome }
     }
 }
@@ -54,7 +54,7 @@ pub struct Typed<'a> {
 impl Incoming<'_> {
     /// The request of a call by message, unless the upcall has taken it.
     #[inline]
-    fn request(&self) -> Option<&Request> {
+    fn request(&self) -> Option<&ServerRequest> {
         match self {
             Self::Message(incoming) => incoming.request.as_ref(),
             Self::Typed(_) => None,
@@ -66,7 +66,7 @@ impl Incoming<'_> {
     pub fn operation(&self) -> &[u8] {
         match self {
             Self::Typed(call) => call.operation.as_bytes(),
-            _ => self.request().map_or(&[], Request::operation),
+            _ => self.request().map_or(&[], ServerRequest::operation),
         }
     }
 
@@ -75,7 +75,7 @@ impl Incoming<'_> {
     #[must_use]
     #[inline]
     pub fn find(&self, operations: &Operations) -> Option<u32> {
-        let number = self.request().and_then(Request::number);
+        let number = self.request().and_then(ServerRequest::number);
         if number.is_some() {
             zorb_giop::probe!(OperationFound);
             return number;
@@ -86,7 +86,7 @@ impl Incoming<'_> {
     /// The message; `None` for a typed collocated call. A skeleton that takes messages only returns
     /// [`Upcall::untyped`] then.
     #[must_use]
-    pub fn into_message(self) -> Option<Request> {
+    pub fn into_message(self) -> Option<ServerRequest> {
         match self {
             Self::Message(incoming) => incoming.request.take(),
             Self::Typed(_) => None,

@@ -121,7 +121,7 @@ pub use policy::{
     OneWayOrder, Policies, PoaPolicy, PoaPolicyType, RequestProcessing, ServantRetention, ThreadModel,
 };
 pub use registry::{ObjectAdapter, KeyOwner};
-pub use request::{Outcome, Receipt, Request};
+pub use request::{Outcome, Receipt, ServerRequest};
 pub use scheduling::UpcallScheduling;
 pub use seal::KeySecret;
 pub use servant_manager::{

@@ -11,7 +11,7 @@ use crate::membership::{Membership, ObjectContext, Traits};
 use crate::missing::Missing;
 use crate::names::Named;
 use crate::policy::OneWayOrder;
-use crate::request::{Outcome, Request};
+use crate::request::{Outcome, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Etherealization};
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::Tenant;
@@ -387,7 +387,7 @@ impl ActiveObject {
     /// A forward answers every operation, including those that every object has. One-way requests to it are lost, as their
     /// clients wait for no reply. An object of a servant activator is activated within the upcall.
     #[inline]
-    pub fn start(&self, request: &mut Option<Request>, outcome: &mut Option<Outcome>) -> Upcall {
+    pub fn start(&self, request: &mut Option<ServerRequest>, outcome: &mut Option<Outcome>) -> Upcall {
         zorb_giop::probe!(Admitted);
         self.membership.note_use();
         if let (Target::Servant(skeleton), Some(known)) = (&self.target, &*request)
@@ -403,7 +403,7 @@ impl ActiveObject {
     }
 
     /// Runs the upcall of a request, begun by [`start`](Self::start), to its end.
-    pub(crate) async fn serve(this: impl Borrow<Self>, request: Request) -> Outcome {
+    pub(crate) async fn serve(this: impl Borrow<Self>, request: ServerRequest) -> Outcome {
         let this = this.borrow();
         let mut outcome = None;
         let mut upcall = this.enter(|| this.start(&mut Some(request), &mut outcome));
@@ -413,7 +413,7 @@ impl ActiveObject {
         }
     }
 
-    fn start_other(&self, request: Request, outcome: &mut Option<Outcome>) -> Upcall {
+    fn start_other(&self, request: ServerRequest, outcome: &mut Option<Outcome>) -> Upcall {
         let other = match &self.target {
             Target::Servant(skeleton) => return start(skeleton, request, outcome),
             Target::Other(other) => other,
@@ -472,7 +472,7 @@ pub(crate) fn taking_turns<F: Future<Output = Outcome> + Send + 'static>(
 }
 
 /// Begins the upcall of a request. Operations that every object has are answered here, the others by the skeleton.
-fn start(skeleton: &Arc<dyn Skeleton>, request: Request, outcome: &mut Option<Outcome>) -> Upcall {
+fn start(skeleton: &Arc<dyn Skeleton>, request: ServerRequest, outcome: &mut Option<Outcome>) -> Upcall {
     let mut begin = |request| {
         let mut request = Some(request);
         skeleton.start(Incoming::Message(IncomingRequest::new(

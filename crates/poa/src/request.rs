@@ -168,10 +168,10 @@ impl Receipt {
     }
 }
 
-/// A request: its message, and the offsets of its parts.
+/// A request on its way to a servant: its message, and the offsets of its parts.
 ///
 /// Arguments are borrowed from the message, which lives as long as the request.
-pub struct Request {
+pub struct ServerRequest {
     message: Message,
     offsets: HeaderOffsets,
     format: WireFormat,
@@ -186,9 +186,9 @@ pub struct Request {
 /// The largest size of a request, in octets: compilers move larger values by a call of `memcpy`.
 const SIZE: usize = 128;
 
-const _: () = assert!(size_of::<Request>() <= SIZE);
+const _: () = assert!(size_of::<ServerRequest>() <= SIZE);
 
-impl Request {
+impl ServerRequest {
     /// The number of an operation that has not been looked up. No operation has it.
     const UNKNOWN: u32 = u32::MAX;
 
@@ -356,9 +356,9 @@ impl Request {
     }
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for ServerRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request")
+        f.debug_struct("ServerRequest")
             .field("receipt", &self.receipt())
             .field("operation", &String::from_utf8_lossy(self.operation()))
             .finish_non_exhaustive()
@@ -407,7 +407,7 @@ mod tests {
     fn a_request_knows_its_operation_by_name_before_it_has_a_number() {
         let message = message::<NativeEndian>(b"");
         let format = WireFormat::default();
-        let request = Request::from_message(message, format, context()).unwrap();
+        let request = ServerRequest::from_message(message, format, context()).unwrap();
         assert_eq!(
             (request.number(), request.operation()),
             (None, &b"an_operation"[..])

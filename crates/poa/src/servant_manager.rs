@@ -3,7 +3,7 @@
 use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::deactivation::DeactivationGuard;
-use crate::request::{Outcome, Request};
+use crate::request::{Outcome, ServerRequest};
 use crate::skeleton::{Skeleton, Upcall};
 use core::any::Any;
 use core::fmt;
@@ -142,7 +142,7 @@ pub(crate) trait AnyLocator<A>: Send + Sync {
         self: Arc<Self>,
         adapter: &Arc<A>,
         identity: &Identity,
-        request: Request,
+        request: ServerRequest,
         outcome: &mut Option<Outcome>,
     ) -> Upcall;
 }

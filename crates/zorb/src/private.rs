@@ -20,7 +20,7 @@ pub use zorb_cdr::{
 use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::{idl_tokens, object_ids_tokens};
-pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, Request, Skeleton, Upcall};
+pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, ServerRequest, Skeleton, Upcall};
 
 /// Items that the macros below name by path, so that they work whatever the user's crate imports.
 pub mod reexport {

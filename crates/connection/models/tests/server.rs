@@ -3,7 +3,7 @@
 
 mod driver;
 
-use super::{Located, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving};
+use super::{Located, PendingRequest, ServerConnection, ServerLimits, ReceivedRequest, Serving};
 use crate::bidirectional::BidirectionalConnection;
 use crate::mock::{Mock, settings};
 use crate::models::outbound::{ROOM, Socket, message};
@@ -113,7 +113,7 @@ impl Owner for Tasks {
         None
     }
 
-    fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>) {
+    fn serve(connection: &Arc<ServerConnection<Self>>, request: ReceivedRequest<Self>) {
         let (id, octets) = (request.offsets.request_id(), request.message.octets());
         let pending = PendingRequest::new(connection, id, octets);
         let owner = connection.owner();

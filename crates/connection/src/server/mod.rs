@@ -112,7 +112,7 @@ use zorb_transport::{Address, Connection, Endpoint};
     clippy::exhaustive_structs,
     reason = "a request is made of all of these"
 )]
-pub struct ServerRequest<O: Owner> {
+pub struct ReceivedRequest<O: Owner> {
     /// The message.
     pub message: Message,
     /// The offsets of the parts of its header.
@@ -311,7 +311,7 @@ impl<O: Owner> ServerConnection<O> {
         &self,
         cache: &mut RequestHeaderCache<O>,
         received: Received<'_>,
-    ) -> Result<ServerRequest<O>, ProtocolError> {
+    ) -> Result<ReceivedRequest<O>, ProtocolError> {
         if received.is_contiguous()
             && let Some(hit) = cache.find(received.header(), received.octets(), &self.owner)
         {
@@ -319,7 +319,7 @@ impl<O: Owner> ServerConnection<O> {
             zorb_giop::probe!(KeyParsed);
             zorb_giop::probe!(AdapterFound);
             zorb_giop::probe!(ServantFound);
-            return Ok(ServerRequest {
+            return Ok(ReceivedRequest {
                 message: self.keep(received),
                 offsets: hit.offsets,
                 format: hit.format,
@@ -336,7 +336,7 @@ impl<O: Owner> ServerConnection<O> {
         &self,
         cache: &mut RequestHeaderCache<O>,
         message: Message,
-    ) -> Result<ServerRequest<O>, ProtocolError> {
+    ) -> Result<ReceivedRequest<O>, ProtocolError> {
         let header =
             RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
         zorb_giop::probe!(HeaderRead);
@@ -366,7 +366,7 @@ impl<O: Owner> ServerConnection<O> {
         };
         let offsets = HeaderOffsets::of(&header);
         drop(header);
-        Ok(ServerRequest {
+        Ok(ReceivedRequest {
             message,
             offsets,
             format,

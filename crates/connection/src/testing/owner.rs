@@ -3,7 +3,7 @@
 use super::{Peer, Stream, endpoint, pair, settings};
 use crate::bidirectional::BidirectionalConnection;
 use crate::owner::{Located, Owner, Settings};
-use crate::server::{PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving};
+use crate::server::{PendingRequest, ServerConnection, ServerLimits, ReceivedRequest, Serving};
 use crate::spin::BusyConnections;
 use bytes::Bytes;
 use core::fmt;
@@ -238,7 +238,7 @@ impl Owner for TestOwner {
         valid.then(|| Wanted::Operation(name.clone()))
     }
 
-    fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>) {
+    fn serve(connection: &Arc<ServerConnection<Self>>, request: ReceivedRequest<Self>) {
         let owner = connection.owner();
         let (version, id) = (request.message.header.version, request.offsets.request_id());
         let operation = match &request.target {

@@ -33,11 +33,11 @@ use zorb_connection::{CallError, Turn};
 use zorb_giop::{
     Fault, Message, PriorityModel, RequestBuilder, ResponseFlags, SystemException, Version, buffers,
 };
-use zorb_poa::{ActiveObject, UpcallChain, Missing, Outcome, Request};
+use zorb_poa::{ActiveObject, UpcallChain, Missing, Outcome, ServerRequest};
 
 /// A collocated call whose arguments are marshalled: its upcall may outlive its caller.
 pub(super) struct LocalMessage {
-    pub(super) request: Request,
+    pub(super) request: ServerRequest,
     deadline: Option<Instant>,
     /// Of a one-way call, among those of its reference.
     turn: Option<Turn>,
@@ -73,7 +73,7 @@ impl ObjectRef {
         let message = Message::from_gather(message).map_err(own)?;
         let context = self.orb().inner().context();
         Ok(LocalMessage {
-            request: Request::from_message(message, format, context).map_err(own)?,
+            request: ServerRequest::from_message(message, format, context).map_err(own)?,
             deadline: (invocation.contexts.as_ref()).and_then(|contexts| contexts.deadline),
             turn: is_one_way.then(|| self.one_way_turn()),
         })
@@ -166,7 +166,7 @@ fn plan(orb: &OrbInner, object: &ActiveObject) -> Result<Option<Planned>, System
 async fn run_scheduled(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,
-    request: Request,
+    request: ServerRequest,
     deadline: Option<Instant>,
     planned: Planned,
 ) -> Result<Outcome, CallError> {
@@ -226,7 +226,7 @@ fn begin_here(
 fn send_scheduled(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,
-    request: Request,
+    request: ServerRequest,
     deadline: Option<Instant>,
     planned: &Planned,
     intercepted: Intercepted,
@@ -254,7 +254,7 @@ fn send_scheduled(
 async fn run(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,
-    request: Request,
+    request: ServerRequest,
 ) -> Result<Outcome, CallError> {
     let (receipt, caller) = (request.receipt(), Caller::Collocated);
     let (mut request, mut outcome) = (Some(request), None);
@@ -285,7 +285,7 @@ async fn run(
 fn run_one_way(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,
-    request: Request,
+    request: ServerRequest,
     intercepted: Intercepted,
     mut turn: Turn,
 ) {

@@ -5,11 +5,11 @@ use crate::policy::deadline_of;
 use std::time::Instant;
 use zorb_connection::Counter;
 use zorb_giop::{CompletionStatus, Fault, ServiceContextId};
-use zorb_poa::{Outcome, Receipt, Request};
+use zorb_poa::{Outcome, Receipt, ServerRequest};
 
 /// The deadline of a request that has just arrived. Costs a few instructions for a request without service contexts, else
 /// the parsing of its header.
-pub(crate) fn of(request: &Request) -> Option<Instant> {
+pub(crate) fn of(request: &ServerRequest) -> Option<Instant> {
     deadline_of(request.context(ServiceContextId::DEADLINE)?)
 }
 

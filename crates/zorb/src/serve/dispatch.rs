@@ -17,14 +17,14 @@ use zorb_executor::{Dispatch, Priority, RejectReason, Rejected, Submission, Work
 use zorb_giop::{
     BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, ServerRequest};
 
 /// Dispatches an admitted request to its servant.
 #[inline]
 pub(super) fn dispatch(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    request: &mut Option<Request>,
+    request: &mut Option<ServerRequest>,
     receipt: &Receipt,
     pending: Option<Pending>,
 ) {
@@ -43,7 +43,7 @@ pub(super) fn dispatch(
     if is_submitted {
         return submit_upcall(connection, object, request, receipt, pending, intercepted);
     }
-    let octets = request.as_ref().map_or(0, Request::octets);
+    let octets = request.as_ref().map_or(0, ServerRequest::octets);
     let mut outcome = None;
     let caller = Caller::Connection(connection);
     let first = || begin(orb, &object, request, &mut outcome, receipt, caller);
@@ -74,7 +74,7 @@ pub(super) fn dispatch(
 fn submit_upcall(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    request: &mut Option<Request>,
+    request: &mut Option<ServerRequest>,
     receipt: &Receipt,
     pending: Option<Pending>,
     intercepted: Intercepted,
@@ -136,7 +136,7 @@ impl Execution {
         self,
         orb: &OrbInner,
         object: &ActiveObject,
-        request: Request,
+        request: ServerRequest,
         caller: Caller<'_>,
     ) -> Outcome {
         let receipt = request.receipt();
@@ -257,7 +257,7 @@ enum Planning {
 fn plan(
     connection: &Connection,
     object: &ActiveObject,
-    request: &Request,
+    request: &ServerRequest,
 ) -> Result<Planning, SystemException> {
     if object.priority().is_none() {
         return Ok(Planning::Ordinary);

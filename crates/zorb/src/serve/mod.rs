@@ -30,14 +30,14 @@ use zorb_cdr::Context;
 use zorb_connection::server::Located;
 use zorb_connection::{
     BidirectionalConnection, BusyConnections, Counter, OrderKey, Owner, PendingRequest,
-    ServerConnection, ServerRequest, Settings, Turn,
+    ServerConnection, ReceivedRequest, Settings, Turn,
 };
 use zorb_executor::Lane;
 use zorb_giop::{
     Ior, LocateReply, RequestHeader, ResponseFlags, SystemException, SystemExceptionKind,
     TargetAddress,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, PoaManagerState, is_reserved};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, ServerRequest, PoaManagerState, is_reserved};
 
 type Connection = Arc<ServerConnection<OrbInner>>;
 type Pending = PendingRequest<OrbInner>;
@@ -175,20 +175,20 @@ impl Owner for OrbInner {
     }
 
     #[inline]
-    fn serve(connection: &Connection, request: ServerRequest<Self>) {
+    fn serve(connection: &Connection, request: ReceivedRequest<Self>) {
         let number = match &request.target {
             RequestTarget::Object { number, .. } => *number,
             _ => None,
         };
         let context = Arc::clone(connection.owner()) as Arc<dyn Context>;
-        let ServerRequest {
+        let ReceivedRequest {
             message,
             offsets,
             format,
             target,
         } = request;
         // The request stays in place until its upcall takes it: a move costs as much as a step of the call.
-        let request = Request::new(message, offsets, format, context).with_number(number);
+        let request = ServerRequest::new(message, offsets, format, context).with_number(number);
         serve(connection, target, &mut Some(request), None);
     }
 
@@ -228,7 +228,7 @@ impl OrbInner {
 fn serve(
     connection: &Connection,
     target: RequestTarget,
-    request: &mut Option<Request>,
+    request: &mut Option<ServerRequest>,
     pending: Option<Pending>,
 ) {
     if let RequestTarget::Object { object, .. } = target {
@@ -255,7 +255,7 @@ fn serve(
 fn admit(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    request: &mut Option<Request>,
+    request: &mut Option<ServerRequest>,
     pending: Option<Pending>,
 ) {
     let Some(known) = &*request else {
@@ -326,7 +326,7 @@ fn leave_unanswered(receipt: &Receipt, pending: Option<Pending>) {
 fn serve_in_order(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    place: &mut Option<Request>,
+    place: &mut Option<ServerRequest>,
     pending: Option<Pending>,
 ) {
     let Some(request) = place.take() else {
@@ -350,7 +350,7 @@ fn serve_in_order(
 }
 
 /// The object of a request that has waited, which may have been deactivated meanwhile.
-fn find_again(orb: &OrbInner, request: &Request) -> Result<Found, SystemException> {
+fn find_again(orb: &OrbInner, request: &ServerRequest) -> Result<Found, SystemException> {
     let key = request.object_key();
     orb.find_for_peer(&key.ok_or_else(|| Missing::Object.raise())?)
 }
@@ -379,7 +379,7 @@ fn refuse(
 
 /// Goes on with a pending request whose target has been located, unless its client has cancelled it. Its turn ends when it
 /// has begun.
-fn go_on(pending: Pending, target: RequestTarget, request: Request, turn: Option<Turn>) {
+fn go_on(pending: Pending, target: RequestTarget, request: ServerRequest, turn: Option<Turn>) {
     pending.go_on(move |pending| {
         let _turn = turn;
         if pending.is_cancelled() {
@@ -397,7 +397,7 @@ fn go_on(pending: Pending, target: RequestTarget, request: Request, turn: Option
 
 /// Asks the key resolver for the object of a request, while the connection goes on.
 #[cold]
-fn ask(connection: &Connection, key: Bytes, request: Request, pending: Option<Pending>) {
+fn ask(connection: &Connection, key: Bytes, request: ServerRequest, pending: Option<Pending>) {
     let receipt = request.receipt();
     let pending =
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
@@ -418,7 +418,7 @@ fn held_by(object: &ActiveObject) -> OrderKey {
 fn hold(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    request: &mut Option<Request>,
+    request: &mut Option<ServerRequest>,
     pending: Option<Pending>,
 ) {
     let Some(request) = request.take() else {

@@ -4,7 +4,7 @@ use crate::interceptor::{Interceptor, ServerRequestInfo};
 use std::sync::{Arc, Mutex, PoisonError};
 use zorb_executor::Priority;
 use zorb_giop::{ReplyStatus, ServiceContext, SystemException, add_contexts};
-use zorb_poa::{Outcome, Receipt, Request};
+use zorb_poa::{Outcome, Receipt, ServerRequest};
 
 /// The interception of a request, if there is an interceptor, until the reply.
 pub(crate) type Intercepted = Option<Box<InterceptedRequest>>;
@@ -63,7 +63,7 @@ impl Submitted {
 #[inline]
 pub(super) fn receive_request(
     interceptor: Option<&Arc<dyn Interceptor>>,
-    request: Option<&Request>,
+    request: Option<&ServerRequest>,
 ) -> Result<Intercepted, SystemException> {
     match (interceptor, request) {
         (Some(interceptor), Some(request)) => receive_with(interceptor, request),
@@ -74,7 +74,7 @@ pub(super) fn receive_request(
 #[cold]
 fn receive_with(
     interceptor: &Arc<dyn Interceptor>,
-    request: &Request,
+    request: &ServerRequest,
 ) -> Result<Intercepted, SystemException> {
     let operation = String::from_utf8_lossy(request.operation()).into_owned();
     receive(

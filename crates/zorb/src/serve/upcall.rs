@@ -15,7 +15,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use zorb_connection::{Counter, PendingRequest, ServerConnection};
 use zorb_executor::WorkerHolder;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
-use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
+use zorb_poa::{ActiveObject, Outcome, Receipt, ServerRequest, Upcall};
 use zorb_transport::Address;
 
 /// The caller of an upcall, whose address the log of a panic has.
@@ -157,14 +157,14 @@ impl Panic {
 pub(crate) fn begin(
     orb: &OrbInner,
     object: &ActiveObject,
-    request: &mut Option<Request>,
+    request: &mut Option<ServerRequest>,
     outcome: &mut Option<Outcome>,
     receipt: &Receipt,
     caller: Caller<'_>,
 ) -> Option<Upcall> {
     let mut waits = None;
     // Found with the object; a request that has waited has none, and is reported without its operation.
-    let operation = request.as_ref().and_then(Request::number);
+    let operation = request.as_ref().and_then(ServerRequest::number);
     let entered = enter_object(orb, object, caller, operation, || {
         let mut upcall = object.start(request, outcome);
         if outcome.is_some() {
@@ -287,7 +287,7 @@ pub(super) fn rest_of<'a>(
 pub(crate) async fn upcall(
     orb: &OrbInner,
     object: &ActiveObject,
-    request: Request,
+    request: ServerRequest,
     receipt: Receipt,
     caller: Caller<'_>,
 ) -> Outcome {

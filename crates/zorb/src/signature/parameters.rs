@@ -9,7 +9,7 @@ use zorb_cdr::{
     Array, BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef, Shared,
 };
 use zorb_giop::SystemException;
-use zorb_poa::{Numbers, Receipt, Recycled, RecycledText, Request};
+use zorb_poa::{Numbers, Receipt, Recycled, RecycledText, ServerRequest};
 
 /// One parameter of a servant's method. The types that implement it are markers: no values of them are made, except of
 /// [`Context`].
@@ -322,28 +322,28 @@ pub trait Parameters: Sized {
     type Kept: Send + 'static;
 
     /// Takes the part to keep; `None` if there is no request.
-    fn keep(request: &mut Option<Request>) -> Option<Self::Kept>;
+    fn keep(request: &mut Option<ServerRequest>) -> Option<Self::Kept>;
 
     /// Decodes the arguments of a kept request, and returns its receipt, by which the reply is made.
     ///
     /// # Errors
-    /// Those of [`Request::arguments`].
+    /// Those of [`ServerRequest::arguments`].
     fn read(kept: &Self::Kept) -> (Receipt, Result<Self::Decoded<'_>, SystemException>);
 
-    /// Takes the collector of cycles among the values of the request: see [`Request::take_cycles`].
+    /// Takes the collector of cycles among the values of the request: see [`ServerRequest::take_cycles`].
     fn cycles(kept: &mut Self::Kept) -> Option<Box<Shared>>;
 }
 
 /// The receipt of a request without parameters.
 #[inline(always)]
-pub(super) fn nothing_kept(request: &Option<Request>) -> Option<Receipt> {
-    request.as_ref().map(Request::receipt)
+pub(super) fn nothing_kept(request: &Option<ServerRequest>) -> Option<Receipt> {
+    request.as_ref().map(ServerRequest::receipt)
 }
 
 /// Decodes the arguments of a kept request.
 #[inline(always)]
 pub(super) fn read<P: Parameters>(
-    request: &Request,
+    request: &ServerRequest,
 ) -> (Receipt, Result<P::Decoded<'_>, SystemException>) {
     let arguments = request.arguments::<Arguments<'_, P>>();
     (request.receipt(), arguments.map(|arguments| arguments.0))

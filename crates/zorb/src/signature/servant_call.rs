@@ -8,7 +8,7 @@ use core::mem;
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, Shared};
 use zorb_giop::{OperationError, SystemException};
-use zorb_poa::{Finish, Incoming, Outcome, Receipt, Request, Upcall};
+use zorb_poa::{Finish, Incoming, Outcome, Receipt, ServerRequest, Upcall};
 
 /// A method of a servant `S` with parameters `P`, which returns `R` or fails with `E`. Every `async fn` of a generated
 /// trait implements it, for any lifetime `'a` of its borrowed arguments.
@@ -166,7 +166,7 @@ macro_rules! kept {
         type Kept = Receipt;
 
         #[inline(always)]
-        fn keep(request: &mut Option<Request>) -> Option<Receipt> {
+        fn keep(request: &mut Option<ServerRequest>) -> Option<Receipt> {
             nothing_kept(request)
         }
 
@@ -182,20 +182,20 @@ macro_rules! kept {
         }
     };
     ($($p:ident)+) => {
-        type Kept = Request;
+        type Kept = ServerRequest;
 
         #[inline(always)]
-        fn keep(request: &mut Option<Request>) -> Option<Request> {
+        fn keep(request: &mut Option<ServerRequest>) -> Option<ServerRequest> {
             request.take()
         }
 
         #[inline(always)]
-        fn read(kept: &Request) -> (Receipt, Result<Self::Decoded<'_>, SystemException>) {
+        fn read(kept: &ServerRequest) -> (Receipt, Result<Self::Decoded<'_>, SystemException>) {
             read::<Self>(kept)
         }
 
         #[inline(always)]
-        fn cycles(kept: &mut Request) -> Option<Box<Shared>> {
+        fn cycles(kept: &mut ServerRequest) -> Option<Box<Shared>> {
             kept.take_cycles()
         }
     };
