@@ -13,8 +13,8 @@ use std::time::Duration;
 use zorb::{Any, Orb, SystemException, Value};
 use zorb_cdr::{Encoder, LittleEndian, WireFormat};
 use zorb_giop::{
-    UnfinishedInput, Limits, LocateReply, LocateRequestHeader, Message, MessageKind, Reader, ReplyHeader,
-    RequestHeader, ResponseFlags, ServiceContextId, Version,
+    Limits, LocateReply, LocateRequestHeader, Message, MessageKind, Reader, ReplyHeader,
+    RequestHeader, ResponseFlags, ServiceContextId, UnfinishedInput, Version,
 };
 
 zorb::idl! {

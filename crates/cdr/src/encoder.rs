@@ -114,7 +114,10 @@ impl<O: ByteOrder> Encoder<O> {
     /// Whether there is output or state to be cleared before it begins anew.
     #[inline]
     fn is_used(&self) -> bool {
-        !self.out.is_empty() || self.bias != 0 || self.any_context.is_some() || self.values.is_some()
+        !self.out.is_empty()
+            || self.bias != 0
+            || self.any_context.is_some()
+            || self.values.is_some()
     }
 
     /// Takes the output. Later output goes to another buffer.
@@ -144,7 +147,9 @@ impl<O: ByteOrder> Encoder<O> {
     #[inline]
     pub fn note_value_type(&mut self, known: KnownValue) {
         if self.keeps_context {
-            self.any_context.get_or_insert_with(Box::default).note_type(known);
+            self.any_context
+                .get_or_insert_with(Box::default)
+                .note_type(known);
         }
     }
 

@@ -59,6 +59,7 @@ extern crate alloc;
 mod any;
 mod bits;
 mod codec;
+mod cold_box;
 mod context;
 mod decoder;
 mod encapsulation;
@@ -77,7 +78,6 @@ mod map;
 mod octets;
 mod order;
 mod principal;
-mod cold_box;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod stack;

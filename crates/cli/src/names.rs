@@ -1,6 +1,6 @@
 //! `zorb names`: lists and changes the bindings of a naming service.
 
-use crate::orb::{Environment, duration, shut_down, url, endpoints_text};
+use crate::orb::{Environment, duration, endpoints_text, shut_down, url};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! `zorb ping`: checks whether an object exists, and measures the time of a call.
 
-use crate::orb::{Environment, duration, shut_down, url, endpoints_text};
+use crate::orb::{Environment, duration, endpoints_text, shut_down, url};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;

@@ -74,16 +74,16 @@ mod models;
 mod outbound;
 mod owner;
 mod pace;
+#[cfg(all(test, not(zorb_model)))]
+mod pair_tests;
 mod reactor;
 pub mod server;
-mod unresponsive;
 mod spin;
 mod sync;
 #[cfg(all(test, not(zorb_model)))]
 mod testing;
-#[cfg(all(test, not(zorb_model)))]
-mod pair_tests;
 mod trace;
+mod unresponsive;
 mod waker;
 
 pub use acceptor::Acceptor;
@@ -92,7 +92,7 @@ pub use cache::{
     CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, ConnectionOrigin,
     NamedBy,
 };
-pub use client::{CallError, ClientConnection, ClientRequest, OneWayMode, EncodeArguments};
+pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments, OneWayMode};
 pub use counters::{Counter, Counters};
 pub use latency::ConnectTimes;
 pub use memory::MemoryLimit;
@@ -100,9 +100,9 @@ pub use outbound::Buffering;
 pub use owner::{Owner, PeerOrb, Settings};
 pub use reactor::Reactor;
 pub use server::{
-    OrderKey, Orders, Overload, PendingRequest, ServerConnection, ServerLimits, ReceivedRequest,
+    OrderKey, Orders, Overload, PendingRequest, ReceivedRequest, ServerConnection, ServerLimits,
     Serving, Turn,
 };
-pub use unresponsive::UnresponsiveEndpoints;
 pub use spin::{BusyConnections, SpinLimits};
 pub use trace::Describe;
+pub use unresponsive::UnresponsiveEndpoints;

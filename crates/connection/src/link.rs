@@ -16,7 +16,8 @@ use tokio::sync::Notify;
 use zorb_cdr::Gather;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    UnfinishedInput, Cause, MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message,
+    Cause, MessageKind, ProtocolError, Reader, Received, UnfinishedInput, Version, buffers,
+    empty_message,
 };
 use zorb_transport::{Connection, Endpoint};
 
@@ -179,7 +180,9 @@ impl Link {
     /// Whether a message, or its fragments, had begun when the reader last waited.
     pub(crate) fn unfinished(&self) -> UnfinishedInput {
         match self.unfinished.load(Ordering::Relaxed) {
-            unfinished if unfinished == UnfinishedInput::Fragments as u8 => UnfinishedInput::Fragments,
+            unfinished if unfinished == UnfinishedInput::Fragments as u8 => {
+                UnfinishedInput::Fragments
+            }
             unfinished if unfinished == UnfinishedInput::Message as u8 => UnfinishedInput::Message,
             _ => UnfinishedInput::Nothing,
         }

@@ -3,7 +3,7 @@
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counters;
 use super::memory::MemoryLimit;
-use super::server::{ServerConnection, ReceivedRequest};
+use super::server::{ReceivedRequest, ServerConnection};
 use super::spin::BusyConnections;
 use super::trace::Describe;
 use bytes::Bytes;

@@ -306,7 +306,8 @@ impl<C: Clock> Spinner<C> {
         }
         if self.is_one_way() && self.is_partial_batch {
             // A stream of small one-way requests: one read for several of them, while their sender has the CPU.
-            while self.clock.now().saturating_duration_since(begin) < SpinLimits::GATHER_TIME.min(limit)
+            while self.clock.now().saturating_duration_since(begin)
+                < SpinLimits::GATHER_TIME.min(limit)
             {
                 self.clock.yield_now();
             }

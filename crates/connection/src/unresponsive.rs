@@ -63,7 +63,9 @@ mod tests {
         unresponsive.remember(&host(1));
         unresponsive.forget(&host(1));
         assert!(
-            unresponsive.contains(&host(0)) && !unresponsive.contains(&host(1)) && !unresponsive.contains(&host(2))
+            unresponsive.contains(&host(0))
+                && !unresponsive.contains(&host(1))
+                && !unresponsive.contains(&host(2))
         );
         tokio::time::advance(REMEMBERED).await;
         assert!(!unresponsive.contains(&host(0)));

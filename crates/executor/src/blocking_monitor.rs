@@ -7,7 +7,7 @@
 //! nothing more to do. Code that has ended by the next look delays no connection, so a series of short pieces costs the
 //! runtime nothing.
 
-use crate::worker_holder::{WorkerHolder, Watcher, WorkerSlots};
+use crate::worker_holder::{Watcher, WorkerHolder, WorkerSlots};
 use core::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};

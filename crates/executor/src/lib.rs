@@ -57,9 +57,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod blocking_monitor;
 mod dispatch;
 mod error;
-mod worker_holder;
 mod lane;
 #[cfg(not(zorb_model))]
 mod lock;
@@ -71,13 +71,13 @@ mod mutex;
 mod native;
 mod pool;
 mod priority;
-mod blocking_monitor;
 mod sync;
 mod wait;
+mod worker_holder;
 
+pub use blocking_monitor::BlockingGuard;
 pub use dispatch::Dispatch;
 pub use error::{BuildError, LaneError};
-pub use worker_holder::{WorkerHolder, Watcher};
 pub use lane::{Lane, LaneBuilder, LaneId};
 #[cfg(target_os = "linux")]
 pub use mutex::{RtMutex, RtMutexGuard};
@@ -89,5 +89,5 @@ pub use pool::{
 pub use priority::{
     ContinuousMapping, DirectMapping, LinearMapping, NativePriority, Priority, PriorityMapping,
 };
-pub use blocking_monitor::BlockingGuard;
 pub use wait::WaitPolicy;
+pub use worker_holder::{Watcher, WorkerHolder};

@@ -101,7 +101,7 @@ pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request}
 pub use protocols::{
     StatedProtocol, TcpProtocolProperties, TransportProperties, UnixDomainProtocolProperties,
 };
-pub use reader::{UnfinishedInput, Reader, Received};
+pub use reader::{Reader, Received, UnfinishedInput};
 pub use real_time::{
     BIND_PRIORITY_BAND, ExposedPolicies, PrioritisedEndpoint, PriorityBand, PriorityModel,
     RealTimeFault, priority_context, propagated_priority,

@@ -179,7 +179,8 @@ impl Deactivations {
     /// Whether a deactivated object of this id executes requests, or may do so.
     pub(crate) fn contains(&self, id: &[u8]) -> bool {
         let ids = self.ids();
-        ids.destructions > 0 || (!ids.executing.is_empty() && ids.executing.contains_key(&ObjectId::from(id)))
+        ids.destructions > 0
+            || (!ids.executing.is_empty() && ids.executing.contains_key(&ObjectId::from(id)))
     }
 
     /// Waits until no deactivated object of this id executes requests.
@@ -207,7 +208,11 @@ impl Deactivations {
             None => Poll::Ready(()),
             Some(deactivated) if deactivated.objects <= count => Poll::Ready(()),
             Some(deactivated) => {
-                if !deactivated.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                if !deactivated
+                    .waiting
+                    .iter()
+                    .any(|waker| waker.will_wake(cx.waker()))
+                {
                     deactivated.waiting.push(cx.waker().clone());
                 }
                 Poll::Pending
@@ -264,7 +269,9 @@ impl Drop for DeactivationGuard {
         if is_last {
             self.deactivations.wake_all();
         }
-        let waiting = deactivated.into_iter().flat_map(|deactivated| deactivated.waiting);
+        let waiting = deactivated
+            .into_iter()
+            .flat_map(|deactivated| deactivated.waiting);
         waiting.for_each(Waker::wake);
     }
 }

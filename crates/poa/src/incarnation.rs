@@ -232,7 +232,10 @@ impl Activations {
             Poll::Pending
         })
         .await;
-        ActivationGuard { activations: self, id }
+        ActivationGuard {
+            activations: self,
+            id,
+        }
     }
 
     /// Whether a request is activating the object of this id.

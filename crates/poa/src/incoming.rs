@@ -31,7 +31,10 @@ impl<'a> IncomingRequest<'a> {
     /// A request, and the place for its outcome.
     #[must_use]
     #[inline]
-    pub const fn new(request: &'a mut Option<ServerRequest>, outcome: &'a mut Option<Outcome>) -> Self {
+    pub const fn new(
+        request: &'a mut Option<ServerRequest>,
+        outcome: &'a mut Option<Outcome>,
+    ) -> Self {
         Self { request, outcome }
     }
 }

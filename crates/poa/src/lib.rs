@@ -72,12 +72,12 @@ mod activation;
 mod adapter;
 mod arguments;
 mod current;
+mod deactivation;
 mod growth;
 mod identity;
 mod incarnation;
 mod incoming;
 mod key;
-mod deactivation;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
 mod loom_sync;
@@ -118,9 +118,10 @@ pub use object_ids::ObjectIds;
 pub use operations::Operations;
 pub use policy::{
     IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan,
-    OneWayOrder, Policies, PoaPolicy, PoaPolicyType, RequestProcessing, ServantRetention, ThreadModel,
+    OneWayOrder, PoaPolicy, PoaPolicyType, Policies, RequestProcessing, ServantRetention,
+    ThreadModel,
 };
-pub use registry::{ObjectAdapter, KeyOwner};
+pub use registry::{KeyOwner, ObjectAdapter};
 pub use request::{Outcome, Receipt, ServerRequest};
 pub use scheduling::UpcallScheduling;
 pub use seal::KeySecret;

@@ -290,7 +290,8 @@ impl PoaManager {
     /// # Cancel safety
     /// Safe: the state changes at the first poll, and dropping the future only ends the wait.
     pub async fn discard_requests_and_wait(&self) -> Result<(), ManagerError> {
-        self.change_and_wait(PoaManagerState::Discarding, false).await
+        self.change_and_wait(PoaManagerState::Discarding, false)
+            .await
     }
 
     /// Refuses new requests as [`deactivate_with`](Self::deactivate_with), and waits until the executing requests have ended
@@ -318,7 +319,9 @@ impl PoaManager {
     }
 
     fn held_requests(&self) -> MutexGuard<'_, HeldRequests> {
-        self.held_requests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held_requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Serves requests, including held ones. Held requests of one connection begin in the order in which they came, before

@@ -1,7 +1,7 @@
 //! The membership of an object in its adapter: its properties, its last use and its deactivation.
 
+use crate::deactivation::{DeactivatedObject, Deactivations, Etherealize};
 use crate::key::ObjectId;
-use crate::deactivation::{DeactivatedObject, Etherealize, Deactivations};
 use crate::manager::PoaManager;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -125,7 +125,10 @@ impl<A> Membership<A> {
         self.take_deactivated(|noted| noted.etherealize.is_some())
     }
 
-    fn take_deactivated(&self, is_wanted: impl FnOnce(&DeactivatedObject) -> bool) -> Option<DeactivatedObject> {
+    fn take_deactivated(
+        &self,
+        is_wanted: impl FnOnce(&DeactivatedObject) -> bool,
+    ) -> Option<DeactivatedObject> {
         // A read-modify-write loads the latest value; no other reference to the object exists.
         let is_deactivated = !self.has(Traits::FOR_ONE_REQUEST)
             && self.is_deactivated.fetch_or(false, Ordering::AcqRel);

@@ -1,11 +1,11 @@
 //! The target of an object key: a servant, or a forward.
 
 use crate::adapter::Adapter;
+use crate::deactivation::{DeactivatedObject, Etherealize};
 use crate::identity::{Identity, MapEntry, ServantAddress};
 use crate::incarnation::{NotIncarnated, incarnate};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
-use crate::deactivation::{DeactivatedObject, Etherealize};
 use crate::manager::{HoldOutcome, PoaManager, PoaManagerState};
 use crate::membership::{Membership, ObjectContext, Traits};
 use crate::missing::Missing;
@@ -15,7 +15,7 @@ use crate::request::{Outcome, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Etherealization};
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::Tenant;
-use crate::turn_queue::{UpcallChain, TurnQueue};
+use crate::turn_queue::{TurnQueue, UpcallChain};
 use core::borrow::Borrow;
 use core::fmt;
 use core::future::poll_fn;
@@ -185,7 +185,11 @@ impl ActiveObject {
 
     /// Notes that the object is being deactivated. Its id stays taken until its last upcall has ended, and the activator, if
     /// there is one, has etherealized it.
-    pub(crate) fn begin_deactivation(&self, activator: Option<&Arc<dyn Activator>>, cleanup_in_progress: bool) {
+    pub(crate) fn begin_deactivation(
+        &self,
+        activator: Option<&Arc<dyn Activator>>,
+        cleanup_in_progress: bool,
+    ) {
         let id = || self.identity.to_id();
         let etherealize = || -> Option<Etherealize> {
             let activator = Arc::clone(activator.filter(|_| self.skeleton().is_some())?);
@@ -387,7 +391,11 @@ impl ActiveObject {
     /// A forward answers every operation, including those that every object has. One-way requests to it are lost, as their
     /// clients wait for no reply. An object of a servant activator is activated within the upcall.
     #[inline]
-    pub fn start(&self, request: &mut Option<ServerRequest>, outcome: &mut Option<Outcome>) -> Upcall {
+    pub fn start(
+        &self,
+        request: &mut Option<ServerRequest>,
+        outcome: &mut Option<Outcome>,
+    ) -> Upcall {
         zorb_giop::probe!(Admitted);
         self.membership.note_use();
         if let (Target::Servant(skeleton), Some(known)) = (&self.target, &*request)
@@ -472,7 +480,11 @@ pub(crate) fn taking_turns<F: Future<Output = Outcome> + Send + 'static>(
 }
 
 /// Begins the upcall of a request. Operations that every object has are answered here, the others by the skeleton.
-fn start(skeleton: &Arc<dyn Skeleton>, request: ServerRequest, outcome: &mut Option<Outcome>) -> Upcall {
+fn start(
+    skeleton: &Arc<dyn Skeleton>,
+    request: ServerRequest,
+    outcome: &mut Option<Outcome>,
+) -> Upcall {
     let mut begin = |request| {
         let mut request = Some(request);
         skeleton.start(Incoming::Message(IncomingRequest::new(

@@ -332,7 +332,10 @@ const RULES: [Rule; 4] = [
             policies.servant_retention == ServantRetention::NonRetain
                 && policies.request_processing == RequestProcessing::ActiveObjectMapOnly
         },
-        [PoaPolicyType::ServantRetention, PoaPolicyType::RequestProcessing],
+        [
+            PoaPolicyType::ServantRetention,
+            PoaPolicyType::RequestProcessing,
+        ],
         "NON_RETAIN needs USE_DEFAULT_SERVANT or USE_SERVANT_MANAGER",
     ),
     (
@@ -340,7 +343,10 @@ const RULES: [Rule; 4] = [
             policies.request_processing == RequestProcessing::DefaultServant
                 && policies.id_uniqueness == IdUniqueness::Unique
         },
-        [PoaPolicyType::IdUniqueness, PoaPolicyType::RequestProcessing],
+        [
+            PoaPolicyType::IdUniqueness,
+            PoaPolicyType::RequestProcessing,
+        ],
         "USE_DEFAULT_SERVANT needs MULTIPLE_ID",
     ),
     (
@@ -348,7 +354,10 @@ const RULES: [Rule; 4] = [
             policies.implicit_activation == ImplicitActivation::Implicit
                 && policies.id_assignment == IdAssignment::User
         },
-        [PoaPolicyType::IdAssignment, PoaPolicyType::ImplicitActivation],
+        [
+            PoaPolicyType::IdAssignment,
+            PoaPolicyType::ImplicitActivation,
+        ],
         "IMPLICIT_ACTIVATION needs SYSTEM_ID",
     ),
     (
@@ -356,7 +365,10 @@ const RULES: [Rule; 4] = [
             policies.implicit_activation == ImplicitActivation::Implicit
                 && policies.servant_retention == ServantRetention::NonRetain
         },
-        [PoaPolicyType::ImplicitActivation, PoaPolicyType::ServantRetention],
+        [
+            PoaPolicyType::ImplicitActivation,
+            PoaPolicyType::ServantRetention,
+        ],
         "IMPLICIT_ACTIVATION needs RETAIN",
     ),
 ];

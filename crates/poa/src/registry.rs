@@ -1,8 +1,8 @@
 //! All adapters of an ORB, and the look-up of an object key.
 
 use crate::adapter::{Adapter, AdapterError, AdapterOptions, Common, Scheme};
+use crate::deactivation::{Deactivations, DestructionGuard};
 use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
-use crate::deactivation::{DestructionGuard, Deactivations};
 use crate::manager::{PoaManager, PoaManagerState};
 use crate::managers::Managers;
 use crate::missing::Missing;
@@ -22,11 +22,11 @@ use std::sync::{Arc, PoisonError, Weak};
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum KeyOwner {
     /// A key of this life of this server.
-    Ours,
+    ThisServer,
     /// A key of another server, or of an earlier life of this one.
-    Others,
+    OtherServer,
     /// A plain key, which any server may use: the endpoint of the reference decides.
-    AnyServers,
+    AnyServer,
 }
 
 /// The id of the root POA's manager.

@@ -1,8 +1,8 @@
 //! The interfaces by which an adapter calls servant activators, servant locators and adapter activators.
 
+use crate::deactivation::DeactivationGuard;
 use crate::identity::Identity;
 use crate::key::ObjectId;
-use crate::deactivation::DeactivationGuard;
 use crate::request::{Outcome, ServerRequest};
 use crate::skeleton::{Skeleton, Upcall};
 use core::any::Any;

@@ -63,7 +63,8 @@ mod unix;
 
 pub use address::{Address, PeerIdentity};
 pub use addressing::{
-    AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, WrittenEndpoints, ListenAddress,
+    AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, ListenAddress,
+    WrittenEndpoints,
 };
 pub use capabilities::{Capabilities, Delivery};
 pub use endpoint::{Endpoint, EndpointAddress, ParseEndpointError};

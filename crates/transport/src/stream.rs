@@ -98,7 +98,11 @@ impl StreamConnection {
 
     /// Restores the reactor's wake-ups for octets that arrive, and reads those that have arrived already.
     #[cold]
-    fn restore_interest(&self, registration: &mut Registration, buf: &mut BytesMut) -> Option<io::Result<usize>> {
+    fn restore_interest(
+        &self,
+        registration: &mut Registration,
+        buf: &mut BytesMut,
+    ) -> Option<io::Result<usize>> {
         if registration.interest == ReadInterest::Quiet {
             registration.interest = ReadInterest::NewOctets;
             if let Err(error) = sys::set_low_water(&self.socket, 1) {
@@ -179,7 +183,9 @@ impl StreamConnection {
     }
 
     fn registration(&self) -> MutexGuard<'_, Registration> {
-        self.registration.lock().unwrap_or_else(PoisonError::into_inner)
+        self.registration
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Limits blocking reads, in microseconds; 0: no limit. Only the reader calls it.

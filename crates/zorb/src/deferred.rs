@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
-use zorb_connection::{OneWayMode, EncodeArguments};
+use zorb_connection::{EncodeArguments, OneWayMode};
 use zorb_giop::{ServiceContext, Version};
 
 /// Octets of requests that wait for connections, of all references of an ORB: as many as may wait on one connection.

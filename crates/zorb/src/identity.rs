@@ -138,10 +138,11 @@ fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {
 
 fn known(body: Body, profile: u32, transports: &Registry) -> Identity {
     let leads = |component| destinations_of(component, profile, transports);
-    let mut component_destinations: Vec<ComponentDestination> = match body.endpoint.unreachable_reason() {
-        Some(_) => body.components.iter().flat_map(leads).collect(),
-        None => Vec::new(),
-    };
+    let mut component_destinations: Vec<ComponentDestination> =
+        match body.endpoint.unreachable_reason() {
+            Some(_) => body.components.iter().flat_map(leads).collect(),
+            None => Vec::new(),
+        };
     component_destinations.sort_unstable();
     component_destinations.dedup();
     Identity::Known {
@@ -170,7 +171,10 @@ fn destinations_of(
         .map(|endpoint| ComponentDestination::Endpoint(ComparableEndpoint::of(&endpoint)))
         .collect();
     match found.is_empty() {
-        true => vec![ComponentDestination::Other(component.tag.0, component.data.clone())],
+        true => vec![ComponentDestination::Other(
+            component.tag.0,
+            component.data.clone(),
+        )],
         false => found,
     }
 }

@@ -17,7 +17,7 @@ use zorb_connection::Counter;
 use zorb_giop::url::escape;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_poa::{
-    ActiveObject, Missing, Named, Names, ObjectAdapter, ObjectId, ObjectKey, KeyOwner, is_reserved,
+    ActiveObject, KeyOwner, Missing, Named, Names, ObjectAdapter, ObjectId, ObjectKey, is_reserved,
 };
 
 /// Concurrent look-ups of the key resolver; a request beyond them is TRANSIENT.

@@ -113,8 +113,8 @@ pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
     AdapterError, AdapterInactive, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy,
     KeyProtection, Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, ObjectIds, OneWayOrder,
-    PoaManager, Policies, PoaPolicy, PoaPolicyType, RequestProcessing, ServantRetention, PoaManagerState,
-    ThreadModel,
+    PoaManager, PoaManagerState, PoaPolicy, PoaPolicyType, Policies, RequestProcessing,
+    ServantRetention, ThreadModel,
 };
 pub use zorb_transport as transport;
 

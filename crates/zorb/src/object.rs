@@ -316,7 +316,8 @@ impl ObjectRef {
         self.select_protocols(&mut candidates)?;
         if candidates.len() > 1 {
             // A stable sort: otherwise the order stays.
-            candidates.sort_by_cached_key(|candidate| orb.unresponsive().contains(&candidate.endpoint));
+            candidates
+                .sort_by_cached_key(|candidate| orb.unresponsive().contains(&candidate.endpoint));
         }
         Ok(candidates)
     }

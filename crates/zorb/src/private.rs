@@ -5,9 +5,9 @@ pub use crate::interface::{OBJECT, RefCodec};
 pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
-    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, TypedArgument,
-    TypedArguments, Group, OwnedArgument, OctetsArgument, LargeArray, Method, Parameter, Parameters, RecycledSeq,
-    Results, TypedResults, ServantArguments, TypedResult, Taken, upcall,
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Group,
+    LargeArray, Method, OctetsArgument, OwnedArgument, Parameter, Parameters, RecycledSeq, Results,
+    ServantArguments, Taken, TypedArgument, TypedArguments, TypedResult, TypedResults, upcall,
 };
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, ErasedState, VALUE_BASE, ValueCodec, ValueInfo,
@@ -20,7 +20,9 @@ pub use zorb_cdr::{
 use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::{idl_tokens, object_ids_tokens};
-pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, ServerRequest, Skeleton, Upcall};
+pub use zorb_poa::{
+    Incoming, Numbers, Operations, Outcome, Recycled, ServerRequest, Skeleton, Upcall,
+};
 
 /// Items that the macros below name by path, so that they work whatever the user's crate imports.
 pub mod reexport {

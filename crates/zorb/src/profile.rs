@@ -12,7 +12,7 @@ use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 use zorb_giop::ior::{ComponentTag, ORB_TYPE, TaggedComponent, encapsulate};
 use zorb_giop::{Ior, PriorityBand, Version};
 use zorb_poa::{Index, InstanceId, ObjectKey, Path};
-use zorb_transport::{AddressComponent, Addressing, Endpoint, WrittenEndpoints, Registry};
+use zorb_transport::{AddressComponent, Addressing, Endpoint, Registry, WrittenEndpoints};
 
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
@@ -147,7 +147,8 @@ fn endpoints<'a>(
             address_components(transports, profile, component.tag.0)
                 .filter(move |(addressing, held)| {
                     let is_further = addressing.profile() == Some(profile);
-                    is_further == further && (is_further || !ours || held.written != WrittenEndpoints::All)
+                    is_further == further
+                        && (is_further || !ours || held.written != WrittenEndpoints::All)
                 })
                 .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))
         })

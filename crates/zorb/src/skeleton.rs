@@ -6,6 +6,6 @@
 
 pub use crate::poa::InterfaceSkeleton;
 pub use zorb_poa::{
-    Finish, Incoming, IncomingRequest, Operations, Outcome, Receipt, ServerRequest, Skeleton, Typed,
-    Upcall,
+    Finish, Incoming, IncomingRequest, Operations, Outcome, Receipt, ServerRequest, Skeleton,
+    Typed, Upcall,
 };

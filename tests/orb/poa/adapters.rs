@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::sync::Mutex;
 use tokio::sync::Semaphore;
 use zorb::{
-    Cleanup, ManagerError, ObjectId, Servant, ServantActivator, ServantManagerError, PoaManagerState, minor,
+    Cleanup, ManagerError, ObjectId, PoaManagerState, Servant, ServantActivator,
+    ServantManagerError, minor,
 };
 
 fn kept() -> Policies {

@@ -7,8 +7,8 @@
 use super::*;
 use std::fmt::Debug;
 use zorb::{
-    ImplicitActivation, Lifespan, ManagerError, ObjectId, Servant, ServantActivator,
-    ServantLocator, ServantManagerError, PoaManagerState, ThreadModel, minor,
+    ImplicitActivation, Lifespan, ManagerError, ObjectId, PoaManagerState, Servant,
+    ServantActivator, ServantLocator, ServantManagerError, ThreadModel, minor,
 };
 
 /// All values of all policies.
@@ -455,7 +455,9 @@ async fn managers_change_their_states_as_the_table_says() {
             (PoaManagerState::Holding, false) => inactive(manager.hold_requests()),
             (PoaManagerState::Holding, true) => in_time(manager.hold_requests_and_wait()).await,
             (PoaManagerState::Discarding, false) => inactive(manager.discard_requests()),
-            (PoaManagerState::Discarding, true) => in_time(manager.discard_requests_and_wait()).await,
+            (PoaManagerState::Discarding, true) => {
+                in_time(manager.discard_requests_and_wait()).await
+            }
             (PoaManagerState::Inactive, false) => {
                 manager.deactivate();
                 Ok(())

@@ -194,7 +194,10 @@ async fn policies_that_exclude_each_other_are_invalid() {
     for (policies, expected) in [
         (declared(-1), model),
         (propagated(-1), model),
-        (RtPolicies::new().threadpool(&laned), PoaPolicyType::Threadpool),
+        (
+            RtPolicies::new().threadpool(&laned),
+            PoaPolicyType::Threadpool,
+        ),
         (declared(11).threadpool(&laned), model),
         (RtPolicies::new().priority_bands([band(0, 9)]), banded),
         (propagated(1).priority_bands([]), banded),

@@ -48,8 +48,8 @@ mod arrivals;
 mod config;
 pub mod frame;
 mod one;
-mod retransmission_timeout;
 mod receiver;
+mod retransmission_timeout;
 mod sender;
 
 pub use config::Config;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 use super::{
     Config, Reason, after,
     frame::{Ack, Frame, MIN_SDU, Terms},
-    retransmission_timeout::RetransmissionTimeout,
     receiver::{Due, Receiver},
+    retransmission_timeout::RetransmissionTimeout,
     sender::Sender,
 };
 
@@ -195,7 +195,8 @@ impl Session {
                     Due::At(at) => Some(at),
                     Due::Now | Due::Never => None,
                 },
-                self.sender.overdue(self.retransmission_timeout.current(config)),
+                self.sender
+                    .overdue(self.retransmission_timeout.current(config)),
                 self.next_probe(config),
                 self.dead_at(config),
             ],
@@ -246,7 +247,9 @@ impl Session {
                 tries,
             } if again <= now => {
                 // The pause doubles once at most: only a probe finds an end that begins anew.
-                let pause = config.initial_retransmission_timeout.saturating_mul(1 << tries.min(1));
+                let pause = config
+                    .initial_retransmission_timeout
+                    .saturating_mul(1 << tries.min(1));
                 self.state = State::Opening {
                     again: after(now, pause),
                     until,
@@ -269,7 +272,10 @@ impl Session {
             self.end(End::Reset);
             return Some(aborted(session));
         }
-        if is_past(self.sender.overdue(self.retransmission_timeout.current(config))) {
+        if is_past(
+            self.sender
+                .overdue(self.retransmission_timeout.current(config)),
+        ) {
             self.retransmission_timeout.expired();
             let probes_by_data = self.sender.suspect(now);
             self.probe(now, !probes_by_data);

@@ -220,7 +220,8 @@ impl Sender {
         let is_last = length == self.pending.len();
         let fin = is_last && self.fin != Notice::No;
         let closed = fin && self.closed != Notice::No;
-        let is_notice = fin && self.fin == Notice::Wanted || closed && self.closed == Notice::Wanted;
+        let is_notice =
+            fin && self.fin == Notice::Wanted || closed && self.closed == Notice::Wanted;
         let cost = cost(length.saturating_add(DATA_HEAD));
         if length == 0 && !is_notice || !fits(cost) {
             return None;
@@ -291,7 +292,13 @@ impl Sender {
         acked
     }
 
-    fn received(&mut self, now: Instant, piece: &mut Piece, latest: Option<u64>, acked: &mut AckOutcome) {
+    fn received(
+        &mut self,
+        now: Instant,
+        piece: &mut Piece,
+        latest: Option<u64>,
+        acked: &mut AckOutcome,
+    ) {
         match piece.state {
             State::OnItsWay => self.in_flight = self.in_flight.saturating_sub(piece.cost),
             State::Lost => self.lost = self.lost.saturating_sub(1),

@@ -11,9 +11,9 @@
 //! - `show`: values as text.
 
 mod any_context;
-mod stored_value;
 mod parts;
 mod show;
+mod stored_value;
 mod typed;
 mod untyped;
 mod values;

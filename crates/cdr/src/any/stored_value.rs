@@ -13,7 +13,10 @@ pub(super) const INLINE_OCTETS: usize = 14;
 #[derive(Clone)]
 pub(super) enum StoredValue {
     /// At most [`INLINE_OCTETS`] octets, which are decoded without a context.
-    Inline { len: u8, octets: [u8; INLINE_OCTETS] },
+    Inline {
+        len: u8,
+        octets: [u8; INLINE_OCTETS],
+    },
     /// More octets, or octets that are decoded with a context.
     Shared(Arc<SharedValue>),
 }
@@ -82,7 +85,10 @@ impl StoredValue {
             len if len <= copied => len,
             len => len.saturating_mul(2),
         };
-        let context = shared.context.as_ref().map_or(0, |context| context.octets());
+        let context = shared
+            .context
+            .as_ref()
+            .map_or(0, |context| context.octets());
         size_of::<([usize; 2], SharedValue)>()
             .saturating_add(octets)
             .saturating_add(context)

@@ -3,7 +3,7 @@
 
 mod driver;
 
-use super::{Located, PendingRequest, ServerConnection, ServerLimits, ReceivedRequest, Serving};
+use super::{Located, PendingRequest, ReceivedRequest, ServerConnection, ServerLimits, Serving};
 use crate::bidirectional::BidirectionalConnection;
 use crate::mock::{Mock, settings};
 use crate::models::outbound::{ROOM, Socket, message};

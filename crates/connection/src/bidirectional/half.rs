@@ -1,6 +1,6 @@
 //! One stream for two halves of a connection.
 
-use super::route::{Boundary, Router, Recipient};
+use super::route::{Boundary, Recipient, Router};
 use crate::memory::{PeerMemory, Reserved};
 use bytes::BytesMut;
 use core::fmt;
@@ -403,12 +403,14 @@ impl BidirectionalConnection {
                 router, waiting, ..
             } = incoming;
             let before = waiting.of(other).len();
-            router.route(&octets, |recipient, octets| match self.receiver(recipient) {
-                Recipient::One(of) if of == half => buf.extend_from_slice(octets),
-                Recipient::One(of) => waiting.of(of).extend_from_slice(octets),
-                Recipient::Both => {
-                    buf.extend_from_slice(octets);
-                    waiting.of(other).extend_from_slice(octets);
+            router.route(&octets, |recipient, octets| {
+                match self.receiver(recipient) {
+                    Recipient::One(of) if of == half => buf.extend_from_slice(octets),
+                    Recipient::One(of) => waiting.of(of).extend_from_slice(octets),
+                    Recipient::Both => {
+                        buf.extend_from_slice(octets);
+                        waiting.of(other).extend_from_slice(octets);
+                    }
                 }
             });
             if is_left {

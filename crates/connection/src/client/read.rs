@@ -162,7 +162,10 @@ impl ClientConnection {
             // Before the reactor is asked: a driver that it wakes has to read.
             self.deregistered.store(false, Ordering::Release);
             let mut readiness = Context::from_waker(&self.readiness);
-            if let Poll::Ready(read) = self.link.poll_read(reading, &mut registered, &mut readiness) {
+            if let Poll::Ready(read) = self
+                .link
+                .poll_read(reading, &mut registered, &mut readiness)
+            {
                 read?;
                 continue;
             }

@@ -5,7 +5,7 @@
 
 use super::super::evict::Evicted;
 use super::super::owner::Owner;
-use super::super::pace::{PaceSample, PaceMonitor, to_evict};
+use super::super::pace::{PaceMonitor, PaceSample, to_evict};
 use super::{ServerConnection, Serving};
 use core::time::Duration;
 use std::collections::HashMap;
@@ -62,8 +62,10 @@ impl<O: Owner> Serving<O> {
             };
             let sample = PaceSample::of(&connection.link).accepted(!connection.opened_here());
             needs_checks |= sample.needs_checks() | connection.check_backlog();
-            let mut monitor = (before.remove(&id)).unwrap_or_else(|| PaceMonitor::new(&sample, now));
-            let judged = (settings.stall_timeout).and_then(|stall| monitor.judge(&sample, now, stall));
+            let mut monitor =
+                (before.remove(&id)).unwrap_or_else(|| PaceMonitor::new(&sample, now));
+            let judged =
+                (settings.stall_timeout).and_then(|stall| monitor.judge(&sample, now, stall));
             if monitor.is_slow_when_scarce(&sample, now) {
                 slow.push((sample.held, Arc::downgrade(&connection)));
             }

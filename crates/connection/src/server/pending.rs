@@ -1,7 +1,7 @@
 //! Pending requests: those that wait for their servant, their POA manager, a key resolver or a worker.
 
 use super::super::counters::Counter;
-use super::super::memory::{PendingMemory, PENDING_OVERHEAD};
+use super::super::memory::{PENDING_OVERHEAD, PendingMemory};
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
@@ -184,7 +184,8 @@ impl<O: Owner> PendingRequest<O> {
 
 impl<O: Owner> Drop for PendingRequest<O> {
     fn drop(&mut self) {
-        self.held.subtract(PENDING_OVERHEAD.saturating_add(self.octets));
+        self.held
+            .subtract(PENDING_OVERHEAD.saturating_add(self.octets));
         let Some(connection) = self.connection.upgrade() else {
             return self.place.host().end_left_behind();
         };

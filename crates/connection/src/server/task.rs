@@ -13,7 +13,7 @@ use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
-use zorb_giop::{UnfinishedInput, Cause};
+use zorb_giop::{Cause, UnfinishedInput};
 
 /// The end of a drive by the task: why it stops.
 pub(super) enum DriveEnd<'a> {

@@ -13,8 +13,8 @@ use crate::cache::ConnectionOrigin;
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
 use crate::{
-    Buffering, CallError, ClientConnection, ClientRequest, ConnectSettings, OneWayMode,
-    EncodeArguments,
+    Buffering, CallError, ClientConnection, ClientRequest, ConnectSettings, EncodeArguments,
+    OneWayMode,
 };
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;

@@ -3,7 +3,7 @@
 use super::{Peer, Stream, endpoint, pair, settings};
 use crate::bidirectional::BidirectionalConnection;
 use crate::owner::{Located, Owner, Settings};
-use crate::server::{PendingRequest, ServerConnection, ServerLimits, ReceivedRequest, Serving};
+use crate::server::{PendingRequest, ReceivedRequest, ServerConnection, ServerLimits, Serving};
 use crate::spin::BusyConnections;
 use bytes::Bytes;
 use core::fmt;

@@ -214,7 +214,10 @@ impl Connection for Stream {
             if is_registered {
                 pipe.reader = Some(cx.waker().clone());
             }
-            ReadOutcome { octets, is_registered }
+            ReadOutcome {
+                octets,
+                is_registered,
+            }
         })
     }
 

@@ -12,10 +12,10 @@ use tokio::{
 
 use crate::{
     Dispatch, NativePriority, Scheduling, WaitPolicy,
-    error::LaneError,
-    worker_holder::{WorkerHolder, Watcher},
-    pool,
     blocking_monitor::{BlockingGuard, BlockingMonitor},
+    error::LaneError,
+    pool,
+    worker_holder::{Watcher, WorkerHolder},
 };
 
 mod own_threads;
@@ -200,7 +200,9 @@ impl Lane {
     /// Costs two atomic operations, and a system call after a second without any. Does nothing on current-thread
     /// runtimes, which have no other worker.
     pub fn hold(&self) -> BlockingGuard<'_> {
-        self.monitor.as_ref().map_or(BlockingGuard::UNCOUNTED, BlockingMonitor::hold)
+        self.monitor
+            .as_ref()
+            .map_or(BlockingGuard::UNCOUNTED, BlockingMonitor::hold)
     }
 
     /// Marks as [`hold`](Self::hold) does, and names the code, so that [watchers](Self::watch) are called if it runs

@@ -13,9 +13,9 @@ use tokio::{
 use super::{Lane, LaneThread};
 use crate::{
     Dispatch, NativePriority, Scheduling, WaitPolicy,
+    blocking_monitor::BlockingMonitor,
     error::{BuildError, MAX_THREADS},
     native,
-    blocking_monitor::BlockingMonitor,
 };
 
 /// Describes a [`Lane`] of the leader/followers kind: the thread that reads a request runs its upcall, without a queue and

@@ -216,7 +216,7 @@ fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{UnfinishedInput, Limits};
+    use crate::{Limits, UnfinishedInput};
 
     /// Returns the first fragment of a request, of `octets` octets.
     fn first(octets: usize) -> Vec<u8> {
@@ -229,7 +229,10 @@ mod tests {
     #[test]
     fn what_a_reader_holds_for_what_is_not_whole_is_memory_and_little_for_few_octets() {
         let mut reader = Reader::new(Limits::default());
-        assert_eq!((reader.unfinished(), reader.held()), (UnfinishedInput::Nothing, 0));
+        assert_eq!(
+            (reader.unfinished(), reader.held()),
+            (UnfinishedInput::Nothing, 0)
+        );
         for begun in [1, 12, 100, 4000] {
             let mut reader = Reader::new(Limits::default());
             reader.reserve().unwrap();

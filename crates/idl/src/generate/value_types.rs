@@ -30,7 +30,9 @@ impl Generator<'_> {
             .filter(|&base| self.model.value_type(base).is_some())
             .collect();
         let derives = bases.iter().map(|&base| self.path_to(from, base));
-        let known = self.derived_types(id).map(|derived| self.path_to(from, derived));
+        let known = self
+            .derived_types(id)
+            .map(|derived| self.path_to(from, derived));
         let contracts: Vec<_> = [id]
             .iter()
             .chain(&bases)

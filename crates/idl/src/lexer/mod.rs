@@ -560,7 +560,11 @@ mod tests {
                 let mut words = Words::default();
                 std::iter::from_fn(|| lexer.next(&mut words)).collect::<Vec<_>>()
             };
-            assert_eq!(tokens[0].kind, Kind::TrailingComment("text".into()), "{text}");
+            assert_eq!(
+                tokens[0].kind,
+                Kind::TrailingComment("text".into()),
+                "{text}"
+            );
         }
         let comments = "/** a */ x //! b\n/*! c */ y // < d";
         assert!(

@@ -51,7 +51,11 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(sink: &'a Sink, trailing_comments: &'a TrailingComments, sources: &'a SourceMap) -> Self {
+    pub(crate) fn new(
+        sink: &'a Sink,
+        trailing_comments: &'a TrailingComments,
+        sources: &'a SourceMap,
+    ) -> Self {
         Self {
             sink,
             trailing_comments,

@@ -39,7 +39,12 @@ pub(crate) struct Tree {
 }
 
 /// The definitions in `tokens`, which end in [`Kind::End`].
-pub(crate) fn parse(tokens: &[Token], trailing_comments: &TrailingComments, sources: &SourceMap, sink: &Sink) -> Tree {
+pub(crate) fn parse(
+    tokens: &[Token],
+    trailing_comments: &TrailingComments,
+    sources: &SourceMap,
+    sink: &Sink,
+) -> Tree {
     let context = Context::new(sink, trailing_comments, sources);
     let mut i = Tokens::new(tokens, &context);
     let mut definitions = Vec::new();

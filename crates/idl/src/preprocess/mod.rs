@@ -383,7 +383,10 @@ impl Preprocessor<'_> {
         if text.is_empty() || !self.out.last().is_some_and(near) {
             return;
         }
-        let said = self.trailing_comments.entry(self.out.len() - 1).or_default();
+        let said = self
+            .trailing_comments
+            .entry(self.out.len() - 1)
+            .or_default();
         if !said.is_empty() {
             said.push('\n');
         }

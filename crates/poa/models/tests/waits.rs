@@ -1,10 +1,10 @@
 //! Waiting: no wake-up is lost, and one upcall at a time has the turn.
 
 use super::{Task, block_on, model};
-use crate::key::ObjectId;
 use crate::deactivation::Deactivations;
+use crate::key::ObjectId;
 use crate::manager::{HoldOutcome, PoaManager, PoaManagerState};
-use crate::turn_queue::{UpcallChain, TurnQueue};
+use crate::turn_queue::{TurnQueue, UpcallChain};
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Context, Waker};
@@ -85,6 +85,9 @@ fn a_request_that_is_held_is_woken_by_the_next_state() {
             })
         };
         manager.activate().unwrap();
-        assert_eq!(held.join().unwrap(), HoldOutcome::Changed(PoaManagerState::Active));
+        assert_eq!(
+            held.join().unwrap(),
+            HoldOutcome::Changed(PoaManagerState::Active)
+        );
     });
 }

@@ -1,8 +1,8 @@
 //! Waiting for the upcalls of an adapter, for its manager and its destruction. Also, setting its adapter activator.
 
 use super::{ActivatesChildren, Adapter, AdapterError};
-use crate::identity::MapEntry;
 use crate::deactivation::Deactivations;
+use crate::identity::MapEntry;
 use crate::manager::Controlled;
 use crate::object::ActiveObject;
 use crate::servant_manager::AdapterActivator;

@@ -11,10 +11,10 @@ mod unused;
 
 pub use error::AdapterError;
 
+use crate::deactivation::{Deactivations, DestructionGuard};
 use crate::identity::{Identity, ServantAddress, Servants};
 use crate::incarnation::Activations;
 use crate::key::{InstanceId, ObjectId};
-use crate::deactivation::{DestructionGuard, Deactivations};
 use crate::manager::PoaManager;
 use crate::membership::ObjectContext;
 use crate::names::Named;

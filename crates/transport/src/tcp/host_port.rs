@@ -3,7 +3,7 @@ use std::fmt;
 
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
-    EndpointAddress, WrittenEndpoints, ListenAddress, ParseEndpointError,
+    EndpointAddress, ListenAddress, ParseEndpointError, WrittenEndpoints,
     addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
     endpoint::write_escaped,
     system::host_name,

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
-    EndpointAddress, WrittenEndpoints, ListenAddress, ParseEndpointError,
+    EndpointAddress, ListenAddress, ParseEndpointError, WrittenEndpoints,
     addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
     endpoint::{unescape, write_escaped},
     system::host_name,

@@ -24,7 +24,7 @@ use zorb_giop::{
     Cause, Fault, Message, ProtocolError, ReplySlot, ResponseFlags, ServiceContext,
     SystemException, Version,
 };
-use zorb_poa::{ActiveObject, UpcallChain, Missing, Outcome, Receipt, PoaManagerState, Upcall};
+use zorb_poa::{ActiveObject, Missing, Outcome, PoaManagerState, Receipt, Upcall, UpcallChain};
 
 /// The place of a call's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,9 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::real_time::{Planned, Scheduled, priority_of_call};
-use crate::serve::{Caller, Execution, Intercepted, ExecutionSite, begin, refusal, reply_contexts, to_end};
+use crate::serve::{
+    Caller, Execution, ExecutionSite, Intercepted, begin, refusal, reply_contexts, to_end,
+};
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Context, Waker};
@@ -33,7 +35,7 @@ use zorb_connection::{CallError, Turn};
 use zorb_giop::{
     Fault, Message, PriorityModel, RequestBuilder, ResponseFlags, SystemException, Version, buffers,
 };
-use zorb_poa::{ActiveObject, UpcallChain, Missing, Outcome, ServerRequest};
+use zorb_poa::{ActiveObject, Missing, Outcome, ServerRequest, UpcallChain};
 
 /// A collocated call whose arguments are marshalled: its upcall may outlive its caller.
 pub(super) struct LocalMessage {

@@ -18,7 +18,6 @@
 //! - `client_points`: the interception points of the client.
 
 mod buffered;
-mod typed_call;
 mod client_points;
 mod collocated;
 mod limits;
@@ -29,21 +28,22 @@ mod reply;
 mod retry;
 mod scope;
 mod sync_none;
+mod typed_call;
 
 pub(crate) use locate::locate;
 
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::policy::SyncScope;
-use crate::signature::{TypedArguments, Parameters, Results, TypedResults};
-use typed_call::{TypedCall, TypedInvocation};
+use crate::signature::{Parameters, Results, TypedArguments, TypedResults};
 use client_points::Contexts;
 use collocated::Collocated;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use retry::Retries;
 use scope::supported;
 use std::time::Instant;
+use typed_call::{TypedCall, TypedInvocation};
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
-use zorb_connection::{CallError, ClientRequest, Counter, OneWayMode, EncodeArguments};
+use zorb_connection::{CallError, ClientRequest, Counter, EncodeArguments, OneWayMode};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, ServiceContext,

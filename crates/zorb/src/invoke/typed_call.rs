@@ -4,7 +4,7 @@
 //! since they need not be fast.
 
 use crate::orb::Orb;
-use crate::signature::{TypedArguments, Parameters, Results};
+use crate::signature::{Parameters, Results, TypedArguments};
 use core::any::{Any, TypeId};
 use core::marker::PhantomData;
 use zorb_cdr::EncodeError;

@@ -235,5 +235,8 @@ async fn go_on(iterator: BindingIteratorRef, batch: u32) -> Answer {
 
 async fn destroy(iterator: BindingIteratorRef) {
     // Servers may drop an iterator that is idle or at its end, so a failure here has no consequence.
-    let _ = iterator.with_round_trip_timeout(DESTROY_TIMEOUT).destroy().await;
+    let _ = iterator
+        .with_round_trip_timeout(DESTROY_TIMEOUT)
+        .destroy()
+        .await;
 }

@@ -102,7 +102,8 @@ fn submit_upcall(
         running: planned.as_ref().map(Planned::running),
     };
     let echo = planned.as_mut().and_then(|planned| planned.echo.take());
-    let priority = (intercepted.as_ref()).map_or_else(Priority::default, |request| request.info.priority);
+    let priority =
+        (intercepted.as_ref()).map_or_else(Priority::default, |request| request.info.priority);
     let site = ExecutionSite::of(orb, &object, planned.as_ref(), priority);
     let submitted = Submitted::new(intercepted);
     let intercepted = submitted.clone();

@@ -3,7 +3,7 @@
 use super::upcall::{address, describe};
 use crate::orb::OrbInner;
 use std::sync::Arc;
-use zorb_executor::{Dispatch, BlockingGuard, WorkerHolder, Watcher};
+use zorb_executor::{BlockingGuard, Dispatch, Watcher, WorkerHolder};
 use zorb_poa::ActiveObject;
 
 impl Watcher for OrbInner {

@@ -22,7 +22,8 @@ pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>
         }
         Err(exception) => return LocateReply::SystemException(exception),
     };
-    let Some(forward) = (object.forward()).filter(|_| object.manager().state() == PoaManagerState::Active)
+    let Some(forward) =
+        (object.forward()).filter(|_| object.manager().state() == PoaManagerState::Active)
     else {
         return LocateReply::ObjectHere;
     };

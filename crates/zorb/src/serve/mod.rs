@@ -30,14 +30,16 @@ use zorb_cdr::Context;
 use zorb_connection::server::Located;
 use zorb_connection::{
     BidirectionalConnection, BusyConnections, Counter, OrderKey, Owner, PendingRequest,
-    ServerConnection, ReceivedRequest, Settings, Turn,
+    ReceivedRequest, ServerConnection, Settings, Turn,
 };
 use zorb_executor::Lane;
 use zorb_giop::{
     Ior, LocateReply, RequestHeader, ResponseFlags, SystemException, SystemExceptionKind,
     TargetAddress,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, ServerRequest, PoaManagerState, is_reserved};
+use zorb_poa::{
+    ActiveObject, Missing, Outcome, PoaManagerState, Receipt, ServerRequest, is_reserved,
+};
 
 type Connection = Arc<ServerConnection<OrbInner>>;
 type Pending = PendingRequest<OrbInner>;

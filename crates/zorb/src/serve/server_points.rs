@@ -145,7 +145,11 @@ pub(super) fn send_prioritised(
 }
 
 #[cold]
-fn send_with(request: Box<InterceptedRequest>, outcome: Outcome, priority: Option<ServiceContext>) -> Outcome {
+fn send_with(
+    request: Box<InterceptedRequest>,
+    outcome: Outcome,
+    priority: Option<ServiceContext>,
+) -> Outcome {
     let mut contexts = reply_contexts(Some(request), &outcome);
     contexts.extend(priority);
     with_contexts(outcome, &contexts)

@@ -10,19 +10,19 @@
 //! - `parameters`: decoding of arguments, and passing them to a servant;
 //! - `servant_call`: the call of the servant's method, from request to reply.
 
-mod typed_arguments;
-mod owned_argument;
 mod many;
+mod owned_argument;
 mod parameters;
 mod results;
 mod servant_call;
+mod typed_arguments;
 
-pub use typed_arguments::{TypedArgument, TypedArguments, TypedResults, TypedResult};
-pub use owned_argument::{OwnedArgument, OctetsArgument};
 pub use many::ManyResults;
+pub use owned_argument::{OctetsArgument, OwnedArgument};
 pub use parameters::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
     LargeArray, Parameter, Parameters, RecycledSeq, ServantArguments, Taken,
 };
 pub use results::{Group, Results};
 pub use servant_call::{Method, upcall};
+pub use typed_arguments::{TypedArgument, TypedArguments, TypedResult, TypedResults};

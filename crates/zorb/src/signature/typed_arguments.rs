@@ -10,7 +10,7 @@ use super::parameters::{
     LargeArray, Parameter, Parameters, RecycledSeq, Taken,
 };
 use super::results::Results;
-use super::{OwnedArgument, OctetsArgument};
+use super::{OctetsArgument, OwnedArgument};
 use crate::interface::{Interface, RefCodec};
 use crate::orb::Orb;
 use core::any::Any;

@@ -82,7 +82,9 @@ fn begin<'de, T: ValueType, O: ByteOrder>(
         ValueStart::Null => Ok(DecodeStart::Complete(None)),
         ValueStart::Indirection(value) => match value.downcast::<Cell>() {
             // The target of an indirection may be of any type, so it is checked.
-            Ok(cell) if cell.info().is(TypeId::of::<T>()) => Ok(DecodeStart::Complete(Some(Value::of(cell)))),
+            Ok(cell) if cell.info().is(TypeId::of::<T>()) => {
+                Ok(DecodeStart::Complete(Some(Value::of(cell))))
+            }
             Ok(_) => Err(d.error(DecodeErrorKind::Expected("a value of another type"))),
             // The target is a value in an any, which is decoded again as a value type.
             Err(_) => new(d.reread_value()?, d),

@@ -19,8 +19,8 @@ pub use codec::{Abstract, AbstractCodec, ValueCodec};
 pub use custom::{CustomMarshal, DataInput, DataOutput, MarshalError};
 pub(crate) use types::ValueRegistry;
 pub use types::{
-    Behaviour, Caster, Concrete, Derives, ErasedState, VALUE_BASE, ValueBase, ValueInfo, ValueState,
-    ValueType,
+    Behaviour, Caster, Concrete, Derives, ErasedState, VALUE_BASE, ValueBase, ValueInfo,
+    ValueState, ValueType,
 };
 
 use cell::Cell;

@@ -123,7 +123,8 @@ pub trait ErasedState: Any + Send + Sync + fmt::Debug {
 }
 
 /// Decodes a state into the `Option`.
-type Read<O> = fn(&mut Decoder<'_, O>, &mut Option<Box<dyn ErasedState>>) -> Result<(), DecodeError>;
+type Read<O> =
+    fn(&mut Decoder<'_, O>, &mut Option<Box<dyn ErasedState>>) -> Result<(), DecodeError>;
 
 /// The functions that decode, encode and call the values of a type.
 #[doc(hidden)]

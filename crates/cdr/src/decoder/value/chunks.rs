@@ -4,7 +4,7 @@
 //! check. A read beyond the piece calls `next_piece`, which opens the next chunk. Between two chunks the piece ends at
 //! the current position, which has the same effect.
 
-use super::value_reader::{ValueEntry, NO_CHUNK, NOT_ENDED, ValueReader};
+use super::value_reader::{NO_CHUNK, NOT_ENDED, ValueEntry, ValueReader};
 use crate::{
     DecodeError, DecodeErrorKind, Decoder, Frame,
     value::{INDIRECTION, LAST_TAG, TAG},

@@ -11,7 +11,7 @@ mod value_reader;
 
 pub use value_reader::CycleCollector;
 pub(super) use value_reader::ValueReader;
-use value_reader::{ValueEntry, NONE_OPEN, NOT_ENDED, Progress};
+use value_reader::{NONE_OPEN, NOT_ENDED, Progress, ValueEntry};
 
 use super::Decoder;
 use crate::{
