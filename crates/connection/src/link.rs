@@ -143,8 +143,8 @@ impl Link {
         End::Lost(Cause::new(why.to_string()))
     }
 
-    /// To be called before the reader waits, for octets or for room. `unfinished`: the unfinished messages whose rest the peer has
-    /// yet to send.
+    /// To be called before the reader waits, for octets or for room. `unfinished`: the unfinished messages whose rest the
+    /// peer has yet to send.
     #[inline]
     pub(crate) fn rest(&self, reader: &mut Reader, unfinished: UnfinishedInput) -> Result<(), End> {
         self.set_unfinished(unfinished);

@@ -279,8 +279,8 @@ impl Drop for Reserved {
     }
 }
 
-/// The memory of the pending requests of a connection. Admitted requests are never refused, so their memory is counted beyond
-/// the limit, too.
+/// The memory of the pending requests of a connection. Admitted requests are never refused, so their memory is counted
+/// beyond the limit, too.
 #[derive(Debug)]
 pub(crate) struct PendingMemory {
     octets: AtomicUsize,

@@ -7,8 +7,9 @@
 //! - **Budget.** Spins that find nothing, or find octets late, are paid from a budget, which grows by a 64th of the time. So
 //!   futile spinning costs a bounded share of the time, whether its cause is a slow server or many threads. Time that
 //!   another process got by the spin's `sched_yield` is paid for, too, if that happens repeatedly.
-//! - **Extension.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a spin
-//!   of that length would have found the octets. Two peers that both park need one such spin to find each other awake.
+//! - **Extension.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a
+//!   spin of that length would have found the octets. Two peers that both park need one such spin to find each other
+//!   awake.
 
 use super::outbound::FULL_BATCH_OCTETS;
 use super::sync::{AtomicUsize, Ordering};
@@ -41,8 +42,8 @@ impl SpinLimits {
     pub const UNDISTURBED_SPINS: u32 = 1024;
     /// Similar waits in a row after which the next one is expected to be similar:
     ///
-    /// - after spins that succeeded, the socket is deregistered from the reactor, as its wake-ups cost more than the system calls to
-    ///   stop it;
+    /// - after spins that succeeded, the socket is deregistered from the reactor, as its wake-ups cost more than the
+    ///   system calls to stop it;
     /// - after waits in which no other connection of the ORB was busy, the connection spins; busy connections need the thread
     ///   for each other;
     /// - spins before each of which messages came and none was sent mean a stream of one-way requests. A spin that loses the

@@ -23,8 +23,8 @@ impl WorkerHolder {
 
 /// Reports code that holds a worker of a lane for long: see [`Lane::watch`](crate::Lane::watch).
 pub trait Watcher: Send + Sync {
-    /// Called once for code that has held a worker for [`BlockingGuard::LONG`](crate::BlockingGuard::LONG), while it still does, on a thread
-    /// that may block. The code may have ended meanwhile.
+    /// Called once for code that has held a worker for [`BlockingGuard::LONG`](crate::BlockingGuard::LONG), while it
+    /// still does, on a thread that may block. The code may have ended meanwhile.
     fn held_for_long(&self, holder: WorkerHolder);
 }
 

@@ -241,8 +241,8 @@ pub struct Policies {
     pub key_protection: KeyProtection,
 }
 
-/// The type of a POA policy, with the number that the specification assigns to it; [`OneWayOrder`] and [`KeyProtection`] have
-/// none.
+/// The type of a POA policy, with the number that the specification assigns to it; [`OneWayOrder`] and [`KeyProtection`]
+/// have none.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::PolicyType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

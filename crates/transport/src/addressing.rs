@@ -117,8 +117,8 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         Ok(Vec::new())
     }
 
-    /// Returns a placeholder endpoint, at which no server listens, for a profile that exists only for its components. `None`
-    /// if no such profile is made.
+    /// Returns a placeholder endpoint, at which no server listens, for a profile that exists only for its components.
+    /// `None` if no such profile is made.
     fn placeholder_endpoint(&self) -> Option<Endpoint> {
         None
     }

@@ -27,8 +27,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct ReadOutcome {
     /// Octets that were appended; 0 is the end of the stream.
     pub octets: usize,
-    /// Whether the waker of this read is registered with the reactor. It was registered after the read, as if a `poll_read` had
-    /// returned `Pending`, and is woken by any octets or the end of the stream.
+    /// Whether the waker of this read is registered with the reactor. It was registered after the read, as if a
+    /// `poll_read` had returned `Pending`, and is woken by any octets or the end of the stream.
     pub is_registered: bool,
 }
 
@@ -39,9 +39,9 @@ pub struct ReadOutcome {
 ///
 /// # For callers
 /// - **One reader, one writer.** At any time at most one task uses [`poll_read`](Self::poll_read),
-///   [`try_read`](Self::try_read), [`read_blocking`](Self::read_blocking) and [`deregister`](Self::deregister), and at most one uses
-///   [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
-///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
+///   [`try_read`](Self::try_read), [`read_blocking`](Self::read_blocking) and [`deregister`](Self::deregister), and at
+///   most one uses [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at
+///   the same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
 ///   take the first one's wake-ups away, and do no other harm.
 /// - **A caller that got `Pending` polls again** (or drops the connection). An abandoned wait for writability keeps its
 ///   registration, which costs a wake-up whenever the peer makes room.
@@ -75,8 +75,8 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// `buf` has no spare capacity, since 0 means the end of the stream.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 
-    /// Reads as [`poll_read`](Self::poll_read) does. Where the read has emptied the connection, it registers
-    /// the waker with the reactor at once, so that the next read needs no system call to find nothing. The default, for a transport
+    /// Reads as [`poll_read`](Self::poll_read) does. Where the read has emptied the connection, it registers the waker
+    /// with the reactor at once, so that the next read needs no system call to find nothing. The default, for a transport
     /// that cannot do so, leaves that to the next `poll_read`.
     ///
     /// # Errors

@@ -53,7 +53,8 @@ pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     true
 }
 
-/// Whether the ids decide that the types are the same, since both have one. [`same_without_members`] has found the ids equal.
+/// Whether the ids decide that the types are the same, since both have one. [`same_without_members`] has found the ids
+/// equal.
 fn settled_by_id(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     what != Sameness::Equal && !a.id().is_empty() && !b.id().is_empty()
 }

@@ -205,8 +205,8 @@ impl Lane {
             .map_or(BlockingGuard::UNCOUNTED, BlockingMonitor::hold)
     }
 
-    /// Marks as [`hold`](Self::hold) does, and names the code, so that [watchers](Self::watch) are called if it runs
-    /// for [`BlockingGuard::LONG`]. Code within other such code of this thread is not named: the outer code holds the worker.
+    /// Marks as [`hold`](Self::hold) does, and names the code, so that [watchers](Self::watch) are called if it runs for
+    /// [`BlockingGuard::LONG`]. Code within other such code of this thread is not named: the outer code holds the worker.
     ///
     /// Costs four stores more.
     #[inline]

@@ -1,5 +1,6 @@
-//! The lexer: text to tokens, one at a time. A comment becomes the documentation of the token after it, or a trailing comment on the
-//! token before it. A preprocessor directive is one token with all of its logical line. Line splices are gone already.
+//! The lexer: text to tokens, one at a time. A comment becomes the documentation of the token after it, or a trailing
+//! comment on the token before it. A preprocessor directive is one token with all of its logical line. Line splices are
+//! gone already.
 
 mod literals;
 mod malformed;

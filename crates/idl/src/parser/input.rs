@@ -113,7 +113,7 @@ impl<'a> Tokens<'a> {
         self.at.checked_sub(1).and_then(|at| self.all.get(at))
     }
 
-    /// the trailing comment after the previous token.
+    /// The trailing comment after the previous token.
     pub(super) fn trailing_comment(&self) -> Option<&'a str> {
         if self.context.trailing_comments.is_empty() {
             return None;

@@ -21,7 +21,8 @@ pub(super) trait Documentable {
     }
 }
 
-/// Adds the trailing comment on the `;` before `i` to the names of the statement that it ends: to all, unless some have their own.
+/// Adds the trailing comment on the `;` before `i` to the names of the statement that it ends: to all, unless some have
+/// their own.
 pub(super) fn on_all<T: Documentable>(i: Tokens<'_>, items: &mut [T]) {
     let Some(text) = i.trailing_comment() else {
         return;

@@ -30,8 +30,8 @@ impl<F: Fn() + Send + Sync> Drop for AtEnd<F> {
     }
 }
 
-/// The children of a destroyed adapter are emptied first. Until they are, its own objects are not noted as being deactivated, and
-/// may execute requests.
+/// The children of a destroyed adapter are emptied first. Until they are, its own objects are not noted as being
+/// deactivated, and may execute requests.
 #[test]
 fn the_ids_of_a_destroyed_adapter_are_taken_before_its_objects_have_left_the_map() {
     let server = Arc::new(ObjectAdapter::new(life(), ""));

@@ -1,8 +1,9 @@
 //! Dispatching an admitted request to its servant: where the upcall runs, and what ends it.
 //!
-//! An upcall of an ordinary object runs **in place**, where its request was read; one that awaits goes on as a task. Every other
-//! upcall is **submitted** whole to an [`ExecutionSite`]: a worker pool (of the lane, or of a POA with real-time policies), a thread that
-//! may block, or a task. Each ends with `send_reply` of the interceptor, and the reply.
+//! An upcall of an ordinary object runs **in place**, where its request was read; one that awaits goes on as a task.
+//! Every other upcall is **submitted** whole to an [`ExecutionSite`]: a worker pool (of the lane, or of a POA with
+//! real-time policies), a thread that may block, or a task. Each ends with `send_reply` of the interceptor, and the
+//! reply.
 
 use super::server_points::{Intercepted, Submitted, receive_request, send_prioritised, send_reply};
 use super::upcall::{Caller, begin, beside_others, rest_of, to_end_on_thread, upcall};

@@ -9,8 +9,8 @@ use zorb_poa::{Outcome, Receipt, ServerRequest};
 /// The interception of a request, if there is an interceptor, until the reply.
 pub(crate) type Intercepted = Option<Box<InterceptedRequest>>;
 
-/// A request that an interceptor has received. If it is dropped before its reply, whatever the cause, it ends with an exception:
-/// the interceptor gets the end of each request whose beginning it got.
+/// A request that an interceptor has received. If it is dropped before its reply, whatever the cause, it ends with an
+/// exception: the interceptor gets the end of each request whose beginning it got.
 pub(crate) struct InterceptedRequest {
     pub(super) info: ServerRequestInfo,
     interceptor: Arc<dyn Interceptor>,

@@ -86,7 +86,8 @@ enum Finished<R: Results> {
     Typed(R::Values),
 }
 
-/// Results of an upcall, which may refer to values of the request. The order of the fields matters: results are dropped first.
+/// Results of an upcall, which may refer to values of the request. The order of the fields matters: results are dropped
+/// first.
 struct UpcallResults<V> {
     values: V,
     /// The collector of the request's cycles, dropped after the results.
