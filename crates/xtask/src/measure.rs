@@ -19,12 +19,12 @@ pub(crate) fn run(chore: &str, options: &Options) -> Done {
     start(chore, &options.arguments)
 }
 
-/// All attacks in their short form, a phase of the tests.
+/// A chore in its short form, a phase of the tests.
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn attack_quickly() -> Done {
-    start("attack", &["--quick".to_owned()])
+pub(crate) fn quickly(chore: &str) -> Done {
+    start(chore, &["--quick".to_owned()])
 }
 
 fn start(chore: &str, arguments: &[String]) -> Done {

@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// Have clippy compile the tests, and fail on its warnings
     #[arg(long)]
     deny_warnings: bool,
+    /// Run every experiment besides, in its short form
+    #[arg(long)]
+    figures: bool,
     /// Handed to the test executables: names or parts of them, options of libtest
     #[arg(last = true)]
     test_args: Vec<String>,
@@ -61,6 +64,9 @@ enum Phase {
     Compilers,
     /// Attacks on a server in a process of its own, in their short form: memory and descriptors, but no times
     Attacks,
+    /// The experiments in their short form, to see that they run. Not among the phases unless it is named or asked for by
+    /// `--figures`
+    Figures,
     /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items. Begins
     /// when the tests are built, and runs beside the other phases
     Packages,
@@ -93,6 +99,7 @@ impl Phase {
             Self::Compilers => 120,
             // Some 15 of them to build the program.
             Self::Attacks => 45,
+            Self::Figures => 180,
             // Beside the others.
             Self::Packages => 400,
         })
@@ -105,7 +112,7 @@ impl Phase {
 
     /// Whether it consists of test executables.
     const fn has_executables(self) -> bool {
-        !matches!(self, Self::Packages | Self::Attacks)
+        !matches!(self, Self::Packages | Self::Attacks | Self::Figures)
     }
 
     fn of(executable: &Executable) -> Self {
@@ -203,7 +210,10 @@ fn took(time: Duration, budget: Duration) -> String {
 /// # Errors
 /// A peer cannot be made ready, a test fails, or other cells ran than are expected.
 pub(crate) fn run(options: &Options) -> Done {
-    let chosen = |phase: &Phase| options.phases.is_empty() || options.phases.contains(phase);
+    let chosen = |phase: &Phase| match options.phases.as_slice() {
+        [] => options.figures || *phase != Phase::Figures,
+        named => named.contains(phase),
+    };
     let phases: Vec<_> = Phase::value_variants()
         .iter()
         .copied()
@@ -266,7 +276,10 @@ pub(crate) fn run(options: &Options) -> Done {
             match phase {
                 Phase::Packages => return packages::run(&workspace),
                 Phase::Attacks => {
-                    return measure::attack_quickly().map(|()| Summary::default());
+                    return measure::quickly("attack").map(|()| Summary::default());
+                }
+                Phase::Figures => {
+                    return measure::quickly("figures").map(|()| Summary::default());
                 }
                 _ => {}
             }

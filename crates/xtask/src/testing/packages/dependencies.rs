@@ -1,5 +1,6 @@
 //! Licences, duplicates and sources of dependencies, as `deny.toml` allows them.
 
+use crate::testing::executables::WRAPPER;
 use xtask::step::{self, Done, cargo, on_path, root};
 
 /// The version that is installed where there is none.
@@ -15,7 +16,10 @@ pub(super) fn run() -> Done {
         let mut install = cargo();
         install
             .args(["install", "--quiet", "--locked", "--debug"])
-            .args(["cargo-deny", "--version", VERSION]);
+            .args(["cargo-deny", "--version", VERSION])
+            // Its code is not linted, nor debugged.
+            .env_remove(WRAPPER)
+            .env("CARGO_PROFILE_DEV_DEBUG", "0");
         step::run(&mut install)?;
     }
     let mut fetch = cargo();
