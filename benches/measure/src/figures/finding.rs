@@ -202,7 +202,7 @@ fn brief(seen: &str, most: usize) -> String {
 }
 
 /// A text without the ranges that stand in parentheses behind medians: ` (×1.10 to ×1.21)`.
-fn without_quartiles(seen: &str) -> String {
+pub(crate) fn without_quartiles(seen: &str) -> String {
     let mut text = String::new();
     let mut rest = seen;
     while let Some((before, behind)) = rest.split_once(" (") {
@@ -230,7 +230,7 @@ fn is_range(text: &str) -> bool {
 }
 
 /// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us; with
-/// what is seen in brief, of at most so many characters, or in full.
+/// what is seen in brief, of at most so many characters and without claims that were not measured, or in full.
 pub(crate) fn table(
     findings: &[Finding],
     placed: Placed,
@@ -238,11 +238,12 @@ pub(crate) fn table(
     most: Option<usize>,
 ) -> String {
     let heads = match ours {
-        true => "| what one would wish | programs on | what we see | so with zorb today? |",
+        true => "| the aim | programs on | what we see | met today? |",
         false => "| the paper's claim | programs on | what we see | holds today? |",
     };
     let mut lines = vec![heads.to_owned(), "|---|---|---|---|".to_owned()];
-    for finding in findings {
+    let is_shown = |finding: &&Finding| most.is_none() || finding.holds != Holds::Unknown;
+    for finding in findings.iter().filter(is_shown) {
         let Finding {
             claim, seen, holds, ..
         } = finding;
@@ -411,14 +412,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_ran_nowhere() {
+    fn what_was_not_measured_ran_nowhere_and_is_not_on_the_page() {
         let finding = Finding::new("it is flat", [None::<f64>], |[_]| {
             (String::new(), Holds::Yes)
         });
-        let line = table(&[finding], Placed::Same, false, Some(120));
+        let table = |most| table(std::slice::from_ref(&finding), Placed::Same, false, most);
+        let line = table(None);
         assert!(
             line.ends_with("| it is flat | – | not measured here | not measured |\n"),
             "{line}"
         );
+        assert!(table(Some(120)).ends_with("|---|---|---|---|\n"));
     }
 }

@@ -44,8 +44,12 @@ pub(crate) struct Experiment {
     pub(crate) name: &'static str,
     /// The papers, and their figures and tables by their numbers; none if it is ours.
     pub(crate) sources: &'static [Source],
-    /// What it asks and how, in words of our own.
-    pub(crate) question: &'static str,
+    /// What the paper found, in a few sentences of our own; of an experiment of ours, what it asks.
+    pub(crate) found: &'static str,
+    /// What the data shows beside that, in at most three sentences; `None` where it lacks a number of them.
+    pub(crate) seen: fn(&Data) -> Option<String>,
+    /// How it was measured, in short paragraphs.
+    pub(crate) method: &'static str,
     /// Where the programs ran that its findings are of, unless one of them says otherwise.
     pub(crate) placed: Placed,
     /// Measures; the session notes which programs are missing.
@@ -69,7 +73,7 @@ const EXPERIMENTS: [Experiment; 9] = [
     scale::EXPERIMENT,
 ];
 
-/// What an experiment has on the page below its pictures: tables of its data.
+/// Tables of an experiment's data, and how to read its pictures: below the claims.
 fn tables(experiment: &Experiment, data: &Data) -> String {
     match experiment.name {
         name if name == profiles::EXPERIMENT.name => profiles::tables(data),
@@ -81,7 +85,7 @@ fn tables(experiment: &Experiment, data: &Data) -> String {
 }
 
 /// How the page of whole findings begins.
-const FINDINGS: &str = "# Findings in full\n\nWhat each claim of [the page of experiments](../papers.md) is judged by. Filled in by \
+const FINDINGS: &str = "# Findings in full\n\nThe numbers behind each claim of [the page of experiments](../papers.md), with quartiles. Filled in by \
     `cargo xtask figures`.\n";
 
 /// Rounds of a run for figures, all of which take some twenty minutes, and of a quick one.

@@ -40,22 +40,22 @@ impl<'a> Shown<'a> {
         let Experiment {
             name,
             sources,
-            question,
+            found,
+            seen,
+            method,
             placed,
             ..
         } = self.experiment;
-        let mut parts = vec![
-            format!("## {}", title(name)),
-            (*question).to_owned(),
-            source::origin(sources),
-        ];
+        let lead = match sources.is_empty() {
+            true => "The question:",
+            false => "The paper found:",
+        };
+        let mut parts = vec![format!("## {}", title(name)), format!("**{lead}** {found}")];
+        let seen = seen(self.data).map(|seen| finding::without_quartiles(&seen));
+        parts.extend(seen.map(|seen| format!("**We see:** {seen}")));
         for chart in &self.charts {
             let Chart { file, title, .. } = chart;
             parts.push(format!("![{title}]({pictures}{file}.svg)"));
-        }
-        let tables = tables(self.experiment, self.data);
-        if !tables.is_empty() && is_short(&tables) {
-            parts.push(tables.trim_end().to_owned());
         }
         if !self.findings.is_empty() {
             let table = finding::table(
@@ -66,6 +66,13 @@ impl<'a> Shown<'a> {
             );
             parts.push(table.trim_end().to_owned());
         }
+        let tables = tables(self.experiment, self.data);
+        if !tables.is_empty() && is_short(&tables) {
+            parts.push(tables.trim_end().to_owned());
+        }
+        parts.push("### How it was measured".to_owned());
+        parts.push((*method).to_owned());
+        parts.push(source::origin(sources));
         let caption = self.caption();
         let anchor = name.replace(' ', "-");
         parts.push(format!(
@@ -156,7 +163,13 @@ mod tests {
         Experiment {
             name,
             sources,
-            question: "Where does the time go?",
+            found: "The kernel takes half of a call.",
+            seen: |data| {
+                data.points
+                    .is_empty()
+                    .then(|| "It takes all of it.".to_owned())
+            },
+            method: "Each step ends with a mark.",
             placed: Placed::Split,
             measure: |_| Ok(Vec::new()),
             charts: |_| vec![Chart::new("white-box-client", "a call", Vec::new())],
@@ -178,8 +191,8 @@ mod tests {
         for words in [
             "# The papers",
             "## White box",
-            "Where does the time go?",
-            "From O'Ryan, Kuhns,",
+            "**The paper found:** The kernel takes half of a call.\n\n**We see:** It takes all of it.\n\n![",
+            "### How it was measured\n\nEach step ends with a mark.\n\nFrom O'Ryan, Kuhns,",
             "Computing Middleware*, Table 1.",
             "![a call](figures/white-box-client.svg)",
             "| the paper's claim |",
@@ -227,6 +240,7 @@ mod tests {
         let page = Shown::of(&experiment("scale", &[]), &data).on("# The papers\n", "");
         let page = page.unwrap();
         assert!(page.contains("An experiment of our own"), "{page}");
+        assert!(page.contains("**The question:** The kernel"), "{page}");
         assert!(!page.contains("paper's claim"), "{page}");
     }
 

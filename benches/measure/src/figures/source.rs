@@ -31,7 +31,7 @@ pub(crate) type Source = (Paper, &'static str);
 /// Where an experiment is from, for the page and the list.
 pub(crate) fn origin(sources: &[Source]) -> String {
     if sources.is_empty() {
-        return "An experiment of our own, on from where the papers' numbers end.".to_owned();
+        return "An experiment of our own, beyond the papers' numbers.".to_owned();
     }
     let each =
         |(Paper { authors, title }, places): &Source| format!("{authors}, *{title}*, {places}");

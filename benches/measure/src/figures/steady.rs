@@ -43,11 +43,11 @@ pub(super) fn text(all: &[(&str, &Data)]) -> String {
         false => RATIOS_OF_QUARTILES,
     };
     let mut paragraphs = vec![format!(
-        "Two values within ×{EQUAL} of each other are called *the same*. A claim with a number is judged in both directions: *more than \
+        "**Verdicts.** Two values within ×{EQUAL} of each other are called *the same*. A claim with a number is judged in both directions: *more than \
          the paper saw* and *less than the paper saw* differ from it by more than that. *Undecided*: the quartiles of the rounds \
-         allow both verdicts; the findings in full have them behind each median. {ratios} *Yes or in part* and *no or in part*: \
-         one part of the claim is sure, the other undecided."
+         allow both verdicts. *Yes or in part* and *no or in part*: one part of the claim is sure, the other undecided."
     )];
+    paragraphs.push(format!("**Quartiles.** {ratios}"));
     paragraphs.extend(rounds(all));
     paragraphs.extend(beside(all));
     let latency = all.iter().find(|(name, _)| *name == "latency");
@@ -110,14 +110,14 @@ fn rounds(all: &[(&str, &Data)]) -> Option<String> {
         .and_then(|(_, data)| state(data));
     let state = state.map_or_else(String::new, |(times, far, of)| {
         format!(
-            " With both programs on one CPU, two-way calls without parameters do the same work in every round, and still differ so much at {far} \
+            "\n\nWith both programs on one CPU, two-way calls without parameters do the same work in every round, and still differ so much at {far} \
              of {of} points, by ×{} at the median of those: the machine changes its state from time to time, and a round does not show which one it met.",
             three_digits(times)
         )
     });
     (all_points > 0).then(|| {
         format!(
-            "The machine is virtual, and its speed varies. At {} of {} points with several rounds the quartiles are more than ×{EQUAL} apart \
+            "**Rounds.** The machine is virtual, and its speed varies. At {} of {} points with several rounds the quartiles are more than ×{EQUAL} apart \
              ({}).{state}",
             count(far as f64),
             count(all_points as f64),
@@ -151,8 +151,8 @@ fn placed(data: &Data) -> Option<String> {
     };
     let sleeping: Option<Vec<String>> = [RAW, DEDICATED, OMNIORB].into_iter().map(times).collect();
     Some(format!(
-        "Its CPUs wake slowly. A call without parameters between two CPUs takes, beside one on a single CPU: {} where both programs sleep for each \
-         message; {}, which spins before it parks.",
+        "**Wake-ups.** The CPUs wake slowly. A call without parameters between two CPUs, relative to one on a single CPU: {} where both \
+         programs park for each message; {}, which spins before it parks.",
         sleeping?.join(", "),
         times(ZORB)?
     ))
@@ -187,7 +187,7 @@ mod tests {
             assert!(text.contains(words), "no {words} in {text}");
         }
         // Nothing ran on a CPU each.
-        assert!(!text.contains("slow to wake"), "{text}");
+        assert!(!text.contains("Wake-ups"), "{text}");
     }
 
     #[test]

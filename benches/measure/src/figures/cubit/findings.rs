@@ -65,6 +65,29 @@ fn is_basic(label: &str) -> bool {
     ["octet", "short", "long"].contains(&label)
 }
 
+/// The experiment in two sentences.
+pub(super) fn seen(data: &Data) -> Option<String> {
+    let gain = |orb| {
+        let gains = Gains::of(data, orb);
+        Some(format!(
+            "{} to {}",
+            gains.least()?.factor(),
+            gains.most()?.factor()
+        ))
+    };
+    let whole = void(data, Orb::Zorb, "GIOP 1.2 over TCP")?;
+    let sockets = Measured::from(floor(data, (Orb::Zorb, times), (PLACE, "TCP", "void"))?);
+    Some(format!(
+        "Over UNIX sockets zorb makes {} as many calls as over TCP, by type, and omniORB {}. Of the {} of a zorb call without \
+         parameters over TCP, sockets alone take {}, {}.",
+        gain(Orb::Zorb)?,
+        gain(Orb::Omni)?,
+        whole.with_unit("µs"),
+        sockets.with_unit("µs"),
+        sockets.over(whole).share()
+    ))
+}
+
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let mut all = transports(data);
     all.extend(versions(data));
@@ -85,7 +108,7 @@ fn transports(data: &Data) -> Vec<Finding> {
             [more, less, omni_more, omni_less],
             |[more, less, omni_more, omni_less]| {
                 let seen = format!(
-                    "calls a second beside TCP's: zorb {} with {} and {} with {}; omniORB {} and {}",
+                    "calls a second, UNIX sockets over TCP: zorb {} with {} and {} with {}; omniORB {} and {}",
                     more.factor(),
                     words[0],
                     less.factor(),
@@ -104,7 +127,7 @@ fn transports(data: &Data) -> Vec<Finding> {
             range,
             |[low, high, omni_low, omni_high]| {
                 let seen = format!(
-                    "calls a second beside TCP's, by type: zorb {} to {}, omniORB {} to {}; by the median time of a call",
+                    "calls a second, UNIX sockets over TCP, by type: zorb {} to {}, omniORB {} to {}; by the median time of a call",
                     low.factor(),
                     high.factor(),
                     omni_low.factor(),
@@ -117,11 +140,11 @@ fn transports(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "They make 20 to 50 % more calls, by type (Figure 5)",
+            "UNIX sockets make 20 to 50 % more calls, by type (Figure 5)",
             range,
             |[low, high, omni_low, omni_high]| {
                 let seen = format!(
-                    "as many calls as over TCP: zorb {} to {}, omniORB {} to {}",
+                    "calls a second, UNIX sockets over TCP, by type: zorb {} to {}, omniORB {} to {}",
                     low.factor(),
                     high.factor(),
                     omni_low.factor(),
@@ -139,12 +162,12 @@ fn transports(data: &Data) -> Vec<Finding> {
             [&|label| !is_long(label), &is_long],
         ),
         compared(
-            "It is less for structs, which have to be marshalled, than for basic types (Figure 5)",
-            ["octet, short and long", "a struct and sequences of them"],
+            "The gain is less for structs, which have to be marshalled, than for basic types (Figure 5)",
+            ["octet, short and long", "structs"],
             [&is_basic, &|label| label.starts_with("struct")],
         ),
         compared(
-            "Among long sequences those of octets and longs, which are copied less often, gain more than those of structs (Figure 5)",
+            "Long sequences of octets and longs, which are copied less often, gain more than those of structs (Figure 5)",
             ["4,096 octets and 1,024 longs", "341 structs"],
             [
                 &|label| is_long(label) && !label.starts_with("struct"),
@@ -166,8 +189,7 @@ fn versions(data: &Data) -> [Finding; 2] {
         ratio(of(2), of(0))
     };
     let gains = ["TCP", "UNIX"].map(gain);
-    const WHAT: &str = "GIOPlite is not among these; with the messages of GIOP 1.0, which have less in front, zorb makes as \
-                        many calls as with those of 1.2";
+    const NOT_THESE: &str = "GIOPlite has figures of its own, and the messages of GIOP 1.0 have the shorter headers here";
     // No more than in part, as it is of other messages than the paper's.
     let of_others = |holds| match holds {
         Holds::Yes | Holds::YesOrInPart => Holds::InPart,
@@ -179,7 +201,7 @@ fn versions(data: &Data) -> [Finding; 2] {
             gains,
             |[tcp, unix]| {
                 let seen = format!(
-                    "{WHAT}: {} over TCP, {} over UNIX sockets",
+                    "zorb's calls, GIOP 1.0 over GIOP 1.2: {} over TCP, {} over UNIX sockets; {NOT_THESE}",
                     tcp.factor(),
                     unix.factor()
                 );
@@ -190,11 +212,11 @@ fn versions(data: &Data) -> [Finding; 2] {
             },
         ),
         Finding::new(
-            "It gains slightly more over UNIX sockets, 3.26 % in the middle, than over TCP, 2.74 % (Section 4.2, Figure 5)",
+            "GIOPlite gains slightly more over UNIX sockets, 3.26 % on average, than over TCP, 2.74 % (Section 4.2, Figure 5)",
             gains,
             |[tcp, unix]| {
                 let seen = format!(
-                    "{WHAT}: over UNIX sockets {} of how it is over TCP",
+                    "gain of GIOP 1.0 over GIOP 1.2, UNIX sockets over TCP: {}; {NOT_THESE}",
                     unix.over(tcp).factor()
                 );
                 (seen, of_others(unix.over(tcp).above(1.0)))
@@ -216,7 +238,7 @@ fn over_links(data: &Data) -> Finding {
         [gain(&slow), gain(&fast)],
         |[on_slow, on_fast]| {
             let seen = format!(
-                "GIOP 1.0 beside GIOP 1.2, zorb's calls: {} over a link of {} and {} over \
+                "zorb's calls, GIOP 1.0 over GIOP 1.2: {} over a link of {} and {} over \
                  one without a limit",
                 on_slow.factor(),
                 slow.name,
@@ -256,7 +278,7 @@ fn overheads(data: &Data) -> Vec<Finding> {
             |[floor, whole]| {
                 let share = floor.over(whole);
                 let seen = format!(
-                    "sockets alone take {} where zorb takes {}: {}",
+                    "sockets alone take {}, zorb takes {}: {}",
                     us(floor),
                     us(whole),
                     share.share()
@@ -265,7 +287,7 @@ fn overheads(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "What TCP takes more than UNIX sockets is primarily the operating system's (Figure 7)",
+            "The extra time of TCP over UNIX sockets is primarily the operating system's (Figure 7)",
             [
                 beneath("TCP"),
                 beneath("UNIX"),
@@ -275,7 +297,7 @@ fn overheads(data: &Data) -> Vec<Finding> {
             |[floor_tcp, floor_unix, tcp, unix]| {
                 let (system, orb) = (floor_tcp.minus(floor_unix), tcp.minus(unix));
                 let seen = format!(
-                    "TCP takes zorb {} more, and sockets alone {} more",
+                    "extra time of TCP: zorb {}, sockets alone {}",
                     us(orb),
                     us(system)
                 );
@@ -292,7 +314,7 @@ fn overheads(data: &Data) -> Vec<Finding> {
             ],
             |[least, most]| {
                 let seen = format!(
-                    "what zorb takes more than sockets alone is {} to {}, over all messages and transports",
+                    "time of zorb above sockets alone: {} to {}, over all messages and transports",
                     us(least),
                     us(most)
                 );
@@ -301,12 +323,12 @@ fn overheads(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "With the length of the argument I/O grows faster than the ORB's own part, which hardly depends on it (Figure 8)",
+            "With longer arguments I/O grows faster than the ORB's own part, which hardly depends on them (Figure 8)",
             [io(short), orb(short), io(long), orb(long)],
             |[short_floor, short_orb, long_floor, long_orb]| {
                 let (io, own) = (long_floor.minus(short_floor), long_orb.minus(short_orb));
                 let seen = format!(
-                    "from 4 to 2,048 octets sockets take {} more, zorb's own part {}",
+                    "from 4 to 2,048 octets sockets take {} more, zorb's own part {} more",
                     us(io),
                     us(own)
                 );
@@ -346,6 +368,6 @@ mod tests {
         );
         assert_eq!(find("just over half").holds, Holds::Yes);
         assert_eq!(find("primarily the operating").holds, Holds::Unknown);
-        assert_eq!(find("With the length").holds, Holds::Unknown);
+        assert_eq!(find("With longer arguments").holds, Holds::Unknown);
     }
 }

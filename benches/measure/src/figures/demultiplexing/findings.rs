@@ -18,6 +18,21 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     all
 }
 
+/// The experiment in three sentences.
+pub(super) fn seen(data: &Data) -> Option<String> {
+    let random = |series| at(data, "random", series).map(ns);
+    Some(format!(
+        "A random look-up among 500 servants of 100 operations takes a linear search {}, perfect hashing {} and active \
+         demultiplexing {}. zorb's POA finds servant and operation in {}. From 1 servant to 500, of 10 operations, its time \
+         grows {}.",
+        random(LINEAR)?,
+        random(PERFECT)?,
+        random(ACTIVE)?,
+        random(POA)?,
+        grown(data, &panel(10, "random"), POA)?.factor()
+    ))
+}
+
 /// A look-up among the paper's most servants and operations.
 fn at(data: &Data, pattern: &str, series: &str) -> Option<Measured> {
     data.measured(&panel(100, pattern), series, 500.0)
@@ -75,7 +90,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Active demultiplexing and perfect hashing take the same whatever is asked for (Figures 31 and 32)",
+            "Active demultiplexing and perfect hashing take the same time for every request (Figures 31 and 32)",
             [
                 at("random", ACTIVE),
                 at("worst", ACTIVE),
@@ -85,8 +100,8 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             |[active, active_worst, perfect, perfect_worst]| {
                 let times = [active.over(active_worst), perfect.over(perfect_worst)];
                 let seen = format!(
-                    "at random, of what the last of the last takes: active {}, {} beside {}; perfect {}, {} beside {}; one and the same is in the caches, and its \
-                     branches are foreseen",
+                    "random over worst case: active {}, {} against {}; perfect {}, {} against {}; the worst case repeats one key, which is \
+                     in the caches, with branches that are predicted",
                     times[0].factor(),
                     ns(active.median_alone()),
                     ns(active_worst.median_alone()),
@@ -98,7 +113,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Active demultiplexing takes slightly less than perfect hashing, whatever is asked for (Figures 31 and 32)",
+            "Active demultiplexing takes slightly less than perfect hashing, at random and at worst (Figures 31 and 32)",
             [
                 at("random", ACTIVE),
                 at("random", PERFECT),
@@ -108,7 +123,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             |[active, perfect, active_worst, perfect_worst]| {
                 let times = [perfect.over(active), perfect_worst.over(active_worst)];
                 let seen = format!(
-                    "500 servants of 100 operations: perfect hashing takes {} of active demultiplexing at random, {} in the worst case",
+                    "perfect over active, 500 servants of 100 operations: {} at random, {} in the worst case",
                     times[0].factor(),
                     times[1].factor()
                 );
@@ -120,7 +135,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "De-layered, where one look-up gives servant and operation, active demultiplexing takes less (section 5.3, Figure 30)",
+            "De-layered, with one look-up for servant and operation, active demultiplexing takes less (section 5.3, Figure 30)",
             [
                 at("random", ACTIVE),
                 at("random", DELAYERED),
@@ -130,17 +145,17 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             |[active, delayered, active_worst, delayered_worst]| {
                 let times = [active.over(delayered), active_worst.over(delayered_worst)];
                 let seen = format!(
-                    "two look-ups take of what one takes {} at random, {} beside {}, and {} in the worst case",
+                    "two look-ups over one: {} at random, {} in the worst case; medians at random {} and {}",
                     times[0].factor(),
+                    times[1].factor(),
                     ns(active.median_alone()),
-                    ns(delayered.median_alone()),
-                    times[1].factor()
+                    ns(delayered.median_alone())
                 );
                 (seen, Holds::all(times.map(|times| times.above(NOTHING))))
             },
         ),
         Finding::new(
-            "For one operation a linear search suffices and hashing may cost more, but scales (throughput paper, section 2.2.2)",
+            "For one operation a linear search suffices; hashing costs more, but scales (throughput paper, section 2.2.2)",
             [
                 data.measured(&panel(1, "random"), LINEAR, 1.0),
                 data.measured(&panel(1, "random"), HASH, 1.0),
@@ -150,7 +165,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             ],
             |[one, hashed, fast, many, many_hashed]| {
                 let seen = format!(
-                    "one servant of one operation: searched {}, hashed {} and {}; 500 of 100: searched {}, hashed {}",
+                    "1 servant, 1 operation: linear {}, hashed {} and {}; 500 servants of 100: linear {}, hashed {}",
                     ns(one),
                     ns(hashed),
                     ns(fast),
@@ -165,14 +180,14 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Where ids are not known beforehand a hash table has to do, and costs more (section 5.3.3)",
+            "Ids that are not known beforehand need a dynamic hash table, which costs more (section 5.3.3)",
             [
                 data.measured(&panel(10, "random"), POA, 500.0),
                 data.measured(&panel(10, "random"), POA_IDS, 500.0),
             ],
             |[indexed, named]| {
                 let seen = format!(
-                    "zorb's POA, 500 servants of 10 operations: {} with ids of its own, {} with the application's",
+                    "zorb's POA, 500 servants of 10 operations: {} with system ids, {} with user ids",
                     ns(indexed),
                     ns(named)
                 );
@@ -187,7 +202,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             ],
             |[fixed, named]| {
                 let seen = format!(
-                    "zorb's POA, 500 servants of 10 operations: {} with a fixed set of the application's ids, {} with any of them",
+                    "zorb's POA, 500 servants of 10 operations: {} with a fixed set of user ids, {} with any user ids",
                     ns(fixed),
                     ns(named)
                 );
@@ -195,14 +210,14 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Adapters that are looked up at once take less than one after the other (dissertation, section 3.3)",
+            "Looking up a path of POAs at once takes less than one POA at a time (dissertation, section 3.3)",
             [
                 data.measured(&branch(NESTED, "worst"), PERSISTENT, 100.0),
                 data.measured(&branch(NESTED, "worst"), WALKED, 100.0),
             ],
             |[at_once, walked]| {
                 let seen = format!(
-                    "the innermost of 100 nested POAs, persistent references: {} by the whole path, {} an adapter at a time",
+                    "innermost of 100 nested POAs, persistent references: {} by the whole path, {} one POA at a time",
                     ns(at_once),
                     ns(walked)
                 );
@@ -222,7 +237,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
             [grown(&random, LINEAR), grown(&worst, LINEAR)],
             |[random, worst]| {
                 let seen = format!(
-                    "from 1 servant to 500, of 10 operations: {} at random, {} in the worst case",
+                    "500 servants over 1, of 10 operations: {} at random, {} in the worst case",
                     random.factor(),
                     worst.factor()
                 );
@@ -231,7 +246,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Dynamic hashing may have a poor worst case, where many keys fall on one place (section 5.3)",
+            "Dynamic hashing may have a poor worst case, where many keys collide (section 5.3)",
             [
                 at(data, "random", HASH),
                 at(data, "worst", HASH),
@@ -241,8 +256,8 @@ fn scaling(data: &Data) -> Vec<Finding> {
             |[hash, hash_worst, fast, fast_worst]| {
                 let times = [hash_worst.over(hash), fast_worst.over(fast)];
                 let seen = format!(
-                    "the last of the last takes, of what any takes, {} with Rust's default hash and {} with a multiplied one; keys that \
-                     were chosen to fall on one place are not asked for here",
+                    "worst case over random: {} with Rust's default hash and {} with a multiplied one; keys that were chosen to \
+                     collide are not measured",
                     times[0].factor(),
                     times[1].factor()
                 );
@@ -259,7 +274,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
             ],
             |[active, perfect, active_worst, perfect_worst]| {
                 let seen = format!(
-                    "from 1 servant to 500, of 10 operations: active {} at random and {} in the worst case, perfect {} and {}",
+                    "500 servants over 1, of 10 operations: active {} at random and {} in the worst case, perfect {} and {}",
                     active.factor(),
                     active_worst.factor(),
                     perfect.factor(),
@@ -270,7 +285,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Nor does zorb's own look-up depend on servants or operations (dissertation, Table 3.1)",
+            "zorb's look-up does not depend on the number of servants or operations (dissertation, Table 3.1)",
             [
                 grown(&random, POA),
                 grown("operations, random", POA),
@@ -279,8 +294,8 @@ fn scaling(data: &Data) -> Vec<Finding> {
             ],
             |[random, operations, many, worst]| {
                 let seen = format!(
-                    "zorb's POA, at random: {} from 1 servant to 500, {} from 1 operation to 1,000; to the most servants measured {} at random, when they \
-                     are in no cache, and {} for one and the same",
+                    "at random: {} from 1 servant to 500, {} from 1 operation to 1,000; to the most servants measured {} at random, when they \
+                     are in no cache, and {} for a single one",
                     random.factor(),
                     operations.factor(),
                     many.factor(),
@@ -308,7 +323,7 @@ fn of_branches(data: &Data) -> Finding {
     let [deep, many] = [NESTED, SIBLINGS].map(|tree| of(tree, TRANSIENT));
     let [deep_names, many_names] = [NESTED, SIBLINGS].map(|tree| of(tree, PERSISTENT));
     Finding::new(
-        "Nor does it depend on how many POAs there are and how deep they are nested (dissertation, Table 3.1)",
+        "zorb's look-up does not depend on the number of POAs or on their depth (dissertation, Table 3.1)",
         [
             deep[0],
             deep[1],
@@ -323,9 +338,9 @@ fn of_branches(data: &Data) -> Finding {
             let [deep, any_deep, last, any, deep_names, any_names, last_name, any_name] =
                 all.map(Measured::factor);
             let seen = format!(
-                "100 nested POAs beside one, transient references: {deep} for the innermost and {any_deep} for \
-                 any; persistent ones, whose keys have the names of all POAs around theirs, {deep_names} and {any_names}; 1,000 beside each \
-                 other, transient {last} for the last and {any} for any, persistent {last_name} and {any_name}"
+                "100 nested POAs over 1, transient references: {deep} for the innermost and {any_deep} at \
+                 random; persistent ones, whose keys have the names of all POAs around theirs, {deep_names} and {any_names}; 1,000 side by \
+                 side, transient {last} for the last and {any} at random, persistent {last_name} and {any_name}"
             );
             (seen, Holds::all(all.map(Measured::is_no_more)))
         },
@@ -368,7 +383,9 @@ mod tests {
                 (point.low, point.high) = (point.value / apart, point.value * apart);
             }
             let found = findings(&data);
-            let same = found.iter().find(|f| f.claim.contains("the same whatever"));
+            let same = found
+                .iter()
+                .find(|f| f.claim.contains("the same time for every"));
             same.unwrap().holds
         };
         assert_eq!(both(21.0, 1.01), Holds::Yes);

@@ -18,14 +18,17 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         (source::LATENCY, "Figures 30 to 32"),
         (source::DISSERTATION, "section 3.3"),
     ],
-    question: "How long does it take to find the servant and the operation of a request, for each number of servants and \
-        operations and each way to look them up? The experiment runs in one process, without a network. Each way \
-        gets the object keys and operation names of requests to zorb, and a look-up begins when the one before it \
-        has ended. *zorb's POA* is the look-up of zorb's servers: `ObjectAdapter::locate` and the table of a \
-        generated skeleton. It may change while other threads read; the tables of the other series never change. \
-        *Random* looks up any operation of any servant, the *worst case* the last operation of the last servant. A \
-        further picture gives every servant a POA of its own, nested or side by side: a transient key has an index \
-        for its POA, a persistent key the names of its POA and of all POAs around it.",
+    found: "A linear search among 500 servants of 100 operations takes longest, and its worst case ×1.87 of a random \
+        look-up. Active demultiplexing (the object key holds an index) and perfect hashing are as fast for any \
+        request.",
+    seen: findings::seen,
+    method: "All in one process, without a network. Each way gets the object keys and operation names of requests to \
+        zorb, and a look-up begins when the one before it has ended. *Random* looks up any operation of any \
+        servant, the *worst case* the last operation of the last servant.\n\n\
+        *zorb's POA* is the look-up of zorb's servers: `ObjectAdapter::locate` and the table of a generated \
+        skeleton. It may change while other threads read; the tables of the other series never change. One picture \
+        gives every servant a POA of its own, nested or side by side: a transient key has an index for its POA, a \
+        persistent key the names of its POA and of all POAs around it.",
     placed: Placed::Alone,
     measure,
     charts,
@@ -51,7 +54,7 @@ const FAST_HASH: &str = "dynamic hash (multiplied)";
 const PERFECT: &str = "perfect hash";
 const ACTIVE: &str = "active, perfect hash";
 const DELAYERED: &str = "active, de-layered";
-pub(crate) const POA: &str = "zorb's POA";
+const POA: &str = "zorb's POA";
 const POA_IDS: &str = "zorb's POA, the application's ids";
 const POA_FIXED: &str = "zorb's POA, ids known beforehand";
 const POA_CODES: &str = "zorb's POA, authenticated keys";

@@ -2,6 +2,7 @@
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
+use crate::figures::lanes::patterns::{LANES, NO_LANES};
 use crate::measure::statistics::three_digits;
 use crate::row::Aim;
 
@@ -71,6 +72,32 @@ fn order(data: &Data, claim: &str, panel: &str, clients: [(&str, f64); 3]) -> Fi
     Finding::said(claim, shown(&all), in_order(&all))
 }
 
+/// The experiment in three sentences.
+pub(super) fn seen(data: &Data) -> Option<String> {
+    let urgent = |panel: &str| {
+        let made = shares(data, panel, RISING[0]).last()?.1;
+        Some(format!("{:.0} %", 100.0 * made))
+    };
+    let stuck = |series| {
+        Some(three_digits(data.under(
+            "inversion",
+            series,
+            "a full queue",
+        )?))
+    };
+    Some(format!(
+        "With twice the work that fills the CPU, the urgent client makes {} of its calls with lanes, and {} without. Beside ten \
+         best-effort clients it makes {} and {}. The 99th percentile of an urgent call while another caller waits for a full \
+         queue is {} ms with lanes, and {} ms without.",
+        urgent("rising rates with lanes, one CPU")?,
+        urgent("rates without lanes, one CPU")?,
+        urgent("best effort with lanes, one CPU")?,
+        urgent("best effort without lanes, one CPU")?,
+        stuck(LANES)?,
+        stuck(NO_LANES)?
+    ))
+}
+
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let mut all = vec![
         workload(data),
@@ -88,16 +115,16 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     all.push(apart(
         data,
         "a CPU each",
-        "So it is with a CPU for each end; the medium client makes some progress (experiment 5, Figure 7.10b)",
+        "With a CPU for each end the order is the same; the medium client progresses (experiment 5, Figure 7.10b)",
     ));
     all.push(apart(
         data,
         "two hosts",
-        "And so it is with a host for each end (experiment 5, Figure 7.10b)",
+        "With a host for each end the order is the same (experiment 5, Figure 7.10b)",
     ));
     all.push(order(
         data,
-        "With rates that fall, too, low loses first, now at 75 Hz, and high nothing (experiment 6, Figure 7.11b)",
+        "With falling rates, too, the low client (75 Hz) loses first, and the high one nothing (experiment 6, Figure 7.11b)",
         "falling rates with lanes, one CPU",
         FALLING,
     ));
@@ -109,7 +136,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     ));
     all.push(effort(
         data,
-        "With lanes best-effort clients disturb no other one (experiment 8, Figure 7.13b)",
+        "With lanes best-effort clients disturb no other client (experiment 8, Figure 7.13b)",
         "best effort with lanes, one CPU",
         |high, medium, _, _| Holds::when(high >= WHOLE && medium >= WHOLE),
     ));
@@ -118,18 +145,18 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     };
     all.push(effort(
         data,
-        "Below capacity best-effort clients have the slack and no more (experiment 8, Figure 7.14a)",
+        "Below capacity best-effort clients get the slack and no more (experiment 8, Figure 7.14a)",
         "best effort below capacity with lanes, one CPU",
         slack,
     ));
     all.push(more_slack(data));
     for (claim, panel) in [
         (
-            "With a CPU for each end they disturb no other one either (experiment 8, Figure 7.14b)",
+            "With a CPU for each end best-effort clients disturb no other client (experiment 8, Figure 7.14b)",
             "best effort below capacity with lanes, a CPU each",
         ),
         (
-            "Nor do they with a host for each end (experiment 8, Figure 7.14b)",
+            "With a host for each end best-effort clients disturb no other client (experiment 8, Figure 7.14b)",
             "best effort below capacity with lanes, two hosts",
         ),
     ] {
@@ -141,7 +168,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
 
 fn workload(data: &Data) -> Finding {
     let line = data.line("workload, one CPU", "continuous client");
-    let claim = "The more work a call is, the fewer calls are made (experiment 1, Figure 7.5)";
+    let claim = "The more work a call does, the fewer calls are made (experiment 1, Figure 7.5)";
     if line.len() < 2 {
         return Finding::not_measured(claim, "not measured here");
     }
@@ -211,7 +238,7 @@ fn doubled(data: &Data) -> Finding {
     };
     let each: Vec<_> = gains.iter().map(|gain| format!("×{gain:.2}")).collect();
     let seen = format!(
-        "calls of those on one CPU, with 2, 5 and 20 clients: {}",
+        "two CPUs over one, with 2, 5 and 20 clients: {}",
         each.join(", ")
     );
     // The clients need some of both CPUs as well.
@@ -276,12 +303,12 @@ fn pools(data: &Data) -> [Finding; 3] {
         ),
         judged(
             "medium",
-            "At medium priority high and medium are alike, and low loses first (experiment 9, Figure 7.16a)",
+            "A pool at medium priority treats high and medium alike, and low loses first (experiment 9, Figure 7.16a)",
             |high, medium, low| high < WHOLE && low <= high.min(medium),
         ),
         judged(
             "high",
-            "At high priority it does as lanes do: low first, high last (experiment 9, Figure 7.16b)",
+            "A pool at high priority acts as lanes do: low loses first, high last (experiment 9, Figure 7.16b)",
             |high, medium, low| high >= WHOLE && high >= medium && medium >= low,
         ),
     ]
@@ -322,7 +349,7 @@ fn effort(
     };
     let percent = |share: f64| format!("{:.0}", 100.0 * share);
     let seen = format!(
-        "beside ten of them: high {} %, medium {} %, low {} % of their calls; best effort {} calls a second",
+        "ten best-effort clients: high {} %, medium {} %, low {} % of their calls; best effort {} calls a second",
         percent(high),
         percent(medium),
         percent(low),

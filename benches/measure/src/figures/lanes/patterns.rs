@@ -19,9 +19,9 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     ]
 }
 
-const LANES: &str = "lanes, an ORB for each caller";
+pub(super) const LANES: &str = "lanes, an ORB for each caller";
 const SHARED: &str = "lanes, callers share an ORB";
-const NO_LANES: &str = "no lanes";
+pub(super) const NO_LANES: &str = "no lanes";
 const STUCK: [&str; 3] = ["a long upcall", "a large send", "a full queue"];
 
 /// Milliseconds beside nothing, and beside each that a caller can be stuck in.
@@ -40,7 +40,8 @@ fn named(values: [f64; 3]) -> String {
 const DELAYED: f64 = 2.0;
 
 fn inversion(data: &Data) -> Finding {
-    let claim = "With lanes a low caller that is stuck does not delay a high one (6.3)";
+    let claim =
+        "With lanes a stuck caller of low priority does not delay one of high priority (6.3)";
     let (Some((alone, with)), shared) = (probed(data, LANES), probed(data, SHARED)) else {
         return Finding::not_measured(claim, "not measured here");
     };
@@ -66,7 +67,7 @@ fn inversion(data: &Data) -> Finding {
 }
 
 fn inversion_without(data: &Data) -> Finding {
-    let claim = "Where callers share connection, queue and thread, the high one waits for the low one (6.2)";
+    let claim = "Callers that share connection, queue and thread suffer priority inversion (6.2)";
     let Some((alone, with)) = probed(data, NO_LANES) else {
         return Finding::not_measured(claim, "not measured here");
     };
@@ -93,7 +94,7 @@ fn strategies(data: &Data) -> Finding {
         .map(|(threads, ratio)| format!("×{ratio:.2} with {threads}"))
         .collect();
     let seen = format!(
-        "calls, of those of the other, by threads: {}",
+        "leader/followers over half-sync/half-async, by threads: {}",
         seen.join(", ")
     );
     let holds = ratios.iter().map(|(_, ratio)| match *ratio {
@@ -105,7 +106,7 @@ fn strategies(data: &Data) -> Finding {
 }
 
 fn operations(data: &Data) -> Finding {
-    let claim = "A hand-over costs memory, places in queues and wake-ups; leader/followers has none (5.4; Table 5.3)";
+    let claim = "A hand-over costs allocations, queue entries and wake-ups; leader/followers has none (5.4; Table 5.3)";
     let of = |series, label| data.under("operations of a request", series, label);
     let all = |series| {
         Some([
@@ -117,10 +118,13 @@ fn operations(data: &Data) -> Finding {
     let (Some(leader), Some(half)) = (all(LEADER), all(HALF_SYNC)) else {
         return Finding::not_measured(claim, "not measured here");
     };
-    let shown = |[malloc, enqueue, switches]: [f64; 3]| {
-        format!("malloc {malloc:.2}, enqueue {enqueue:.2}, switches {switches:.2}")
-    };
-    let seen = format!("{LEADER}: {}; {HALF_SYNC}: {}", shown(leader), shown(half));
+    let shown =
+        |[malloc, enqueue, switches]: [f64; 3]| format!("{malloc:.2}, {enqueue:.2}, {switches:.2}");
+    let seen = format!(
+        "malloc, enqueue, thread switches: {LEADER} {}; {HALF_SYNC} {}",
+        shown(leader),
+        shown(half)
+    );
     let queued = Holds::when(leader[1] == 0.0 && half[1] >= 0.99);
     let switches = Holds::when(half[2] > leader[2] + 0.5);
     let memory = Holds::when(half[0] > leader[0] + 0.5);
@@ -128,8 +132,7 @@ fn operations(data: &Data) -> Finding {
 }
 
 fn memory(data: &Data) -> Finding {
-    let claim =
-        "A pool that threads share gets slower the more they are; others do not (6.6; Figure 6.7)";
+    let claim = "A shared pool gets slower with more threads; other pools do not (6.6; Figure 6.7)";
     let gain = |series| {
         let one = data.at("memory pools", series, 1.0)?;
         Some(data.at("memory pools", series, 4.0)? / one)
@@ -140,7 +143,7 @@ fn memory(data: &Data) -> Finding {
     };
     let malloc = gain("the system's malloc").unwrap_or(f64::NAN);
     let seen = format!(
-        "4 threads together, of one: shared ×{shared:.2}, of each ×{own:.2}, stack ×{stack:.2}, malloc ×{malloc:.2}"
+        "4 threads over 1: shared pool ×{shared:.2}, pool of each thread ×{own:.2}, stack ×{stack:.2}, malloc ×{malloc:.2}"
     );
     let holds = [
         Holds::when(shared < 1.0),
@@ -185,7 +188,7 @@ fn said(claim: &str, unit: &str, each: Vec<(String, Holds)>) -> Finding {
 }
 
 fn dispatching(data: &Data) -> Finding {
-    let claim = "A lock that is held over an upcall lets others wait; counted references do not (4.2; Table 4.1)";
+    let claim = "A lock held over an upcall makes other threads wait; counted references do not (4.2; Table 4.1)";
     let each = each_pattern(
         data,
         "dispatching, beside an upcall",
@@ -199,7 +202,7 @@ fn dispatching(data: &Data) -> Finding {
 }
 
 fn nested(data: &Data) -> Finding {
-    let claim = "Nested upcalls, by pattern: no, yes, without changes, yes (4.2; Table 4.1)";
+    let claim = "All patterns but the serialized one allow nested upcalls, readers/writer locks no changes (4.2; Table 4.1)";
     let each = each_pattern(
         data,
         "dispatching, within an upcall",
@@ -245,7 +248,7 @@ fn propagation(data: &Data) -> Finding {
         each.join(", ")
     };
     let seen = format!(
-        "natively {}; in the middle {}; at the server {}",
+        "native priorities: client {}; middle tier {}; server {}",
         shown(&native[0]),
         shown(&native[1]),
         shown(&native[2])

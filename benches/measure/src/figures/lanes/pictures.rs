@@ -182,25 +182,21 @@ const STORIES: &str = "\
 **How to read the pictures**
 
 - *Rates and increasing work.* Read each panel from left to right: the work of each call grows, and beyond 30 units the CPU is \
-  overloaded. A client that keeps its height loses nothing. The dissertation found that without priorities the client with the \
-  most to do, the urgent one, loses most; with lanes the least urgent one falls to nothing first, then the medium one, and the \
-  urgent one stays. That does not depend on who calls most often: in the panel *rates falling* they are the other way round. Where \
-  the client has a CPU or a host of its own, the server is free while the urgent client reads its reply, and the medium one gets \
-  a little more.
-- *Best effort.* The CPU is full, and up to ten clients come which call without pause. Without lanes each of their calls is taken \
-  from the others. With lanes they get nothing; with a little less work (28 units) they get just what was left over, however many \
-  they are.
-- *A pool without lanes* is one queue for all, and a thread takes the priority of the request that it runs. The dissertation found \
-  that this works if the pool's own priority, at which requests are read, is the highest one. At a low priority a request is not even \
-  read while another one runs, so that all are treated alike.
-- *Priority inversion* is what all this is to prevent: an urgent call that waits for one that is not. A caller of low priority is \
-  stuck in an upcall of 20 ms, in requests of 4 MiB, or before a queue that is full. The bars are \
-  99th percentiles of urgent calls.
+  overloaded. A client that keeps its height loses nothing. The order does not depend on the rates: in the panel *rates falling* \
+  the urgent client calls least often. With a CPU or a host for the clients, the server is free while the urgent client reads its \
+  reply, and the medium one gets a little more.
+- *Best effort.* The CPU is full, and up to ten more clients call without pause. Without lanes each of their calls is taken from \
+  the others. With lanes they get nothing; with a little less work (28 units) they get what is left over, however many they are.
+- *A pool without lanes* is one queue for all requests, and a thread takes the priority of the request that it runs. The \
+  dissertation found that this works if the pool reads requests at the highest priority. At a low one a request is not even read \
+  while another one runs, so that all are treated alike.
+- *Priority inversion*, an urgent call that waits for one that is not, is the fault that lanes prevent. A caller of low priority \
+  is stuck in an upcall of 20 ms, in requests of 4 MiB, or before a queue that is full. The bars are 99th percentiles of urgent \
+  calls.
 - *Two kinds of thread pool.* In *leader/followers* the thread that reads a request serves it; in *half-sync/half-async* it hands the \
-  request over to another thread, which allows for queues and borrowed threads. The dissertation counted what the hand-over costs: \
-  allocations, places in queues, wake-ups of threads. zorb's lanes are of the second kind, and its ORB without lanes is of the first; \
-  a reply is written by the thread that served, so there is one hand-over for each request and not two. Locks are not counted: \
-  one that is free is an instruction, which nothing outside sees.
+  request over to another thread, which allows for queues and borrowed threads. The dissertation counted the cost of the hand-over: \
+  allocations, places in queues, wake-ups of threads. zorb's lanes are of the second kind, its ORB without lanes is of the first. \
+  The thread that served a request writes the reply, so a request has one hand-over and not two. Locks are not counted.
 - *Memory pools.* One pool that all threads share has a lock, and threads that wait for it; a pool of each thread, and the stack, have \
   none. (The system's allocator of today keeps a pool for each thread by itself.)
 - *Dispatching.* A server finds an object in a table and calls it. Which lock is held meanwhile decides whether a call to another \

@@ -20,11 +20,11 @@ pub(super) fn all(data: &Data) -> Vec<Finding> {
     all.extend(at_run_time());
     let requests = [ZORB, OMNIORB].map(|series| at(data, MANY_REQUESTS, series, REQUESTS_EACH));
     all.push(Finding::new(
-        "A server of 1,000 servants does not live through more than 80 requests to each of them, since it leaks memory (4.4)",
+        "A server of 1,000 servants crashes beyond 80 requests to each of them: a memory leak (4.4)",
         requests,
         |[ours, theirs]| {
             let seen = format!(
-                "both live through {REQUESTS_EACH} requests to each of 1,000: a call takes zorb {} and omniORB {}; \
+                "both serve {REQUESTS_EACH} requests to each of 1,000 servants: a call takes zorb {} and omniORB {}; \
                  `cargo xtask soak` makes very many more",
                 ours.with_unit("µs"),
                 theirs.with_unit("µs")
@@ -57,7 +57,7 @@ fn two_orbs(data: &Data) -> Vec<Finding> {
             ],
             |[octets, structs]| {
                 let seen = format!(
-                    "to 500 servants omniORB takes of what zorb takes {} with 1,024 octets and {} with 1,024 structs",
+                    "omniORB over zorb, 500 servants: {} with 1,024 octets and {} with 1,024 structs",
                     octets.factor(),
                     structs.factor()
                 );
@@ -72,7 +72,7 @@ fn two_orbs(data: &Data) -> Vec<Finding> {
             ],
             |[few, many]| {
                 let seen = format!(
-                    "to 1 servant omniORB {} of zorb, to 500 servants {}",
+                    "omniORB over zorb: {} with 1 servant, {} with 500",
                     few.factor(),
                     many.factor()
                 );
@@ -87,7 +87,7 @@ fn two_orbs(data: &Data) -> Vec<Finding> {
             [one_way[0], one_way[1], two_way[0], two_way[1]],
             |[ours, theirs, ours_two_way, theirs_two_way]| {
                 let seen = format!(
-                    "1,024 structs beside 1,024 octets, one-way to 500 servants: {}; two-way to 1 servant: {}; octets are a twenty-fourth on the wire",
+                    "1,024 structs over 1,024 octets, one-way, 500 servants: {}; two-way, 1 servant: {}; octets are a twenty-fourth on the wire",
                     of_both(ours, theirs),
                     of_both(ours_two_way, theirs_two_way)
                 );
@@ -106,7 +106,7 @@ fn as_fast(data: &Data, placed: Placed, placement: &str) -> Finding {
         ratio(of(ZORB), of(OMNIORB))
     };
     Finding::new(
-        "By such principles an ORB becomes as fast as the commercial ones with static stubs, or faster (5.4; Figures 33 and 34)",
+        "Optimised in this way an ORB is as fast as the commercial ones with static stubs (5.4; Figures 33 and 34)",
         [
             beside("noparams robin".to_owned(), FEW),
             beside(format!("octet {FEW}"), MOST),
@@ -114,7 +114,7 @@ fn as_fast(data: &Data, placed: Placed, placement: &str) -> Finding {
         ],
         |[none, octets, structs]| {
             let seen = format!(
-                "zorb takes of what omniORB takes: without parameters {}, with 1,024 octets {}, with 1,024 structs {}",
+                "zorb over omniORB: no parameters {}, 1,024 octets {}, 1,024 structs {}",
                 none.factor(),
                 octets.factor(),
                 structs.factor()

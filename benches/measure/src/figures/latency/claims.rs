@@ -29,6 +29,26 @@ pub(super) fn of_both(ours: Measured, theirs: Measured) -> String {
     format!("zorb {}, omniORB {}", ours.factor(), theirs.factor())
 }
 
+/// The experiment in three sentences.
+pub(super) fn seen(data: &Data) -> Option<String> {
+    let call = |panel: &str, series, x| at(data, panel, series, x);
+    let robin = "noparams robin";
+    let sockets = |series| ratio(call(robin, RAW, FEW), call(robin, series, FEW));
+    let [grown, grown_omni] = both(data, (robin, MANY), (robin, FEW));
+    let random = "noparams random";
+    let [far, far_omni] = both(data, (random, 100_000), (random, FEW));
+    Some(format!(
+        "With both programs on one CPU zorb performs {} as well as raw sockets, and omniORB {}. From 1 to 500 servants \
+         the time of a two-way call grows {} with zorb and {} with omniORB; with 100,000 servants {} and {}.",
+        sockets(ZORB)?.share(),
+        sockets(OMNIORB)?.share(),
+        grown?.factor(),
+        grown_omni?.factor(),
+        far?.factor(),
+        far_omni?.factor()
+    ))
+}
+
 pub(super) fn all(data: &Data) -> Vec<Finding> {
     [
         without_parameters(data),
@@ -63,10 +83,10 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
     };
     vec![
         Finding::new(
-            "A train of requests to one servant is no faster than turns: no ORB caches the last servant (4.1.2; Figures 6 to 9)",
+            "Calls to one servant in a row are no faster than in turn: no ORB caches the last servant (4.1.2; Figures 6 to 9)",
             cached,
             |[ours, theirs]| {
-                let seen = format!("going round 500 servants takes, of what trains take, {}", of_both(ours, theirs));
+                let seen = format!("500 servants, in turn over each many times in a row: {}", of_both(ours, theirs));
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
         ),
@@ -74,7 +94,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             "Where servants are hashed, one-way calls to 1 and to 500 servants take the same time (4.1.2; Figures 6 to 9)",
             one_way,
             |[ours, theirs]| {
-                let seen = format!("from 1 to 500 servants: {}; neither has a connection a reference", of_both(ours, theirs));
+                let seen = format!("from 1 to 500 servants: {}; neither opens a connection per reference", of_both(ours, theirs));
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
         ),
@@ -83,7 +103,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             [few[0], some[0], few[1], some[1]],
             |[ours, ours_some, theirs, theirs_some]| {
                 let seen = format!(
-                    "of a two-way call a one-way one takes with 1 servant {}, with 200 {}",
+                    "one-way over two-way: 1 servant {}, 200 servants {}",
                     of_both(ours, theirs),
                     of_both(ours_some, theirs_some)
                 );
@@ -96,7 +116,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             "Beyond 200 servants one-way calls are slower than two-way ones: the receiver lags (4.1.2; Figures 6 and 8)",
             ways(MANY),
             |[ours, theirs]| {
-                let seen = format!("at 500 servants a one-way call takes, of a two-way one, {}", of_both(ours, theirs));
+                let seen = format!("one-way over two-way, 500 servants: {}", of_both(ours, theirs));
                 (seen, Holds::all([ours.above(1.0), theirs.above(1.0)]))
             },
         ),
@@ -110,27 +130,27 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
         )
         .with_number("two-way-500-servants-over-1", two_way[0].map(|times| times.median), Aim::AtMost(EQUAL)),
         Finding::new(
-            "With a connection a reference, two-way calls take 1.12 times as long per 100 servants (4.1.2; Figures 6 and 8)",
+            "With a connection per reference, two-way calls take ×1.12 per 100 servants (4.1.2; Figures 6 and 8)",
             two_way,
             |[ours, theirs]| {
                 let each = |growth: Measured| growth.map(|growth| growth.powf(1.0 / 5.0));
-                let seen = format!("every hundred servants: {}; neither has a connection a reference: the scale experiment has very many connections", of_both(each(ours), each(theirs)));
+                let seen = format!("per 100 servants: {}; neither opens a connection per reference, and the scale experiment has very many connections", of_both(each(ours), each(theirs)));
                 // Five hundreds of them.
                 let paper = 1.12_f64.powi(5);
                 (seen, Holds::all([ours, theirs].map(|growth| growth.beside(paper, paper))))
             },
         ),
         Finding::new(
-            "Neither ORB serves more than some thousand servants without failing (4.4)",
+            "Neither ORB serves more than some 1,000 servants without crashing (4.4)",
             far,
             |[ours, theirs]| {
-                let seen = format!("both serve 100,000, called in random order; beside 1 servant a call takes {}", of_both(ours, theirs));
+                let seen = format!("both serve 100,000 in random order; a call over one to a single servant: {}", of_both(ours, theirs));
                 (seen, Holds::No)
             },
         )
         .with_number("two-way-100000-servants-over-1", far[0].map(|times| times.median), Aim::AtMost(1.5)),
         Finding::new(
-            "The ORBs do 50 and 46 % of what sockets alone do (4.1.1; Figure 10)",
+            "The ORBs perform 50 and 46 % as well as sockets (4.1.1; Figure 10)",
             [sockets("same", ZORB), sockets("same", OMNIORB)],
             |[ours, theirs]| {
                 let seen = format!("zorb {}, omniORB {} of raw sockets", ours.share(), theirs.share());
@@ -139,16 +159,16 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
         )
         .with_number("of-raw-sockets", sockets("same", ZORB).map(|part| part.median), Aim::AtLeast(0.6)),
         Finding::new(
-            "The same where each program has a CPU of its own, as in the paper (4.1.1; Figure 10)",
+            "The ORBs perform 50 and 46 % as well as sockets, with a CPU for each program as in the paper (4.1.1; Figure 10)",
             [ZORB, DEDICATED, OMNIORB].map(|series| sockets("split", series)),
-            |[ours, sleeping, theirs]| {
+            |[ours, parking, theirs]| {
                 let seen = format!(
-                    "zorb, which spins before it parks, {}, zorb dedicated {}, omniORB {} of raw sockets, which sleep",
-                    ours.share(),
-                    sleeping.share(),
-                    theirs.share()
+                    "parking as the raw sockets do: zorb dedicated {}, omniORB {}; zorb, which spins first, {}",
+                    parking.share(),
+                    theirs.share(),
+                    ours.share()
                 );
-                (seen, Holds::all([ours, sleeping, theirs].map(|part| part.about(0.46, 0.50))))
+                (seen, Holds::all([ours, parking, theirs].map(|part| part.about(0.46, 0.50))))
             },
         )
         .placed(Placed::Split),
@@ -176,7 +196,7 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
             &format!("With {what} too, a two-way call does not depend on the number of hashed servants (4.2.2; {figures})"),
             both(data, (&many, 1024), (&few, 1024)),
             |[ours, theirs]| {
-                let seen = format!("1,024 {what} to one of 500 servants beside the only one: {}", of_both(ours, theirs));
+                let seen = format!("1,024 {what}, 500 servants over 1: {}", of_both(ours, theirs));
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
             },
         )
@@ -186,7 +206,7 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
             "Latency grows with the number of operations in the interface where their names are compared one by one (4.2.2)",
             operations,
             |[ours, theirs]| {
-                let seen = format!("the last of 100 operations beside the only one: {}; omniORB compares names one by one", of_both(ours, theirs));
+                let seen = format!("the last of 100 operations over a single one: {}; omniORB compares names one by one", of_both(ours, theirs));
                 // zorb does not: the claim is not of it.
                 (seen, theirs.above(NOTHING))
             },
@@ -211,7 +231,7 @@ fn in_step(data: &Data, (what, of, figures): (&str, &str, &str)) -> Finding {
         [few[0], few[1], many[0], many[1]],
         |[ours, theirs, ours_many, theirs_many]| {
             let seen = format!(
-                "1,024 units beside one, to 1 servant {}, to 500 {}",
+                "1,024 units over 1: 1 servant {}, 500 servants {}",
                 of_both(ours, theirs),
                 of_both(ours_many, theirs_many)
             );
@@ -227,22 +247,22 @@ fn worst_case(data: &Data) -> Vec<Finding> {
     let far = both(data, ("hundred worst", 100_000), ("hundred worst", FEW));
     vec![
         Finding::new(
-            "The worst of 500 servants' 100 operations takes no longer than any, if hashed or indexed (5.3.2; Figures 31 and 32)",
+            "With hashing or indexing the worst case takes no longer than a random one (5.3.2; Figures 31 and 32)",
             beside,
             |[ours, theirs]| {
                 let seen = format!(
-                    "the last of the last beside any of any, whole calls: {}",
+                    "worst case over random, 500 servants of 100 operations, whole calls: {}",
                     of_both(ours, theirs)
                 );
                 (seen, Holds::all([ours.is_no_more(), theirs.is_no_more()]))
             },
         ),
         Finding::new(
-            "In the worst case, too, the number of servants does not matter where they are hashed or indexed (5.3.2; Figure 32)",
+            "With hashing or indexing the worst case does not depend on the number of servants (5.3.2; Figure 32)",
             far,
             |[ours, theirs]| {
                 let seen = format!(
-                    "the last operation of the last of 100,000 servants beside that of the only one: {}",
+                    "worst case, 100,000 servants over 1: {}",
                     of_both(ours, theirs)
                 );
                 (seen, Holds::all([ours.is_one(), theirs.is_one()]))
@@ -274,7 +294,7 @@ fn summary(data: &Data) -> Vec<Finding> {
             [share(ZORB), share(OMNIORB)],
             |[ours, theirs]| {
                 let seen = format!(
-                    "raw sockets take {} of a whole call of zorb's and {} of one of omniORB's; by function in the profiles",
+                    "raw sockets take {} of the time of a zorb call, {} of an omniORB call; the profiles have it by function",
                     ours.share(),
                     theirs.share()
                 );
@@ -291,7 +311,7 @@ fn summary(data: &Data) -> Vec<Finding> {
             ],
             |[ours, theirs, our_cost, their_cost]| {
                 let seen = format!(
-                    "1,024 structs beside 1,024 octets: {}; beside as many octets as the structs are, without an ORB: {}",
+                    "1,024 structs over 1,024 octets: {}; over as many raw octets as the structs have: {}",
                     of_both(ours, theirs),
                     of_both(our_cost, their_cost)
                 );
@@ -303,11 +323,11 @@ fn summary(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Buffers inside of the ORB make the time of one-way calls vary much (4.2.1; Figures 12 to 16)",
+            "Buffers inside the ORB make the time of one-way calls vary much (4.2.1; Figures 12 to 16)",
             [spread(ZORB), spread(OMNIORB), spread(RAW)],
             |[ours, theirs, none]| {
                 let seen = format!(
-                    "one-way with octets, quartiles at most {:.0} % apart with zorb, {:.0} % with omniORB; {:.0} % with raw sockets, which have no such buffers",
+                    "one-way with octets, widest range of quartiles: zorb {:.0} %, omniORB {:.0} %; raw sockets, without such buffers, {:.0} %",
                     100.0 * ours,
                     100.0 * theirs,
                     100.0 * none
@@ -346,7 +366,7 @@ mod tests {
             "{}",
             servants.seen
         );
-        assert_eq!(of("A train of requests").holds, Holds::Unknown);
+        assert_eq!(of("Calls to one servant in a row").holds, Holds::Unknown);
         let searched = data(&[
             ("hundred random, same", ZORB, 500.0, None, 10.0),
             ("hundred worst, same", ZORB, 500.0, None, 9.0),
@@ -355,7 +375,7 @@ mod tests {
         ]);
         let found = all(&searched);
         let of = |words: &str| found.iter().find(|f| f.claim.contains(words)).unwrap();
-        let last = of("The worst of 500 servants");
+        let last = of("With hashing or indexing the worst case");
         assert_eq!(last.holds, Holds::InPart);
         assert!(
             last.seen.contains("zorb ×0.90, omniORB ×1.50"),
@@ -393,7 +413,7 @@ mod tests {
         let one_way = of("in step with the size of the request: one-way with structs");
         assert_eq!(one_way.holds, Holds::Yes);
         assert!(
-            one_way.seen.contains("to 1 servant zorb ×11.6"),
+            one_way.seen.contains("1 servant zorb ×11.6"),
             "{}",
             one_way.seen
         );

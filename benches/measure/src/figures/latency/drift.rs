@@ -50,7 +50,7 @@ pub(super) fn finding(data: &Data) -> Finding {
     let changes = all.iter().map(|step| step.shared);
     let largest = changes.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
     Finding::new(
-        "Times change with the number of servants for one ORB or the other, not for all at once (a check of the machine)",
+        "No step in time is common to all programs (our own check of the machine)",
         [largest],
         |[largest]| {
             let beyond = |step: &&Step| !(1.0 / EQUAL..=EQUAL).contains(&step.shared);
@@ -68,11 +68,11 @@ pub(super) fn finding(data: &Data) -> Finding {
                 .collect();
             let seen = match common.as_slice() {
                 [] => format!(
-                    "two-way calls in turn: zorb, zorb dedicated and omniORB nowhere all change by more than ×{} at once",
+                    "two-way calls in turn: zorb, zorb dedicated and omniORB have no common step of more than ×{}",
                     three_digits(largest)
                 ),
                 common => format!(
-                    "two-way calls in turn: all programs change by this much at once {}; that is no ORB's doing",
+                    "two-way calls in turn: all programs step together {}; the machine does that, not an ORB",
                     common.join(", ")
                 ),
             };

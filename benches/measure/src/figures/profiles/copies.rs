@@ -181,7 +181,7 @@ fn allocations(data: &Data) -> Finding {
                 words.collect::<Vec<_>>().join(", ")
             };
             let seen = format!(
-                "octets allocated at the receiver for each received one: zorb {}; omniORB {}; buffers of 8 K. Blocks for a buffer: \
+                "octets allocated per octet received: zorb {}; omniORB {}; buffers of 8 K. Blocks for a buffer: \
                  zorb {}; omniORB {}",
                 part(0),
                 part(1),
@@ -202,7 +202,7 @@ fn copies(data: &Data) -> Finding {
     let each = SIZES.map(|size| ORBS.map(|orb| of(orb, size)));
     let all = <[_; 8]>::try_from(each.concat().concat()).unwrap_or([None; 8]);
     Finding::new(
-        "Data are copied several times, by one ORB three times as often as by the other (throughput paper, Figure 7)",
+        "Data are copied several times, three times as often by one ORB as by the other (throughput paper, Figure 7)",
         all,
         |[
             zorb_out,

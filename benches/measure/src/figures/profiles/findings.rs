@@ -71,6 +71,37 @@ fn every_call(data: &Data, flood: &str) -> Option<Measured> {
 const READS: [&str; 4] = ["read", "readv", "recvfrom", "recvmsg"];
 const WRITES: [&str; 4] = ["write", "writev", "sendto", "sendmsg"];
 
+/// The experiment in three sentences.
+pub(super) fn seen(data: &Data) -> Option<String> {
+    let [transmitter, receiver] = kernels(data, "zorb, octets");
+    let part = |at: usize| {
+        let part = lookups::PARTS.get(at)?;
+        Some(
+            data.measured_under(lookups::PANEL, part, "zorb, oneway")?
+                .percent(),
+        )
+    };
+    let called = |who: &str| {
+        let of = |end| data.measured_under(&functions::panel(end), who, "no argument");
+        Some(format!(
+            "{} and {}",
+            of("client")?.plain(),
+            of("server")?.plain()
+        ))
+    };
+    Some(format!(
+        "With zorb the kernel has {} of the transmitter's time and {} of the receiver's, with octets in buffers of 128 K. Among \
+         500 objects zorb spends {} of its instructions on finding the object and {} on finding the operation. A two-way call \
+         takes {} function calls in zorb's client and server, and {} in omniORB's.",
+        transmitter?.percent(),
+        receiver?.percent(),
+        part(0)?,
+        part(1)?,
+        called("zorb")?,
+        called("omniORB")?
+    ))
+}
+
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let mut all = octets(data);
     all.extend(system_calls(data));
@@ -99,13 +130,13 @@ fn octets(data: &Data) -> Vec<Finding> {
     let [zorb_grows, omni_grows] = ["zorb", "omniORB"].map(by_size);
     let [wrapped_out, wrapped_in] = kernels(data, "transport layer alone, octets");
     let wrapped = Finding::new(
-        "Typed wrappers around sockets leave as little to other work as sockets do: 0.4 to 0.6 % (Figure 7)",
+        "Typed wrappers spend as little outside the kernel as sockets do: 0.4 to 0.6 % (Figure 7)",
         [wrapped_out, wrapped_in, raw_out, raw_in],
         |all| {
             let others = all.map(|kernel| kernel.rest_of(100.0));
             let [out, into, raw_out, raw_in] = others;
             let seen = format!(
-                "octets, transmitter and receiver: {} and {} with our transport layer alone, {} and {} with raw sockets; the receiver here reads every octet",
+                "outside the kernel, transmitter and receiver: our transport layer alone {} and {}, raw sockets {} and {}; the receiver here reads every octet",
                 out.percent(),
                 into.percent(),
                 raw_out.percent(),
@@ -122,7 +153,7 @@ fn octets(data: &Data) -> Vec<Finding> {
             [raw_out, raw_in],
             |[transmitter, receiver]| {
                 let seen = format!(
-                    "the kernel has {} of the transmitter's and {} of the receiver's time; the receiver here reads every octet",
+                    "kernel: {} of the transmitter's time, {} of the receiver's; the receiver here reads every octet",
                     transmitter.percent(),
                     receiver.percent()
                 );
@@ -134,13 +165,13 @@ fn octets(data: &Data) -> Vec<Finding> {
         ),
         wrapped,
         Finding::new(
-            "With an ORB other work takes 4 to 15 % (Section 2.2.2, Figure 7)",
+            "With an ORB 4 to 15 % of the time is outside the kernel (Section 2.2.2, Figure 7)",
             [zorb[0], zorb[1], omni[0], omni[1]],
             |all| {
                 let others = all.map(|kernel| kernel.rest_of(100.0));
                 let [a, b, c, d] = others.map(Measured::percent);
                 let seen = format!(
-                    "octets, transmitter and receiver: {a} and {b} with zorb, {c} and {d} with omniORB"
+                    "octets, transmitter and receiver: zorb {a} and {b}, omniORB {c} and {d}"
                 );
                 (seen, Holds::all(others.map(|other| other.about(4.0, 15.0))))
             },
@@ -151,7 +182,7 @@ fn octets(data: &Data) -> Vec<Finding> {
             |all| {
                 let [a, b, c, d] = all.map(Measured::percent);
                 let seen = format!(
-                    "of the time with octets the kernel has, at transmitter and receiver, {a} and {b} with zorb, {c} and {d} with omniORB"
+                    "kernel with octets, transmitter and receiver: zorb {a} and {b}, omniORB {c} and {d}"
                 );
                 // Twice as much as everything else.
                 (
@@ -177,7 +208,7 @@ fn octets(data: &Data) -> Vec<Finding> {
                 let [zorb_out, zorb_in, omni_out, omni_in] =
                     parts.map(|(part, all)| format!("{} of {}", part.percent(), all.percent()));
                 let seen = format!(
-                    "copying and marshalling: {zorb_out} and {zorb_in} with zorb, {omni_out} and {omni_in} with omniORB; in functions of their own only, inlined ones count with the rest"
+                    "copying and marshalling: zorb {zorb_out} and {zorb_in}, omniORB {omni_out} and {omni_in}; in functions of their own only, inlined ones count with the rest"
                 );
                 (
                     seen,
@@ -186,12 +217,12 @@ fn octets(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "The larger the buffers are, the more of the time is copying (Section 2.2.2)",
+            "The larger the buffers, the more of the time is copying (Section 2.2.2)",
             [zorb_grows[0], zorb_grows[1], omni_grows[0], omni_grows[1]],
             |all| {
                 let [a, b, c, d] = all.map(Measured::factor);
                 let seen = format!(
-                    "their share with 128 K beside 64 K: {a} and {b} with zorb, {c} and {d} with omniORB; transmitter and receiver, the kernel's copies included"
+                    "share of copying, 128 K over 64 K: zorb {a} and {b}, omniORB {c} and {d}; transmitter and receiver, the kernel's copies included"
                 );
                 (seen, Holds::all(all.map(|times| times.above(1.0))))
             },
@@ -213,7 +244,7 @@ fn system_calls(data: &Data) -> [Finding; 3] {
             |all| {
                 let (raw, zorb, omni) = text(all);
                 let seen = format!(
-                    "writes for a buffer of 128 K of octets: raw {raw}, zorb {zorb}, omniORB {omni}"
+                    "writes per buffer of 128 K: raw sockets {raw}, zorb {zorb}, omniORB {omni}"
                 );
                 (
                     seen,
@@ -227,7 +258,7 @@ fn system_calls(data: &Data) -> [Finding; 3] {
             |all| {
                 let (raw, zorb, omni) = text(all);
                 let seen = format!(
-                    "reads for a buffer of 128 K of octets: raw {raw}, zorb {zorb}, omniORB {omni}, where the MTU of the loopback is 65,536"
+                    "reads per buffer of 128 K: raw sockets {raw}, zorb {zorb}, omniORB {omni}; the MTU of the loopback is 65,536"
                 );
                 (seen, Holds::all(all.map(|calls| calls.about(14.0, 14.0))))
             },
@@ -238,7 +269,7 @@ fn system_calls(data: &Data) -> [Finding; 3] {
             |all| {
                 let (raw_is, zorb_is, omni_is) = text(all);
                 let seen = format!(
-                    "system calls for a buffer of 128 K of octets: raw {raw_is}, zorb {zorb_is}, omniORB {omni_is}; both ends, the most frequent ones, start included"
+                    "system calls per buffer of 128 K: raw sockets {raw_is}, zorb {zorb_is}, omniORB {omni_is}; both ends, the most frequent ones, start included"
                 );
                 let [raw, zorb, omni] = all;
                 (
@@ -260,13 +291,13 @@ fn typed(data: &Data) -> [Finding; 3] {
     });
     [
         Finding::new(
-            "Strings leave more of the time to other work than sequences do: 11 to 16 % beside 5 to 11 % (Figure 7)",
+            "Strings spend more time outside the kernel than sequences: 11 to 16 % against 5 to 11 % (Figure 7)",
             [
                 zorb[0], zorb[1], zorb[2], zorb[3], omni[0], omni[1], omni[2], omni[3],
             ],
             |[a, b, c, d, omni_a, omni_b, omni_c, omni_d]| {
                 let seen = format!(
-                    "strings beside sequences of chars, transmitter: {} and {} with zorb, {} and {} with omniORB; receiver: {} and {}, {} and {}",
+                    "strings and sequences of chars, transmitter: zorb {} and {}, omniORB {} and {}; receiver: {} and {}, {} and {}",
                     a.percent(),
                     c.percent(),
                     omni_a.percent(),
@@ -294,7 +325,7 @@ fn typed(data: &Data) -> [Finding; 3] {
                 // Medians of parts need not add up.
                 let [own, omni_own] = all.map(|kernel| kernel.rest_of(100.0).percent());
                 let seen = format!(
-                    "zorb {kernel} in the kernel and {own} elsewhere, omniORB {omni_kernel} and {omni_own}; marshalling that was inlined counts with the rest"
+                    "zorb {kernel} in the kernel and {own} elsewhere, omniORB {omni_kernel} and {omni_own}; inlined marshalling counts with the rest"
                 );
                 (seen, Holds::all(all.map(|kernel| kernel.about(56.0, 73.0))))
             },
@@ -308,7 +339,7 @@ fn typed(data: &Data) -> [Finding; 3] {
             ],
             |[zorb, at_most, omni]| {
                 let seen = format!(
-                    "zorb {} in functions of their own and at most {} with what is inlined elsewhere, omniORB {}; copying included",
+                    "zorb {} in functions of their own, at most {} with inlined code, omniORB {}; copying included",
                     zorb.percent(),
                     at_most.percent(),
                     omni.percent()
@@ -345,7 +376,7 @@ fn found(data: &Data) -> [Finding; 3] {
             |all| {
                 let [object, operation, omni_object, omni_operation] = all.map(Measured::percent);
                 let seen = format!(
-                    "of the instructions zorb spends {object} on the object and {operation} on the operation, omniORB {omni_object} and {omni_operation}; the kernel's are not counted"
+                    "instructions for object and operation: zorb {object} and {operation}, omniORB {omni_object} and {omni_operation}; the kernel's are not counted"
                 );
                 let [a, b, c, d] = all;
                 let together = [a.plus(b), c.plus(d)];
@@ -360,7 +391,7 @@ fn found(data: &Data) -> [Finding; 3] {
             [operation, omni_operation],
             |[hashed, searched]| {
                 let seen = format!(
-                    "of the instructions, with eight operations: omniORB, which compares names, {}, zorb, which hashes them, {}",
+                    "instructions, of eight operations: omniORB, which compares names, {}; zorb, which hashes them, {}",
                     searched.percent(),
                     hashed.percent()
                 );
@@ -368,12 +399,12 @@ fn found(data: &Data) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "It makes no difference whether objects are called in turns or each many times (latency paper, Tables 1 and 2)",
+            "Calling objects in turn or each many times in a row makes no difference (latency paper, Tables 1 and 2)",
             in_trains,
             |[zorb, omni]| {
                 let seen = format!(
-                    "finding object and operation, called in turns beside each many times: {} with zorb and \
-                     {} with omniORB; of the instructions outside the kernel",
+                    "share of finding object and operation, in turn over in a row: zorb {}, omniORB {}; of the instructions outside the \
+                     kernel",
                     zorb.factor(),
                     omni.factor()
                 );

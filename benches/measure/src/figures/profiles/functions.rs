@@ -149,7 +149,7 @@ pub(super) fn finding(data: &Data) -> Finding {
             let [ours, theirs] = [times(0), times(1)];
             let factor = |times: Option<Measured>| times.map_or_else(String::new, Measured::factor);
             let seen = format!(
-                "functions called for a two-way call, client and server: zorb {}, omniORB {}; sockets \
+                "function calls per two-way call, client and server: zorb {}, omniORB {}; sockets \
                  alone {}: {} and {} of those; of the system's libraries besides, zorb {}, omniORB {}; with 1,024 structs zorb {}, omniORB {} of their own. What is \
                  inlined is no call, which is the point; those of Tokio count as zorb's, which parks without spinning; more than ten for one without an \
                  ORB are too many here",

@@ -175,7 +175,7 @@ pub(super) fn findings(data: &Data) -> [Finding; 2] {
             client,
             |[zorb, omni]| {
                 let seen = format!(
-                    "in system calls that write, zorb {}, omniORB {}, of calls to 500 objects in turns",
+                    "in system calls that write: zorb {}, omniORB {}, with 500 objects in turn",
                     zorb.percent(),
                     omni.percent()
                 );
@@ -196,7 +196,7 @@ pub(super) fn findings(data: &Data) -> [Finding; 2] {
                     words.collect::<Vec<_>>().join(", ")
                 });
                 let seen = format!(
-                    "calls to 500 objects in turns: zorb {zorb}; omniORB {omni}; finding is as large a part of the time outside the kernel as it is of the \
+                    "500 objects in turn: zorb {zorb}; omniORB {omni}; finding is as large a part of the time outside the kernel as it is of the \
                      instructions there"
                 );
                 let judged = all.chunks(4).flat_map(|of| {

@@ -36,11 +36,11 @@ impl Seen<'_> {
         let panel = panel(kind, Road::Tcp.name(), queue, Placement::Split);
         let mut line = self.0.measured_line(&panel, sender.name());
         line.retain(|(size, _)| (1024.0..=K128).contains(size));
-        best(&line)
+        best_of(&line)
     }
 }
 
-fn best(line: &[(f64, Measured)]) -> Option<Measured> {
+fn best_of(line: &[(f64, Measured)]) -> Option<Measured> {
     Measured::largest(line.iter().map(|(_, value)| *value))
 }
 
@@ -52,8 +52,30 @@ fn mbit(value: Measured) -> String {
     value.with_unit("Mbit/s")
 }
 
-const WITH_K64: &str = "64 K queues on the loopback, 8 K and 64 K buffers";
+const WITH_K64: &str = "queues of 64 K on the loopback";
 const ORBS: [Sender; 2] = [Sender::Zorb, Sender::OmniOrb];
+
+/// The experiment in three sentences.
+pub(super) fn seen(data: &Data) -> Option<String> {
+    let seen = Seen(data);
+    let best = |sender| seen.best(Kind::Octets, Queue::K64, sender);
+    let over_raw = |sender| ratio(best(sender), best(Sender::Raw));
+    let structs = |sender| {
+        let of = |kind| seen.at(kind, Queue::Default, sender, K64);
+        ratio(of(Kind::Structs), of(Kind::Octets))
+    };
+    let slow = slow_link(&seen);
+    Some(format!(
+        "On the loopback the best of zorb is {} of the best of raw sockets, and the best of omniORB {}. Structs reach {} of the \
+         throughput of octets with zorb, and {} with omniORB. A link of 10 Mbit/s carries {} to {} for every program.",
+        over_raw(Sender::Zorb)?.share(),
+        over_raw(Sender::OmniOrb)?.share(),
+        structs(Sender::Zorb)?.share(),
+        structs(Sender::OmniOrb)?.share(),
+        mbit(worst(&slow)?),
+        mbit(best_of(&slow)?)
+    ))
+}
 
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let seen = Seen(data);
@@ -84,7 +106,7 @@ fn without_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             [wrapped(K8), wrapped(K64)],
             |[small, large]| {
                 let seen = format!(
-                    "our transport layer alone reaches {} and {} of raw sockets' throughput; {WITH_K64}",
+                    "our transport layer alone, of raw sockets, with buffers of 8 K and 64 K: {} and {}; {WITH_K64}",
                     small.share(),
                     large.share()
                 );
@@ -99,7 +121,7 @@ fn without_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             [queue(Sender::Raw, K8), queue(Sender::Raw, K64)],
             |[small, large]| {
                 let seen = format!(
-                    "raw, on the loopback: {} with 8 K and {} with 64 K buffers",
+                    "raw sockets on the loopback: {} with buffers of 8 K and {} with 64 K",
                     small.factor(),
                     large.factor()
                 );
@@ -114,7 +136,7 @@ fn without_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             [slowest(), seen.octets(Queue::K8, Sender::Raw, K64)],
             |[orb, raw]| {
                 let seen = format!(
-                    "64 K buffers: the slowest ORB {}, raw with 8 K queues {}",
+                    "buffers of 64 K: the slowest ORB {}, raw sockets with queues of 8 K {}",
                     mbit(orb),
                     mbit(raw)
                 );
@@ -124,18 +146,17 @@ fn without_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
     ]
 }
 
+/// What all programs reach over the slowest link, with both lengths of queues and buffers of 8 K and more.
+fn slow_link(seen: &Seen<'_>) -> Vec<(f64, Measured)> {
+    let senders = [Sender::Zorb, Sender::OmniOrb, Sender::Raw];
+    let lines = [Queue::K8, Queue::K64].map(|q| senders.map(|s| seen.link(0, q, s)));
+    let all = lines.into_iter().flatten().flatten();
+    all.filter(|(size, _)| *size >= K8).collect()
+}
+
 fn over_links(seen: &Seen<'_>) -> Vec<Finding> {
-    let all_programs = || {
-        let senders = [Sender::Zorb, Sender::OmniOrb, Sender::Raw];
-        let lines = [Queue::K8, Queue::K64].map(|q| senders.map(|s| seen.link(0, q, s)));
-        lines
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|(size, _)| *size >= K8)
-            .collect::<Vec<_>>()
-    };
-    let raw = |speed: usize, queue| best(&seen.link(speed, queue, Sender::Raw));
+    let all_programs = || slow_link(seen);
+    let raw = |speed: usize, queue| best_of(&seen.link(speed, queue, Sender::Raw));
     let share = |speed: usize, queue| {
         let top = f64::from(SPEEDS.get(speed)?.mbit?);
         Some(raw(speed, queue)?.times(1.0 / top))
@@ -148,10 +169,10 @@ fn over_links(seen: &Seen<'_>) -> Vec<Finding> {
     vec![
         Finding::new(
             "A link of 10 Mbit/s hides the differences: 8 to 8.7 Mbit/s for all (Section 2.2, Figures 2, 3 and 6)",
-            [worst(&all_programs()), best(&all_programs())],
+            [worst(&all_programs()), best_of(&all_programs())],
             |[low, high]| {
                 let seen = format!(
-                    "{} to {}, over all senders and queues, from 8 K buffers on",
+                    "{} to {}, all senders and queues, from buffers of 8 K on",
                     mbit(low),
                     mbit(high)
                 );
@@ -214,7 +235,7 @@ fn over_links(seen: &Seen<'_>) -> Vec<Finding> {
             [at(K8), at(K64)],
             |[small, large]| {
                 let seen = format!(
-                    "raw over an unlimited link of that MTU: {} at 8 K, {} at 64 K",
+                    "raw sockets over an unlimited link of that MTU: {} at 8 K, {} at 64 K",
                     mbit(small),
                     mbit(large)
                 );
@@ -248,7 +269,7 @@ fn with_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             ],
             |[small, large, omni_small, omni_large]| {
                 let seen = format!(
-                    "of raw sockets' throughput zorb reaches {} and {}, omniORB {} and {}; {WITH_K64}",
+                    "of raw sockets, with buffers of 8 K and 64 K: zorb {} and {}, omniORB {} and {}; {WITH_K64}",
                     small.share(),
                     large.share(),
                     omni_small.share(),
@@ -269,7 +290,7 @@ fn with_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             ORBS.map(at_best),
             |[zorb, omni]| {
                 let seen = format!(
-                    "zorb's best is {} of raw sockets' best, omniORB's {} (octets, 64 K queues on the loopback, buffers of 1 K to 128 K)",
+                    "of the best of raw sockets: zorb {}, omniORB {}; octets, queues of 64 K on the loopback, buffers of 1 K to 128 K",
                     zorb.share(),
                     omni.share()
                 );
@@ -313,7 +334,7 @@ fn with_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
             ],
             |[small, large, omni_small, omni_large]| {
                 let seen = format!(
-                    "of raw sockets' throughput zorb reaches {} with 1 K and {} with 64 K buffers, omniORB {} and {}",
+                    "of raw sockets, with buffers of 1 K and 64 K: zorb {} and {}, omniORB {} and {}; {WITH_K64}",
                     small.share(),
                     large.share(),
                     omni_small.share(),
@@ -350,7 +371,7 @@ fn always_faster(seen: &Seen<'_>) -> Finding {
         ],
         |[least, most]| {
             let seen = format!(
-                "zorb is, beside omniORB, {} to {} as fast, with chars and strings in buffers of 1 K to 128 K, default queues",
+                "zorb over omniORB: {} to {}, chars and strings in buffers of 1 K to 128 K, default queues",
                 least.factor(),
                 most.factor()
             );
@@ -379,11 +400,11 @@ fn by_type(seen: &Seen<'_>) -> Vec<Finding> {
     };
     vec![
         Finding::new(
-            "Strings are slower than sequences of chars: 34 beside 39 Mbit/s, 30 beside 38 (Section 2.2.2, Figure 6)",
+            "Strings are slower than sequences of chars: 34 against 39 Mbit/s, 30 against 38 (Section 2.2.2, Figure 6)",
             ORBS.map(text),
             |[zorb, omni]| {
                 let seen = format!(
-                    "sequences of chars are, beside strings, {} as fast with zorb, {} with omniORB; omniORB converts each char by its code set; 64 K buffers, default queues",
+                    "sequences of chars over strings: zorb {}, omniORB {}; omniORB converts each char by its code set; buffers of 64 K, default queues",
                     zorb.factor(),
                     omni.factor()
                 );
@@ -395,11 +416,11 @@ fn by_type(seen: &Seen<'_>) -> Vec<Finding> {
         ),
         always_faster(seen),
         Finding::new(
-            "At best it is a little faster: 39 beside 38 Mbit/s with sequences, 34 beside 30 with strings (Section 2.2.2, Figure 6)",
+            "The best of both ORBs are close: 39 and 38 Mbit/s with sequences, 34 and 30 with strings (Section 2.2.2, Figure 6)",
             [other(Kind::Chars), other(Kind::Text)],
             |[chars, text]| {
                 let seen = format!(
-                    "at best zorb is, beside omniORB, {} as fast with sequences of chars and {} with strings; default queues, buffers of 1 K to 128 K",
+                    "best of zorb over best of omniORB: {} with sequences of chars, {} with strings; default queues, buffers of 1 K to 128 K",
                     chars.factor(),
                     text.factor()
                 );
@@ -413,11 +434,11 @@ fn by_type(seen: &Seen<'_>) -> Vec<Finding> {
             },
         ),
         Finding::new(
-            "Richly typed data get through at some 30 % of the speed that is possible (footnote 3)",
+            "Richly typed data reach some 30 % of the possible throughput (footnote 3)",
             ORBS.map(rich),
             |[zorb, omni]| {
                 let seen = format!(
-                    "structs get through at {} of the speed of octets with zorb, {} with omniORB (64 K buffers, default queues)",
+                    "structs reach {} of the throughput of octets with zorb, {} with omniORB; buffers of 64 K, default queues",
                     zorb.share(),
                     omni.share()
                 );
@@ -468,7 +489,9 @@ mod tests {
         let queues = find("2.7 times");
         assert_eq!(queues.holds, Holds::InPart);
         assert!(
-            queues.seen.contains("×2.70 with 8 K and ×1.10 with 64 K"),
+            queues
+                .seen
+                .contains("×2.70 with buffers of 8 K and ×1.10 with 64 K"),
             "{}",
             queues.seen
         );

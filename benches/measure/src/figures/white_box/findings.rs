@@ -3,7 +3,8 @@
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{EQUAL, Measured};
-use crate::figures::white_box::steps::{CLIENT, LAYERS, NOT_OURS, SERVER, SUM, number};
+use crate::figures::white_box::steps::{CLIENT, FOUND, LAYERS, NOT_OURS, SERVER, SUM, number};
+use crate::figures::white_box::{TOGETHER, together};
 use crate::row::Aim;
 
 fn us(value: Measured) -> String {
@@ -78,12 +79,12 @@ fn adds_up(data: &Data) -> Finding {
         .zip(rests[1])
         .map(|(a, b)| a.median.abs().max(b.median.abs()));
     Finding::new(
-        "The steps are the whole call (ours to find: Tables 1 and 2 do not say what is in none of their steps)",
+        "The steps add up to the whole call (our own check of Tables 1 and 2)",
         rests,
         |rests| {
             let share = |(whole, marks, rest): (Measured, Measured, Measured), part: Measured| {
                 format!(
-                    "of {} without arguments marking takes {}, and {}, {}, is in no step",
+                    "of {} without arguments the marks take {}, and {}, {}, is in no step",
                     us(whole),
                     us(marks),
                     us(rest.median_alone()),
@@ -92,7 +93,7 @@ fn adds_up(data: &Data) -> Finding {
             };
             let [same, split] = [same.zip(Some(rests[0])), split.zip(Some(rests[1]))]
                 .map(|it| it.map(|(it, part)| share(it, part)).unwrap_or_default());
-            let seen = format!("with a CPU for each program, {split}; with one CPU, {same}");
+            let seen = format!("{split}; with one CPU, {same}");
             // A twentieth of a call is what a step of the largest ones is worth.
             (seen, Holds::all(rests.map(|part| part.within(-5.0, 5.0))))
         },
@@ -158,6 +159,37 @@ fn sum(steps: &[(Measured, &str)]) -> Option<Measured> {
     Measured::sum(steps.iter().map(|(took, _)| *took))
 }
 
+/// The experiment in three sentences.
+pub(super) fn seen(data: &Data) -> Option<String> {
+    let seen = Seen(data);
+    let own = |end: &str| {
+        let panel = together(&format!("{end} itself"));
+        seen.at(&panel, "TCP", TOGETHER, "none").map(us)
+    };
+    let write = |end: &str, series: &str| seen.at(end, "TCP", series, "none").map(us);
+    Some(format!(
+        "Of a call of {} between two CPUs, {} are the client's own work and {} the server's. The system calls that write \
+         take {} and {}. Finding POA, servant and operation is {} of the server's steps.",
+        us(seen.whole("TCP", "a call")?),
+        own("client")?,
+        own("server")?,
+        write("client", "C5 the system call that writes")?,
+        write("server", "S10 the system call that writes")?,
+        found(&seen)?.share()
+    ))
+}
+
+/// The part of a server's steps that finds the upcall.
+fn found(seen: &Seen<'_>) -> Option<Measured> {
+    let server = seen.steps("server", &SERVER, "no such");
+    let of_it = |series: &&(&str, &str)| FOUND.contains(&series.0);
+    let each = SERVER.iter().filter(of_it);
+    let each: Option<Vec<Measured>> = each
+        .map(|(_, series)| seen.at("server", "TCP", series, "none"))
+        .collect();
+    Some(Measured::sum(each?)?.over(sum(&server)?))
+}
+
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let seen = Seen(data);
     let each_step = |end: &str, steps: &[(&str, &str)], claim: &str| {
@@ -183,7 +215,10 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
         "A probe costs 1 to 2 µs (section 4.3.1)",
         [seen.whole("TCP", "a mark")],
         |[mark]| {
-            let seen = format!("a mark takes {}, which is taken off each step", us(mark));
+            let seen = format!(
+                "a mark takes {}, which is subtracted from each step",
+                us(mark)
+            );
             (seen, mark.about(1.0, 2.0))
         },
     ));
@@ -204,12 +239,12 @@ fn layers(seen: &Seen<'_>) -> [Finding; 2] {
             |[system, worked, whole, waited]| {
                 let share = system.over(worked);
                 let seen = format!(
-                    "of {} without arguments, the client waits {}; of the {} that both ends work, {} are in the system call that \
-                     writes. What the kernel does before a read comes back is in the wait",
-                    us(whole),
-                    us(waited),
+                    "the writes are {} of the {} that both ends work; of a call of {} the client waits {}, and the kernel's \
+                     work before a read returns is part of the wait",
+                    share.share(),
                     us(worked),
-                    share.share()
+                    us(whole),
+                    us(waited)
                 );
                 (seen, share.about(0.5, 0.55))
             },
@@ -224,7 +259,7 @@ fn layers(seen: &Seen<'_>) -> [Finding; 2] {
             ],
             |[tcp, unix, tcp_orb, unix_orb]| {
                 let seen = format!(
-                    "a call takes {} over TCP, {} over UNIX; outside of system calls both ends work {} and {}",
+                    "a call takes {} over TCP and {} over UNIX; both ends work {} and {} outside system calls",
                     us(tcp),
                     us(unix),
                     us(tcp_orb),
@@ -245,7 +280,7 @@ fn ends(seen: &Seen<'_>) -> [Finding; 3] {
     let write = |end: &str, series: &str| seen.at(end, "TCP", series, "none");
     [
         Finding::new(
-            "Of the client's own steps, receiving through the transport takes longest (Table 1; the paper counts the wait there)",
+            "Of the client's steps, receiving through the transport takes longest (Table 1; the wait included)",
             [
                 longest(&client).map(|(took, _)| took),
                 write("client", "C7 transport receive"),
@@ -290,7 +325,7 @@ fn ends(seen: &Seen<'_>) -> [Finding; 3] {
             |[key, poa, servant, operation, all]| {
                 let part = key.plus(poa).plus(servant).plus(operation).over(all);
                 let seen = format!(
-                    "parsing the key takes {}, the POA {}, the servant {}, the operation {}: {} of the server's steps; with a cached header",
+                    "key {}, POA {}, servant {}, operation {}: {} of the server's steps; with a cached header",
                     us(key),
                     us(poa),
                     us(servant),
@@ -332,7 +367,7 @@ fn sizes(seen: &Seen<'_>) -> [Finding; 3] {
             ],
             |[rest, rest_large, system, system_large]| {
                 let seen = format!(
-                    "without arguments and with 2,048 octets: the ORB's other steps {} and {}; system calls {} and {}",
+                    "none and 2,048 octets: the ORB's other steps {} and {}; system calls {} and {}",
                     us(rest),
                     us(rest_large),
                     us(system),
@@ -342,7 +377,7 @@ fn sizes(seen: &Seen<'_>) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "In particular demultiplexing, the headers and the upcall do not (Figure 8)",
+            "Demultiplexing, headers and the upcall do not depend on the size of the argument (Figure 8)",
             [
                 demuxed,
                 step("client", "C4 messaging send"),
@@ -350,7 +385,7 @@ fn sizes(seen: &Seen<'_>) -> [Finding; 3] {
             ],
             |[demux, header, upcall]| {
                 let seen = format!(
-                    "with 2,048 octets beside none: demultiplexing {}, the request's header (C4) {}, the upcall {}; the upcall looks at its argument",
+                    "2,048 octets over none: demultiplexing {}, the request's header (C4) {}, the upcall {}; the upcall looks at its argument",
                     demux.factor(),
                     header.factor(),
                     upcall.factor()
@@ -362,14 +397,14 @@ fn sizes(seen: &Seen<'_>) -> [Finding; 3] {
             },
         ),
         Finding::new(
-            "With more than 256 octets, which are copied otherwise than fewer, transport and ORB take slightly longer (Figure 8)",
+            "Above 256 octets, which are copied in another way, transport and ORB take slightly longer (Figure 8)",
             [
                 seen.worked("TCP", 1, "256 octets"),
                 seen.worked("TCP", 1, "2048 octets"),
             ],
             |[few, many]| {
                 let seen = format!(
-                    "outside of system calls both ends work {} with 256 octets and {} with 2,048",
+                    "both ends work {} outside system calls with 256 octets, and {} with 2,048",
                     us(few),
                     us(many)
                 );

@@ -25,16 +25,20 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         (source::PLUGGABLE, "Tables 1 and 2, Figures 6 to 8"),
         (source::DISSERTATION, "Table 3.1"),
     ],
-    question: "Where does the time of a two-way call go, in the client and in the server? zorb is built with the feature \
-        `probes`, which records a mark at the end of each step in a ring of the thread; without the feature no such \
-        code exists. A step lasts from one mark to the next, less the cost of a mark. Each number is the mean over \
-        the middle half of the calls by duration, the same calls for all steps, so that the steps and the time in no \
-        step add up to the call. Steps have the papers' numbers: C1 is the first of the client (Table 1), S01 the \
-        first of the server (Table 2). A step of the papers without a counterpart names the step that contains it. \
-        The client's wait includes the server's work and ends with the read that brings the reply (C6); the server's \
-        wait belongs to no step. A server caches the request headers of a connection: for a repeated header, S04 to \
-        S06 are one comparison. A negative time is below the difference of two marks. In the layers of both ends, \
-        *messaging* includes marshalling and demarshalling.",
+    found: "TAO's client spent 0.74 to 50.7 µs in each step of a call, its server 1.39 to 93.6 µs. Just over half of a \
+        call over TCP was I/O and the operating system. Finding POA, servant and operation took 15.1 of the \
+        server's 153 µs.",
+    seen: findings::seen,
+    method: "zorb is built with the feature `probes`, which records a mark at the end of each step in a ring of the \
+        thread; without the feature no such code exists. A step lasts from one mark to the next, less the cost of \
+        a mark. Each number is the mean over the middle half of the calls by duration, the same calls for all \
+        steps, so that the steps and the time in no step add up to the call. A negative time is below the \
+        difference of two marks.\n\n\
+        Steps have the papers' numbers: C1 is the first of the client (Table 1), S01 the first of the server \
+        (Table 2). A step of the papers without a counterpart names the step that contains it. The client's wait \
+        includes the server's work and ends with the read that brings the reply (C6); the server's wait belongs to \
+        no step. A server caches the request headers of a connection: for a repeated header, S04 to S06 are one \
+        comparison. In the layers of both ends, *messaging* includes marshalling and demarshalling.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,

@@ -20,7 +20,7 @@ pub(in crate::figures) fn tables(data: &Data) -> String {
 }
 
 fn table(data: &Data, end: &str, steps: &[(&str, &str)]) -> String {
-    let mut heads = vec![format!("{end}, in ns: median (quartiles)")];
+    let mut heads = vec![format!("{end}: median (quartiles), ns")];
     let mut columns = Vec::new();
     for placement in PLACEMENTS {
         for (label, name) in ARGUMENTS {
@@ -54,7 +54,7 @@ fn table(data: &Data, end: &str, steps: &[(&str, &str)]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let all = "all but what is no work of the ORB's: reads, their wait, and the call that writes";
+    let all = "the ORB's own work: without reads, waits and the write";
     lines.extend(line(&together(&format!("{end} itself")), TOGETHER, all));
     let rule = "|---".repeat(heads.len());
     format!(
@@ -88,7 +88,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("writes | – | – | – | 500 | – | – |"),
+            text.contains("and the write | – | – | – | 500 | – | – |"),
             "{text}"
         );
         // Nothing is known of the server.
