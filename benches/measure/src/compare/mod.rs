@@ -2,11 +2,13 @@
 
 mod against;
 mod cell;
+mod grouped;
 mod matrix;
 mod results;
 mod table;
 
 pub(crate) use cell::{Cell, Stat};
+pub(crate) use grouped::fill;
 pub(crate) use matrix::{four_threads, work};
 pub(crate) use results::{Asked, Results, measure as measure_cells, once};
 
@@ -26,7 +28,7 @@ pub(crate) struct Options {
     /// Fewer calls a round, and three rounds: to see that everything runs, not for figures
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Write what was measured into the checked-in files: benches/compare.json, benches/compare.md
+    /// Write what was measured into the checked-in files: benches/compare.json, benches/compare.md, and the tables of README.md and COMPARE.md
     #[arg(long)]
     pub(crate) record: bool,
 }
@@ -75,6 +77,7 @@ fn record(results: &Results, tables: &str) -> Done {
     let text = results.to_json()?;
     let file = root().join("benches/compare.json");
     std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+    fill()?;
     markers::fill(
         &page_file(),
         "figures",

@@ -1,11 +1,9 @@
-//! The parts of README.md and COMPARE.md that are generated from the data, and the page of the papers before its first section, between markers.
+//! The parts of COMPARE.md that are generated from the data, and the section on verdicts of the page of the papers, between markers.
 
 use crate::figures::data::Data;
+use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
 use crate::figures::throughput::flood::{Kind, Queue, Road, panel};
-use crate::figures::white_box;
-use crate::figures::{
-    EXPERIMENTS, Experiment, cubit, demultiplexing, latency, principles, scale, steady, throughput,
-};
+use crate::figures::{EXPERIMENTS, Experiment, cubit, scale, steady, throughput};
 use crate::markers::filled;
 use crate::measure::place::Placement;
 use crate::measure::statistics::three_digits;
@@ -20,12 +18,7 @@ struct Block {
     text: fn(&All) -> String,
 }
 
-const BLOCKS: [Block; 3] = [
-    Block {
-        page: "README.md",
-        name: "speed",
-        text: speed,
-    },
+const BLOCKS: [Block; 2] = [
     Block {
         page: "COMPARE.md",
         name: "papers",
@@ -88,106 +81,45 @@ fn machine(all: &All) -> String {
     steady::text(&named)
 }
 
-/// Series of calls, in the order of their columns: zorb, the peers, the floor, and what else there may be.
-fn series(data: &Data, panel: &str) -> Vec<String> {
-    let known = ["zorb", "zorb, dedicated", "omniORB", "raw"];
-    let mut names: Vec<String> = Vec::new();
-    for point in data.of(panel) {
-        if !names.contains(&point.series) {
-            names.push(point.series.clone());
-        }
-    }
-    names.sort_by_key(|name| {
-        known
-            .iter()
-            .position(|one| one == name)
-            .unwrap_or(known.len())
-    });
-    names
-}
+/// A row of the table in COMPARE.md: what, a value a column, and the section it is from.
+type Row = (String, [Option<f64>; COLUMNS.len()], &'static Experiment);
 
-/// The median of calls, and what a hundredth of them takes longer than.
-fn took(data: &Data, (panel, x): (&str, f64), series: &str) -> String {
-    let found = data.of(panel).find(|p| p.series == series && p.x == x);
-    let Some(point) = found else {
-        return "–".to_owned();
-    };
-    let p99 = point.p99.map(|p99| format!(" ({})", three_digits(p99)));
-    format!("{}{}", three_digits(point.value), p99.unwrap_or_default())
-}
-
-const PLACEMENTS: [(&str, Placement); 2] = [
-    ("one CPU", Placement::Same),
-    ("a CPU each", Placement::Split),
+/// How programs wait, and which they are.
+const COLUMNS: [&str; 5] = [
+    "parking: zorb",
+    "parking: omniORB",
+    "parking: raw sockets",
+    "spinning: zorb",
+    "spinning: raw sockets",
 ];
 
-/// README.md: what a call takes.
-fn speed(all: &All) -> String {
-    let Some(data) = all.of(&latency::EXPERIMENT) else {
-        return String::new();
-    };
-    let names = series(data, "noparams robin, split");
-    let rule = "---:|".repeat(names.len());
-    let mut lines = vec![
-        format!("| µs a call | programs on | {} |", names.join(" | ")),
-        format!("|---|---|{rule}"),
-    ];
-    let rows = [
-        ("without parameters", "noparams robin", 1.0),
-        ("with 1,024 octets", "octet 1", 1024.0),
-        ("with 1,024 structs", "struct 1", 1024.0),
-    ];
-    for (what, of, x) in rows {
-        for (place, placement) in PLACEMENTS {
-            let panel = format!("{of}, {placement}");
-            let cells: Vec<_> = names
-                .iter()
-                .map(|name| took(data, (&panel, x), name))
-                .collect();
-            lines.push(format!("| {what} | {place} | {} |", cells.join(" | ")));
-        }
-    }
-    let spinning = all.of(&cubit::EXPERIMENT).and_then(|data| {
-        let times = "times, raw, spinning, split";
-        let took = three_digits(data.under(times, "TCP", "void")?);
-        Some(format!(
-            " Beside *zorb*, raw sockets that spin took {took} µs in [another experiment](docs/papers.md#cubit)."
-        ))
-    });
-    let picture = "[![A two-way call without parameters](docs/figures/latency-sockets.svg)](docs/papers.md#latency)";
-    format!(
-        "{}\n\nMedians over TCP on one machine, in parentheses the 99th percentiles. *zorb, dedicated*, *omniORB* and *raw* \
-         (blocking sockets, as many octets, no ORB) park while they wait. *zorb*, the ORB by default, spins for some \
-         microseconds first.{}\n\n{picture}\n\n{}",
-        lines.join("\n"),
-        spinning.unwrap_or_default(),
-        data.caption()
-    )
+/// The series of the columns, where an experiment has them.
+const SERIES: [Option<&str>; COLUMNS.len()] =
+    [Some(DEDICATED), Some(OMNIORB), Some(RAW), Some(ZORB), None];
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), three_digits)
 }
 
-/// A row of the table in COMPARE.md: what, zorb's, omniORB's, that of no ORB, and the section it is from.
-type Row = (String, [Option<f64>; 3], &'static Experiment);
+fn link(experiment: &Experiment) -> String {
+    let name = experiment.name;
+    format!("[{name}](docs/papers.md#{name})")
+}
 
-const SERIES: [&str; 3] = ["zorb", "omniORB", "raw"];
-
-/// COMPARE.md: a number or two of each experiment.
+/// COMPARE.md: a number or two of each experiment that compares programs.
 fn papers(all: &All) -> String {
     let mut rows: Vec<Row> = Vec::new();
-    rows.extend(calls(all));
+    rows.extend(over_unix(all));
     rows.extend(octets(all));
-    rows.extend(inside(all));
     rows.extend(many(all));
     let mut lines = vec![
-        "| | zorb | omniORB | no ORB | more of it |".to_owned(),
-        "|---|---:|---:|---:|---|".to_owned(),
+        format!("| | {} | more of it |", COLUMNS.join(" | ")),
+        format!("|---|{}---|", "---:|".repeat(COLUMNS.len())),
     ];
-    for (what, values, experiment) in rows.iter().filter(|row| row.1[0].is_some()) {
-        let cells = values.map(|value| value.map_or_else(|| "–".to_owned(), three_digits));
-        let name = experiment.name;
-        let cells = cells.join(" | ");
-        lines.push(format!(
-            "| {what} | {cells} | [{name}](docs/papers.md#{name}) |"
-        ));
+    let known = |row: &&Row| row.1.iter().any(Option::is_some);
+    for (what, values, experiment) in rows.iter().filter(known) {
+        let cells = values.map(cell).join(" | ");
+        lines.push(format!("| {what} | {cells} | {} |", link(experiment)));
     }
     let mut dates: Vec<_> = all.0.iter().map(|(_, data)| &data.machine.date).collect();
     dates.sort();
@@ -208,33 +140,19 @@ fn papers(all: &All) -> String {
     format!("{}{when}", lines.join("\n"))
 }
 
-fn calls(all: &All) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    if let Some(data) = all.of(&latency::EXPERIMENT) {
-        for (what, of, x) in [
-            ("a call without parameters", "noparams robin", 1.0),
-            ("a call with 1,024 structs", "struct 1", 1024.0),
-        ] {
-            for (place, placement) in PLACEMENTS {
-                let panel = format!("{of}, {placement}");
-                let values = SERIES.map(|series| data.at(&panel, series, x));
-                rows.push((format!("{what}, {place}, µs"), values, &latency::EXPERIMENT));
-            }
-        }
-    }
-    if let Some(data) = all.of(&cubit::EXPERIMENT) {
-        let at =
-            |who: &str, series: &str| data.under(&format!("times, {who}, split"), series, "void");
-        let newest = "GIOP 1.2 over UNIX";
-        let values = [
-            at("zorb", newest),
-            at("omniORB", newest),
-            at("raw, spinning", "UNIX"),
-        ];
-        let what = "a call without parameters over UNIX sockets, a CPU each, µs; no ORB: sockets that try before they sleep";
-        rows.push((what.to_owned(), values, &cubit::EXPERIMENT));
-    }
-    rows
+fn over_unix(all: &All) -> Option<Row> {
+    let data = all.of(&cubit::EXPERIMENT)?;
+    let at = |who: &str, series: &str| data.under(&format!("times, {who}, split"), series, "void");
+    let newest = "GIOP 1.2 over UNIX";
+    let values = [
+        None,
+        at("omniORB", newest),
+        at("raw", "UNIX"),
+        at("zorb", newest),
+        at("raw, spinning", "UNIX"),
+    ];
+    let what = "a call without parameters over UNIX sockets, a CPU each, µs";
+    Some((what.to_owned(), values, &cubit::EXPERIMENT))
 }
 
 fn octets(all: &All) -> Vec<Row> {
@@ -244,9 +162,9 @@ fn octets(all: &All) -> Vec<Row> {
     let row = |kind: Kind| {
         let panel = panel(kind, Road::Tcp.name(), Queue::Default, Placement::Split);
         let octets = panel_of_octets();
-        let at = |series: &str| {
-            let panel = if series == "raw" { &octets } else { &panel };
-            data.at(panel, series, 65_536.0).map(|mbit| mbit / 1000.0)
+        let at = |series: Option<&str>| {
+            let panel = if series == Some(RAW) { &octets } else { &panel };
+            data.at(panel, series?, 65_536.0).map(|mbit| mbit / 1000.0)
         };
         let what = format!(
             "a flood of {} in buffers of 64 K over TCP, a CPU each, Gbit/s",
@@ -267,52 +185,19 @@ fn panel_of_octets() -> String {
     )
 }
 
-fn inside(all: &All) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    if let Some(data) = all.of(&white_box::EXPERIMENT) {
-        for end in ["client", "server"] {
-            let panel = format!("{end} itself, TCP, split");
-            let steps = data
-                .of(&panel)
-                .filter(|p| p.label.as_deref() == Some("none"));
-            let all: Vec<f64> = steps.map(|point| 1000.0 * point.value).collect();
-            let sum = (!all.is_empty()).then(|| all.iter().sum());
-            let what = format!("what the {end} itself works for a call without parameters, ns");
-            rows.push((what, [sum, None, None], &white_box::EXPERIMENT));
-        }
-    }
-    if let Some(data) = all.of(&demultiplexing::EXPERIMENT) {
-        let found = data.at("100 operations, random", demultiplexing::POA, 500.0);
-        let what = "finding one of 500 objects and one of 100 operations, ns";
-        rows.push((
-            what.to_owned(),
-            [found, None, None],
-            &demultiplexing::EXPERIMENT,
-        ));
-    }
-    if let Some(data) = all.of(&principles::EXPERIMENT) {
-        for (part, what) in [("encode", "writing"), ("decode", "reading")] {
-            let took = data.at(&format!("structs, {part}"), principles::COMPILED, 1024.0);
-            let what = format!("{what} 1,024 structs, µs");
-            rows.push((what, [took, None, None], &principles::EXPERIMENT));
-        }
-    }
-    rows
-}
-
 fn many(all: &All) -> Vec<Row> {
     let Some(data) = all.of(&scale::EXPERIMENT) else {
         return Vec::new();
     };
     let took = |panel: &str, x: f64, what: &str| {
-        let values = SERIES.map(|series| data.at(panel, series, x));
+        let values = SERIES.map(|series| data.at(panel, series?, x));
         (
             format!("{what}, a CPU each, µs"),
             values,
             &scale::EXPERIMENT,
         )
     };
-    let rate = SERIES.map(|series| data.at("callers rate, split", series, 256.0));
+    let rate = SERIES.map(|series| data.at("callers rate, split", series?, 256.0));
     let rate = rate.map(|rate| rate.map(|rate| rate / 1000.0));
     vec![
         took(
@@ -340,40 +225,23 @@ mod tests {
 
     fn made_up() -> All {
         let data = data(&[
-            ("noparams robin, same", "raw", 1.0, None, 9.0),
-            ("noparams robin, same", "zorb", 1.0, None, 10.0),
-            ("noparams robin, split", "omniORB", 1.0, None, 52.0),
-            ("noparams robin, split", "raw", 1.0, None, 40.0),
-            ("noparams robin, split", "zorb", 1.0, None, 12.0),
+            ("servants, split", ZORB, 1_000_000.0, None, 12.0),
+            ("servants, split", DEDICATED, 1_000_000.0, None, 60.0),
+            ("servants, split", OMNIORB, 1_000_000.0, None, 150.0),
         ]);
-        All(vec![(&latency::EXPERIMENT, data)])
+        All(vec![(&scale::EXPERIMENT, data)])
     }
 
     #[test]
-    fn a_call_has_a_row_for_both_placements_and_missing_values_are_blank() {
-        let text = speed(&made_up());
-        for line in [
-            "| µs a call | programs on | zorb | omniORB | raw |",
-            "| without parameters | one CPU | 10.0 | – | 9.00 |",
-            "| without parameters | a CPU each | 12.0 | 52.0 | 40.0 |",
-        ] {
-            assert!(text.contains(line), "no {line} in {text}");
-        }
-    }
-
-    #[test]
-    fn experiments_that_left_no_data_have_no_row() {
+    fn experiments_that_left_no_data_have_no_row_and_missing_values_are_blank() {
         let text = papers(&made_up());
-        let row = "| a call without parameters, a CPU each, µs | 12.0 | 52.0 | 40.0 | [latency](docs/papers.md#latency) |";
+        let row = "| a call to one of a million objects at random, a CPU each, µs | 60.0 | 150 | – | 12.0 | – | [scale](docs/papers.md#scale) |";
         assert!(text.contains(row), "{text}");
-        assert!(
-            !text.contains("flood") && !text.contains("structs"),
-            "{text}"
-        );
+        assert!(!text.contains("flood"), "{text}");
     }
 
     #[test]
-    fn readme_and_compare_say_what_the_data_says() {
+    fn pages_say_what_the_data_says() {
         let all = All::read(&root().join("docs/figures")).unwrap();
         assert_eq!(all.0.len(), EXPERIMENTS.len());
         for block in &BLOCKS {

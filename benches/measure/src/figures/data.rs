@@ -165,14 +165,8 @@ impl Data {
         line
     }
 
-    /// Time, revision and machine of the measurement, and missing contenders: the line below its section.
-    pub(crate) fn caption(&self) -> String {
-        let tools: Vec<&str> = self.tools.keys().map(String::as_str).collect();
-        let rounds: Vec<usize> = self.points.iter().map(|point| point.rounds).collect();
-        self.caption_of(&rounds, &tools)
-    }
-
-    /// The same for what is of so many rounds each and was made by these tools: the line below a picture.
+    /// Time, revision and machine of the measurement, and missing contenders, of so many rounds each and made by these
+    /// tools: the line below a section or a picture.
     pub(crate) fn caption_of(&self, rounds: &[usize], tools: &[&str]) -> String {
         let Machine {
             date,
@@ -392,6 +386,15 @@ impl Collected {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    impl Data {
+        /// The line below a section of all that was measured.
+        fn caption(&self) -> String {
+            let tools: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+            let rounds: Vec<usize> = self.points.iter().map(|point| point.rounds).collect();
+            self.caption_of(&rounds, &tools)
+        }
+    }
 
     /// Points from panel, series, place, label and value.
     pub(crate) fn data(points: &[(&str, &str, f64, Option<&str>, f64)]) -> Data {

@@ -21,6 +21,7 @@ mod steady;
 mod throughput;
 mod white_box;
 
+use crate::compare;
 use crate::measure::machine::Machine;
 use crate::measure::place::Cpus;
 use crate::measure::{programs, quiet, tools};
@@ -155,11 +156,11 @@ impl Out {
         self.folder.join(format!("{name}.json"))
     }
 
-    /// Fills in what README.md and COMPARE.md say of the data. A quick look is nothing to tell there.
+    /// Fills in the tables of README.md, COMPARE.md and the page that are of all data. A quick look is not for them.
     fn front(&self) -> Done {
         match self.quick {
             true => Ok(()),
-            false => blocks::fill(&self.folder),
+            false => blocks::fill(&self.folder).and_then(|()| compare::fill()),
         }
     }
 }
