@@ -150,8 +150,8 @@ pub(super) fn finding(data: &Data) -> Finding {
             let factor = |times: Option<Measured>| times.map_or_else(String::new, Measured::factor);
             let seen = format!(
                 "function calls per two-way call, client and server: zorb {}, omniORB {}; sockets \
-                 alone {}: {} and {} of those; of the system's libraries besides, zorb {}, omniORB {}; with 1,024 structs zorb {}, omniORB {} of their own. What is \
-                 inlined is no call, which is the point; those of Tokio count as zorb's, which parks without spinning; more than ten for one without an \
+                 alone {}: {} and {} of those; of the system's libraries besides, zorb {}, omniORB {}; with 1,024 structs zorb {}, omniORB {} of their own. Inlined \
+                 code is no call, which is the point; those of Tokio count as zorb's, which parks without spinning; more than ten for one without an \
                  ORB are too many here",
                 both(0),
                 both(1),
