@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber, span};
-use zorb::{Counter, Interface, Orb, SystemException};
+use zorb::{Counter, Interface, Orb, SystemException, SystemExceptionKind};
 use zorb_cdr::{BigEndian, Encoder, WireFormat};
 use zorb_giop::ior::IiopProfile;
 use zorb_giop::{
@@ -514,6 +514,26 @@ async fn a_panic_in_a_servant_is_logged_with_operation_key_and_peer() {
     assert!(key.starts_with("\"zorb:") && key.len() < 40, "{line}");
     assert_eq!(text, "\"a password is due\" omitted=0");
     assert!(error.peer.starts_with("iiop://127.0.0.1:"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_panic_in_a_key_resolver_is_logged_with_the_key() {
+    let world = World::new().await;
+    let resolve = |_| async { panic!("no such branch") };
+    world.server.key_table().set_locator(resolve);
+    let errors = Listener(Arc::default(), Some("zorb::serve::upcall"));
+    let _listening = tracing::subscriber::set_default(errors.clone());
+    let url = world.server.corbaloc_url("Bank").unwrap();
+    let bank = world.client.string_to_object(&url).await.unwrap();
+    let failed = bank.is_a("IDL:Bank:1.0").await.unwrap_err();
+    assert_eq!(failed.kind, SystemExceptionKind::ObjAdapter, "{failed}");
+    let errors = errors.0.lock().unwrap();
+    let [error] = &errors[..] else {
+        panic!("one error for one panic: {}", errors.len());
+    };
+    let expected = "a forward, key resolver or servant manager panicked object_key=\"Bank\" \
+                    panic=\"no such branch\" omitted=0";
+    assert_eq!(error.line, expected);
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ impl DecodeError {
     }
 }
 
-/// Why octets cannot be decoded.
+/// Why octets cannot be decoded. Lengths and positions are in octets unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
@@ -161,7 +161,7 @@ pub enum DecodeErrorKind {
     /// A primitive lies across two GIOP 1.1 fragments or two chunks of a value, which senders must not do.
     #[error("expected a primitive in one fragment or chunk, found it split")]
     SplitPrimitive,
-    /// None of the repository ids of a value has a registered type that is the expected one or derived from it.
+    /// A value has no repository id whose type is registered and is the expected type or derived from it.
     #[error("expected a value whose type is registered with the ORB, found another")]
     NoValueFactory,
     /// An indirection leads to a position where no construct of the expected kind begins.
@@ -195,7 +195,7 @@ pub enum DecodeErrorKind {
         left: u64,
     },
     /// A type whose values never leave their process, such as a local interface.
-    #[error("expected a type that travels, found a local one")]
+    #[error("expected a type that can be marshalled, found a local one")]
     Local,
     /// The allocator has no memory for the elements.
     #[error("no memory for {count} elements")]
@@ -221,7 +221,7 @@ pub struct EncodeError {
 }
 
 impl EncodeError {
-    /// Makes an error of this kind.
+    /// Makes an error of this kind, for hand-written [`Encode`](crate::Encode) implementations.
     #[cold]
     #[must_use]
     pub const fn new(kind: EncodeErrorKind) -> Self {

@@ -430,7 +430,7 @@ fn values_of_serde_are_refused_too_before_they_are_held() {
         zorb_cdr::from_bytes::<LittleEndian, Vec<Large>>(&octets, WireFormat::default()).err()
     });
     assert!(peak <= most, "{peak} octets");
-    assert!(error.unwrap().to_string().contains("of memory"));
+    assert!(format!("{:#}", error.unwrap()).contains("of memory"));
 }
 
 /// Writes a value and reads it again, which holds at most 16 octets for one of the message.

@@ -34,7 +34,7 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    /// Takes over a listener.
+    /// Makes the acceptor of a listener, and traces its endpoint. Accepts nothing before [`run`](Self::run) is polled.
     #[must_use]
     pub fn new(listener: Box<dyn Listener>) -> Self {
         trace::listening(listener.endpoint());
@@ -116,7 +116,12 @@ impl Acceptor {
                 Err(error) => {
                     let counters = &owner.settings().counters;
                     if let Some(omitted) = counters.report(Counter::AcceptsFailed) {
-                        tracing::warn!(endpoint = %self.endpoint(), %error, omitted, "cannot accept");
+                        tracing::warn!(
+                            endpoint = %self.endpoint(),
+                            error = %format_args!("{error:#}"),
+                            omitted,
+                            "cannot accept"
+                        );
                     }
                     drop(owner);
                     tokio::time::sleep(BACK_OFF).await;

@@ -51,7 +51,7 @@ impl fmt::Display for End {
         match self {
             Self::Closed => f.write_str("closed by the peer"),
             Self::Lost(cause) => write!(f, "{cause:#}"),
-            Self::Broken(error) => write!(f, "protocol error: {error}"),
+            Self::Broken(error) => write!(f, "protocol error: {error:#}"),
             Self::Refused => f.write_str("the peer answered with MessageError"),
             Self::ShutDown => f.write_str("the ORB shut down"),
             Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),

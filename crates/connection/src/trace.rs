@@ -149,7 +149,7 @@ pub(crate) fn broken(
     debug!(
         target: "zorb::giop",
         peer = %stream.peer(),
-        %error,
+        error = %format_args!("{error:#}"),
         octets = %Dump(octets, OFFENDING.max(payload)),
         "the peer broke the protocol"
     );
@@ -182,7 +182,13 @@ pub(crate) fn ended(stream: &dyn Connection, endpoint: &Endpoint, end: &End) {
 
 /// Reports to the server's administrator that a client broke the protocol. `omitted`: such lines left out before.
 pub(crate) fn refused(stream: &dyn Connection, error: &ProtocolError, omitted: u64) {
-    warn!(target: "zorb::giop", peer = %stream.peer(), %error, omitted, "protocol error");
+    warn!(
+        target: "zorb::giop",
+        peer = %stream.peer(),
+        error = %format_args!("{error:#}"),
+        omitted,
+        "protocol error"
+    );
 }
 
 /// A copy of the first octets of a message.
@@ -233,7 +239,7 @@ fn report(
 ) {
     let mut fields = Fields::default();
     if let Err(error) = fields.read(message, describe) {
-        fields.malformed = Some(error.to_string());
+        fields.malformed = Some(format!("{error:#}"));
     }
     let header = &message.header;
     let kind = header.kind;

@@ -17,7 +17,7 @@ pub struct WorkerHolder {
 }
 
 impl WorkerHolder {
-    /// The operation is not known.
+    /// The number of an operation that is not known.
     pub const UNKNOWN: u32 = u32::MAX;
 }
 

@@ -1,11 +1,16 @@
 //! Violations of the protocol by a peer.
 
+use crate::AddressingDisposition;
 use crate::header::{MessageKind, Version};
+use core::fmt;
 use zorb_cdr::DecodeError;
 
 /// The peer broke the protocol; the connection cannot go on.
 ///
 /// The answer to every one of these is a MessageError message and the end of the connection.
+///
+/// An error of decoding is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
+/// (`{:#}`) shows both.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -66,11 +71,12 @@ pub enum ProtocolError {
         kind: MessageKind,
     },
     /// The header of the message cannot be read.
-    #[error("malformed {kind} header: {error}")]
+    #[error(fmt = malformed)]
     Malformed {
         /// The message.
         kind: MessageKind,
         /// The error and its position.
+        #[source]
         error: DecodeError,
     },
     /// Response flags that the specification forbids.
@@ -84,13 +90,72 @@ pub enum ProtocolError {
         /// The value found.
         status: u32,
     },
-    /// A server asks for the addressing that was just used, or for every one in turn.
-    #[error("wants its object addressed by {wanted:?}, which it just was or has been")]
+    /// A server asks for an addressing in which the request has been sent to it already.
+    #[error("asks for addressing by {}, in which the request was sent already", describe(*wanted))]
     AddressingInCircles {
         /// The wanted addressing.
-        wanted: crate::AddressingDisposition,
+        wanted: AddressingDisposition,
     },
     /// A target address of a kind that the specification does not have.
     #[error("target addressing {0} does not exist")]
     BadAddressing(i16),
+}
+
+fn malformed(kind: &MessageKind, error: &DecodeError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "malformed {kind} header")?;
+    match f.alternate() {
+        true => write!(f, ": {error}"),
+        false => Ok(()),
+    }
+}
+
+/// The part of a reference that a target address has in this disposition.
+fn describe(wanted: AddressingDisposition) -> &'static str {
+    match wanted {
+        AddressingDisposition::Key => "object key",
+        AddressingDisposition::Profile => "profile",
+        AddressingDisposition::Reference => "object reference",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::url::ObjectUrl;
+    use crate::{Chain, SystemException};
+    use core::error::Error;
+    use zorb_cdr::DecodeErrorKind;
+
+    #[test]
+    fn the_error_of_decoding_is_the_source_and_part_of_the_alternate_form() {
+        let broken = ProtocolError::Malformed {
+            kind: MessageKind::Request,
+            error: DecodeError::new(DecodeErrorKind::EmbeddedNul, 20),
+        };
+        let url = "IOR:000000".parse::<ObjectUrl>().unwrap_err();
+        let raised = SystemException::from(url.clone());
+        for (error, text) in [
+            (&broken as &dyn Error, "malformed Request header"),
+            (&url, "malformed reference"),
+        ] {
+            let source = error.source().unwrap();
+            assert!(source.is::<DecodeError>());
+            assert_eq!(error.to_string(), text);
+            assert_eq!(format!("{error:#}"), format!("{text}: {source}"));
+            assert_eq!(Chain(error).to_string(), format!("{error:#}"));
+        }
+        assert_eq!(raised.detail(), Some("malformed reference"));
+        assert!(format!("{raised:#}").ends_with(&format!("{url:#}")));
+    }
+
+    #[test]
+    fn an_addressing_is_described_by_the_part_of_the_reference() {
+        let error = ProtocolError::AddressingInCircles {
+            wanted: AddressingDisposition::Profile,
+        };
+        assert_eq!(
+            error.to_string(),
+            "asks for addressing by profile, in which the request was sent already"
+        );
+    }
 }

@@ -55,9 +55,9 @@ kinds! {
     Unknown = "UNKNOWN",
     /// An argument the ORB cannot accept. Retrying is pointless.
     BadParam = "BAD_PARAM",
-    /// Out of memory.
+    /// Memory is exhausted, at the client or at the server.
     NoMemory = "NO_MEMORY",
-    /// A limit of the ORB is exceeded.
+    /// A limit of the ORB is exceeded, such as the size of a message. Retrying is pointless unless the request is smaller.
     ImpLimit = "IMP_LIMIT",
     /// Communication was lost after sending began and before the reply was complete. The completion status shows
     /// whether the operation was carried out; retry only operations that may run twice.
@@ -70,23 +70,24 @@ kinds! {
     NoPermission = "NO_PERMISSION",
     /// An error inside the ORB.
     Internal = "INTERNAL",
-    /// Octets of a message that are not a value of the type that the IDL states.
+    /// Octets of a message are not a value of the type that the IDL states, or a value cannot be marshalled. Retrying is
+    /// pointless.
     Marshal = "MARSHAL",
-    /// The ORB could not start.
+    /// The ORB could not be initialized, because of an invalid setting for instance.
     Initialize = "INITIALIZE",
     /// The operation exists but has no implementation here.
     NoImplement = "NO_IMPLEMENT",
-    /// A malformed TypeCode.
+    /// A TypeCode is malformed.
     BadTypecode = "BAD_TYPECODE",
     /// The object has no such operation.
     BadOperation = "BAD_OPERATION",
-    /// Out of some resource; a retry later may succeed.
+    /// A resource other than memory is exhausted, such as threads or connections. A retry later may succeed.
     NoResources = "NO_RESOURCES",
-    /// No response yet to a deferred call.
+    /// A deferred call has no response yet.
     NoResponse = "NO_RESPONSE",
     /// Persistent storage failed.
     PersistStore = "PERSIST_STORE",
-    /// Operations called in the wrong order.
+    /// Operations were called in the wrong order, such as a call after the ORB's shutdown.
     BadInvOrder = "BAD_INV_ORDER",
     /// The object could not be reached or served now; a retry makes sense.
     Transient = "TRANSIENT",
@@ -94,17 +95,17 @@ kinds! {
     FreeMem = "FREE_MEM",
     /// An identifier is malformed.
     InvIdent = "INV_IDENT",
-    /// An invalid flag.
+    /// A flag is invalid.
     InvFlag = "INV_FLAG",
     /// The interface repository failed.
     IntfRepos = "INTF_REPOS",
-    /// A malformed context.
+    /// A context of an operation is malformed, or lacks a value.
     BadContext = "BAD_CONTEXT",
     /// The object adapter failed.
     ObjAdapter = "OBJ_ADAPTER",
-    /// Text that the code set of the connection lacks.
+    /// A character of a text is not in the code set of the connection.
     DataConversion = "DATA_CONVERSION",
-    /// Policies that cannot be reconciled.
+    /// Policies contradict each other, or those of the reference.
     InvPolicy = "INV_POLICY",
     /// The call needs another connection or a forward, which its policy forbids.
     Rebind = "REBIND",
@@ -120,7 +121,7 @@ kinds! {
     TransactionRolledback = "TRANSACTION_ROLLEDBACK",
     /// The transaction is invalid.
     InvalidTransaction = "INVALID_TRANSACTION",
-    /// No common code set.
+    /// Client and server have no code set in common.
     CodesetIncompatible = "CODESET_INCOMPATIBLE",
     /// The quality of service cannot be met.
     BadQos = "BAD_QOS",
@@ -148,7 +149,7 @@ impl fmt::Display for SystemExceptionKind {
     }
 }
 
-/// How far the operation got before the exception was raised.
+/// The progress of the operation at the time when the exception was raised.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -220,7 +221,7 @@ pub mod minor {
     pub const CANNOT_CONNECT: u32 = OMG | 2;
     /// TRANSIENT: the request was cancelled.
     pub const REQUEST_CANCELLED: u32 = OMG | 3;
-    /// OBJECT_NOT_EXIST: no such adapter, or one of an earlier life of the server.
+    /// OBJECT_NOT_EXIST: no such adapter, or one of an earlier run of the server.
     pub const NO_ADAPTER: u32 = OMG | 2;
     /// OBJ_ADAPTER: the POA manager is inactive.
     pub const ADAPTER_INACTIVE: u32 = OMG | 1;
@@ -303,11 +304,11 @@ pub enum Origin {
 /// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Clone)]
 pub struct SystemException {
-    /// The kind.
+    /// The kind of the exception, which has its own repository id.
     pub kind: SystemExceptionKind,
     /// Vendor set id in the upper 20 bits, code in the lower 12; 0 has no meaning.
     pub minor: u32,
-    /// How far the operation got.
+    /// The progress of the operation, which shows whether a retry may carry it out twice.
     pub completed: CompletionStatus,
     origin: Origin,
     detail: Option<Arc<Detail>>,
@@ -359,6 +360,16 @@ impl SystemException {
     #[cold]
     pub fn with_source_of(self, error: impl core::error::Error + Send + Sync + 'static) -> Self {
         self.with_cause(Cause::behind(Arc::new(error)))
+    }
+
+    /// Adds the text of an error as the detail, and its source, if it has one, as the source.
+    #[cold]
+    pub(crate) fn of_error(self, error: impl core::error::Error + Send + Sync + 'static) -> Self {
+        let exception = self.with_detail(&error);
+        match error.source().is_some() {
+            true => exception.with_source_of(error),
+            false => exception,
+        }
     }
 
     pub(crate) fn with_cause(mut self, cause: Cause) -> Self {
@@ -542,7 +553,7 @@ impl From<ExtractError> for SystemException {
             ExtractError::Malformed { .. } => SystemExceptionKind::Marshal,
             _ => SystemExceptionKind::BadParam,
         };
-        Self::new(kind, 0, CompletionStatus::Maybe).with_detail(error)
+        Self::new(kind, 0, CompletionStatus::Maybe).of_error(error)
     }
 }
 

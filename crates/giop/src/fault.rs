@@ -23,7 +23,7 @@ pub enum Fault {
     #[error("{0}")]
     Encode(EncodeError),
     /// The peer broke the protocol.
-    #[error("{}: {error}", Printable(endpoint))]
+    #[error("{}: {error:#}", Printable(endpoint))]
     Protocol {
         /// The peer.
         endpoint: String,
@@ -45,8 +45,8 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
-    /// Not a valid object URL.
-    #[error("{0}")]
+    /// A text is not a valid object URL.
+    #[error("{0:#}")]
     Url(UrlError),
     /// The reference is nil.
     #[error("the reference is nil")]
@@ -57,7 +57,7 @@ pub enum Fault {
         /// The profiles of the reference.
         profiles: String,
     },
-    /// No endpoint of the reference could be connected to.
+    /// The ORB could connect to no endpoint of the reference.
     #[error("{}", Printable(attempts))]
     CannotConnect {
         /// Each endpoint, with its cause but for the last.
@@ -120,8 +120,8 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
-    /// The object key names no adapter of this server, or one of an earlier life.
-    #[error("no such object adapter in this life of the server")]
+    /// The object key names no adapter of this server, or one of an earlier run.
+    #[error("no such object adapter in this run of the server")]
     NoAdapter,
     /// The adapter exists, but the object does not.
     #[error("no such object")]
@@ -132,7 +132,7 @@ pub enum Fault {
     /// The POA manager discards requests.
     #[error("the POA manager discards requests")]
     Discarding,
-    /// No POA manager has been activated yet, so objects may still be made.
+    /// The server is starting: none of its POA managers has been activated, so objects may still be made.
     #[error("the server is starting: none of its POA managers has been activated yet")]
     Starting,
     /// The POA manager is inactive.
@@ -196,7 +196,7 @@ pub enum Fault {
     #[error("{0}")]
     RealTime(RealTimeFault),
     /// An upcall would wait for its own end.
-    #[error("waiting for the ORB's shutdown inside an upcall would wait for itself")]
+    #[error("waiting for the ORB's shutdown inside an upcall would deadlock")]
     WouldDeadlock,
 }
 

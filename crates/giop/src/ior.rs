@@ -21,7 +21,7 @@ pub const OBJECT_REPOSITORY_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
 pub struct ProfileTag(pub u32);
 
 impl ProfileTag {
-    /// IIOP.
+    /// `TAG_INTERNET_IOP`: GIOP over TCP.
     pub const INTERNET_IOP: Self = Self(0);
     /// Components that several profiles share.
     pub const MULTIPLE_COMPONENTS: Self = Self(1);
@@ -42,9 +42,9 @@ impl fmt::Debug for ProfileTag {
 pub struct ComponentTag(pub u32);
 
 impl ComponentTag {
-    /// The ORB that made the reference.
+    /// `TAG_ORB_TYPE`: the ORB that made the reference, as a number assigned by the OMG.
     pub const ORB_TYPE: Self = Self(0);
-    /// The code sets of the server.
+    /// `TAG_CODE_SETS`: the code sets of the server, for `char` and `wchar` data.
     pub const CODE_SETS: Self = Self(1);
     /// Policies that the object's adapter exposes to clients (Messaging).
     pub const POLICIES: Self = Self(2);
@@ -78,9 +78,9 @@ pub const JACORB_ORB_TYPE: u32 = 0x4a41_4300;
 /// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TaggedProfile {
-    /// The protocol of the profile.
+    /// The tag, which names the protocol of the profile.
     pub tag: ProfileTag,
-    /// Its encapsulation, byte-order octet first.
+    /// The encapsulation of the profile's body, byte-order octet first.
     pub data: Bytes,
 }
 
@@ -89,9 +89,9 @@ pub struct TaggedProfile {
 /// Source: CORBA 3.3 Part 2, ORB Interoperability Architecture (interoperable object references).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TaggedComponent {
-    /// The meaning of the data.
+    /// The tag, which determines the meaning of the data.
     pub tag: ComponentTag,
-    /// Its data.
+    /// The data, in a form that depends on the tag: an encapsulation as a rule.
     pub data: Bytes,
 }
 
@@ -108,7 +108,7 @@ pub struct Ior {
 }
 
 impl Ior {
-    /// The nil reference.
+    /// The nil reference: an empty type id, and no profiles.
     pub const NIL: Self = Self {
         type_id: String::new(),
         profiles: Vec::new(),
@@ -120,10 +120,10 @@ impl Ior {
         self.profiles.is_empty()
     }
 
-    /// Writes the reference as `IOR:` and hexadecimal digits.
+    /// Returns the reference as `IOR:` and hexadecimal digits, in lower case: two for each octet.
     ///
     /// # Errors
-    /// When the type id cannot be encoded (an embedded NUL).
+    /// [`EmbeddedNul`](zorb_cdr::EncodeErrorKind::EmbeddedNul) if the type id contains a NUL.
     pub fn to_ior_string(&self) -> Result<String, EncodeError> {
         let octets = encapsulate(|e| e.put(self))?;
         let mut text = String::with_capacity(octets.len().saturating_mul(2).saturating_add(4));
@@ -139,7 +139,8 @@ impl Ior {
     /// Reads the digits behind `IOR:`, in upper or lower case.
     ///
     /// # Errors
-    /// When it is not pairs of hexadecimal digits, or they are not a reference.
+    /// [`OddDigits`](IorError::OddDigits) or [`NotHex`](IorError::NotHex) unless the text is pairs of hexadecimal digits;
+    /// [`Malformed`](IorError::Malformed) if the octets are not a reference.
     pub fn from_hex(digits: &str) -> Result<Self, IorError> {
         let digits = digits.as_bytes();
         if !digits.len().is_multiple_of(2) {
@@ -165,6 +166,9 @@ impl Ior {
 }
 
 /// Why a stringified reference cannot be read.
+///
+/// An error of decoding is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
+/// (`{:#}`) shows both.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IorError {
@@ -180,8 +184,16 @@ pub enum IorError {
         at: usize,
     },
     /// The octets are not a reference.
-    #[error("malformed reference: {0}")]
-    Malformed(DecodeError),
+    #[error(fmt = malformed)]
+    Malformed(#[source] DecodeError),
+}
+
+fn malformed(error: &DecodeError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("malformed reference")?;
+    match f.alternate() {
+        true => write!(f, ": {error}"),
+        false => Ok(()),
+    }
 }
 
 impl From<DecodeError> for IorError {
@@ -273,7 +285,7 @@ pub struct IiopAddress {
 /// The socket's path in a UIOP profile, which is TAO's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UiopAddress {
-    /// The "rendezvous point".
+    /// The path of the socket in the file system, which TAO calls the rendezvous point.
     pub path: String,
 }
 
@@ -288,15 +300,15 @@ pub type UiopProfile = ProfileBody<UiopAddress>;
 pub trait ProfileAddress: Sized {
     /// The profile's tag.
     const TAG: ProfileTag;
-    /// Writes the address.
+    /// Writes the address at its place in a profile's body, behind the version.
     ///
     /// # Errors
-    /// When it holds a NUL.
+    /// [`EmbeddedNul`](zorb_cdr::EncodeErrorKind::EmbeddedNul) if the host or path contains a NUL.
     fn write<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError>;
-    /// Reads the address.
+    /// Reads the octets that [`write`](Self::write) writes.
     ///
     /// # Errors
-    /// When it is cut short.
+    /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the octets end early, and the errors of a string.
     fn read<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Self, DecodeError>;
 }
 
@@ -332,10 +344,10 @@ impl ProfileAddress for UiopAddress {
 }
 
 impl<A: ProfileAddress> ProfileBody<A> {
-    /// Makes the tagged profile.
+    /// Encodes the body as a profile with the tag of its address. A body of version 1.0 is written without components.
     ///
     /// # Errors
-    /// When the address holds a NUL.
+    /// [`EmbeddedNul`](zorb_cdr::EncodeErrorKind::EmbeddedNul) if the address contains a NUL.
     pub fn to_tagged(&self) -> Result<TaggedProfile, EncodeError> {
         let data = encapsulate(|e| {
             e.write_u8(self.version.major);
@@ -351,15 +363,15 @@ impl<A: ProfileAddress> ProfileBody<A> {
         Ok(TaggedProfile { tag: A::TAG, data })
     }
 
-    /// Reads the body of a profile with this address's tag.
+    /// Decodes the body of a profile, whose tag has to be that of the address. Copies the object key.
     ///
     /// # Errors
-    /// When it is cut short.
+    /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the body ends early, and the errors of address and components.
     pub fn from_tagged(profile: &TaggedProfile) -> Result<Self, DecodeError> {
         in_encapsulation(&profile.data, ReadProfile(core::marker::PhantomData))
     }
 
-    /// Returns the data of the first component with this tag.
+    /// Returns the data of the first component with this tag; `None` if the profile has none.
     #[must_use]
     pub fn component(&self, tag: ComponentTag) -> Option<&Bytes> {
         self.components
@@ -393,7 +405,8 @@ impl<'de, A: ProfileAddress> EncapsulationVisitor<'de> for ReadProfile<A> {
 }
 
 impl TaggedProfile {
-    /// Returns the object key in an IIOP or UIOP profile; `None` for others and for malformed ones.
+    /// Returns the object key of an IIOP or UIOP profile; `None` for a profile of another tag and for malformed data. Decodes the
+    /// profile and copies the key, so it allocates.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
         match self.tag {
@@ -404,10 +417,11 @@ impl TaggedProfile {
     }
 }
 
-/// Decodes one value from an encapsulation.
+/// Decodes one value from an encapsulation: a byte-order octet, and the value in that byte order. Octets behind the value
+/// are ignored.
 ///
 /// # Errors
-/// When the octets are not such a value.
+/// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the octets end before the value does, and the errors of `T`.
 pub fn decode_encapsulation<T: for<'de> Decode<'de>>(data: &[u8]) -> Result<T, DecodeError> {
     struct Get<T>(core::marker::PhantomData<T>);
     impl<'de, T: Decode<'de>> EncapsulationVisitor<'de> for Get<T> {

@@ -67,7 +67,7 @@ impl fmt::Display for UrlScheme {
 }
 
 impl ObjectUrl {
-    /// Returns the scheme.
+    /// Returns the scheme of the URL.
     #[must_use]
     pub const fn scheme(&self) -> UrlScheme {
         match self {
@@ -86,7 +86,7 @@ impl ObjectUrl {
 pub struct Corbaloc {
     /// The addresses, to be tried in order.
     pub addresses: Vec<CorbalocAddress>,
-    /// The object key, escapes undone.
+    /// The object key, with its escapes (`%2f`) undone.
     pub key: Vec<u8>,
 }
 
@@ -154,6 +154,9 @@ impl CorbalocAddress {
 }
 
 /// Why an object URL cannot be read.
+///
+/// An error of decoding is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
+/// (`{:#}`) shows both.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
@@ -163,7 +166,7 @@ pub enum UrlError {
     /// A scheme that the settings of the ORB do not permit here.
     #[error("object urls that begin with {0} are not permitted here")]
     SchemeNotPermitted(UrlScheme),
-    /// Not a valid protocol, host, port or version.
+    /// A protocol, host, port or version is malformed.
     #[error("bad address {address:?}: {why}")]
     BadAddress {
         /// The address.
@@ -174,7 +177,7 @@ pub enum UrlError {
     /// Another error behind the scheme.
     #[error("bad object url: {0}")]
     BadSchemeSpecificPart(&'static str),
-    /// Not a valid stringified reference.
+    /// The text behind `IOR:` is not a stringified reference.
     #[error(transparent)]
     BadIor(#[from] IorError),
 }
@@ -188,7 +191,7 @@ impl From<UrlError> for SystemException {
             UrlError::BadIor(_) => minor::BAD_URL,
         };
         // Nothing has been contacted.
-        Self::new(SystemExceptionKind::BadParam, minor, CompletionStatus::No).with_detail(error)
+        Self::new(SystemExceptionKind::BadParam, minor, CompletionStatus::No).of_error(error)
     }
 }
 

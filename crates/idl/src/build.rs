@@ -44,7 +44,9 @@ pub struct Build {
 
 /// Why a [`Build`] failed.
 ///
-/// `Debug` prints the same text as `Display`, so that a `main` that returns the error prints readable diagnostics.
+/// The error of the operating system is the [`source`](std::error::Error::source), and `Display` does not show it. The
+/// alternate form (`{:#}`) and `Debug` show both, so that a `main` that returns the error prints readable diagnostics with
+/// their cause.
 pub struct BuildError(Cause);
 
 enum Cause {
@@ -178,14 +180,20 @@ impl fmt::Display for BuildError {
         match &self.0 {
             Cause::Idl(diagnostics) => write!(f, "the IDL has errors\n\n{diagnostics}"),
             Cause::NoOutDir => f.write_str("OUT_DIR is not set: this is for build scripts"),
-            Cause::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+            Cause::Write(path, error) => {
+                write!(f, "cannot write {}", path.display())?;
+                match f.alternate() {
+                    true => write!(f, ": {error}"),
+                    false => Ok(()),
+                }
+            }
         }
     }
 }
 
 impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{self:#}")
     }
 }
 
@@ -248,6 +256,20 @@ mod tests {
             printed,
             "cargo:rerun-if-changed=ROOT/a.idl\ncargo:rerun-if-changed=ROOT/inc/b.idl\n"
         );
+    }
+
+    #[test]
+    fn the_error_of_the_system_is_the_source_and_part_of_the_alternate_form() {
+        use std::error::Error;
+        let dir = tree("module A {};");
+        let path = dir.path().join("absent/out.rs");
+        let build = Build::new().file(dir.path().join("a.idl"));
+        let error = build.compile_to(&path, &mut Vec::new()).unwrap_err();
+        let text = format!("cannot write {}", path.display());
+        assert_eq!(error.to_string(), text);
+        let source = error.source().unwrap();
+        assert_eq!(format!("{error:#}"), format!("{text}: {source}"));
+        assert_eq!(format!("{error:?}"), format!("{error:#}"));
     }
 
     #[test]

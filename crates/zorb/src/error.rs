@@ -18,27 +18,27 @@ use zorb_transport::TransportError;
 /// Calls on objects fail with the exceptions of their interface, or with a [`SystemException`]. This type is for all
 /// other operations: building the ORB, reading references, activating servants.
 ///
-/// An error of the operating system is the [`source`](core::error::Error::source), and `Display` does not show it. The
-/// alternate form (`{:#}`) and `Debug` show both.
+/// An error of the operating system, or of decoding a reference, is the [`source`](core::error::Error::source), and `Display`
+/// does not show it. The alternate form (`{:#}`) and `Debug` show both.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A call to another object, which the operation needed, failed.
     #[error(transparent)]
     System(#[from] SystemException),
-    /// Not a valid object URL.
+    /// A text is not a valid object URL.
     #[error(transparent)]
     Url(#[from] UrlError),
     /// An invalid setting, from the builder, the environment or the arguments.
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// Listening failed.
+    /// The ORB cannot listen to an endpoint.
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The object adapter refused the operation.
     #[error(transparent)]
     Adapter(#[from] AdapterError),
-    /// No request is being executed here.
+    /// The caller is not in an upcall, so no request is being executed.
     #[error(transparent)]
     NoContext(#[from] NoContext),
     /// The key table refused the operation.
@@ -119,7 +119,10 @@ impl Error {
             || SystemException::new(Kind::Initialize, 0, completed).with_detail(detail);
         match self {
             Self::System(exception) => exception.clone(),
-            Self::Url(error) => Fault::Url(error.clone()).raise(completed),
+            Self::Url(error) => {
+                let raised = Fault::Url(error.clone()).raise(completed);
+                SystemException::new(raised.kind, raised.minor, completed).with_detail(detail)
+            }
             Self::Adapter(AdapterError::Destroyed) => {
                 SystemException::new(Kind::ObjectNotExist, 0, completed).with_detail(detail)
             }

@@ -343,7 +343,7 @@ pub(crate) fn check_default(prefix: &str) -> Result<(), String> {
         Ok(_) => Err(format!(
             "expected the beginning of a corbaloc: or corbaname: url with an address, found {prefix:?}"
         )),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(format!("{error:#}")),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::{Orb, OrbInner};
+use crate::profile::describe_key;
 use crate::serve::enter;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
@@ -25,7 +26,7 @@ const MAX_PENDING_LOOKUPS: usize = 256;
 /// The time limit of a look-up, after which the request is TRANSIENT and the look-up dropped.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The error of an operation of the key table.
+/// The error of an operation of the [key table](KeyTable). No binding has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyTableError {
@@ -176,7 +177,7 @@ impl OrbInner {
                     Err(missing) => return Err(missing),
                 }
             }
-            // A transient key of an earlier life, or no valid key.
+            // A transient key of an earlier run, or no valid key.
             _ => return Err(Missing::Adapter),
         }
         match keys.resolver.load().is_some() {
@@ -227,9 +228,10 @@ impl OrbInner {
     async fn look_up(&self, key: Bytes) -> Result<Found, SystemException> {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         let failed = |_| raise(Fault::AdapterActivatorFailed);
+        let shown = || Some(describe_key(&key));
         {
             let mut made = pin!(self.adapters().activate_path(&key));
-            poll_fn(|cx| match enter(self, || made.as_mut().poll(cx)) {
+            poll_fn(|cx| match enter(self, shown, || made.as_mut().poll(cx)) {
                 Ok(poll) => poll,
                 Err(panic) => Err(failed(panic)).into(),
             })
@@ -244,8 +246,8 @@ impl OrbInner {
             return Err(Missing::Adapter.raise());
         };
         let panicked = |_| raise(Fault::KeyResolverPanicked);
-        let mut lookup = enter(self, || resolver(key)).map_err(panicked)?;
-        let object = poll_fn(|cx| match enter(self, || lookup.as_mut().poll(cx)) {
+        let mut lookup = enter(self, shown, || resolver(key.clone())).map_err(panicked)?;
+        let object = poll_fn(|cx| match enter(self, shown, || lookup.as_mut().poll(cx)) {
             Ok(poll) => poll,
             Err(panic) => Err(panicked(panic)).into(),
         })
@@ -351,14 +353,14 @@ impl KeyTable {
         }
     }
 
-    /// The reference that a key is bound to. Costs some allocations.
+    /// Returns the reference that a key is bound to; `None` for an unbound key. Costs some allocations.
     #[must_use]
     pub fn find(&self, key: impl AsRef<[u8]>) -> Option<ObjectRef> {
         let bound = self.keys().table.find(key.as_ref())?;
         Some(self.object(&bound))
     }
 
-    /// The keys that are bound, sorted. Copies all of them.
+    /// Returns the bound keys, sorted. Copies all of them.
     #[must_use]
     pub fn list(&self) -> Vec<Bytes> {
         let names = self.keys().table.names();
@@ -402,7 +404,7 @@ impl KeyTable {
         self.keys().resolver.store(Some(Arc::new(resolver)));
     }
 
-    /// Removes the key resolver.
+    /// Removes the key resolver. Look-ups in progress go on; later unknown keys are OBJECT_NOT_EXIST.
     pub fn clear_key_resolver(&self) {
         self.keys().resolver.store(None);
     }
@@ -418,7 +420,7 @@ impl fmt::Debug for KeyTable {
 }
 
 impl Orb {
-    /// The table of plain keys.
+    /// Returns the table of plain keys, which all handles of the ORB share. Costs a reference count.
     #[must_use]
     pub fn key_table(&self) -> KeyTable {
         KeyTable(self.clone())

@@ -37,6 +37,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 use bytes::Bytes;
+use core::fmt;
 use stored_value::StoredValue;
 use walk::{Walk, encode_error};
 
@@ -87,6 +88,9 @@ const _: () = assert!(size_of::<Any>() == 32);
 const COPIED: usize = crate::encoder::FIRST_CAPACITY;
 
 /// Why a value does not come out of an any.
+///
+/// An error of decoding is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
+/// (`{:#}`) shows both.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
@@ -99,13 +103,22 @@ pub enum ExtractError {
         found: TypeCode,
     },
     /// The repository id is the expected one, but the sender's definition of the type differs.
-    #[error("malformed value of type {expected}: {error}")]
+    #[error(fmt = malformed)]
     Malformed {
         /// The type that was asked for.
         expected: TypeCode,
         /// The error of decoding the value as that type.
+        #[source]
         error: DecodeError,
     },
+}
+
+fn malformed(expected: &TypeCode, error: &DecodeError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "malformed value of type {expected}")?;
+    match f.alternate() {
+        true => write!(f, ": {error}"),
+        false => Ok(()),
+    }
 }
 
 impl Any {
@@ -147,7 +160,7 @@ impl Any {
     /// assert_eq!(wide.extract::<String>().unwrap(), "wide");
     /// assert!(Any::with_type_code(&TypeCode::string(3), "too long").is_err());
     /// assert!(Any::with_type_code(&TypeCode::string(3), &7).is_err());
-    /// # Ok::<(), zorb_cdr::EncodeError>(())
+    /// # Ok::<(), zorb::EncodeError>(())
     /// ```
     ///
     /// # Errors
@@ -170,7 +183,8 @@ impl Any {
         Ok(Self::written(ty.clone(), &mut e))
     }
 
-    /// Returns the type of the value.
+    /// Returns the TypeCode of the value, as the sender or [`with_type_code`](Self::with_type_code) stated it: aliases and
+    /// bounds included.
     #[must_use]
     pub const fn type_code(&self) -> &TypeCode {
         &self.ty

@@ -2,9 +2,22 @@
 
 use crate::{DecodeError, EncodeError};
 use alloc::{boxed::Box, string::ToString};
+use core::error::Error;
 use core::fmt;
 
 /// An error of CDR, or of a type that implements the traits of serde.
+///
+/// The error of CDR is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
+/// (`{:#}`) shows both.
+///
+/// ```
+/// use core::error::Error;
+/// use zorb_cdr::{BigEndian, WireFormat, from_bytes};
+///
+/// let error = from_bytes::<BigEndian, u32>(&[0; 3], WireFormat::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "cannot decode the value");
+/// assert_eq!(error.source().unwrap().to_string(), "expected 4 more octets, found 3 at octet 0");
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SerdeError {
@@ -19,14 +32,26 @@ pub enum SerdeError {
 impl fmt::Display for SerdeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Decode(e) => e.fmt(f),
-            Self::Encode(e) => e.fmt(f),
-            Self::Custom(text) => f.write_str(text),
+            Self::Decode(_) => f.write_str("cannot decode the value")?,
+            Self::Encode(_) => f.write_str("cannot encode the value")?,
+            Self::Custom(text) => f.write_str(text)?,
+        }
+        match self.source() {
+            Some(source) if f.alternate() => write!(f, ": {source}"),
+            _ => Ok(()),
         }
     }
 }
 
-impl core::error::Error for SerdeError {}
+impl Error for SerdeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Decode(error) => Some(error),
+            Self::Encode(error) => Some(error),
+            Self::Custom(_) => None,
+        }
+    }
+}
 
 impl From<DecodeError> for SerdeError {
     fn from(e: DecodeError) -> Self {

@@ -142,7 +142,7 @@ fn explain_reference(text: &str, depth: usize, items: &mut Vec<Item>) {
         Ok(_) => items.push(failure(format_args!(
             "expected a reference after {MAX_FILES} files, found another file"
         ))),
-        Err(error) => items.push(failure(error)),
+        Err(error) => items.push(failure(format_args!("{error:#}"))),
     }
 }
 

@@ -113,13 +113,13 @@ use zorb_transport::{Address, Connection, Endpoint};
     reason = "a request is made of all of these"
 )]
 pub struct ReceivedRequest<O: Owner> {
-    /// The message.
+    /// The message of the request, header included.
     pub message: Message,
     /// The offsets of the parts of its header.
     pub offsets: HeaderOffsets,
     /// The wire format of text on the connection.
     pub format: WireFormat,
-    /// The target of the request.
+    /// The target of the request, as [`Owner::locate`] or [`Owner::recall`] returned it.
     pub target: O::Target,
 }
 
@@ -280,7 +280,7 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// The ORB that the connection belongs to.
+    /// Returns the owner of the connection, which serves its requests.
     pub fn owner(&self) -> &Arc<O> {
         &self.owner
     }
@@ -411,9 +411,9 @@ impl<O: Owner> ServerConnection<O> {
         // Once at warn level: a client that goes on must not fill the log.
         if self.reported_too_large.swap(true, Ordering::Relaxed) {
             counters.count(Counter::RequestsTooLarge);
-            tracing::debug!(%fault, "message too large");
+            tracing::debug!(error = %fault, "message too large");
         } else if let Some(omitted) = counters.report(Counter::RequestsTooLarge) {
-            tracing::warn!(%fault, omitted, "message too large; others on this connection are reported at debug level");
+            tracing::warn!(error = %fault, omitted, "message too large; others on this connection are reported at debug level");
         }
         fault
     }
@@ -498,7 +498,7 @@ impl<O: Owner> ServerConnection<O> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The client's address.
+    /// Returns the address of the client, which the system reported when the connection was accepted.
     #[must_use]
     pub fn peer(&self) -> &Address {
         self.link.stream.peer()
@@ -526,7 +526,7 @@ impl<O: Owner> ServerConnection<O> {
         if let Some(why) = evicted
             && let Some(omitted) = counters.report(why.counter())
         {
-            tracing::warn!(peer = %self.link.stream.peer(), %why, omitted, "connection closed");
+            tracing::warn!(peer = %self.link.stream.peer(), error = %why, omitted, "connection closed");
         }
         match end {
             End::Broken(error) => {

@@ -120,7 +120,7 @@ impl LocalMessage {
     pub(super) fn send(self, orb: &Arc<OrbInner>, object: Arc<ActiveObject>, seen: Intercepted) {
         match plan(orb, &object) {
             Ok(planned) => self.send_planned(orb, object, planned.as_ref(), seen),
-            Err(exception) => tracing::debug!(%exception, "a one-way call dropped"),
+            Err(exception) => tracing::debug!(error = ?exception, "a one-way call dropped"),
         }
     }
 
@@ -248,7 +248,7 @@ fn send_scheduled(
     };
     if let Err(rejected) = site.submit(orb, deadline, octets, job) {
         let refused = refusal(orb, &rejected, planned.lane.0);
-        tracing::debug!(%refused, "one-way call dropped");
+        tracing::debug!(error = ?refused, "one-way call dropped");
     }
 }
 

@@ -144,7 +144,7 @@ async fn drain_deadline(orb: &OrbInner) {
 async fn send_all(object: &ObjectRef, queue: &mut Queue) {
     let bound = match object.bind_unshared().await {
         Ok(bound) => bound,
-        Err(exception) => return tracing::debug!(?exception, "one-way requests dropped"),
+        Err(exception) => return tracing::debug!(error = ?exception, "one-way requests dropped"),
     };
     while let Some(request) = queue.next(|| object.store_binding(&bound)) {
         if let Err(error) = send(&bound, &request).await {

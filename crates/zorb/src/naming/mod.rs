@@ -75,7 +75,7 @@ pub(crate) async fn resolve_url(context: &ObjectRef, name: &str) -> Result<Objec
                 CompletionStatus::No,
             );
             Err(bad
-                .with_detail(format_args!("corbaname {name:?}: {error}"))
+                .with_detail(format_args!("corbaname {name:?}: {error:#}"))
                 .into())
         }
     }

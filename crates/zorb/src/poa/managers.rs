@@ -15,6 +15,7 @@ use super::{InterfaceSkeleton, Poa};
 use crate::error::Error;
 use crate::object::ObjectRef;
 use crate::orb::OrbInner;
+use crate::profile::describe_key;
 use crate::serve::enter;
 use core::any::Any;
 use core::fmt;
@@ -69,12 +70,14 @@ impl fmt::Debug for Servant {
 ///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (servant managers may raise system exceptions and
 /// ForwardRequest).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServantManagerError {
     /// `ForwardRequest`: the client is forwarded to this object (LOCATION_FORWARD).
+    #[error("the servant manager forwards the client to another object")]
     ForwardRequest(ObjectRef),
     /// A system exception, which the reply carries.
+    #[error(transparent)]
     System(SystemException),
 }
 
@@ -242,8 +245,9 @@ impl<M: ServantActivator> Activator for Managed<M> {
                 poa.adapter
                     .taking_turn(manager.etherealize(id, &poa, servant, cleanup)),
             );
+            let key = || describe_key(&poa.adapter.key_of(id.as_ref()).ok()?).into();
             // `enter` has logged a panic, which ends the etherealization.
-            poll_fn(|cx| enter(&inner, || ended.as_mut().poll(cx)).unwrap_or(Poll::Ready(())))
+            poll_fn(|cx| enter(&inner, key, || ended.as_mut().poll(cx)).unwrap_or(Poll::Ready(())))
                 .await;
         });
     }

@@ -1,6 +1,7 @@
 //! Which object a request or LocateRequest names, and answers to the latter.
 
 use super::enter;
+use super::upcall::describe;
 use crate::addresses::read_profile;
 use crate::keys::Found;
 use crate::orb::OrbInner;
@@ -27,7 +28,7 @@ pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>
     else {
         return LocateReply::ObjectHere;
     };
-    match enter(orb, || (forward.target)()).flatten() {
+    match enter(orb, || describe(&object), || (forward.target)()).flatten() {
         Ok(target) if forward.permanent => LocateReply::ObjectForwardPerm(target),
         Ok(target) => LocateReply::ObjectForward(target),
         Err(exception) => LocateReply::SystemException(exception),

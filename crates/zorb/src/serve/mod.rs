@@ -375,7 +375,7 @@ fn refuse(
     exception: &SystemException,
 ) {
     let request_id = receipt.request_id;
-    tracing::debug!(request_id, ?exception, "request refused");
+    tracing::debug!(request_id, error = ?exception, "request refused");
     answer(connection, pending, receipt.refusal(exception));
 }
 

@@ -25,7 +25,8 @@ pub(crate) enum Caller<'a> {
     Collocated,
     /// The client of the connection that the request is read from.
     Connection(&'a ServerConnection<OrbInner>),
-    /// The client of a request that is pending, which must not keep its connection.
+    /// The client of a pending request. The connection may close and be freed while the upcall runs, and the address is then
+    /// unknown.
     Pending(&'a PendingRequest<OrbInner>),
 }
 
@@ -40,12 +41,17 @@ impl Caller<'_> {
     }
 }
 
-/// Runs a forward or a key resolver as an upcall of this ORB. Catches a panic, logs it, and raises UNKNOWN.
+/// Runs a forward or a key resolver as an upcall of this ORB. Catches a panic, logs it with the object key that `key`
+/// describes, and raises UNKNOWN.
 #[inline]
-pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
+pub(crate) fn enter<T>(
+    orb: &OrbInner,
+    key: impl FnOnce() -> Option<String>,
+    run: impl FnOnce() -> T,
+) -> Result<T, SystemException> {
     let _current = current::enter(orb);
     let _held = orb.lane().hold();
-    caught(run).map_err(|panic| panic.outside_servants(orb))
+    caught(run).map_err(|panic| panic.outside_servants(orb, key()))
 }
 
 /// Runs code of a servant. Catches a panic, logs it, and raises UNKNOWN; reports a servant that holds its worker for long: while
@@ -126,11 +132,12 @@ impl Panic {
         Self::exception()
     }
 
-    /// Counts and logs a panic of other code of the application, which no operation is known of.
+    /// Counts and logs a panic of other code of the application, which runs before the operation of a request is known.
     #[cold]
-    fn outside_servants(self, orb: &OrbInner) -> SystemException {
+    fn outside_servants(self, orb: &OrbInner, object_key: Option<String>) -> SystemException {
         if let Some(omitted) = orb.connection_settings().counters.report(Counter::Panics) {
             tracing::error!(
+                object_key,
                 panic = self.text(),
                 omitted,
                 "a forward, key resolver or servant manager panicked"

@@ -4,6 +4,7 @@ use super::Value;
 use super::codec::ValueCodec;
 use super::types::{ErasedState, ValueState, ValueType};
 use crate::interface::{Interface, RefCodec};
+use core::error::Error;
 use core::fmt;
 use zorb_cdr::{
     AnyDecoder, AnyEncoder, ByteOrder, Codec, CopyError, Decode, DecodeError, DecodeErrorKind,
@@ -55,6 +56,9 @@ pub trait CustomMarshal: Sized {
 }
 
 /// The error of marshalling or unmarshalling a custom value.
+///
+/// An error of CDR is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
+/// (`{:#}`) shows both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarshalError(Cause);
 
@@ -77,14 +81,26 @@ impl MarshalError {
 impl fmt::Display for MarshalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Cause::Read(error) => error.fmt(f),
-            Cause::Write(error) => error.fmt(f),
-            Cause::Expected(what) => write!(f, "expected {what}"),
+            Cause::Read(_) => f.write_str("cannot unmarshal the state of the value")?,
+            Cause::Write(_) => f.write_str("cannot marshal the state of the value")?,
+            Cause::Expected(what) => write!(f, "expected {what}")?,
+        }
+        match self.source() {
+            Some(source) if f.alternate() => write!(f, ": {source}"),
+            _ => Ok(()),
         }
     }
 }
 
-impl core::error::Error for MarshalError {}
+impl Error for MarshalError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Cause::Read(error) => Some(error),
+            Cause::Write(error) => Some(error),
+            Cause::Expected(_) => None,
+        }
+    }
+}
 
 /// The output stream of a custom value (`CORBA::DataOutputStream`).
 ///
@@ -124,7 +140,7 @@ impl DataOutput<'_> {
     /// Writes a value of a value type; `None` is null.
     ///
     /// # Errors
-    /// The value cannot be encoded.
+    /// A member of the value cannot be encoded, or values within each other exceed the limit on nesting.
     pub fn write_value<T: ValueType>(
         &mut self,
         value: Option<&Value<T>>,
@@ -135,7 +151,7 @@ impl DataOutput<'_> {
     /// Writes an object reference; `None` is nil.
     ///
     /// # Errors
-    /// None at present: every reference can be encoded.
+    /// The type id of the reference contains a NUL.
     pub fn write_object<R: Interface>(
         &mut self,
         reference: Option<&R>,
