@@ -13,7 +13,7 @@
 //! cargo run --example store_client -- store/office.ior --audit receipts.txt
 //! ```
 //!
-//! A receipt has the reference of an account, as the server gave it in its earlier life, the last balance that was
+//! A receipt has the reference of an account, as the server gave it in its earlier run, the last balance that was
 //! acknowledged, and whether a deposit was in doubt when the server went: COMPLETED_MAYBE.
 
 #![expect(clippy::print_stdout, reason = "it is what you should see")]

@@ -2,9 +2,9 @@
 //!
 //! - One **default servant** serves every account: it asks `PoaCurrent` which of them a request is for, and reads the row.
 //! - A **servant activator** makes the servant of a branch when the branch is called for the first time.
-//! - The references of a **persistent POA** are the same in every life of the server, octet by octet.
+//! - The references of a **persistent POA** are the same in every run of the server, octet by octet.
 //! - A deposit is answered when it is on disk. Kill the server (`kill -9`) in the middle of them: what it has answered is
-//!   there in its next life, and clients go on with the references that they have.
+//!   there in its next run, and clients go on with the references that they have.
 //!
 //! Start it with the folder that the store is kept in, which also gets the reference:
 //!
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! You should see how many accounts there are, where it listens, and a line for each branch that is activated. It listens
-//! at the same endpoint in every life: `-ORBListenEndpoints iiop://127.0.0.1:2811` unless you say another.
+//! at the same endpoint in every run: `-ORBListenEndpoints iiop://127.0.0.1:2811` unless you say another.
 
 #![expect(clippy::print_stdout, reason = "it is what you should see")]
 

@@ -18,7 +18,7 @@ pub(crate) fn anywhere() -> String {
 }
 
 /// An ORB, as soon as its endpoint is free. A process that another test is just starting has all our
-/// descriptors, of an earlier life's listener too, until it runs its program; and the acceptor of an ORB that was dropped is
+/// descriptors, of an earlier run's listener too, until it runs its program; and the acceptor of an ORB that was dropped is
 /// a task, which ends when it has its turn.
 pub(crate) async fn listening(builder: impl Fn() -> Builder) -> Orb {
     // No timer: the clock of some tests stands still.

@@ -35,7 +35,7 @@ impl CircuitId {
         self.interface
     }
 
-    /// Returns the virtual path.
+    /// Returns the number of the virtual path (VPI).
     #[must_use]
     pub const fn vpi(self) -> u8 {
         self.vpi
@@ -82,7 +82,7 @@ pub struct Quality {
     sdu: Option<u16>,
 }
 
-/// A traffic class.
+/// The ATM traffic class of a circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -120,7 +120,7 @@ impl Quality {
         })
     }
 
-    /// Returns the traffic class.
+    /// Returns the traffic class; unspecified bit rate unless set.
     #[must_use]
     pub const fn class(&self) -> Class {
         self.class

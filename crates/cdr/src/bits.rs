@@ -73,7 +73,8 @@ signed!(i8 i16 i32 i64);
 /// with its type, the place of its lowest bit, and its width. Bits that no field has are zero, and ignored on reading.
 ///
 /// ```
-/// use zorb_cdr::{BigEndian, Encoder, WireFormat, cdr_bitset};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BigEndian, Encoder, WireFormat, cdr_bitset};
 ///
 /// struct Flags { low: u8, set: bool, level: i16 }
 /// cdr_bitset!(Flags: u16 { low: u8 = 0, 3; set: bool = 4, 1; level: i16 = 5, 11 });
@@ -82,7 +83,7 @@ signed!(i8 i16 i32 i64);
 /// e.put(&Flags { low: 5, set: true, level: -1 })?;
 /// assert!(e.put(&Flags { low: 8, set: true, level: 0 }).is_err());
 /// assert_eq!(e.finish().to_vec(), [0xff, 0b1111_0101]);
-/// # Ok::<(), zorb_cdr::EncodeError>(())
+/// # Ok::<(), zorb::cdr::EncodeError>(())
 /// ```
 #[doc(hidden)]
 #[macro_export]
@@ -160,7 +161,8 @@ macro_rules! cdr_bitset {
 /// for each. The flags are associated constants. Bits that no flag has are an error on reading.
 ///
 /// ```
-/// use zorb_cdr::cdr_bitmask;
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::cdr_bitmask;
 ///
 /// #[derive(Clone, Copy, PartialEq)]
 /// struct Access(u8);
@@ -180,13 +182,13 @@ macro_rules! cdr_bitset {
 macro_rules! cdr_bitmask {
     ($name:ident: $holder:ty { $($flag:ident),* $(,)? }) => {
         impl $name {
-            /// Returns a value without flags.
+            /// Returns the value in which no flag is set.
             #[must_use]
             pub const fn empty() -> Self {
                 Self(0)
             }
 
-            /// Returns a value with every flag.
+            /// Returns the value in which every declared flag is set.
             #[must_use]
             pub const fn all() -> Self {
                 Self(0 $(| Self::$flag.0)*)

@@ -17,7 +17,8 @@ use core::{borrow::Borrow, fmt, marker::PhantomData};
 /// …) are names only, of which there are no values:
 ///
 /// ```
-/// use zorb_cdr::{BoundedStr, Dec, Decoder, Enc, Encoder, NativeEndian, Seq, WireFormat};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BoundedStr, Dec, Decoder, Enc, Encoder, NativeEndian, Seq, WireFormat};
 ///
 /// // sequence<string<5>>
 /// type Names = Seq<BoundedStr<5>>;

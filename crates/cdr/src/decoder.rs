@@ -21,7 +21,8 @@ pub use value::{CycleCollector, ValueHead, ValueStart};
 /// After an error, the position is somewhere inside the malformed value.
 ///
 /// ```
-/// use zorb_cdr::{BigEndian, Decoder, WireFormat};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BigEndian, Decoder, WireFormat};
 ///
 /// let octets = [1, 0xee, 0, 2, 0, 0, 0, 3, b'h', b'i', 0];
 /// let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
@@ -29,7 +30,7 @@ pub use value::{CycleCollector, ValueHead, ValueStart};
 /// assert_eq!(d.read_u16()?, 2); // behind an octet of padding
 /// assert_eq!(d.read_str()?, "hi");
 /// assert!(d.read_u8().is_err());
-/// # Ok::<(), zorb_cdr::DecodeError>(())
+/// # Ok::<(), zorb::cdr::DecodeError>(())
 /// ```
 ///
 /// A clone reads on from the same position, so that a caller can look ahead.
@@ -191,7 +192,7 @@ impl<'de, O> Decoder<'de, O> {
         self.total.saturating_sub(self.pos)
     }
 
-    /// Returns the negotiated code sets.
+    /// Returns the GIOP minor version and the code sets that text is decoded with.
     #[inline]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -271,14 +272,15 @@ impl<'de, O> Decoder<'de, O> {
     /// text, are not charged.
     ///
     /// ```
-    /// use zorb_cdr::{BigEndian, Decoder, Limits, WireFormat};
+    /// # mod zorb { pub extern crate zorb_cdr as cdr; }
+    /// use zorb::cdr::{BigEndian, Decoder, Limits, WireFormat};
     ///
     /// let octets = [0; 100];
     /// let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
     /// d.charge_memory(100 * Limits::MEMORY)?;
     /// d.charge_memory(Limits::LEAST_MEMORY)?;
     /// assert!(d.charge_memory(1).is_err());
-    /// # Ok::<(), zorb_cdr::DecodeError>(())
+    /// # Ok::<(), zorb::cdr::DecodeError>(())
     /// ```
     ///
     /// # Errors
@@ -527,7 +529,8 @@ macro_rules! read {
         ///
         /// # Errors
         /// [`Truncated`](DecodeErrorKind::Truncated) if the octets end before;
-        /// [`SplitPrimitive`](DecodeErrorKind::SplitPrimitive) if it lies across GIOP 1.1 fragments.
+        /// [`SplitPrimitive`](DecodeErrorKind::SplitPrimitive) if it lies across two GIOP 1.1 fragments or two chunks of a
+        /// value. The position is unspecified after an error.
         #[inline(always)]
         pub fn $name(&mut self) -> Result<$t, DecodeError> {
             self.primitive().map($load)
@@ -536,41 +539,42 @@ macro_rules! read {
 }
 
 impl<'de, O: ByteOrder> Decoder<'de, O> {
-    /// Returns the byte order `O`.
+    /// Returns the byte order `O` as a value.
     #[must_use]
     pub const fn endian(&self) -> Endian {
         O::ENDIAN
     }
 
     read! {
-        /// Reads an octet.
+        /// Reads an `octet`: 1 octet, without alignment.
         read_u8 -> u8 = |[octet]: [u8; 1]| octet;
-        /// Reads an int8 of IDL 4.
+        /// Reads an `int8` of IDL 4: 1 octet in two's complement, without alignment.
         read_i8 -> i8 = i8::from_ne_bytes;
-        /// Reads a boolean. 0 is false and 1 is true; anything else is read as true, as some ORBs write it.
+        /// Reads a `boolean`: 1 octet, without alignment. 0 is false and 1 is true; any other value is read as true, since some
+        /// ORBs write it.
         read_bool -> bool = |[octet]: [u8; 1]| octet != 0;
-        /// Reads an unsigned short.
+        /// Reads an `unsigned short`: 2 octets behind padding to a multiple of 2.
         read_u16 -> u16 = O::load_u16;
-        /// Reads a short.
+        /// Reads a `short`: 2 octets behind padding to a multiple of 2.
         read_i16 -> i16 = |octets| O::load_u16(octets).cast_signed();
-        /// Reads an unsigned long.
+        /// Reads an `unsigned long`: 4 octets behind padding to a multiple of 4.
         read_u32 -> u32 = O::load_u32;
-        /// Reads a long.
+        /// Reads a `long`: 4 octets behind padding to a multiple of 4.
         read_i32 -> i32 = |octets| O::load_u32(octets).cast_signed();
-        /// Reads an unsigned long long.
+        /// Reads an `unsigned long long`: 8 octets behind padding to a multiple of 8.
         read_u64 -> u64 = O::load_u64;
-        /// Reads a long long.
+        /// Reads a `long long`: 8 octets behind padding to a multiple of 8.
         read_i64 -> i64 = |octets| O::load_u64(octets).cast_signed();
-        /// Reads a float.
+        /// Reads a `float`: 4 octets behind padding to a multiple of 4, in IEEE 754 format.
         read_f32 -> f32 = |octets| f32::from_bits(O::load_u32(octets));
-        /// Reads a double.
+        /// Reads a `double`: 8 octets behind padding to a multiple of 8, in IEEE 754 format.
         read_f64 -> f64 = |octets| f64::from_bits(O::load_u64(octets));
     }
 
-    /// Reads a value of any type that implements [`Decode`].
+    /// Reads a value of any type that implements [`Decode`], with the alignment of that type.
     ///
     /// # Errors
-    /// The error of the type's own implementation.
+    /// Those of the type's [`decode`](Decode::decode), such as [`Truncated`](DecodeErrorKind::Truncated).
     #[inline]
     pub fn get<T: Decode<'de>>(&mut self) -> Result<T, DecodeError> {
         T::decode(self)

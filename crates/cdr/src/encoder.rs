@@ -33,7 +33,8 @@ pub(crate) const FIRST_CAPACITY: usize = 512;
 /// incomplete and has to be discarded.
 ///
 /// ```
-/// use zorb_cdr::{BigEndian, Encoder, WireFormat};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BigEndian, Encoder, WireFormat};
 ///
 /// let mut e = Encoder::<BigEndian>::new(WireFormat::default());
 /// e.write_bool(true);
@@ -43,7 +44,7 @@ pub(crate) const FIRST_CAPACITY: usize = 512;
 ///
 /// let mut e = Encoder::<BigEndian>::new(WireFormat::default());
 /// assert!(e.write_str("no \0 inside").is_err());
-/// # Ok::<(), zorb_cdr::EncodeError>(())
+/// # Ok::<(), zorb::cdr::EncodeError>(())
 /// ```
 ///
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
@@ -161,13 +162,13 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Returns the byte order `O`.
+    /// Returns the byte order `O` as a value.
     #[must_use]
     pub const fn endian(&self) -> Endian {
         O::ENDIAN
     }
 
-    /// Returns the negotiated code sets.
+    /// Returns the GIOP minor version and the code sets that text is encoded with.
     #[inline]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -278,7 +279,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a value of any type that implements [`Encode`].
     ///
     /// # Errors
-    /// The error of the type's own implementation.
+    /// Those of the type's [`encode`](Encode::encode), such as an exceeded bound.
     #[inline]
     pub fn put<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         value.encode(self)
@@ -333,14 +334,15 @@ impl<O: ByteOrder> Encoder<O> {
         own.truncate(own.len().saturating_sub(back));
     }
 
-    /// Returns the octets written.
+    /// Ends the message and returns its octets, from the first one of the encoder on. Copies and allocates nothing: shared
+    /// octets stay where they are.
     #[inline]
     #[must_use]
     pub fn finish(self) -> Gather {
         self.out
     }
 
-    /// Returns the octets written, if they are in one piece: see [`Gather::as_single`].
+    /// Returns the octets written, if they are in one piece; `None` otherwise. See [`Gather::as_single`].
     #[inline]
     #[must_use]
     pub fn as_single(&self) -> Option<&[u8]> {

@@ -3,7 +3,8 @@
 /// The encoding of text and wide text on a connection, and the minor version of GIOP.
 ///
 /// ```
-/// use zorb_cdr::{CharSet, WireFormat};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{CharSet, WireFormat};
 /// let mut format = WireFormat::default();
 /// assert_eq!((format.minor, format.char_set), (2, CharSet::Utf8));
 /// format.char_set = CharSet::Latin1; // the peer stated no code sets
@@ -61,11 +62,11 @@ pub enum CharSet {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum WCharSet {
-    /// UTF-16.
+    /// UTF-16, the default. In GIOP 1.2 it is big-endian unless a byte order mark says otherwise.
     Utf16,
     /// UCS-2, the part of UTF-16 without surrogate pairs: always in the byte order of the message, and never with a
     /// byte order mark.
     Ucs2,
-    /// No code set was negotiated: wide data is refused in both directions.
+    /// No code set for wide data was negotiated. Encoding and decoding such data are errors (`WideRefused`).
     None,
 }

@@ -44,25 +44,25 @@ impl Frame {
         }
     }
 
-    /// Returns all octets.
+    /// Returns the octets of the frame, GIOP header included.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.octets
     }
 
-    /// Returns all octets, to be shared.
+    /// Returns the octets of the frame as `Bytes`, of which a clone costs a reference count.
     #[must_use]
     pub const fn bytes(&self) -> &Bytes {
         &self.octets
     }
 
-    /// Returns the number of octets.
+    /// Returns the number of octets of the frame, GIOP header included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.octets.len()
     }
 
-    /// Whether there are none.
+    /// Whether the frame has no octets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.octets.is_empty()

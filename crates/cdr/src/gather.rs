@@ -69,13 +69,13 @@ impl<'a> Lending<'a> {
         Self { message, lent }
     }
 
-    /// Returns the number of octets in all.
+    /// Returns the number of octets of the message, shared and left-out ones included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.message.len()
     }
 
-    /// Whether there are none.
+    /// Whether the message has no octets, left-out ones included.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.message.is_empty()
@@ -119,7 +119,7 @@ impl Gather {
         }
     }
 
-    /// Returns the number of octets in all.
+    /// Returns the number of octets of the message, shared and left-out ones included.
     #[inline(always)]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -146,7 +146,7 @@ impl Gather {
         shared.fold(self.own.capacity(), usize::saturating_add)
     }
 
-    /// Whether there are none.
+    /// Whether the message has no octets, neither its own nor shared ones.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -217,7 +217,7 @@ impl Gather {
         self.rest.as_ref().is_some_and(|rest| !rest.more.is_empty())
     }
 
-    /// Returns a copy of all octets.
+    /// Returns a copy of the octets, in one allocation of exactly their number.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(self.len());

@@ -5,7 +5,8 @@
 /// The padding inside a struct depends on where it starts. Alignments divide 8, so eight numbers describe all starts:
 ///
 /// ```
-/// use zorb_cdr::Layout;
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::Layout;
 /// const OCTET: Layout = Layout::primitive(1);
 /// const DOUBLE: Layout = Layout::primitive(8);
 /// const PAIR: Layout = Layout::of_struct(&[OCTET, DOUBLE]);
@@ -28,13 +29,14 @@ pub struct Layout {
 const MAX_FIXED: u64 = 1 << 16;
 
 impl Layout {
-    /// The size depends on the value.
+    /// The layout of a type whose size depends on the value, such as a string. A struct with such a member is of this layout
+    /// too.
     pub const VARIABLE: Self = Self {
         align: 0,
         sizes: [0; 8],
     };
 
-    /// No octets at all.
+    /// The layout of a type without members: no octets, and no alignment.
     pub const EMPTY: Self = Self {
         align: 1,
         sizes: [0; 8],

@@ -11,7 +11,8 @@
 //! No octets make it panic, allocate before a length is checked, or overflow the stack ([`Limits`]).
 //!
 //! ```
-//! use zorb_cdr::{Decoder, Encoder, NativeEndian, WireFormat, cdr_struct};
+//! # mod zorb { pub extern crate zorb_cdr as cdr; }
+//! use zorb::cdr::{Decoder, Encoder, NativeEndian, WireFormat, cdr_struct};
 //!
 //! #[derive(Debug, PartialEq)]
 //! struct Deposit { account: u32, amount: f64, purpose: String }

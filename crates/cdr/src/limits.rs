@@ -43,9 +43,8 @@ impl Limits {
     /// a message alone would bound too little. A million is far more than a program sends at once.
     pub const VALUES: u32 = 1 << 20;
 
-    /// Octets that may be reread through indirections, for each octet of a message. An any has to hold all of its value,
-    /// so a value that stands elsewhere in the message is copied. Copies thus take at most 16 octets for each octet
-    /// received.
+    /// The limit on copies of values, in octets for each octet of the message. An any has to hold all of its value, so a
+    /// value that stands elsewhere in the message is copied.
     pub const REREAD_OCTETS: usize = 16;
 
     /// Default of [`memory`](Self::memory).

@@ -29,14 +29,14 @@ use rustc_apfloat::{Float, FloatConvert, ieee};
 /// assert_eq!("0.25".parse(), Ok(LongDouble::from(0.25)));
 /// assert!("a quarter".parse::<LongDouble>().is_err());
 /// assert!(LongDouble::NAN != LongDouble::NAN);
-/// # Ok::<(), zorb_cdr::NotALongDouble>(())
+/// # Ok::<(), zorb::NotALongDouble>(())
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct LongDouble {
     bits: u128,
 }
 
-/// The text is not a number.
+/// The error of parsing a [`LongDouble`]: the text is not a floating point number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected a floating point number")]
 pub struct NotALongDouble;
@@ -49,13 +49,13 @@ const BIAS: u32 = 0x3fff;
 const SPECIAL: u32 = 0x7fff;
 
 impl LongDouble {
-    /// Zero.
+    /// The number +0.
     pub const ZERO: Self = Self { bits: 0 };
-    /// Infinity.
+    /// Positive infinity.
     pub const INFINITY: Self = Self {
         bits: (SPECIAL as u128) << FRACTION,
     };
-    /// Not a number.
+    /// A quiet NaN, which is not equal to itself.
     pub const NAN: Self = Self {
         bits: ((SPECIAL as u128) << FRACTION) | (1 << (FRACTION - 1)),
     };
@@ -67,7 +67,7 @@ impl LongDouble {
         Self { bits }
     }
 
-    /// Its bits.
+    /// Returns the bits of the number: the sign, 15 bits of exponent, 112 of fraction.
     #[inline]
     #[must_use]
     pub const fn to_bits(self) -> u128 {
@@ -97,13 +97,13 @@ impl LongDouble {
         }
     }
 
-    /// Whether it is neither a number nor an infinity.
+    /// Whether the value is a NaN, neither a number nor an infinity.
     #[must_use]
     pub const fn is_nan(self) -> bool {
         self.bits << 1 > Self::INFINITY.bits << 1
     }
 
-    /// Whether it is a number, and none of the infinities.
+    /// Whether the value is a number: no infinity and no NaN.
     #[must_use]
     pub const fn is_finite(self) -> bool {
         self.bits << 1 < Self::INFINITY.bits << 1

@@ -7,7 +7,8 @@
 /// which they are listed. Each field is given with its [`Codec`](crate::Codec), whose `Value` is the type of the field.
 ///
 /// ```
-/// use zorb_cdr::{BoundedStr, Char, Layout, cdr_struct, Decode};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BoundedStr, Char, Layout, cdr_struct, Decode};
 ///
 /// #[derive(Debug, PartialEq)]
 /// struct Reading { sensor: u16, unit: Char, value: f64 }
@@ -90,7 +91,8 @@ macro_rules! cdr_struct {
 /// [`InvalidEnum`](crate::DecodeErrorKind::InvalidEnum).
 ///
 /// ```
-/// use zorb_cdr::{BigEndian, Decoder, WireFormat, cdr_enum};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BigEndian, Decoder, WireFormat, cdr_enum};
 ///
 /// #[derive(Debug, PartialEq)]
 /// enum Color { Red, Green, Blue }
@@ -99,7 +101,7 @@ macro_rules! cdr_struct {
 /// let mut d = Decoder::<BigEndian>::from_slice(&[0, 0, 0, 2, 0, 0, 0, 3], WireFormat::default());
 /// assert_eq!(d.get::<Color>()?, Color::Blue);
 /// assert!(d.get::<Color>().is_err());
-/// # Ok::<(), zorb_cdr::DecodeError>(())
+/// # Ok::<(), zorb::cdr::DecodeError>(())
 /// ```
 #[doc(hidden)]
 #[macro_export]
@@ -198,7 +200,8 @@ macro_rules! cdr_enum {
 /// does not select it is [`WrongDiscriminator`](crate::EncodeErrorKind::WrongDiscriminator).
 ///
 /// ```
-/// use zorb_cdr::{BigEndian, Decoder, Encoder, WireFormat, cdr_union};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BigEndian, Decoder, Encoder, WireFormat, cdr_union};
 ///
 /// #[derive(Debug, PartialEq)]
 /// enum Reading {
@@ -220,7 +223,7 @@ macro_rules! cdr_enum {
 /// let wrong = Reading::Level { discriminator: 1, value: 0.5 };
 /// assert_eq!(wrong.discriminator(), 1);
 /// assert!(Encoder::<BigEndian>::new(WireFormat::default()).put(&wrong).is_err());
-/// # Ok::<(), zorb_cdr::DecodeError>(())
+/// # Ok::<(), zorb::cdr::DecodeError>(())
 /// ```
 #[doc(hidden)]
 #[macro_export]

@@ -91,10 +91,10 @@ pub struct BigEndian;
 #[non_exhaustive]
 pub struct LittleEndian;
 
-/// The order of this machine.
+/// The byte order of the machine that the crate is compiled for.
 #[cfg(target_endian = "little")]
 pub type NativeEndian = LittleEndian;
-/// The order of this machine.
+/// The byte order of the machine that the crate is compiled for.
 #[cfg(target_endian = "big")]
 pub type NativeEndian = BigEndian;
 

@@ -13,7 +13,8 @@ use alloc::vec::Vec;
 /// write [`encode`](Self::encode) and leave the rest:
 ///
 /// ```
-/// use zorb_cdr::{ByteOrder, Encode, EncodeError, Encoder};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{ByteOrder, Encode, EncodeError, Encoder};
 ///
 /// /// A union with a boolean discriminator.
 /// enum Reading {
@@ -135,7 +136,8 @@ pub trait Encode {
 /// write [`MIN_SIZE`](Self::MIN_SIZE) and [`decode`](Self::decode) and leave the rest:
 ///
 /// ```
-/// use zorb_cdr::{BigEndian, ByteOrder, Decode, DecodeError, Decoder, WireFormat};
+/// # mod zorb { pub extern crate zorb_cdr as cdr; }
+/// use zorb::cdr::{BigEndian, ByteOrder, Decode, DecodeError, Decoder, WireFormat};
 ///
 /// #[derive(Debug, PartialEq)]
 /// enum Reading<'de> {

@@ -61,7 +61,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Returns the negotiated code sets.
+    /// Returns the GIOP minor version and the code sets of the message.
     #[inline(always)]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -92,7 +92,8 @@ impl<'a> Window<'a> {
         self.faults
     }
 
-    /// Loads the next primitive of `N` octets, aligned to `N`.
+    /// Loads the next primitive of `N` octets, aligned to `N`. If fewer are left, because the layout of the type is not that of
+    /// its members, returns zeros and notes the fault.
     #[inline(always)]
     pub fn load<const N: usize>(&mut self) -> [u8; N] {
         let start = self
@@ -112,7 +113,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Loads octets without alignment; none if the layout of the type is not that of its members.
+    /// Loads the next `len` octets, without alignment. If fewer are left, because the layout of the type is not that of its
+    /// members, returns no octets and notes the fault.
     #[inline(always)]
     pub fn take(&mut self, len: usize) -> &'a [u8] {
         let end = self.at.wrapping_add(len);
@@ -205,7 +207,7 @@ impl<'a> WindowMut<'a> {
         self.faults
     }
 
-    /// Returns the negotiated code sets.
+    /// Returns the GIOP minor version and the code sets of the message.
     #[inline(always)]
     #[must_use]
     pub const fn format(&self) -> WireFormat {
@@ -215,7 +217,8 @@ impl<'a> WindowMut<'a> {
     /// Stores the next primitive of `N` octets, aligned to `N`.
     ///
     /// # Errors
-    /// None, if the layout of the type is that of its members.
+    /// [`Expected`](EncodeErrorKind::Expected) if the window is full, because the layout of the type is not that of its
+    /// members.
     #[inline(always)]
     pub fn store<const N: usize>(&mut self, value: [u8; N]) -> Result<(), EncodeError> {
         const {
@@ -282,10 +285,11 @@ impl<'a> WindowMut<'a> {
         Ok(())
     }
 
-    /// Stores octets without alignment.
+    /// Stores a copy of `octets`, without alignment.
     ///
     /// # Errors
-    /// None, if the layout of the type is that of its members.
+    /// [`Expected`](EncodeErrorKind::Expected) if the window is full, because the layout of the type is not that of its
+    /// members.
     #[inline(always)]
     pub fn append(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
         self.flush()?;
@@ -422,7 +426,7 @@ const fn mismatch() -> EncodeError {
 
 /// Loads that depend on the byte order, for the implementations of this crate and of the macros.
 impl Window<'_> {
-    /// Loads an unsigned long.
+    /// Loads an `unsigned long`: 4 octets behind padding to a multiple of 4. See [`load`](Self::load) for a window without them.
     #[inline(always)]
     pub fn load_u32<O: ByteOrder>(&mut self) -> u32 {
         O::load_u32(self.load())

@@ -4,7 +4,7 @@ use zorb::{SystemException, SystemExceptionKind as Kind};
 
 /// The explanation of OBJECT_NOT_EXIST and similar exceptions.
 pub(crate) const GONE: &str = "the server is there and does not know the object: it was deactivated, \
-                               or the reference is of an earlier life of the server";
+                               or the reference is of an earlier run of the server";
 
 /// An explanation of an exception; `None` if the exception is clear by itself.
 pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {

@@ -99,7 +99,7 @@ async fn an_object_that_is_gone_is_distinguished_from_a_server_that_is() {
         false,
         &[
             "1  OBJECT_NOT_EXIST from iiop://127",
-            "of an earlier life of the server",
+            "of an earlier run of the server",
         ],
     );
     check(

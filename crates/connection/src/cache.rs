@@ -50,36 +50,37 @@ pub struct ConnectionCache {
     uses: UseClock,
 }
 
-/// Whether the connection is opened, offered to the peer, or one that the peer has offered.
+/// The settings with which a client gets a connection from the [cache](ConnectionCache), or makes one.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "a connection needs all of these")]
 pub struct ConnectSettings {
-    /// How connections of the ORB behave.
+    /// The limits and time-outs of the ORB's connections.
     pub connection: Settings,
-    /// Endpoints that did not answer lately.
+    /// Endpoints that have lately neither accepted nor refused a connection, which are tried last.
     pub unresponsive: UnresponsiveEndpoints,
-    /// How long endpoints took to be connected to.
+    /// The connect times of endpoints, by which the nearest of several servers is chosen.
     pub times: ConnectTimes,
-    /// The code sets of the connection.
+    /// The code sets of `char` and `wchar` data, chosen by those in the reference. Connections with different ones are not
+    /// shared.
     pub code_sets: CodeSets,
-    /// Whether the peer takes long messages in fragments only.
+    /// Whether long messages have to be sent in GIOP fragments, since the peer reads no others.
     pub needs_fragments: bool,
-    /// Which ORB the peer is.
+    /// The peer's ORB, as its reference states it.
     pub peer: PeerOrb,
-    /// The transports to connect by.
+    /// The transports to connect by, one for each scheme of an endpoint.
     pub transports: Registry,
-    /// How long connecting may take.
+    /// The time limit for connecting, name look-up included.
     pub timeout: Duration,
-    /// How adaptive waits spin.
+    /// The limits on spinning before a wait for a reply blocks.
     pub spin: SpinLimits,
-    /// Which connections of the ORB are busy.
+    /// The busy connections of the ORB, with which a spinning wait would compete for the thread.
     pub busy: Arc<BusyConnections>,
-    /// How the connection is made.
+    /// The side that opens the connection, and its offer to the peer (bidirectional GIOP).
     pub origin: ConnectionOrigin,
 }
 
 impl ConnectionCache {
-    /// A cache with these limits. `counters` count the connections that its limits refuse, and those that time out.
+    /// Makes an empty cache with these limits. `counters` count the connections that its limits refuse, and those that time out.
     #[must_use]
     pub fn new(limits: ConnectionLimits, counters: Arc<Counters>) -> Self {
         Self {
@@ -89,25 +90,25 @@ impl ConnectionCache {
         }
     }
 
-    /// The number of connections, including those that are being made or closed.
+    /// Returns the number of connections, including those that are being made or closed. Locks the cache.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.lock().len()
     }
 
-    /// The open connections, in no order, without those that are being made or closed. Locks the cache, and allocates a list.
+    /// Returns the open connections, in no order, without those that are being made or closed. Locks the cache, and allocates a list.
     #[must_use]
     pub fn connections(&self) -> Vec<Arc<ClientConnection>> {
         self.shared.lock().connections()
     }
 
-    /// Whether the cache is empty.
+    /// Whether the cache has no connections, those that are being made included. Locks the cache.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The connection for `key`, an existing or a new one. Callers that ask at the same time wait for one attempt, which
+    /// Returns the connection for `key`, an existing or a new one. Callers that ask at the same time wait for one attempt, which
     /// is a task of its own: none of them has to be polled for the others to make progress.
     ///
     /// # Errors
@@ -246,7 +247,7 @@ impl ConnectionCache {
     /// runtime that is not driven ends no connection.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub async fn closed(&self) {
         let _ = tokio::time::timeout(FINISHED_WITHIN, self.drivers.wait()).await;
     }

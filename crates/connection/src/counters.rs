@@ -22,7 +22,7 @@ macro_rules! counters {
         }
 
         impl Counter {
-            /// All causes.
+            /// The causes, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// The name of the cause in lower case, with underscores between its words: for systems that collect metrics.
@@ -119,7 +119,7 @@ impl fmt::Display for Counter {
     }
 }
 
-/// How often an ORB has refused, dropped, limited or timed out something, by [cause](Counter), since it was built.
+/// The counts of refusals, drops, limits and time-outs of an ORB by [cause](Counter), since it was built.
 ///
 /// Counting is a relaxed atomic addition, and happens at refusals only: a call that succeeds counts nothing. Counters of
 /// different causes are not read at one instant.
@@ -159,14 +159,14 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// The number of events of the cause.
+    /// Returns the number of events of the cause, since the ORB was built.
     #[must_use]
     pub fn get(&self, cause: Counter) -> u64 {
         self.count_of(cause)
             .map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// All causes, each with its number of events.
+    /// Returns an iterator over all causes, each with its number of events.
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
         (Counter::ALL.iter()).map(|cause| (*cause, self.get(*cause)))
     }

@@ -15,7 +15,7 @@ pub(crate) enum Evicted {
     SlowSender,
     /// The peer does not read the output that waits for it.
     SlowReader,
-    /// No message has ever come.
+    /// The peer has never sent a message.
     Unused,
 }
 

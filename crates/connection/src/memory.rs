@@ -35,7 +35,7 @@ impl MemoryLimit {
     /// 30,000 idle connections.
     pub const DEFAULT_OCTETS: usize = 512 << 20;
 
-    /// A limit of so many octets.
+    /// Makes a limit of `octets`, of which none are held.
     #[must_use]
     pub fn new(octets: usize) -> Self {
         Self {
@@ -44,13 +44,13 @@ impl MemoryLimit {
         }
     }
 
-    /// The limit, in octets.
+    /// Returns the limit, in octets.
     #[must_use]
     pub const fn octets(&self) -> usize {
         self.limit
     }
 
-    /// Counted octets that are held now.
+    /// Returns the octets that connections hold at present, as far as they are counted. Costs an atomic load.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)

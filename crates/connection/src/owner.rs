@@ -32,7 +32,7 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// The lane whose reactor reads its connections, and in which their tasks run.
     fn lane(&self) -> &Lane;
 
-    /// Which of its connections are busy.
+    /// The register of the owner's busy connections.
     fn busy(&self) -> &BusyConnections;
 
     /// Whether the owner is shutting down: no further request is read or served.
@@ -87,12 +87,12 @@ pub enum Located {
     Ask(Bytes),
 }
 
-/// How the connections of an ORB behave.
+/// The limits, time-outs and policies that all connections of an ORB share.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Limits on a connection's memory and messages.
     pub limits: Limits,
-    /// How readers wait.
+    /// The policy by which a reader waits: whether it spins before it parks.
     pub wait: WaitPolicy,
     /// The time without traffic after which a connection is closed; `None`: never.
     pub idle_timeout: Option<Duration>,
@@ -100,7 +100,7 @@ pub struct Settings {
     pub max_fragment: Option<usize>,
     /// Octets of each message that a trace shows.
     pub trace_payload: usize,
-    /// How a trace shows object keys and references.
+    /// The functions by which a trace shows object keys and references.
     pub describe: Describe,
     /// Whether each served connection has a thread of its own.
     pub threads: bool,

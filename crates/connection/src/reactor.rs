@@ -23,7 +23,7 @@ pub struct Reactor {
 }
 
 impl Reactor {
-    /// The reactor of a lane.
+    /// Makes the reactor of a lane: its connections are read in the lane's runtime, and wait by the lane's policy.
     #[must_use]
     pub fn of(lane: &Lane) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Reactor {
     /// upcalls to end and for peers to read their replies.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub async fn ended(&self) {
         let _ = tokio::time::timeout(FINISHED_WITHIN, self.drivers.wait()).await;
     }

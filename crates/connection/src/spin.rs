@@ -20,14 +20,14 @@ use std::time::Instant;
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_transport::Connection;
 
-/// The limits of adaptive waits.
+/// The limits of adaptive waits: a reader spins for a reply before it parks, within a budget of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpinLimits {
-    /// How long a spin lasts, in general: two round trips on one machine where other tasks share the thread; on a thread of its
+    /// The usual length of a spin: two round trips on one machine where other tasks share the thread; on a thread of its
     /// own, as long as parking and waking take.
     pub spin: Duration,
-    /// How long a spin lasts at most, after a parked wait of about that length: the time in which two parked peers wake
+    /// The length of a spin after a parked wait of about that length: the time in which two parked peers wake
     /// each other on a slow machine.
     pub extended: Duration,
 }
@@ -38,7 +38,8 @@ impl SpinLimits {
     /// The largest budget: the cost of several extended spins, for a connection whose peer has just become faster. A spin may
     /// overdraw the budget by half of this after a short wait, as the peer is awake and is likely to answer as fast again.
     pub const MAX_BUDGET: Duration = Duration::from_millis(2);
-    /// Successful spins in a row after which the price of a spin that loses the CPU is low again.
+    /// Successful spins in a row after which the price of a spin that loses the CPU is reset. Each loss doubles the price, as it
+    /// is rare unless another process computes on the CPU.
     pub const UNDISTURBED_SPINS: u32 = 1024;
     /// Similar waits in a row after which the next one is expected to be similar:
     ///
@@ -50,10 +51,10 @@ impl SpinLimits {
     ///   CPU then costs nothing, since its client has the CPU. A spin before which less than a full batch came (16 KiB) reads
     ///   nothing for [`GATHER_TIME`](Self::GATHER_TIME).
     pub const STEADY_WAITS: u32 = 8;
-    /// How long one-way requests gather: long enough for a few requests of a client that sends nothing else, and no longer than
+    /// The time in which one-way requests gather: long enough for a few requests of a client that sends nothing else, and no longer than
     /// a call takes, as a two-way request may follow them.
     pub const GATHER_TIME: Duration = Duration::from_micros(10);
-    /// Total time of waits without a parked one after which other tasks of the runtime run.
+    /// The total time of spinning waits without a parked one, after which the reader yields to other tasks of the runtime.
     pub const TURN: Duration = Duration::from_micros(640);
 
     /// The limits for connections that an ORB in `lane` reads by the reactor of the runtime `home`.

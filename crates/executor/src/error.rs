@@ -6,7 +6,7 @@ use crate::{NativePriority, Priority, Scheduling};
 /// Most threads of a pool.
 pub(crate) const MAX_THREADS: usize = 4096;
 
-/// Why a lane cannot be made.
+/// Why a [`Lane`](crate::Lane) cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaneError {
@@ -77,10 +77,10 @@ pub enum BuildError {
     /// The allocator has no memory for a queue of this many requests.
     #[error("no memory for a queue of {_0} requests")]
     QueueTooLarge(usize),
-    /// A name with NUL in it.
+    /// The name of a thread contains a NUL.
     #[error("a thread name cannot contain NUL")]
     NameHasNul,
-    /// No lane was given, and there is no runtime that the pool could take.
+    /// The builder got no lane, and the caller is in no runtime that the pool could take.
     #[error(transparent)]
     Lane(LaneError),
     /// The operating system refuses the scheduling policy or the priority. Real-time policies need CAP_SYS_NICE, or a
@@ -94,7 +94,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// None of the CPUs exists, or the process may not use them.
+    /// The operating system refuses the CPUs: none of them exists, or the process may not use them.
     #[error(fmt = cpus_refused)]
     Cpus {
         /// The CPUs, by number.
@@ -102,7 +102,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The operating system starts no thread.
+    /// The operating system refuses to start a thread, for lack of memory or because of a limit on threads.
     #[error(fmt = thread_refused)]
     Thread(#[source] io::Error),
 }

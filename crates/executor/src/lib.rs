@@ -19,7 +19,8 @@
 //! | any | `Pool` | everything goes on, as many upcalls at once as the pool has threads |
 //!
 //! ```
-//! use zorb_executor::{Lane, Priority, WorkerPool};
+//! # mod zorb { pub extern crate zorb_executor as executor; }
+//! use zorb::executor::{Lane, Priority, WorkerPool};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let lane = Lane::dedicated("reader")?;
@@ -34,7 +35,8 @@
 //!
 //! Lanes at real-time priorities, where the process may have them:
 //! ```
-//! use zorb_executor::{BuildError, Lane, LaneThreads, Priority, Scheduling, WorkerPool};
+//! # mod zorb { pub extern crate zorb_executor as executor; }
+//! use zorb::executor::{BuildError, Lane, LaneThreads, Priority, Scheduling, WorkerPool};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let reactor = Lane::dedicated("reactor")?;

@@ -36,7 +36,7 @@ fn here() -> usize {
 }
 
 impl<T> RtMutex<T> {
-    /// Makes an open lock around this value.
+    /// Makes an unlocked mutex around this value. Allocates nothing.
     pub const fn new(value: T) -> Self {
         Self {
             lock: PriorityInheritingLock::new(value),
@@ -58,10 +58,11 @@ impl<T> RtMutex<T> {
         }
     }
 
-    /// Waits until the lock is open, and locks it.
+    /// Waits until the mutex is unlocked, and locks it. The holder inherits the native priority of the waiting thread, if that is
+    /// higher. Blocks the thread.
     ///
     /// # Panics
-    /// The thread holds the mutex already and would wait for itself.
+    /// The thread holds the mutex already and would deadlock.
     pub fn lock(&self) -> RtMutexGuard<'_, T> {
         assert!(
             !self.is_held_here(),
@@ -70,7 +71,8 @@ impl<T> RtMutex<T> {
         self.locked(self.lock.lock())
     }
 
-    /// Locks it if it is open: `try_lock` with a `max_wait` of 0.
+    /// Locks the mutex if it is unlocked; `None` otherwise, also in the thread that holds it. `RTCORBA::Mutex::try_lock` with a
+    /// `max_wait` of 0.
     #[must_use]
     pub fn try_lock(&self) -> Option<RtMutexGuard<'_, T>> {
         if self.is_held_here() {
@@ -79,7 +81,8 @@ impl<T> RtMutex<T> {
         Some(self.locked(self.lock.try_lock()?))
     }
 
-    /// Waits for at most this long: `try_lock` with a `max_wait`. Does not wait in the thread that holds it.
+    /// Locks the mutex, after a wait of at most `max_wait`; `None` once that has passed, and without a wait in the thread that
+    /// holds it. `RTCORBA::Mutex::try_lock`.
     ///
     /// # Panics
     /// On kernels before Linux 5.14, which have no such wait by the monotonic clock.
@@ -91,7 +94,7 @@ impl<T> RtMutex<T> {
         Some(self.locked(self.lock.try_lock_for(max_wait)?))
     }
 
-    /// Takes the value out.
+    /// Returns the value. Takes no lock, since `self` is owned.
     pub fn into_inner(self) -> T {
         self.lock.into_inner()
     }
@@ -105,7 +108,7 @@ impl<T> fmt::Debug for RtMutex<T> {
     }
 }
 
-/// The value behind a locked [`RtMutex`], which opens when this is dropped.
+/// The guard of a locked [`RtMutex`], which leads to its value. Dropping it unlocks the mutex.
 #[must_use = "the lock opens at once if the guard is dropped"]
 pub struct RtMutexGuard<'a, T> {
     /// Dropped first, while the lock is still held.

@@ -13,9 +13,9 @@ use std::{ops::RangeInclusive, sync::Arc};
 pub struct Priority(pub i16);
 
 impl Priority {
-    /// `RTCORBA::minPriority`.
+    /// The lowest valid priority, 0 (`RTCORBA::minPriority`).
     pub const MIN: Self = Self(0);
-    /// `RTCORBA::maxPriority`.
+    /// The highest valid priority, 32,767 (`RTCORBA::maxPriority`).
     pub const MAX: Self = Self(i16::MAX);
 
     /// Whether the priority is valid in Real-time CORBA, where none is negative.

@@ -18,15 +18,15 @@ use zorb_cdr::{
 pub struct CodeSetId(pub u32);
 
 impl CodeSetId {
-    /// ISO 8859-1.
+    /// ISO 8859-1 (Latin-1): `char` data of a connection without negotiated code sets.
     pub const LATIN1: Self = Self(0x0001_0001);
-    /// ISO 646, that is ASCII.
+    /// ISO 646 (ASCII), a part of both ISO 8859-1 and UTF-8.
     pub const ASCII: Self = Self(0x0001_0020);
-    /// UTF-8.
+    /// UTF-8, the native set of zorb for `char` data.
     pub const UTF8: Self = Self(0x0501_0001);
-    /// UTF-16.
+    /// UTF-16, the native set of zorb for `wchar` data.
     pub const UTF16: Self = Self(0x0001_0109);
-    /// UCS-2, level 1.
+    /// UCS-2, level 1: the set for `wchar` data of some ORBs that lack UTF-16.
     pub const UCS2: Self = Self(0x0001_0100);
 }
 
@@ -51,7 +51,7 @@ impl<'de> Decode<'de> for CodeSetId {
 pub struct CodeSetComponent {
     /// The native set; `None` when it is not stated.
     pub native: Option<CodeSetId>,
-    /// Conversion sets, best first.
+    /// The sets that the ORB converts to and from the native one, in its order of preference.
     pub conversion: Vec<CodeSetId>,
 }
 
@@ -66,9 +66,9 @@ impl CodeSetComponent {
 /// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeSetInfo {
-    /// For char and string.
+    /// The sets for `char` and `string`.
     pub char_data: CodeSetComponent,
-    /// For wchar and wstring.
+    /// The sets for `wchar` and `wstring`.
     pub wchar_data: CodeSetComponent,
 }
 
@@ -116,10 +116,11 @@ impl CodeSetInfo {
         })
     }
 
-    /// Reads the component of a reference.
+    /// Reads the code sets from the data of the component TAG_CODE_SETS. A native set of 0 is read as `None`.
     ///
     /// # Errors
-    /// When it is cut short.
+    /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the data end early, and
+    /// [`CountTooLarge`](zorb_cdr::DecodeErrorKind::CountTooLarge) for a list longer than the data.
     pub fn from_component(data: &[u8]) -> Result<Self, DecodeError> {
         struct Read;
         impl<'de> EncapsulationVisitor<'de> for Read {
@@ -152,11 +153,11 @@ impl CodeSetInfo {
     reason = "a client has to look at all of it"
 )]
 pub struct ServerText<'a> {
-    /// TAG_CODE_SETS.
+    /// The code sets in the reference (TAG_CODE_SETS); `None` for a reference without the component.
     pub stated: Option<&'a CodeSetInfo>,
-    /// TAG_ORB_TYPE: the ORB that made the reference.
+    /// The ORB that made the reference (TAG_ORB_TYPE); `None` for a reference without the component.
     pub orb_type: Option<u32>,
-    /// Whether its reference has RMI's stream formats (TAG_RMI_CUSTOM_MAX_STREAM_FORMAT), as those of GlassFish's
+    /// Whether the reference has RMI's stream formats (TAG_RMI_CUSTOM_MAX_STREAM_FORMAT), as those of GlassFish's
     /// family do, which state no ORB type.
     pub knows_rmi: bool,
     /// The GIOP version of the connection.
@@ -168,9 +169,9 @@ pub struct ServerText<'a> {
 /// Source: CORBA 3.3 Part 2, Code Set Conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeSets {
-    /// For char and string.
+    /// The set for `char` and `string`.
     pub char_set: CharSet,
-    /// For wchar and wstring.
+    /// The set for `wchar` and `wstring`; none if the connection refuses them.
     pub wchar_set: WCharSet,
 }
 
@@ -274,7 +275,7 @@ impl CodeSets {
     /// (CODESET_INCOMPATIBLE).
     ///
     /// # Errors
-    /// When the context is cut short.
+    /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the context has fewer than two ids.
     pub fn from_context(data: &[u8]) -> Result<Option<Self>, DecodeError> {
         struct Read;
         impl<'de> EncapsulationVisitor<'de> for Read {

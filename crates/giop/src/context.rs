@@ -30,7 +30,7 @@ impl ServiceContextId {
     pub const BI_DIR_IIOP: Self = Self(5);
     /// Policies of the client for this call (Messaging): their types and values.
     pub const INVOCATION_POLICIES: Self = Self(7);
-    /// Real-time CORBA priority.
+    /// The priority of a request, or of the reply to it (Real-time CORBA).
     pub const RT_CORBA_PRIORITY: Self = Self(10);
     /// The range of priorities that a connection is bound to.
     pub const RT_CORBA_PRIORITY_RANGE: Self = Self(11);
@@ -169,13 +169,13 @@ impl<'a> ServiceContexts<'a> {
         }
     }
 
-    /// Returns the number of contexts.
+    /// Returns the number of service contexts in the header.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether the list is empty.
+    /// Whether the header has no service contexts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

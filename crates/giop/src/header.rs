@@ -28,23 +28,23 @@ const FLAG_MORE_FRAGMENTS: u8 = 0x02;
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (message header).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// 1 in every version so far.
+    /// The major number, which is 1 in every version so far.
     pub major: u8,
-    /// 0 to 2 here; 1.3 differs from 1.2 only for component model requests.
+    /// The minor number: 0 to 2 are supported. GIOP 1.3 differs from 1.2 in requests of the component model only.
     pub minor: u8,
 }
 
 impl Version {
-    /// GIOP 1.0.
+    /// GIOP 1.0: no fragments, no wide characters, and a profile without components.
     pub const V1_0: Self = Self { major: 1, minor: 0 };
     /// GIOP 1.1: fragments, flags in place of a byte-order octet.
     pub const V1_1: Self = Self { major: 1, minor: 1 };
     /// GIOP 1.2: addressing modes, interleaved fragments, bodies aligned to 8.
     pub const V1_2: Self = Self { major: 1, minor: 2 };
-    /// The highest version spoken here.
+    /// The highest version that this ORB supports.
     pub const HIGHEST: Self = Self::V1_2;
 
-    /// Whether this ORB speaks it.
+    /// Whether this ORB supports the version: 1.0 to 1.2.
     #[must_use]
     pub fn is_supported(self) -> bool {
         self.major == 1 && self.minor <= Self::HIGHEST.minor
@@ -125,21 +125,23 @@ impl fmt::Display for MessageKind {
 pub struct MessageHeader {
     /// The version the message is written in.
     pub version: Version,
-    /// The byte order of the message.
+    /// The byte order of the message, which its sender chooses.
     pub endian: Endian,
-    /// Whether fragments follow.
+    /// Whether further fragments of the message follow; always false in GIOP 1.0.
     pub more_fragments: bool,
-    /// The kind of the message.
+    /// The kind of the message, such as Request or Reply.
     pub kind: MessageKind,
-    /// Octets that follow the header.
+    /// The number of octets that follow the header.
     pub size: u32,
 }
 
 impl MessageHeader {
-    /// Reads the twelve octets.
+    /// Reads a header from its twelve octets. Does not check the size against a limit.
     ///
     /// # Errors
-    /// Wrong magic, a version above 1.2, or an unknown type.
+    /// [`BadMagic`](ProtocolError::BadMagic) unless the octets begin with `GIOP`;
+    /// [`UnsupportedVersion`](ProtocolError::UnsupportedVersion) for a version above 1.2;
+    /// [`UnknownMessageKind`](ProtocolError::UnknownMessageKind) for a kind that the version does not have.
     #[inline]
     pub fn parse(octets: &[u8; HEADER_LEN]) -> Result<Self, ProtocolError> {
         let [m0, m1, m2, m3, major, minor, flags, kind, s0, s1, s2, s3] = *octets;
@@ -177,7 +179,7 @@ impl MessageHeader {
         })
     }
 
-    /// Writes the twelve octets.
+    /// Returns the header as its twelve octets, with the size in the byte order of the header.
     #[inline]
     #[must_use]
     pub fn to_octets(self) -> [u8; HEADER_LEN] {
@@ -233,9 +235,9 @@ pub fn empty_message(kind: MessageKind, version: Version) -> Bytes {
 /// from. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// Its header; `size` is that of the whole.
+    /// The header; its `size` is that of the whole message, fragments included.
     pub header: MessageHeader,
-    /// All its octets, header included.
+    /// The octets of the message, header included.
     pub frame: Frame,
 }
 
@@ -279,7 +281,7 @@ impl Message {
     /// Makes a message of octets that were encoded in this process. Copies them unless they are in one piece.
     ///
     /// # Errors
-    /// When the octets do not begin with a message header.
+    /// Those of [`MessageHeader::parse`]; [`BadMagic`](ProtocolError::BadMagic) for fewer than twelve octets.
     pub fn from_gather(message: zorb_cdr::Gather) -> Result<Self, ProtocolError> {
         let octets = message.into_bytes();
         let Some(header) = octets.first_chunk::<HEADER_LEN>() else {
@@ -291,10 +293,10 @@ impl Message {
         })
     }
 
-    /// Reads the request id of a CancelRequest.
+    /// Reads the request id of a CancelRequest. For a message of another kind, the result has no meaning.
     ///
     /// # Errors
-    /// When the message is too short for one.
+    /// [`Malformed`](ProtocolError::Malformed) if the body has fewer than four octets.
     pub fn cancelled_request(&self) -> Result<u32, ProtocolError> {
         by_order!(self.header.endian, O => self.decoder::<O>().and_then(|mut d| d.read_u32()))
             .map_err(|e| self.malformed(e))

@@ -14,15 +14,16 @@ use zorb_cdr::{ByteOrder, EncodeError, Encoder, Gather};
 pub struct LocateRequestHeader<'a> {
     /// The request id, chosen by the client among those of its requests.
     pub request_id: u32,
-    /// The object that it asks about.
+    /// The object whose location the client asks for.
     pub target: TargetAddress<'a>,
 }
 
 impl<'a> LocateRequestHeader<'a> {
-    /// Reads `message`.
+    /// Reads `message`, which has to be a LocateRequest.
     ///
     /// # Errors
-    /// When it is cut short, or addresses its target in a way that does not exist.
+    /// [`Malformed`](ProtocolError::Malformed) if the message ends early;
+    /// [`BadAddressing`](ProtocolError::BadAddressing) for an addressing disposition that the specification does not have.
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
         let bad = |e| message.malformed(e);
         by_order!(message.header.endian, O => {
@@ -40,7 +41,7 @@ impl<'a> LocateRequestHeader<'a> {
     /// Writes a LocateRequest for `key` into `e`, which must be new (position 0).
     ///
     /// # Errors
-    /// When the key is longer than a message can be.
+    /// [`TooLong`](zorb_cdr::EncodeErrorKind::TooLong) if the message would be longer than 4 GiB.
     pub fn encode<O: ByteOrder>(
         e: Encoder<O>,
         version: Version,
@@ -73,12 +74,10 @@ impl<'a> LocateRequestHeader<'a> {
     }
 }
 
-/// Writes a CancelRequest into `e`, which must be new (position 0).
+/// Writes a CancelRequest into `e`, which must be new (position 0). The result is always `Ok`, since the message has a
+/// fixed size: 16 octets.
 ///
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CancelRequest message).
-///
-/// # Errors
-/// Never, in practice: the message has a fixed size.
 pub fn cancel_request<O: ByteOrder>(
     mut e: Encoder<O>,
     version: Version,
@@ -127,7 +126,8 @@ impl LocateReply {
     /// Reads the request id and the server's answer. The body follows the header directly, in every version.
     ///
     /// # Errors
-    /// When the message is cut short or the status does not exist.
+    /// [`Malformed`](ProtocolError::Malformed) if the message ends early or its reference or exception cannot be decoded;
+    /// [`BadStatus`](ProtocolError::BadStatus) for a status that the specification does not have.
     pub fn read(message: &Message) -> Result<(u32, Self), ProtocolError> {
         let bad = |e| message.malformed(e);
         by_order!(message.header.endian, O => {
@@ -155,7 +155,7 @@ impl LocateReply {
     /// as one that it has.
     ///
     /// # Errors
-    /// When a reference in it cannot be encoded.
+    /// [`EmbeddedNul`](zorb_cdr::EncodeErrorKind::EmbeddedNul) if the type id of a reference contains a NUL.
     pub fn encode<O: ByteOrder>(
         &self,
         mut e: Encoder<O>,

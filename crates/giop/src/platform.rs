@@ -18,7 +18,7 @@ use zorb_cdr::{ByteOrder, Decode, DecodeError, Decoder, EncodeError};
 pub struct Platform {
     /// Whether numbers are little-endian.
     pub is_little_endian: bool,
-    /// Octets of a pointer.
+    /// The size of a pointer, in octets.
     pub pointer_octets: u8,
     /// The alignment of the number that needs most, in octets.
     pub max_alignment: u8,
@@ -32,9 +32,9 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Octets of an ABI's name at most.
+    /// The limit on the name of an ABI, in octets; readers cut a longer one.
     pub const MAX_ABI_OCTETS: usize = 128;
-    /// Octets of a host's identity at most.
+    /// The limit on the identity of a host, in octets; readers cut a longer one.
     pub const MAX_HOST_OCTETS: usize = 64;
 
     /// Returns the platform of this process, on a host of that identity.
@@ -56,10 +56,10 @@ impl Platform {
         }
     }
 
-    /// Makes the component of a reference.
+    /// Encodes the platform as the component of a reference.
     ///
     /// # Errors
-    /// When the ABI's name has a NUL in it.
+    /// [`EmbeddedNul`](zorb_cdr::EncodeErrorKind::EmbeddedNul) if the name of the ABI contains a NUL.
     pub fn to_component(&self) -> Result<TaggedComponent, EncodeError> {
         let data = encapsulate(|e| {
             e.write_u8(u8::from(self.is_little_endian));
@@ -76,7 +76,7 @@ impl Platform {
     /// Reads the platform from the data of its component.
     ///
     /// # Errors
-    /// When it is cut short, or its parts are longer than they may be.
+    /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the data end early, and the errors of a string.
     pub fn from_component(data: &[u8]) -> Result<Self, DecodeError> {
         decode_encapsulation(data)
     }
@@ -88,7 +88,7 @@ impl Platform {
         layout(self) == layout(other) && self.abi == other.abi
     }
 
-    /// Whether both state the same host.
+    /// Whether both platforms state the same host; false if the identity of the host is unknown.
     #[must_use]
     pub fn is_on_host_of(&self, other: &Self) -> bool {
         !self.host.is_empty() && self.host == other.host

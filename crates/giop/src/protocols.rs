@@ -59,11 +59,11 @@ pub struct UnixDomainProtocolProperties {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransportProperties {
-    /// Those of TCP.
+    /// The properties of TCP connections.
     Tcp(TcpProtocolProperties),
-    /// Those of UNIX sockets.
+    /// The properties of connections by UNIX sockets.
     Unix(UnixDomainProtocolProperties),
-    /// No properties, or none that are known here.
+    /// The protocol has no properties, or only unknown ones.
     None,
 }
 
@@ -73,7 +73,7 @@ pub enum TransportProperties {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "the specification has these")]
 pub struct StatedProtocol {
-    /// The tag of its profiles.
+    /// The tag of the profiles of the protocol.
     pub profile: ProfileTag,
     /// Properties of its transport. GIOP's own properties take no octets.
     pub properties: TransportProperties,

@@ -154,7 +154,7 @@ impl Reader {
         partial.fold(buffer, usize::saturating_add)
     }
 
-    /// Whether it [holds](Self::held) more than one recycled receive buffer, or may do so.
+    /// Whether the reader [holds](Self::held), or may hold, more memory than one recycled receive buffer.
     #[inline]
     #[must_use]
     pub fn holds_more_than_a_buffer(&self) -> bool {
@@ -339,10 +339,14 @@ impl Reader {
         Err(ProtocolError::MessageTooLarge { octets, limit })
     }
 
-    /// Returns the next whole message, or `None` until more has been received. The message is split off the buffer.
+    /// Returns the next whole message, reassembled from its fragments; `None` until more octets have been received. To be called
+    /// until it returns `None`.
+    ///
+    /// The message is split off the buffer, for a reference count. [`receive`](Self::receive) reads a small message in place.
     ///
     /// # Errors
-    /// When the peer broke the protocol or a limit: see [`ProtocolError`].
+    /// A [`ProtocolError`] if the peer broke the protocol or a [limit](crate::Limits). The connection has to be closed then:
+    /// later octets have no meaning.
     #[expect(
         clippy::should_implement_trait,
         reason = "the end of an iterator would be the end of the stream; this `None` is not"
@@ -358,7 +362,8 @@ impl Reader {
     /// ([`Received::into_message`]) costs a reference count.
     ///
     /// # Errors
-    /// When the peer broke the protocol or a limit: see [`ProtocolError`].
+    /// A [`ProtocolError`] if the peer broke the protocol or a [limit](crate::Limits). The connection has to be closed then:
+    /// later octets have no meaning.
     ///
     /// ```
     /// use zorb_giop::{Limits, MessageKind, Reader, Version, empty_message};

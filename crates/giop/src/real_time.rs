@@ -30,10 +30,10 @@ const NO_PRIORITY: i16 = -1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
 pub enum PriorityModel {
-    /// The client, whose priority is sent with the request.
+    /// The client: a request runs at the priority that the client sends with it in the context RTCorbaPriority.
     #[doc(alias = "CLIENT_PROPAGATED")]
     ClientPropagated,
-    /// The server, which declares a priority for its objects.
+    /// The server: a request runs at the priority that the server declares for the object, in the reference.
     #[doc(alias = "SERVER_DECLARED")]
     ServerDeclared,
 }
@@ -44,9 +44,9 @@ pub enum PriorityModel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
 pub struct PriorityBand {
-    /// The lowest priority of the band.
+    /// The lowest priority of the band, at least 0.
     pub low: i16,
-    /// The highest priority of the band.
+    /// The highest priority of the band, itself included.
     pub high: i16,
 }
 
@@ -63,10 +63,8 @@ impl PriorityBand {
         0 <= self.low && self.low <= self.high
     }
 
-    /// Makes the context RTCorbaPriorityRange that binds a connection to the band.
-    ///
-    /// # Errors
-    /// None that can happen: the value has a fixed size.
+    /// Makes the context RTCorbaPriorityRange that binds a connection to the band. Allocates its 6 octets. The result is
+    /// always `Ok`, since a band has a fixed size.
     pub fn to_context(self) -> Result<ServiceContext, EncodeError> {
         Ok(ServiceContext {
             id: ServiceContextId::RT_CORBA_PRIORITY_RANGE,
@@ -101,12 +99,10 @@ impl<'de> Decode<'de> for PriorityBand {
     }
 }
 
-/// Makes the context RTCorbaPriority of a request that is made at this priority, and of the reply to it.
+/// Makes the context RTCorbaPriority of a request that is made at this priority, and of the reply to it. Allocates its
+/// 4 octets. The result is always `Ok`, since a priority has a fixed size.
 ///
 /// Source: Real-time CORBA 1.2 (formal/05-01-04).
-///
-/// # Errors
-/// None that can happen: the value has a fixed size.
 pub fn priority_context(priority: i16) -> Result<ServiceContext, EncodeError> {
     Ok(ServiceContext {
         id: ServiceContextId::RT_CORBA_PRIORITY,
@@ -275,9 +271,9 @@ impl<'de> EncapsulationVisitor<'de> for ReadBands {
 pub struct PrioritisedEndpoint {
     /// The host of an IIOP endpoint, the path of a UIOP one.
     pub address: String,
-    /// The port of an IIOP endpoint.
+    /// The TCP port of an IIOP endpoint; unused for a UIOP one.
     pub port: u16,
-    /// Its priority, if it has one.
+    /// The priority at which the endpoint serves requests; `None` for an endpoint without one.
     pub priority: Option<i16>,
 }
 
@@ -371,7 +367,7 @@ pub enum RealTimeFault {
     /// The mapping has no native priority at all: INITIALIZE, minor code 1.
     #[error("the priority mapping has no priority for any native one of the scheduling policy")]
     RangeTooNarrow,
-    /// No lane serves the priority: NO_RESOURCES, minor code 2.
+    /// The thread pool has no lane of the priority: NO_RESOURCES, minor code 2.
     #[error("no lane of the thread pool serves priority {0}")]
     NoLane(i16),
     /// The connection of the request is bound to other priorities: NO_RESOURCES, minor code 2.

@@ -71,9 +71,9 @@ impl ReplyStatus {
 pub struct ReplyHeader<'a> {
     /// The id of the request that is answered.
     pub request_id: u32,
-    /// The contents of the body.
+    /// The reply status, which determines the type of the body.
     pub status: ReplyStatus,
-    /// The service contexts.
+    /// The service contexts of the reply, not yet decoded.
     pub contexts: ServiceContexts<'a>,
     /// The offset of the body in the frame.
     pub body: usize,
@@ -83,7 +83,8 @@ impl<'a> ReplyHeader<'a> {
     /// Reads the header of `message`. Allocates nothing.
     ///
     /// # Errors
-    /// When the header is cut short or the status does not exist.
+    /// [`Malformed`](ProtocolError::Malformed) if the header ends early;
+    /// [`BadStatus`](ProtocolError::BadStatus) for a status that the specification does not have.
     #[inline]
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
         by_order!(message.header.endian, O => match Self::read_common::<O>(message) {
@@ -195,13 +196,13 @@ fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, 
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Reply message).
 #[derive(Debug, Clone, Copy)]
 pub struct ReplyBuilder<'a> {
-    /// The version of the request.
+    /// The version of the request, which the reply has to have too.
     pub version: Version,
-    /// The id of the request.
+    /// The id of the request that is answered.
     pub request_id: u32,
-    /// The contents of the body.
+    /// The reply status, which determines the type of the body.
     pub status: ReplyStatus,
-    /// The service contexts to send.
+    /// The service contexts to send, in this order.
     pub contexts: &'a [ServiceContext],
 }
 
@@ -297,7 +298,8 @@ impl ReplyBuilder<'_> {
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Reply message).
 ///
 /// # Errors
-/// When the body is cut short or the completion status does not exist.
+/// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the body ends early;
+/// [`InvalidEnum`](zorb_cdr::DecodeErrorKind::InvalidEnum) for a completion status that the specification does not have.
 pub fn read_system_exception<O: ByteOrder>(
     d: &mut Decoder<'_, O>,
 ) -> Result<SystemException, DecodeError> {

@@ -22,11 +22,11 @@ const SIZE_POSITION: usize = 8;
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResponseFlags {
-    /// No reply: SYNC_NONE or SYNC_WITH_TRANSPORT.
+    /// The client wants no reply: SYNC_NONE or SYNC_WITH_TRANSPORT.
     None,
-    /// A reply before the servant is called: SYNC_WITH_SERVER.
+    /// The client wants a reply before the servant is called: SYNC_WITH_SERVER.
     WithServer,
-    /// A reply after the servant returned: two-way calls and SYNC_WITH_TARGET.
+    /// The client wants a reply after the servant has returned: two-way calls and SYNC_WITH_TARGET.
     WithTarget,
 }
 
@@ -53,7 +53,7 @@ impl ResponseFlags {
     }
 }
 
-/// How a request names its target (GIOP 1.2): `GIOP::AddressingDisposition`.
+/// The form in which a request of GIOP 1.2 addresses its target: `GIOP::AddressingDisposition`.
 ///
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,10 +70,10 @@ pub enum AddressingDisposition {
 }
 
 impl AddressingDisposition {
-    /// Returns the disposition of this number.
+    /// Returns the disposition of this number: 0, 1 or 2.
     ///
     /// # Errors
-    /// When there is none of that number.
+    /// [`BadAddressing`](ProtocolError::BadAddressing) for any other number.
     pub fn from_wire(disposition: i16) -> Result<Self, ProtocolError> {
         match disposition {
             0 => Ok(Self::Key),
@@ -89,13 +89,13 @@ impl AddressingDisposition {
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (Request message).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetAddress<'a> {
-    /// An object key: the form every ORB sends first.
+    /// An object key, the form that every ORB sends first.
     Key(&'a [u8]),
     /// A whole profile (GIOP 1.2).
     Profile(TaggedProfile),
     /// A whole reference and the profile chosen from it (GIOP 1.2).
     Reference {
-        /// Index of the chosen profile.
+        /// The index of the chosen profile, which a peer may state beyond the last one.
         selected: u32,
         /// The reference.
         ior: Box<Ior>,
@@ -159,13 +159,13 @@ pub struct RequestHeader<'a> {
     pub request_id: u32,
     /// Whether a reply is wanted, and when.
     pub response: ResponseFlags,
-    /// Its target.
+    /// The object that is called, in the form that the client chose.
     pub target: TargetAddress<'a>,
     /// The operation's name on the wire, without its NUL.
     pub operation: &'a [u8],
     /// The offset of that name in the frame.
     pub operation_at: usize,
-    /// The service contexts.
+    /// The service contexts of the request, not yet decoded.
     pub contexts: ServiceContexts<'a>,
     /// The offset of the arguments in the frame. In GIOP 1.2 it is a multiple of 8 unless there are none.
     pub body: usize,
@@ -175,7 +175,9 @@ impl<'a> RequestHeader<'a> {
     /// Reads the header of `message`. Allocates only for the rare addressing forms.
     ///
     /// # Errors
-    /// When the header is cut short or holds values that the specification does not have.
+    /// [`Malformed`](ProtocolError::Malformed) if the header ends early;
+    /// [`BadResponseFlags`](ProtocolError::BadResponseFlags) and [`BadAddressing`](ProtocolError::BadAddressing) for values that
+    /// the specification does not have.
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
         by_order!(message.header.endian, O => match Self::read_common::<O>(message) {
             Some(header) => Ok(header),
@@ -324,11 +326,11 @@ pub struct RequestBuilder<'a> {
     pub request_id: u32,
     /// Whether a reply is wanted, and when.
     pub response: ResponseFlags,
-    /// The object key.
+    /// The object key of the profile used, as the server made it.
     pub key: &'a [u8],
-    /// The operation's name on the wire.
+    /// The name of the operation on the wire, such as `_get_owner` for an attribute.
     pub operation: &'a str,
-    /// The service contexts to send.
+    /// The service contexts to send, in this order.
     pub contexts: &'a [ServiceContext],
 }
 

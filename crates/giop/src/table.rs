@@ -49,7 +49,7 @@ impl RequestId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{limit} requests are in flight on this connection")]
 pub struct TableFull {
-    /// The limit.
+    /// The limit on requests in flight, as given to [`RequestTable::new`].
     pub limit: usize,
 }
 
@@ -101,7 +101,7 @@ impl<T> RequestTable<T> {
         self.waiting
     }
 
-    /// Whether no caller waits.
+    /// Whether no request is in flight; cancelled ones do not count.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
@@ -110,7 +110,7 @@ impl<T> RequestTable<T> {
     /// Takes an id for a request that `waiter` waits for.
     ///
     /// # Errors
-    /// When as many are in flight as the limit allows.
+    /// [`TableFull`] if as many requests are in flight as the limit allows; `waiter` is dropped then.
     #[inline]
     pub fn insert(&mut self, waiter: T) -> Result<RequestId, TableFull> {
         if self.waiting >= self.limit {

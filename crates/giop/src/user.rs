@@ -25,7 +25,7 @@ pub trait OperationError: From<SystemException> + Sized {
     /// exception.
     ///
     /// # Errors
-    /// When a member cannot be encoded.
+    /// The error of a member that cannot be encoded, such as a string with a NUL.
     fn encode_user<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError>;
 
     /// Reads the members of the user exception `repository_id`; `None` when the operation does

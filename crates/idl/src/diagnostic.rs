@@ -16,9 +16,9 @@ use crate::source::{FileId, Location, SourceMap, Span};
 pub struct Diagnostic {
     /// The file, as the caller named it or `#include` found it.
     pub file: String,
-    /// Line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// Column, from 1, in characters.
+    /// The number of the column, from 1, in characters.
     pub column: usize,
     /// The number of characters that the error covers on that line; at least 1.
     pub length: usize,
@@ -26,7 +26,7 @@ pub struct Diagnostic {
     pub message: String,
     /// Other places that matter, such as an earlier declaration.
     pub labels: Vec<Label>,
-    /// The correction, where known.
+    /// The correction, such as the name that was probably meant; `None` where none is known.
     pub hint: Option<String>,
     /// The line of IDL that `line` names; the part of it that matters, if it is very long.
     pub source_line: String,
@@ -40,11 +40,11 @@ pub struct Diagnostic {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Label {
-    /// The file.
+    /// The file, as the caller named it or `#include` found it.
     pub file: String,
-    /// Line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// Column, from 1, in characters.
+    /// The number of the column, from 1, in characters.
     pub column: usize,
     /// The number of characters that the label covers; at least 1.
     pub length: usize,
@@ -239,7 +239,7 @@ impl Diagnostics {
         &self.modules
     }
 
-    /// The faults.
+    /// Returns an iterator over the diagnostics; there is at least one.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }

@@ -99,7 +99,7 @@ impl<C: Codec<Value: 'static>, const MAX: u32> Drop for Recycled<C, MAX> {
 pub struct RecycledText(Option<Box<String>>);
 
 impl RecycledText {
-    /// A copy of `text`.
+    /// Returns a copy of `text`, in a recycled string if this thread has one; allocates otherwise.
     #[must_use]
     pub fn copied(text: &str) -> Self {
         if text.is_empty() {

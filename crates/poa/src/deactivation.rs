@@ -186,7 +186,7 @@ impl Deactivations {
     /// Waits until no deactivated object of this id executes requests.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub(crate) async fn ended(&self, id: &ObjectId) {
         poll_fn(|cx| {
             let mut ids = self.ids();

@@ -44,9 +44,9 @@ impl<'a> IncomingRequest<'a> {
 /// The servant's IDL may be compiled separately, so the skeleton checks that its types are the same, and returns
 /// [`Upcall::untyped`] if they are not.
 pub struct Typed<'a> {
-    /// The operation's name on the wire.
+    /// The name of the operation on the wire.
     pub operation: &'a str,
-    /// How exceptions are reported.
+    /// The data by which an exception is reported to the caller.
     pub receipt: Receipt,
     /// The arguments: an `Option` of a tuple, which the skeleton takes if it has the expected type.
     pub arguments: &'a mut (dyn Any + Send),
@@ -64,7 +64,7 @@ impl Incoming<'_> {
         }
     }
 
-    /// The operation's name on the wire.
+    /// Returns the name of the operation on the wire; empty once the upcall has taken the request.
     #[must_use]
     pub fn operation(&self) -> &[u8] {
         match self {

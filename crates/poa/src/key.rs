@@ -43,7 +43,7 @@ const KINDS: u8 = 0x20;
 /// Octets of the key of a transient object whose id the adapter assigns.
 const INDEXED_LEN: usize = 28;
 
-/// The id of one life of the server, drawn at random when an ORB starts. So a transient reference of an earlier life is
+/// The id of one run of the server, drawn at random when an ORB starts. So a transient reference of an earlier run is
 /// OBJECT_NOT_EXIST, and does not denote another object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InstanceId(pub u64);
@@ -60,7 +60,7 @@ impl fmt::Debug for InstanceId {
 pub enum ObjectKey<'a> {
     /// A key of a transient adapter that assigns ids: two indexes.
     Indexed {
-        /// The life of the server that made the key.
+        /// The run of the server that made the key.
         instance: InstanceId,
         /// Which adapter.
         adapter: Index,
@@ -69,7 +69,7 @@ pub enum ObjectKey<'a> {
     },
     /// A key of a transient adapter whose ids the application assigns.
     Named {
-        /// The life of the server that made the key.
+        /// The run of the server that made the key.
         instance: InstanceId,
         /// Which adapter.
         adapter: Index,

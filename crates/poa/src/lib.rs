@@ -14,8 +14,8 @@
 //! The look-up of each kind of key:
 //!
 //! ```text
-//! "ZRB" 1  transient, ids by the system     instance = this life? ──► adapters[slot]  generation? ──► objects[slot]  generation?
-//! "ZRB" 3  transient, ids by the user       instance = this life? ──► adapters[slot]  generation? ──► objects{id}
+//! "ZRB" 1  transient, ids by the system     instance = this run?  ──► adapters[slot]  generation? ──► objects[slot]  generation?
+//! "ZRB" 3  transient, ids by the user       instance = this run?  ──► adapters[slot]  generation? ──► objects{id}
 //! "ZRB" 2  persistent                       adapters{path} ────────────────────────────────────────► objects{id}
 //! "ZRB" 4  authenticated                    code right? ──► the key within, in adapters with KeyProtection::Authenticated alone
 //! other    plain                            objects{key} of the adapter of plain keys

@@ -28,16 +28,16 @@ pub enum PoaManagerState {
 #[error("the POA manager is inactive, which is final")]
 pub struct AdapterInactive;
 
-/// Why a change of state that waits for completion was refused.
+/// The error of a change of state that waits for completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerError {
     /// The manager is INACTIVE.
     #[error(transparent)]
     Inactive(#[from] AdapterInactive),
-    /// The call came from an upcall of the same ORB, which would wait for itself. The state has not changed. In the
+    /// The call came from an upcall of the same ORB, which would deadlock. The state has not changed. In the
     /// specification this is BAD_INV_ORDER.
-    #[error("waiting for completion inside an upcall would wait for itself")]
+    #[error("waiting for completion inside an upcall would deadlock")]
     WithinUpcall,
 }
 
@@ -139,13 +139,13 @@ impl PoaManager {
     /// The limit on requests held in the HOLDING state; further requests get TRANSIENT.
     pub const MAX_HELD_REQUESTS: usize = 1024;
 
-    /// A manager in the HOLDING state.
+    /// Makes a manager in the HOLDING state, without adapters.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The present state. Costs an atomic load.
+    /// Returns the present state, which another thread may change at any time. Costs an atomic load.
     #[must_use]
     #[doc(alias = "get_state")]
     #[inline]

@@ -60,13 +60,13 @@ impl Managers {
         }
     }
 
-    /// All managers, sorted by their ids.
+    /// Returns the managers that exist, sorted by their ids.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<PoaManager>> {
         self.by_id().values().filter_map(Weak::upgrade).collect()
     }
 
-    /// The manager with this id, if it exists.
+    /// Returns the manager with this id; `None` if no adapter and no other holder keeps it any more.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Arc<PoaManager>> {
         self.by_id().get(id)?.upgrade()

@@ -8,7 +8,7 @@ use zorb_giop::{CompletionStatus, Fault, SystemException};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to miss")]
 pub enum Missing {
-    /// There is no such adapter, or none in this life of the server; or no object has this plain key.
+    /// There is no such adapter, or none in this run of the server; or no object has this plain key.
     Adapter,
     /// The adapter exists, and the object is not active.
     Object,

@@ -59,7 +59,7 @@ impl Hashing {
     }
 }
 
-/// A table whose keys are octets.
+/// A concurrent table whose keys are octets, in shards with a lock each.
 pub struct Names<V> {
     hashing: Hashing,
     shards: Box<[RwLock<HashTable<V>>; SHARDS]>,
@@ -68,7 +68,7 @@ pub struct Names<V> {
 }
 
 impl<V: Named + Clone> Names<V> {
-    /// An empty table, for names that peers may have chosen.
+    /// Makes an empty table, for names that peers may have chosen: the hash is keyed at random.
     #[must_use]
     pub fn new() -> Self {
         Self::with_hashing(Hashing::Strong(RandomState::new()))
@@ -129,7 +129,7 @@ impl<V: Named + Clone> Names<V> {
         self.longest.fetch_max(name.len(), Ordering::Relaxed);
     }
 
-    /// The entry of that name.
+    /// Returns the entry of that name; `None` if there is none. Costs a hash and a read lock of one shard.
     #[must_use]
     #[inline]
     pub fn find(&self, name: &[u8]) -> Option<V> {
@@ -142,10 +142,10 @@ impl<V: Named + Clone> Names<V> {
         self.read(hash).find(hash, is_it).cloned()
     }
 
-    /// Puts an entry in, unless there is one of its name: the new one is returned then.
+    /// Inserts an entry, unless the table has one of its name.
     ///
     /// # Errors
-    /// The entry, when the name is taken.
+    /// The new entry, if the name is taken; the table does not change then.
     pub fn insert(&self, entry: V) -> Result<(), V> {
         self.insert_if(entry, || true)
     }
@@ -165,7 +165,7 @@ impl<V: Named + Clone> Names<V> {
         }
     }
 
-    /// Puts an entry in, and returns the one that it takes the place of.
+    /// Inserts an entry, and returns the one of the same name that it replaces.
     pub fn replace(&self, entry: V) -> Option<V> {
         self.note_length(entry.name());
         let hash = self.hashing.hash(entry.name());
@@ -179,7 +179,7 @@ impl<V: Named + Clone> Names<V> {
         }
     }
 
-    /// Puts an entry in the place of one that `is_it` accepts, if there is one of that name, and says whether it did.
+    /// Replaces the entry of the same name if `is_it` accepts that, and returns whether it did.
     pub fn replace_if(&self, entry: V, is_it: impl FnOnce(&V) -> bool) -> bool {
         let hash = self.hashing.hash(entry.name());
         let mut shard = self.write(hash);
@@ -193,7 +193,7 @@ impl<V: Named + Clone> Names<V> {
         replaced.is_some()
     }
 
-    /// Takes an entry out.
+    /// Removes the entry of that name and returns it; `None` if there is none.
     pub fn remove(&self, name: &[u8]) -> Option<V> {
         self.remove_and(name, || {})
     }
@@ -220,12 +220,12 @@ impl<V: Named + Clone> Names<V> {
         Some(removed)
     }
 
-    /// Takes everything out. What is put in meanwhile may stay.
+    /// Removes all entries. Entries that are inserted meanwhile may stay.
     pub fn clear(&self) {
         drop(self.drain());
     }
 
-    /// Takes everything out, and gives it. What is put in meanwhile may stay.
+    /// Removes all entries and returns them. Entries that are inserted meanwhile may stay.
     pub fn drain(&self) -> Vec<V> {
         let mut drained = Vec::new();
         for shard in self.shards.iter() {
@@ -236,7 +236,7 @@ impl<V: Named + Clone> Names<V> {
         drained
     }
 
-    /// Clones of all entries, in no order. Shards are locked one after the other, so entries that are added meanwhile may be
+    /// Returns clones of all entries, in no order. Shards are locked one after the other, so entries that are added meanwhile may be
     /// missing. Takes time in proportion to the entries.
     #[must_use]
     pub fn entries(&self) -> Vec<V> {
@@ -248,7 +248,7 @@ impl<V: Named + Clone> Names<V> {
         entries
     }
 
-    /// The names there are, in no order.
+    /// Returns copies of the names of all entries, in no order.
     #[must_use]
     pub fn names(&self) -> Vec<Box<[u8]>> {
         let mut names = Vec::new();

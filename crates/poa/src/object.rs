@@ -291,7 +291,7 @@ impl ActiveObject {
         }
     }
 
-    /// Whether it was made for one request, since it is not in the active object map. The next look-up of the same key returns
+    /// Whether the object was made for one request, since it is not in the active object map. The next look-up of the same key returns
     /// another one, so the result must not be cached.
     #[must_use]
     pub fn is_for_one_request(&self) -> bool {

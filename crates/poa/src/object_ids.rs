@@ -34,19 +34,19 @@ impl ObjectIds {
         usize::try_from(self.0.number(id)?).ok()
     }
 
-    /// The number of ids.
+    /// Returns the number of ids in the set.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.names().len()
     }
 
-    /// Whether the set is empty.
+    /// Whether the set has no ids.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The ids, in no order.
+    /// Returns the ids of the set, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &'static [u8]> {
         self.0.names().keys().copied()
     }

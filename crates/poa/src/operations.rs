@@ -13,7 +13,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// The empty table.
+    /// The table without operations, in which no name is found.
     pub const NONE: Self = Self::new(0, &[], &[]);
 
     /// The table from parts that `phf_generator::generate_hash` has computed: the key of the hash, the displacements of the

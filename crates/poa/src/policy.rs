@@ -45,7 +45,7 @@ pub enum IdAssignment {
     User,
 }
 
-/// When a one-way request begins, relative to earlier ones of the same connection. A policy of zorb's own.
+/// The order in which one-way requests of a connection begin. A policy of zorb's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OneWayOrder {
@@ -223,7 +223,7 @@ pub enum ThreadModel {
 pub struct Policies {
     /// Whether upcalls may run at the same time.
     pub thread: ThreadModel,
-    /// The lifetime of references.
+    /// Whether references outlive the run of the server that made them.
     pub lifespan: Lifespan,
     /// The number of ids that one servant may stand for.
     pub id_uniqueness: IdUniqueness,
@@ -231,11 +231,11 @@ pub struct Policies {
     pub id_assignment: IdAssignment,
     /// Whether a servant becomes active when its id or reference is requested.
     pub implicit_activation: ImplicitActivation,
-    /// Whether there is an active object map.
+    /// Whether the adapter keeps active objects in a map (RETAIN) or finds a servant for each request (NON_RETAIN).
     pub servant_retention: ServantRetention,
     /// The processing of requests for objects that are not in the active object map.
     pub request_processing: RequestProcessing,
-    /// When one-way requests begin: a policy of zorb's own.
+    /// The order in which one-way requests of a connection begin: a policy of zorb's own.
     pub one_way_order: OneWayOrder,
     /// Whether keys can be guessed: a policy of zorb's own.
     pub key_protection: KeyProtection,
@@ -307,9 +307,9 @@ pub struct InvalidPolicy {
     /// The index of the policy in the list, from 0. For [`Policies`] that were not made from a list, the list is that of all
     /// policy types in the order of their numbers.
     pub index: u16,
-    /// The type of the policy.
+    /// The type of the policy that breaks the rule.
     pub policy: PoaPolicyType,
-    /// The rule that the policy breaks.
+    /// The rule that the policy breaks, in words.
     pub why: &'static str,
 }
 

@@ -21,9 +21,9 @@ use std::sync::{Arc, PoisonError, Weak};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum KeyOwner {
-    /// A key of this life of this server.
+    /// A key of this run of this server.
     ThisServer,
-    /// A key of another server, or of an earlier life of this one.
+    /// A key of another server, or of an earlier run of this one.
     OtherServer,
     /// A plain key, which any server may use: the endpoint of the reference decides.
     AnyServer,
@@ -145,19 +145,20 @@ impl ObjectAdapter {
         self.common.secret.get().is_some()
     }
 
-    /// The id of this life of the server.
+    /// Returns the id of this run of the server, which stands in transient object keys. The same key in a later run is thus
+    /// unknown, OBJECT_NOT_EXIST.
     #[must_use]
     pub fn instance(&self) -> InstanceId {
         self.instance
     }
 
-    /// The server id in persistent keys.
+    /// Returns the id of the server in persistent object keys, which has to be the same in every run.
     #[must_use]
     pub fn server_id(&self) -> &str {
         &self.server_id
     }
 
-    /// The root POA.
+    /// Returns the root POA, the ancestor of all adapters.
     #[must_use]
     pub fn root(&self) -> &Arc<Adapter> {
         &self.root
@@ -331,7 +332,7 @@ impl ObjectAdapter {
         }
     }
 
-    /// The POA managers of the adapters.
+    /// Returns the POA managers of the adapters, which are found by their ids.
     #[must_use]
     pub fn managers(&self) -> &Managers {
         &self.managers
@@ -433,7 +434,7 @@ impl ObjectAdapter {
         }
     }
 
-    /// Drops every servant; later requests are OBJECT_NOT_EXIST.
+    /// Removes every object, and drops its servant once the upcalls on it have ended; later requests are OBJECT_NOT_EXIST.
     pub fn clear(&self) {
         self.destroy_below(self.paths(), &[], true);
         for adapter in [&self.root, &self.plain] {

@@ -32,7 +32,7 @@ pub struct Receipt {
 pub enum Outcome {
     /// A whole Reply message, ready to be written.
     Reply(zorb_cdr::Gather),
-    /// No reply, as the client waits for none.
+    /// The request gets no reply, as its client waits for none.
     Silent,
 }
 
@@ -71,7 +71,8 @@ impl Receipt {
         .encode(Encoder::with_buffer(buffers::take(), self.format), body)
     }
 
-    /// The reply with a result.
+    /// Encodes the reply with a result; `Silent` for a request whose client waits for no result. A result that cannot be encoded
+    /// becomes a system exception.
     #[must_use]
     pub fn reply(&self, result: &impl Encode) -> Outcome {
         let mut outcome = None;
@@ -251,7 +252,7 @@ impl ServerRequest {
         (self.number != Self::UNKNOWN).then_some(self.number)
     }
 
-    /// Octets of memory that the request message takes.
+    /// Returns the octets of memory that the message of the request takes.
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
@@ -275,7 +276,7 @@ impl ServerRequest {
         RequestHeader::read(&self.message).ok()?.contexts.get(id)
     }
 
-    /// The service contexts. Parses the header again.
+    /// Returns copies of the service contexts; none if the header is malformed. Parses the header again.
     #[must_use]
     pub fn contexts(&self) -> Vec<ServiceContext> {
         let header = RequestHeader::read(&self.message);
@@ -288,7 +289,7 @@ impl ServerRequest {
         Some(RequestHeader::read(&self.message).ok()?.contexts)
     }
 
-    /// The data that the reply needs.
+    /// Returns the parts of the request that its reply needs. They stay valid after the request is dropped.
     #[must_use]
     #[inline]
     pub const fn receipt(&self) -> Receipt {

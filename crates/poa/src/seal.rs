@@ -23,7 +23,7 @@ pub struct KeySecret {
 }
 
 impl KeySecret {
-    /// From a secret that the application gives in every life of the server: any octets with an entropy of at least 128 bits.
+    /// From a secret that the application gives in every run of the server: any octets with an entropy of at least 128 bits.
     #[must_use]
     pub fn from_application(secret: &[u8]) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl KeySecret {
         }
     }
 
-    /// From octets drawn at random in this life of the server, for transient references alone.
+    /// From octets drawn at random in this run of the server, for transient references alone.
     #[must_use]
     pub fn of_this_life(random: [u8; blake3::KEY_LEN]) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl KeySecret {
         }
     }
 
-    /// Whether the next life of the server has the same secret, so that persistent keys may use it.
+    /// Whether the next run of the server has the same secret, so that persistent keys may use it.
     #[must_use]
     pub fn outlives_the_server(&self) -> bool {
         self.outlives

@@ -11,7 +11,7 @@ use core::pin::Pin;
 use std::sync::Arc;
 use zorb_giop::{Ior, SystemException};
 
-/// A boxed future.
+/// A boxed future that can be polled on any thread.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A function that runs a blocking upcall on a thread that may block, and returns its outcome.
@@ -78,7 +78,7 @@ pub struct Etherealization {
     pub id: ObjectId,
     /// The servant, which the activator owns from now on.
     pub servant: Arc<dyn Skeleton>,
-    /// Whether the adapter is being destroyed, or its manager deactivated.
+    /// Whether the adapter is being destroyed, or its manager deactivated; false for a deactivation of the object alone.
     pub cleanup_in_progress: bool,
     /// Whether the servant is still active in this adapter, for other ids.
     pub remaining_activations: bool,
@@ -92,7 +92,7 @@ impl Etherealization {
     /// Waits for the upcalls of an earlier entry of the object, which a wait for completion of its manager has replaced.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub async fn upcalls_ended(&self) {
         self.guard.is_last().await;
     }

@@ -11,7 +11,8 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
-/// A servant behind its generated skeleton.
+/// A servant behind its skeleton, which the IDL compiler generates: it finds the operation of a request, decodes the
+/// arguments, calls the servant and encodes the result.
 pub trait Skeleton: Send + Sync + 'static {
     /// The repository id of the most derived interface.
     fn repository_id(&self) -> &'static str;
@@ -63,7 +64,7 @@ enum State {
 }
 
 impl Upcall {
-    /// An upcall that runs `future`.
+    /// Makes an upcall that runs `future` when it is polled. Costs a recycled box.
     #[inline]
     pub fn new(future: impl Future<Output: Finish> + Send + 'static) -> Self {
         Self(State::Running(Some(pooled_future::make(future))))
@@ -95,19 +96,19 @@ impl Upcall {
         Self(State::Untyped)
     }
 
-    /// Whether it is [`untyped`](Self::untyped).
+    /// Whether the upcall is [`untyped`](Self::untyped), so that nothing has run.
     #[must_use]
     pub const fn is_untyped(&self) -> bool {
         matches!(self.0, State::Untyped)
     }
 
-    /// An upcall with a ready outcome.
+    /// Makes an upcall that is ready with `outcome` at its first poll. Allocates nothing.
     pub fn ready(outcome: Outcome) -> Self {
         Self(State::Over(Some(outcome)))
     }
 }
 
-/// The output of an upcall's future.
+/// The output of an upcall's future, which becomes the reply. Generated code implements it for the results of operations.
 pub trait Finish {
     /// The reply to the client. The result of a typed collocated call is put into `values` instead, an `Option` of its
     /// type.

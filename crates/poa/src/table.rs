@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError};
 /// generations are used up stays empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Index {
-    /// The slot.
+    /// The number of the slot, from 0.
     pub slot: u32,
     /// The number of the entry in the slot, from 0.
     pub generation: u32,
@@ -45,7 +45,7 @@ pub trait Tenant {
     fn generation(&self) -> u32;
 }
 
-/// A table of `Arc<T>`, read without locks.
+/// A table of `Arc<T>`, read without locks, by indexes that are never reused for another entry.
 pub struct Table<T> {
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
     writer: Mutex<Writer>,
@@ -94,7 +94,7 @@ impl<T> Table<T> {
 }
 
 impl<T: Tenant> Table<T> {
-    /// An empty table.
+    /// Makes an empty table. Allocates nothing before the first entry.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -283,7 +283,7 @@ impl<T: Tenant> Table<T> {
         Ok(gone)
     }
 
-    /// Empties the table, and returns its entries.
+    /// Removes all entries and returns them.
     pub fn drain(&self) -> Vec<Arc<T>> {
         let (used, reserved) = {
             let mut writer = self.writer();
@@ -299,7 +299,7 @@ impl<T: Tenant> Table<T> {
             .collect()
     }
 
-    /// All entries, in no particular order.
+    /// Returns all entries, in no particular order. Allocates a list.
     pub fn entries(&self) -> Vec<Arc<T>> {
         let used = self.writer().used;
         (0..used)

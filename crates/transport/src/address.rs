@@ -35,11 +35,12 @@ impl fmt::Display for Address {
     reason = "the credentials that the system reports"
 )]
 pub struct PeerIdentity {
-    /// The effective user.
+    /// The effective user id (`SO_PEERCRED`: `uid`), as this user namespace has it.
     pub user: u32,
-    /// The effective group.
+    /// The effective group id (`SO_PEERCRED`: `gid`). Supplementary groups are not reported.
     pub group: u32,
-    /// The process; `None` where it is in a namespace that this process cannot see.
+    /// The process id; `None` for a process in a PID namespace that this process cannot see. The system may give the id to
+    /// another process after the peer has ended, so an authorization must not depend on it.
     pub process: Option<u32>,
 }
 

@@ -27,14 +27,14 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// Reads the text behind `scheme://`.
     ///
     /// # Errors
-    /// The expectation.
+    /// The text is not an address of this transport; the error states the expected form.
     fn parse(&self, text: &str) -> Result<Endpoint, AddressError>;
 
     /// Reads a whole text of an endpoint to listen on, with options and in other syntaxes if the transport has any.
     /// `None` for text that is not for this transport.
     ///
     /// # Errors
-    /// Expected and found text.
+    /// The text begins as one for this transport, but is malformed; the error states expected and found text.
     fn parse_listen(&self, text: &str) -> Option<Result<ListenAddress, ParseEndpointError>> {
         let address = strip_scheme(text, self.scheme())?;
         let read = self.parse(address).map(ListenAddress::from);
@@ -45,7 +45,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// [`parse`](Self::parse), for transports without defaults of their own there.
     ///
     /// # Errors
-    /// The expectation.
+    /// The text is not an address of this transport; the error states the expected form.
     fn parse_corbaloc(&self, text: &str) -> Result<Endpoint, AddressError> {
         self.parse(text)
     }
@@ -76,7 +76,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// Reads the octets that [`write`](Self::write) writes. Octets behind them are ignored.
     ///
     /// # Errors
-    /// When the octets are cut short or are not an address.
+    /// The octets are cut short or are not an address, or no address of this transport stands in profiles.
     fn read(&self, from: &mut dyn AddressReader) -> Result<Endpoint, AddressError> {
         let _ = from;
         Err(AddressError::expected(
@@ -107,7 +107,7 @@ pub trait Addressing: Send + Sync + fmt::Debug {
     /// Reads the endpoints that a component leads to.
     ///
     /// # Errors
-    /// When the octets are cut short or hold no address.
+    /// The octets are cut short or hold no address.
     fn read_component(
         &self,
         component: AddressComponent,
@@ -133,9 +133,9 @@ pub trait Addressing: Send + Sync + fmt::Debug {
 pub struct AddressComponent {
     /// The tag of the profiles that it is in: the transport's own, or those of another.
     pub profile: u32,
-    /// The tag of the component.
+    /// The tag of the component (`IOP::ComponentId`), assigned by the OMG.
     pub tag: u32,
-    /// The endpoints that are written in this form.
+    /// The endpoints of a reference that the ORB writes as such components; reading accepts any.
     pub written: WrittenEndpoints,
 }
 
@@ -143,12 +143,12 @@ pub struct AddressComponent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the ORB has to know them all")]
 pub enum WrittenEndpoints {
-    /// No endpoint: the component is only read.
+    /// The ORB writes no endpoint into the component, and reads it only.
     None,
-    /// All endpoints but the first, which is in the body: then all endpoints of the transport share one profile.
+    /// The ORB writes every endpoint but the first, which is in the body: all endpoints of the transport share one profile.
     AllButFirst,
-    /// All endpoints, besides their own profiles: for peers that do not know such profiles. The component is not read in
-    /// references that this kind of ORB has made.
+    /// The ORB writes every endpoint, besides the profile of each, for peers that do not know such profiles. It ignores the
+    /// component in references that zorb has made.
     All,
 }
 
@@ -156,13 +156,13 @@ pub enum WrittenEndpoints {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListenAddress {
-    /// The endpoint.
+    /// The endpoint to listen on.
     pub endpoint: Endpoint,
     /// Number of ports to try, from the endpoint's own on; at least 1. TAO's `portspan`.
     pub ports: u16,
-    /// The host that references name instead. TAO's `hostname_in_ior`.
+    /// The host that references name instead of the endpoint's own. TAO's `hostname_in_ior`.
     pub published_host: Option<String>,
-    /// The port that references name instead.
+    /// The port that references name instead of the endpoint's own, such as that of a port forwarding.
     pub published_port: Option<u16>,
     /// Properties of the transport for this endpoint, by their names: see
     /// [`Transport::with_property`](crate::Transport::with_property).
@@ -183,59 +183,59 @@ impl From<Endpoint> for ListenAddress {
 
 /// Writes the parts of an address into a reference, in CDR and in the byte order of the reference.
 pub trait AddressWriter {
-    /// Writes an octet.
+    /// Writes an `octet`.
     fn write_u8(&mut self, value: u8);
-    /// Writes an unsigned short.
+    /// Writes an `unsigned short`: 2 octets behind padding to a multiple of 2.
     fn write_u16(&mut self, value: u16);
-    /// Writes an unsigned long.
+    /// Writes an `unsigned long`: 4 octets behind padding to a multiple of 4.
     fn write_u32(&mut self, value: u32);
-    /// Writes an unsigned long long.
+    /// Writes an `unsigned long long`: 8 octets behind padding to a multiple of 8.
     fn write_u64(&mut self, value: u64);
-    /// Writes a string, without the NUL behind it.
+    /// Writes a `string`: its length, `octets`, and a NUL that the writer adds.
     ///
     /// # Errors
-    /// When there is a NUL in it.
+    /// `octets` contain a NUL.
     fn write_string(&mut self, octets: &[u8]) -> Result<(), AddressError>;
-    /// Writes a sequence of octets.
+    /// Writes a `sequence<octet>`: its length and `octets`.
     ///
     /// # Errors
-    /// When there are more than 2³² − 1.
+    /// `octets` are more than 2³² − 1.
     fn write_octets(&mut self, octets: &[u8]) -> Result<(), AddressError>;
 }
 
-/// Reads the parts of an address from a reference, in CDR and in whichever byte order it is.
+/// Reads the parts of an address from a reference, in CDR and in the byte order of the reference.
 ///
-/// All methods fail when the octets are cut short.
+/// A method fails if the reference ends before the value does. Later calls after an error return unspecified values.
 pub trait AddressReader {
-    /// Reads an octet.
+    /// Reads an `octet`.
     ///
     /// # Errors
-    /// When it is not there.
+    /// The reference has ended.
     fn read_u8(&mut self) -> Result<u8, AddressError>;
-    /// Reads an unsigned short.
+    /// Reads an `unsigned short`: 2 octets behind padding to a multiple of 2.
     ///
     /// # Errors
-    /// When it is not there.
+    /// The reference ends before the value does.
     fn read_u16(&mut self) -> Result<u16, AddressError>;
-    /// Reads an unsigned long.
+    /// Reads an `unsigned long`: 4 octets behind padding to a multiple of 4.
     ///
     /// # Errors
-    /// When it is not there.
+    /// The reference ends before the value does.
     fn read_u32(&mut self) -> Result<u32, AddressError>;
-    /// Reads an unsigned long long.
+    /// Reads an `unsigned long long`: 8 octets behind padding to a multiple of 8.
     ///
     /// # Errors
-    /// When it is not there.
+    /// The reference ends before the value does.
     fn read_u64(&mut self) -> Result<u64, AddressError>;
-    /// Reads a string, without the NUL behind it.
+    /// Reads a `string`, and returns its octets without the NUL behind them. Copies nothing.
     ///
     /// # Errors
-    /// When it is not there or not ended.
+    /// The reference ends before the string does, or the string does not end with a NUL.
     fn read_string(&mut self) -> Result<&[u8], AddressError>;
-    /// Reads a sequence of octets.
+    /// Reads a `sequence<octet>`. Copies nothing.
     ///
     /// # Errors
-    /// When it is not there.
+    /// The reference ends before the sequence does.
     fn read_octets(&mut self) -> Result<&[u8], AddressError>;
 }
 
@@ -255,7 +255,7 @@ impl AddressError {
         ParseEndpointError::new(self.0, text)
     }
 
-    /// Returns the expectation.
+    /// Returns the expectation, as the text behind "expected" in the message.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.0

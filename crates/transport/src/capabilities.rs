@@ -1,4 +1,4 @@
-/// The unit in which octets arrive.
+/// The unit in which octets of a connection arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Delivery {
@@ -13,7 +13,8 @@ pub enum Delivery {
 /// Built by [`stream`](Self::stream) or [`datagram`](Self::datagram) and the `with_` methods.
 ///
 /// ```
-/// use zorb_transport::{Capabilities, Delivery};
+/// # mod zorb { pub extern crate zorb_transport as transport; }
+/// use zorb::transport::{Capabilities, Delivery};
 ///
 /// const RADIO: Capabilities = Capabilities::datagram(1_500).with_priorities();
 /// assert_eq!(RADIO.delivery(), Delivery::Datagram);

@@ -20,13 +20,14 @@ use crate::AddressError;
 /// reads those of the transports that it has. [`Display`](fmt::Display) is the inverse.
 ///
 /// ```
-/// use zorb_transport::{Endpoint, TcpAddress};
+/// # mod zorb { pub extern crate zorb_transport as transport; }
+/// use zorb::transport::{Endpoint, TcpAddress};
 ///
 /// let endpoint: Endpoint = "iiop://[::1]:2809".parse()?;
 /// assert_eq!(endpoint, Endpoint::iiop("::1", 2809));
 /// assert_eq!(endpoint.address(), Some(&TcpAddress::new("::1", 2809)));
 /// assert_eq!(Endpoint::uiop("/run/bank.sock").to_string(), "uiop:///run/bank.sock");
-/// # Ok::<(), zorb_transport::ParseEndpointError>(())
+/// # Ok::<(), zorb::transport::ParseEndpointError>(())
 /// ```
 #[derive(Clone)]
 pub struct Endpoint {

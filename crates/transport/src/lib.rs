@@ -12,9 +12,10 @@
 //! *home*): that runtime's reactor wakes the waiting task, whichever thread polls.
 //!
 //! ```
+//! # mod zorb { pub extern crate zorb_transport as transport; }
 //! use std::{future::poll_fn, io::IoSlice};
 //! use bytes::BytesMut;
-//! use zorb_transport::Registry;
+//! use zorb::transport::Registry;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # tokio::runtime::Builder::new_current_thread().enable_io().build()?.block_on(async {

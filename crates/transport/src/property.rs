@@ -11,7 +11,8 @@ use std::{
 /// [`Registry::with_properties`](crate::Registry::with_properties) applies them.
 ///
 /// ```
-/// use zorb_transport::{Properties, TcpOptions};
+/// # mod zorb { pub extern crate zorb_transport as transport; }
+/// use zorb::transport::{Properties, TcpOptions};
 ///
 /// let properties = Properties::default().with(TcpOptions::default().nodelay(false));
 /// assert!(properties.get::<TcpOptions>().is_some());
@@ -30,14 +31,14 @@ impl Properties {
         self
     }
 
-    /// Returns the value of this type, if there is one.
+    /// Returns the value of this type; `None` if none has been set.
     #[must_use]
     pub fn get<P: 'static>(&self) -> Option<&P> {
         let value: &dyn Any = &**self.0.get(&TypeId::of::<P>())?;
         value.downcast_ref()
     }
 
-    /// Whether there are no values.
+    /// Whether no value of any type has been set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -48,11 +49,11 @@ impl Properties {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a row of a table")]
 pub struct Property {
-    /// Its name: `nodelay`.
+    /// The name of the property in text, such as `nodelay`.
     pub name: &'static str,
-    /// The form of its values: `0 or 1`.
+    /// The form of the values, for messages, such as `0 or 1`.
     pub values: &'static str,
-    /// The default.
+    /// The value in text that applies unless the property is set.
     pub default: &'static str,
 }
 

@@ -27,7 +27,7 @@ impl Registry {
         self.transports.insert(transport.scheme(), transport)
     }
 
-    /// Returns the transport for a scheme.
+    /// Returns the transport for a scheme, which has to be in lower case; `None` if the registry has none.
     #[must_use]
     pub fn get(&self, scheme: &str) -> Option<&Arc<dyn Transport>> {
         self.transports.get(scheme)
@@ -107,7 +107,8 @@ impl Registry {
     /// Connects by the transport that `endpoint` needs; see [`Transport::connect`].
     ///
     /// # Errors
-    /// Those of the transport, and one of kind `Unsupported` when there is none for the scheme.
+    /// Those of the transport; an error of kind [`Unsupported`](std::io::ErrorKind::Unsupported) if the registry has none for
+    /// the scheme.
     ///
     /// # Cancel safety
     /// Dropping the future closes the sockets that it has opened.
@@ -124,7 +125,8 @@ impl Registry {
     /// Listens by the transport that `endpoint` needs; see [`Transport::listen`].
     ///
     /// # Errors
-    /// Those of the transport, and one of kind `Unsupported` when there is none for the scheme.
+    /// Those of the transport; an error of kind [`Unsupported`](std::io::ErrorKind::Unsupported) if the registry has none for
+    /// the scheme.
     ///
     /// # Cancel safety
     /// Dropping the future closes the sockets that it has opened.

@@ -138,7 +138,8 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// Costs several system calls for each wait, so that other writes cost only their own.
     ///
     /// # Errors
-    /// When waiting itself is impossible: no descriptors left, or the home runtime is gone.
+    /// The connection cannot be registered with a reactor: the process has no descriptor left, or the home runtime has shut
+    /// down.
     fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Ends the outgoing direction, which the peer reads as the end of the stream; reading goes on. Octets that were
@@ -160,10 +161,10 @@ pub trait Connection: Send + Sync + Debug + 'static {
         false
     }
 
-    /// Returns the address of the other end.
+    /// Returns the address of the other end, as the system reported it when the connection was made. No system call.
     fn peer(&self) -> &Address;
 
-    /// Returns the address of this end.
+    /// Returns the address of this end, as the system reported it when the connection was made. No system call.
     fn local(&self) -> &Address;
 
     /// Returns the capabilities of this connection.
@@ -257,8 +258,8 @@ pub trait Transport: Send + Sync + Debug + 'static {
     /// not change.
     ///
     /// # Errors
-    /// When there is no such property, or it cannot have this value. A value that the operating system refuses is an
-    /// error of connecting or listening.
+    /// The transport has no such property, or the property cannot have this value. A value that the operating system refuses
+    /// is an error of connecting or listening.
     fn with_property(&self, name: &str, value: &str) -> Result<Arc<dyn Transport>, PropertyError> {
         Err(PropertyError::unknown(name, value, self.properties()))
     }

@@ -268,7 +268,7 @@ impl Builder {
         self
     }
 
-    /// A name for the ORB, for programs with several: see [`Orb::id`].
+    /// Sets the name of the ORB, for programs with several ORBs: see [`Orb::id`].
     #[doc(alias = "-ORBid")]
     pub fn id(mut self, name: impl Into<String>) -> Self {
         self.settings.id = name.into();
@@ -290,7 +290,7 @@ impl Builder {
         self
     }
 
-    /// The endpoints that references name in place of the TCP endpoints that are listened to. May be repeated: clients
+    /// Adds an endpoint that references name in place of the TCP endpoints that are listened to. May be repeated: clients
     /// try one after the other. A value is one of
     /// - `iiop://host:port`, an address that leads to the server by NAT or a forwarded port; port 0 means the listening
     ///   port;
@@ -308,7 +308,7 @@ impl Builder {
         self
     }
 
-    /// The host that references name in place of the one listened to, for servers behind NAT or in containers: short
+    /// Sets the host that references name in place of the one listened to, for servers behind NAT or in containers: short
     /// for `publish("iiop://host:0")`.
     #[doc(alias = "hostname_in_ior")]
     pub fn publish_host(mut self, host: impl Into<String>) -> Self {
@@ -316,7 +316,7 @@ impl Builder {
         self
     }
 
-    /// The server's name in the keys of persistent objects; empty unless set. Servers that run on the same host and
+    /// Sets the server's name in the keys of persistent objects; empty unless set. Servers that run on the same host and
     /// port at different times, with the same names of adapters, need different ids: a reference to one of them is then
     /// OBJECT_NOT_EXIST at the other.
     #[doc(alias = "-ORBServerId")]
@@ -337,7 +337,9 @@ impl Builder {
         }
     }
 
-    /// Names an initial reference by any object URL. The URL is read when the name is first resolved.
+    /// Sets the object URL of an initial reference, for [`resolve_initial_references`](Orb::resolve_initial_references). A later
+    /// call with the same name replaces the URL. The URL is read when the name is resolved: a malformed one is an error there,
+    /// and not of [`build`](Self::build).
     #[doc(alias = "-ORBInitRef")]
     pub fn initial_reference(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.settings
@@ -346,10 +348,12 @@ impl Builder {
         self
     }
 
-    /// The prefix of initial references that have no setting of their own: the beginning of a `corbaloc:` or
-    /// `corbaname:` URL, to which a slash and the name are appended. With
-    /// `corbaloc::boot.example:2809`, the reference `TradingService` is
-    /// `corbaloc::boot.example:2809/TradingService`.
+    /// Sets the prefix of initial references that have no URL of their own: the beginning of a `corbaloc:` or `corbaname:`
+    /// URL with an address, to which a slash and the name are appended. With `corbaloc::boot.example:2809`, the reference
+    /// `TradingService` is `corbaloc::boot.example:2809/TradingService`. Unset, such names are unknown.
+    ///
+    /// [`build`](Self::build) fails with [`Error::Option`](crate::Error::Option) if the prefix is not the beginning of such a
+    /// URL.
     #[doc(alias = "-ORBDefaultInitRef")]
     pub fn default_initial_reference(mut self, prefix: impl Into<String>) -> Self {
         let text = self.text("default_initial_reference", prefix);
@@ -357,7 +361,7 @@ impl Builder {
         self
     }
 
-    /// The schemes of object URLs that [`string_to_object`](Orb::string_to_object) accepts: all unless set. For a
+    /// Limits the schemes of object URLs that [`string_to_object`](Orb::string_to_object) accepts: all unless set. For a
     /// server that receives such text from outside, where a `file:` URL would make it read files of its host.
     ///
     /// It also applies to URLs that files hold. Initial references that the program or the operator named may have any
@@ -376,7 +380,7 @@ impl Builder {
         self
     }
 
-    /// The highest GIOP version to speak as a client and to state in references; 1.2 unless set. Requests of a higher
+    /// Sets the highest GIOP version of requests and of the profiles in references; 1.2 unless set. Requests of a higher
     /// version are served all the same. References of version 1.0 name one address only, and no code sets.
     #[doc(alias = "-ORBmaxGIOPVersion")]
     pub fn max_giop_version(mut self, version: Version) -> Self {
@@ -403,7 +407,8 @@ impl Builder {
         self
     }
 
-    /// How long connecting to one endpoint may take; 10 seconds unless set.
+    /// Limits the time for connecting to one endpoint, name look-up included; 10 seconds unless set. Beyond it, the next endpoint
+    /// of the reference is tried; the call is TRANSIENT if there is none.
     #[doc(alias = "clientConnectTimeOutPeriod")]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.settings.connect_timeout = limit;
@@ -435,7 +440,7 @@ impl Builder {
         self
     }
 
-    /// The native code set for `char` and `string`, of the ORB as a server and as a client.
+    /// Sets the native code set for `char` and `string`, of the ORB as a server and as a client.
     ///
     /// **As a server:** references name this set as native, and the other one (of UTF-8 and ISO 8859-1) as converted;
     /// UTF-8 unless set. The client chooses the set that travels, and clients choose the server's native one if they
@@ -456,7 +461,7 @@ impl Builder {
         self
     }
 
-    /// The code set for `char` and `string` with peers that state none: servers whose references have no code sets
+    /// Sets the code set for `char` and `string` with peers that state none: servers whose references have no code sets
     /// component (those of GIOP 1.0, and every `corbaloc` of any version), and clients that send no CodeSets context.
     /// ISO 8859-1 unless set, as the specification implies.
     ///
@@ -500,7 +505,7 @@ impl Builder {
         self
     }
 
-    /// The point at which one-way calls return; [`SyncScope::WithTransport`] unless set.
+    /// Sets the point at which one-way calls return; [`SyncScope::WithTransport`] unless set.
     /// [`ObjectRef::with_sync_scope`](crate::ObjectRef::with_sync_scope) overrides it for a reference.
     #[doc(alias = "SyncScopePolicy")]
     pub fn sync_scope(mut self, scope: SyncScope) -> Self {
@@ -508,7 +513,7 @@ impl Builder {
         self
     }
 
-    /// Whether and how long calls spin for their replies, and served connections for the next request, before they
+    /// Sets whether and how long calls spin for their replies, and served connections for the next request, before they
     /// park. That of the [lane](Self::lane) unless set, which is [`WaitPolicy::Adaptive`] unless set there.
     /// [`ObjectRef::with_wait_policy`](crate::ObjectRef::with_wait_policy) overrides it for a reference.
     pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
@@ -516,7 +521,7 @@ impl Builder {
         self
     }
 
-    /// The lane in which the ORB lives, instead of the runtime that calls [`build`](Self::build): a
+    /// Sets the lane in which the ORB runs, instead of the runtime that calls [`build`](Self::build): a
     /// [dedicated](Lane::dedicated) lane, for instance, with a thread of its own. See [`Orb::lane`] for callers in that
     /// lane.
     pub fn lane(mut self, lane: Lane) -> Self {
@@ -528,7 +533,7 @@ impl Builder {
         self.lane.is_some()
     }
 
-    /// The dispatch of upcalls; in place unless set.
+    /// Sets the dispatch of upcalls; in place unless set.
     ///
     /// In place, a servant that blocks or computes for long holds one worker of the runtime. Other connections are
     /// served as long as another worker is free; a current-thread runtime has none. [`Dispatch::BlockInPlace`]

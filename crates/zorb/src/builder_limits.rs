@@ -38,7 +38,7 @@ impl Builder {
         self
     }
 
-    /// Connections served at a time; 12,000 unless set, or 1,000 where each has a thread
+    /// Limits the connections served at a time; 12,000 unless set, or 1,000 where each has a thread
     /// ([`build_blocking`](Self::build_blocking)).
     ///
     /// Further connections get CloseConnection, which means that none of their requests was processed, and are closed.
@@ -50,7 +50,7 @@ impl Builder {
         self
     }
 
-    /// Connections served at a time that come from one host, so that one host cannot lock others out; five sixths of
+    /// Limits the connections served at a time that come from one host, so that one host cannot lock others out; five sixths of
     /// [`max_connections`](Self::max_connections) unless set.
     ///
     /// A host is an IPv4 address or an IPv6 network of 64 bits; all clients on UNIX sockets together are one host.
@@ -60,7 +60,7 @@ impl Builder {
         self
     }
 
-    /// Upcalls that may be pending at a time, of all clients together; 65,536 unless set.
+    /// Limits the upcalls that may be pending at a time, of all clients together; 65,536 unless set.
     ///
     /// An upcall is pending from when it has to wait (for its servant, a POA manager, a servant activator, a key
     /// resolver or a worker) until it has ended, even if its client has disconnected. At the limit, further requests
@@ -71,14 +71,14 @@ impl Builder {
         self
     }
 
-    /// [Upcalls](Self::max_upcalls) of the clients of one [host](Self::max_connections_per_host) that may be pending at a
+    /// Limits the [upcalls](Self::max_upcalls) of the clients of one [host](Self::max_connections_per_host) that may be pending at a
     /// time; 16,384 unless set.
     pub fn max_upcalls_per_host(mut self, upcalls: usize) -> Self {
         self.settings.serving.upcalls_per_host = Some(upcalls.max(1));
         self
     }
 
-    /// [Upcalls](Self::max_upcalls) of one connection that may be pending at a time; 4,096 unless set. The octets of their
+    /// Limits the [upcalls](Self::max_upcalls) of one connection that may be pending at a time; 4,096 unless set. The octets of their
     /// requests are limited too, by [`max_message_octets`](Self::max_message_octets).
     #[doc(alias = "maxServerThreadPerConnection")]
     pub fn max_upcalls_per_connection(mut self, upcalls: usize) -> Self {
@@ -86,7 +86,7 @@ impl Builder {
         self
     }
 
-    /// The policy for requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set. It
+    /// Sets the policy for requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set. It
     /// makes them wait: once 256 requests or 64 KiB of a connection wait, the connection is not read until there is
     /// room, so that its client waits in the end.
     ///
@@ -120,7 +120,7 @@ impl Builder {
         self
     }
 
-    /// The octets of memory that connections may hold in all, for unfinished messages; 512 MiB unless set.
+    /// Limits the octets of memory that connections may hold in all, for unfinished messages; 512 MiB unless set.
     ///
     /// The capacity of these buffers counts: of messages and fragments that are being read, of requests that wait or
     /// whose upcalls have not ended, and of replies that clients have not read yet. Each connection counts for 16 KiB
@@ -143,7 +143,7 @@ impl Builder {
         self
     }
 
-    /// The octets of memory that the decoded arguments or results of one message may take: `for_each_octet` for each
+    /// Limits the octets of memory that the decoded arguments or results of one message may take: `for_each_octet` for each
     /// octet of the message, and `beside` for any message; 16 and 256 KiB unless set. A message that takes more is
     /// MARSHAL.
     ///
@@ -158,7 +158,7 @@ impl Builder {
         self
     }
 
-    /// Connections to other ORBs at a time; unless set, half as many as the process may have descriptors, and 10,000 at
+    /// Limits the connections to other ORBs at a time; unless set, half as many as the process may have descriptors, and 10,000 at
     /// most. Connections that are being made or closed count. A quarter is reserved for endpoints that the program or
     /// its operator named: endpoints in references of peers get at most three quarters.
     ///
@@ -173,7 +173,7 @@ impl Builder {
         self
     }
 
-    /// Connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
+    /// Limits the connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
     /// two names of a host count as two. A connection serves all callers of a runtime.
     ///
     /// At the limit, a call that needs another connection closes an idle one to the host, or fails, as described at
@@ -184,7 +184,7 @@ impl Builder {
         self
     }
 
-    /// The number of connections that the references to one endpoint share; 1 unless set, and for 0. Each reference
+    /// Sets the number of connections that the references to one endpoint share; 1 unless set, and for 0. Each reference
     /// uses one of them, so its calls keep their order.
     ///
     /// One connection serves any number of callers, and sends their requests in batches. Several connections pay where
@@ -195,7 +195,7 @@ impl Builder {
         self
     }
 
-    /// Whether the ORB connects to a UNIX socket that a peer names; `false` unless set. A peer names one by a reference
+    /// Sets whether the ORB connects to a UNIX socket that a peer names; `false` unless set. A peer names one by a reference
     /// in an argument, a result or a forward; a naming service does so, too. With `true`, a peer can make this process
     /// connect to any socket of its host that this process may connect to.
     ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zorb_executor::{PriorityMapping, Scheduling};
 
 impl Builder {
-    /// The scheduling policy of the threads of the ORB's thread pools, and of native priorities that
+    /// Sets the scheduling policy of the threads of the ORB's thread pools, and of native priorities that
     /// [`RtCurrent`](crate::real_time::RtCurrent) sets. Threads keep their scheduling unless this is set.
     ///
     /// The real-time policies of the kernel need a privilege (CAP_SYS_NICE, or RLIMIT_RTPRIO). Without it, creating a
@@ -16,7 +16,7 @@ impl Builder {
         self
     }
 
-    /// The mapping between CORBA priorities and native ones; [`LinearMapping`](zorb_executor::LinearMapping) unless
+    /// Sets the mapping between CORBA priorities and native ones; [`LinearMapping`](zorb_executor::LinearMapping) unless
     /// set.
     ///
     /// [`build`](Self::build) fails with INITIALIZE, minor code 1, if the mapping has no priority for any native one of the

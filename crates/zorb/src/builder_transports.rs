@@ -28,7 +28,7 @@ impl Builder {
         self
     }
 
-    /// Whether references state the server's platform, in a component of about 60 octets: byte order, ABI, host and the
+    /// Sets whether references state the server's platform, in a component of about 60 octets: byte order, ABI, host and the
     /// version of the agreement between peers of one platform ([`Platform`]). Off unless
     /// set: only tools read it yet, and it reveals the machine to strangers.
     pub fn publish_platform(mut self, publish: bool) -> Self {
@@ -36,7 +36,7 @@ impl Builder {
         self
     }
 
-    /// Whether references of a server that listens on UNIX sockets alone have no IIOP profile. Off unless set: omniORB
+    /// Sets whether references of a server that listens on UNIX sockets alone have no IIOP profile. Off unless set: omniORB
     /// finds such sockets only in a component of IIOP profiles, so references have an IIOP profile with port 0 for it.
     /// An ORB without UNIX sockets tries that port and fails. When set, omniORB's clients cannot reach such a server.
     /// It has no effect with a TCP endpoint beside the sockets.
@@ -45,9 +45,9 @@ impl Builder {
         self
     }
 
-    /// The secret of the authentication codes in object keys ([`KeyProtection::Authenticated`](crate::KeyProtection)):
+    /// Sets the secret of the authentication codes in object keys ([`KeyProtection::Authenticated`](crate::KeyProtection)):
     /// any octets, with at least 128 bits of entropy. Persistent references stay valid as long as the server has the
-    /// same secret. Without a secret, only transient references can have codes, with a random secret of this life of
+    /// same secret. Without a secret, only transient references can have codes, with a random secret of this run of
     /// the server.
     pub fn key_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
         self.settings.key_secret = Some(KeySecret::from_application(secret.as_ref()));

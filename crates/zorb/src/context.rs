@@ -21,7 +21,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context without values.
+    /// Makes a context without values. Allocates nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -32,13 +32,13 @@ impl Context {
         self.values.insert(name.into(), value.into());
     }
 
-    /// The value of `name`, if set.
+    /// Returns the value of `name`; `None` if it has not been set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Names and values, sorted by name.
+    /// Returns the names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let values = self.values.iter();
         values.map(|(name, value)| (name.as_str(), value.as_str()))

@@ -6,20 +6,20 @@ use zorb_connection::{Counter, Counters};
 use zorb_giop::ResponseFlags;
 
 impl Orb {
-    /// The number of connections to other ORBs at present, including those that are being made or closed.
+    /// Returns the number of connections to other ORBs at present, including those that are being made or closed.
     #[must_use]
     pub fn outgoing_connections(&self) -> usize {
         self.inner().connection_cache().len()
     }
 
-    /// The octets of memory that connections hold at present, counted as for
+    /// Returns the octets of memory that connections hold at present, counted as for
     /// [`max_memory_octets`](crate::Builder::max_memory_octets).
     #[must_use]
     pub fn memory_octets(&self) -> usize {
         self.inner().connection_settings().memory.held()
     }
 
-    /// Counts of the requests and connections that the ORB has refused, dropped, limited or timed out, by cause, as
+    /// Returns the counts of requests and connections that the ORB has refused, dropped, limited or timed out, by cause, as
     /// client and as server. The counters do not keep the ORB alive. Costs a reference count.
     ///
     /// ```

@@ -57,13 +57,13 @@ enum Parameter {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Response {
-    /// The result, if a type was named for it.
+    /// The result of the operation; `None` unless [`Request::returns`] named a type for it.
     pub result: Option<Any>,
     /// The values of `inout` and `out` parameters, in their order.
     pub outputs: Vec<Any>,
 }
 
-/// The error of a [`Request`].
+/// The error of a [`Request`]: a user exception that was [named](Request::raises), or a system exception.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -102,7 +102,7 @@ impl ObjectRef {
 }
 
 impl Request {
-    /// Adds an `in` parameter.
+    /// Adds an `in` parameter, behind those that were added before. The types are not checked here.
     #[doc(alias = "add_in_arg")]
     pub fn argument(mut self, value: Any) -> Self {
         self.parameters.push(Parameter::In(value));
@@ -116,7 +116,7 @@ impl Request {
         self
     }
 
-    /// Adds an `out` parameter of this type.
+    /// Adds an `out` parameter of this type, which takes no part in the request. [`Response::outputs`] has its value.
     #[doc(alias = "add_out_arg")]
     pub fn out(mut self, ty: TypeCode) -> Self {
         self.parameters.push(Parameter::Out(ty));

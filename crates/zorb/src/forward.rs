@@ -32,17 +32,19 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// Forwards to `object`.
+    /// Makes a forward whose target is always `object`. Keeps the IOR only, so that `object` can be dropped.
     pub fn to(object: &impl Interface) -> Self {
-        // Captures the IOR, since the reference would keep its ORB alive, and that the forward.
+        // A captured reference would keep its ORB alive, and the ORB keeps the forward: a cycle.
         let ior = object.as_object().ior().clone();
         Self::new(move || Ok(ior.clone()))
     }
 
-    /// Forwards to the result of `ask`, which is called for every request and LocateRequest to the forward. Clients
-    /// remember the target, so their later requests do not reach the forward. `ask` runs as a servant does: it may
-    /// return a system exception, and should take no longer. A closure that holds references of its own ORB keeps the
-    /// ORB alive until it is shut down, as such a servant does.
+    /// Makes a forward whose target is the result of `ask`, which is called for every request and LocateRequest to the
+    /// forward. Clients remember the target, so their later requests do not reach the forward.
+    ///
+    /// `ask` runs as an operation of a servant does, on a thread of the ORB, which it must not block. A system exception that it
+    /// returns is the reply. A panic is caught and logged; its request is UNKNOWN, and later requests call `ask` again. A
+    /// closure that holds references of its own ORB keeps the ORB alive until it is shut down, as such a servant does.
     pub fn by(
         ask: impl Fn() -> Result<ObjectRef, SystemException> + Send + Sync + 'static,
     ) -> Self {

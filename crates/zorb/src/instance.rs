@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 use zorb_poa::{InstanceId, KeyProtection, KeySecret, ObjectAdapter, Policies};
 
-/// An id for this life of a server, from the seed of the operating system, the process and the time.
+/// An id for this run of a server, from the seed of the operating system, the process and the time.
 pub(crate) fn random_instance() -> InstanceId {
     // The operating system seeds `RandomState` once for each thread, and it counts up from there. Process id and time
     // distinguish forked processes.
@@ -16,7 +16,7 @@ pub(crate) fn random_instance() -> InstanceId {
     InstanceId(hasher.finish())
 }
 
-/// Draws a random secret for the authentication codes of this life of a server, if the policies need one and none is
+/// Draws a random secret for the authentication codes of this run of a server, if the policies need one and none is
 /// set. If the operating system has no random octets, adapters with codes are refused.
 pub(crate) fn ensure_key_secret(adapters: &ObjectAdapter, policies: Policies) {
     if policies.key_protection != KeyProtection::Authenticated || adapters.has_key_secret() {

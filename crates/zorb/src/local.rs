@@ -27,12 +27,12 @@ use zorb_cdr::{
 pub struct Native(Arc<dyn Any + Send + Sync>);
 
 impl Native {
-    /// Holds `value`. Allocates.
+    /// Makes a native value that holds `value`, which any clone can read. Allocates.
     pub fn new<T: Any + Send + Sync>(value: T) -> Self {
         Self(Arc::new(value))
     }
 
-    /// The value as a `T`; `None` if it is of another type. Costs a comparison of type ids.
+    /// Returns the value as a `T`; `None` if it is of another type. Costs a comparison of type ids.
     #[must_use]
     pub fn downcast_ref<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()

@@ -96,13 +96,13 @@ impl ObjectRef {
         }))
     }
 
-    /// The reference as it is marshalled, unknown profiles and components included.
+    /// Returns the reference as it is marshalled, unknown profiles and components included.
     #[must_use]
     pub fn ior(&self) -> &Ior {
         &self.0.ior
     }
 
-    /// The ORB that the reference belongs to.
+    /// Returns the ORB that made the reference or received it, which sends its calls. The reference keeps it alive.
     #[must_use]
     pub fn orb(&self) -> &Orb {
         &self.0.orb

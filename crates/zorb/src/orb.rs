@@ -261,13 +261,13 @@ impl Orb {
         Poa::plain(self.clone())
     }
 
-    /// The endpoints that the ORB listens to, with their actual ports.
+    /// Returns the endpoints that the ORB listens to, with the ports that the system chose; empty for a client.
     #[must_use]
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.inner().listening
     }
 
-    /// The number of client connections that are being served.
+    /// Returns the number of client connections that are being served. Takes a lock.
     #[must_use]
     pub fn connections_served(&self) -> usize {
         self.inner().serving.len()

@@ -18,7 +18,7 @@ async fn listen(endpoint: &str) -> Orb {
     listening(|| Orb::builder().listen(endpoint)).await
 }
 
-/// A persistent object, the same in every life, of a manager that is HOLDING.
+/// A persistent object, the same in every run, of a manager that is HOLDING.
 fn set_up(orb: &Orb) -> (Arc<Servant>, CellRef) {
     let poa = orb.root_poa();
     let poa = poa.create_poa_with("cells", Policies::PERSISTENT, None);
@@ -94,7 +94,7 @@ async fn nothing_is_gone_for_good_while_its_server_is_starting() {
         let e = seen(in_time(cell.as_object().non_existent()).await);
         assert_eq!(e.0, Kind::Transient);
     }
-    // What belonged to the earlier life is gone, whatever comes.
+    // What belonged to the earlier run is gone, whatever comes.
     let e = seen(in_time(passing.add(1, 2)).await);
     assert_eq!((e.0, e.2), (Kind::ObjectNotExist, Completed::No));
 

@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// A server of persistent objects: the same reference for every life.
+/// A server of persistent objects: the same reference for every run.
 async fn serve(endpoint: &str, counts: &Counts) -> (Orb, OnceRef) {
     let orb = listening(|| Orb::builder().listen(endpoint)).await;
     let root = orb.root_poa();

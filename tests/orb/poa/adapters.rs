@@ -277,7 +277,7 @@ async fn deactivation_and_destruction_etherealize_if_that_is_wanted() {
 async fn an_adapter_activator_makes_the_adapters_on_the_way_once_each() {
     let world = World::new().await;
     let root = world.orb.root_poa();
-    // References of an earlier life.
+    // References of an earlier run.
     let bank = world.poa("bank", kept());
     let branch = bank
         .create_poa_with("branch", kept(), Some(root.the_poa_manager()))

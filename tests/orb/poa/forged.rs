@@ -65,7 +65,7 @@ async fn a_key_with_a_code_leads_to_its_object_and_a_forged_one_is_object_not_ex
         assert_eq!(raised(in_time(far.label()).await).0, Kind::ObjectNotExist);
         assert!(!in_time(far.as_object().locate()).await.unwrap());
     }
-    // The next life of the server, with the same secret, and one with another.
+    // The next run of the server, with the same secret, and one with another.
     let again = server(Some(SECRET)).await;
     let poa = rows(&again, authenticated()).unwrap();
     poa.activate_object_with_id("4711", drawer(&desk("later")))

@@ -22,7 +22,7 @@ async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World)
     let names = &w.names;
     let first = server(&anywhere()).await;
     let endpoint = first.endpoints()[0].to_string();
-    let bound = greeter(&first, "of the first life");
+    let bound = greeter(&first, "of the first run");
     names.bind("bank", &bound).await.unwrap();
     // A reference that does not say its type, so that resolving has to ask the object.
     let bare = Ior {
@@ -30,8 +30,8 @@ async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World)
         ..bound.as_object().ior().clone()
     };
     names.bind("bare", &first.object(bare)).await.unwrap();
-    assert_eq!(greeting(names, "bank").await, "of the first life");
-    assert_eq!(greeting(names, "bare").await, "of the first life");
+    assert_eq!(greeting(names, "bank").await, "of the first run");
+    assert_eq!(greeting(names, "bare").await, "of the first run");
     first.shutdown(true).await.unwrap();
 
     // No server is there.

@@ -11,7 +11,8 @@ use super::{
 };
 
 impl SessionMachine {
-    /// Handles a received frame.
+    /// Handles a frame that arrived at `now`. Octets that are no frame are counted as refused. Afterwards, events and frames to
+    /// send may be polled.
     pub fn handle_frame(&mut self, now: Instant, octets: Bytes) {
         self.statistics.received = self.statistics.received.saturating_add(1);
         let Ok(frame) = Frame::read(octets) else {

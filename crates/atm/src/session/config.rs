@@ -18,7 +18,7 @@ pub struct Config {
     pub max_sessions: usize,
     /// Sessions that were not accepted yet.
     pub backlog: usize,
-    /// How long an acknowledgement waits for data that can carry it.
+    /// The time for which an acknowledgement waits for data that can carry it.
     pub acknowledgement_delay: Duration,
     /// The wait for the first acknowledgement, before there is an estimate.
     pub initial_retransmission_timeout: Duration,

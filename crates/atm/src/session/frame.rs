@@ -43,7 +43,7 @@ const CLOSED: u16 = 2;
 /// A flag of ACK: this end asks for an acknowledgement.
 const POLL: u16 = 4;
 
-/// One frame.
+/// One frame of the protocol, version 1, in an AAL5 frame of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "version 1 has these kinds")]
 pub enum Frame {
@@ -124,7 +124,7 @@ pub struct Ack {
     pub window: u64,
 }
 
-/// The reason of a RESET.
+/// The reason of a RESET, by which an end refuses or aborts a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {

@@ -96,7 +96,7 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// Not now; an [`Event`] follows when it is possible.
+    /// The session has no room, or no octets, now. An [`Event`] follows once it has.
     NotNow,
     /// This end has finished the stream, or the other one reads no more.
     Finished,
@@ -109,13 +109,13 @@ pub enum Obstacle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Frames sent.
+    /// Frames that were sent, repeated ones included.
     pub sent: u64,
-    /// Pieces that were sent again.
+    /// Pieces that were sent again, since they were lost or no acknowledgement came in time.
     pub sent_again: u64,
-    /// Frames received.
+    /// Frames that were received, refused and repeated ones included.
     pub received: u64,
-    /// Pieces that came again.
+    /// Pieces that arrived although this end had them already.
     pub received_again: u64,
     /// Octets that were not a frame, and frames beyond the limits.
     pub refused: u64,
@@ -330,7 +330,7 @@ impl SessionMachine {
         self.listen(false);
     }
 
-    /// Whether there is no session, and none is granted.
+    /// Whether the circuit has no session and grants none, so that it can be closed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.sessions.is_empty() && !self.listening
@@ -352,7 +352,8 @@ impl SessionMachine {
         costs.fold(0, u64::saturating_add)
     }
 
-    /// Runs the timers that are due.
+    /// Runs the timers that are due at `now`. To be called at the time of [`poll_timeout`](Self::poll_timeout); an earlier call
+    /// does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         let terms = self.terms();
         let due: Vec<u64> = self
@@ -397,7 +398,7 @@ impl SessionMachine {
         Some(frame.into_payload())
     }
 
-    /// Returns the next event.
+    /// Returns the next event, in the order in which they happened; `None` if there is none.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

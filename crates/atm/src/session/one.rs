@@ -9,7 +9,7 @@ use super::{
     sender::Sender,
 };
 
-/// How a session has ended.
+/// The way in which a session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum End {

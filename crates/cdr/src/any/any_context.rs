@@ -15,7 +15,7 @@ use core::any::Any;
     reason = "made by the registry of value types"
 )]
 pub struct KnownValue {
-    /// The type as static data.
+    /// The TypeCode of the registered type, as static data of generated code.
     pub ty: &'static StaticType,
     /// Copies the state from one stream to another; `None` unless the type has custom marshalling.
     pub custom: Option<CopyState>,

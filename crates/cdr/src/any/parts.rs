@@ -33,7 +33,7 @@ impl Any {
     ///     println!("{name}: {member}");
     /// }
     /// assert_eq!(any.member("y").unwrap().extract::<i32>().unwrap(), 2);
-    /// # Ok::<(), zorb_cdr::EncodeError>(())
+    /// # Ok::<(), zorb::EncodeError>(())
     /// ```
     #[must_use]
     pub fn members(&self) -> Vec<(&str, Self)> {

@@ -7,7 +7,8 @@ impl Any {
     /// Writes the value without its type, as an argument or a result of that type is written.
     ///
     /// ```
-    /// use zorb_cdr::{Any, Decoder, Encoder, NativeEndian, TypeCode, WireFormat};
+    /// # mod zorb { pub extern crate zorb_cdr as cdr; }
+    /// use zorb::cdr::{Any, Decoder, Encoder, NativeEndian, TypeCode, WireFormat};
     ///
     /// let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
     /// Any::new(&7_i32)?.encode_value(&mut e)?;

@@ -60,7 +60,7 @@ impl fmt::Debug for ValueWriter {
 }
 
 impl<O: ByteOrder> Encoder<O> {
-    /// Writes the null value.
+    /// Writes the null value, an unsigned long of 0, in place of a value of any value type.
     pub fn write_null_value(&mut self) {
         self.write_u32(0);
     }

@@ -18,7 +18,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
     /// assert_eq!(exact.truncate::<3, 2>().map(|f| f.to_string()).as_deref(), Some("2.71"));
     /// assert_eq!(exact.round::<3, 2>().map(|f| f.to_string()).as_deref(), Some("2.72"));
     /// assert_eq!(exact.truncate::<9, 9>(), None); // no digit before the point
-    /// # Ok::<(), zorb_cdr::FixedError>(())
+    /// # Ok::<(), zorb::FixedError>(())
     /// ```
     #[must_use]
     pub const fn truncate<const E: u8, const R: u8>(self) -> Option<Fixed<E, R>> {

@@ -12,10 +12,10 @@ use core::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FixedError {
-    /// Not a decimal number: digits, perhaps with a sign, a point and more digits.
+    /// The text is not a decimal number: an optional sign, digits, and optionally a point with more digits.
     #[error("expected a decimal number")]
     NotANumber,
-    /// More digits before the point than there is room for.
+    /// The number has more digits before the point than the type.
     #[error("expected a number of fixed<{digits},{scale}>, found more digits before the point")]
     TooManyDigits {
         /// Digits of the type.
@@ -23,7 +23,7 @@ pub enum FixedError {
         /// The digits after the decimal point.
         scale: u8,
     },
-    /// More digits behind the point than there is room for, and not all of them zero.
+    /// The number has more digits behind the point than the type, and not all of them are zero.
     #[error("expected a number of fixed<{digits},{scale}>, found more digits behind the point")]
     Inexact {
         /// Digits of the type.

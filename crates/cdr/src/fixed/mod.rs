@@ -50,15 +50,15 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         power_of_ten(D)
     };
 
-    /// Zero.
+    /// The number 0.
     pub const ZERO: Self = Self(0);
-    /// The largest number: `D` nines.
+    /// The largest number: `D` nines, `S` of them behind the point.
     pub const MAX: Self = Self(Self::LIMIT.saturating_sub(1));
-    /// The smallest number.
+    /// The smallest number, the negative of [`MAX`](Self::MAX).
     pub const MIN: Self = Self(Self::MAX.0.saturating_neg());
-    /// Digits, `D`.
+    /// The number of decimal digits in all, `D`.
     pub const DIGITS: u8 = D;
-    /// Digits behind the point, `S`.
+    /// The number of digits behind the point, `S`.
     pub const SCALE: u8 = S;
 
     /// Returns the number of `units` of 10⁻ˢ; `None` if it has more than `D` digits. `from_unscaled(1999)` is 19.99 for
@@ -105,7 +105,7 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         Self(self.0.saturating_abs())
     }
 
-    /// Whether it is less than zero.
+    /// Whether the number is less than zero.
     #[must_use]
     pub const fn is_negative(self) -> bool {
         self.0 < 0

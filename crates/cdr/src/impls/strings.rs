@@ -24,14 +24,14 @@ pub(crate) const ONE_OCTET_OF_UTF_8: &str = "one octet of UTF-8";
 /// assert_eq!(char::from(Char(0xe4)), 'ä');
 /// assert_eq!(Char::try_from('ä')?, Char(0xe4));
 /// assert!(Char::try_from('€').is_err());
-/// # Ok::<(), zorb_cdr::NotOneOctet>(())
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 #[expect(clippy::exhaustive_structs, reason = "any octet is one")]
 pub struct Char(pub u8);
 
-/// The character is not one of ISO 8859-1.
+/// The error of converting a character to a [`Char`]: it is not one of ISO 8859-1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected a character of ISO 8859-1, found U+{:04X}", u32::from(*.0))]
 pub struct NotOneOctet(char);
@@ -203,14 +203,15 @@ impl<'de> Decode<'de> for Char {
 /// assert_eq!(char::try_from(WChar(0x20ac))?, '€');
 /// assert!(WChar::try_from('🦀').is_err());
 /// assert!(char::try_from(WChar(0xd83e)).is_err());
-/// # Ok::<(), zorb_cdr::NotOneUnit>(())
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 #[expect(clippy::exhaustive_structs, reason = "any unit is one")]
 pub struct WChar(pub u16);
 
-/// The character needs two UTF-16 units, or the unit is half of such a pair.
+/// The error of converting between characters and a [`WChar`]: the character needs two UTF-16 units, or the unit is half of
+/// such a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected a character of one UTF-16 unit, found 0x{0:x}")]
 pub struct NotOneUnit(u32);

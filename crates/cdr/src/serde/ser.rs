@@ -11,7 +11,8 @@ pub struct Serializer<'e, O: ByteOrder> {
 }
 
 impl<'e, O: ByteOrder> Serializer<'e, O> {
-    /// Makes a serializer that goes on where `encoder` is.
+    /// Makes a serializer that appends to `encoder`, aligned from the encoder's own start. After an error, the encoder holds a
+    /// part of the value.
     #[must_use]
     pub const fn new(encoder: &'e mut Encoder<O>) -> Self {
         Self { encoder }

@@ -184,7 +184,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// Makes the type `interface name`.
+    /// Makes the type of references to the interface `name`, with the repository id `id`.
     #[must_use]
     #[doc(alias = "create_interface_tc")]
     pub fn interface(id: &str, name: &str) -> Self {
@@ -192,7 +192,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// Makes an enum of its enumerators.
+    /// Makes the type of an enum from the names of its enumerators, in the order of their ordinals.
     #[must_use]
     #[doc(alias = "create_enum_tc")]
     pub fn enumeration(id: &str, name: &str, enumerators: &[&str]) -> Self {

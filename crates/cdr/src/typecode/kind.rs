@@ -102,7 +102,7 @@ impl TcKind {
         KINDS.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// Returns the number on the wire.
+    /// Returns the number of the kind on the wire (`CORBA::TCKind`).
     #[must_use]
     pub const fn number(self) -> u32 {
         self as u32

@@ -67,7 +67,7 @@ impl TypeCode {
         }
     }
 
-    /// Returns the kind of the type.
+    /// Returns the kind of the type, such as struct or sequence.
     #[must_use]
     pub fn kind(&self) -> TcKind {
         self.view().kind()
@@ -94,13 +94,13 @@ impl TypeCode {
         self.view().member_count()
     }
 
-    /// Returns the name of a member or enumerator.
+    /// Returns the name of the member or enumerator at `index`; `None` if the type has fewer.
     #[must_use]
     pub fn member_name(&self, index: usize) -> Option<&str> {
         Some(self.view().member(index)?.name)
     }
 
-    /// Returns the type of a member; `None` also for enumerators.
+    /// Returns the type of the member at `index`; `None` if the type has fewer, and for an enum.
     #[must_use]
     pub fn member_type(&self, index: usize) -> Option<Self> {
         let ty = self.view();
@@ -126,7 +126,7 @@ impl TypeCode {
         Some(ty.member(index)?.label != 0)
     }
 
-    /// Returns the type of a union's discriminator.
+    /// Returns the type of a union's discriminator; `None` for other kinds.
     #[must_use]
     pub fn discriminator_type(&self) -> Option<Self> {
         let ty = self.view();
@@ -149,7 +149,7 @@ impl TypeCode {
     }
 
     /// Returns the type of the elements of a sequence or array, the type behind an alias, or the content of a value
-    /// box.
+    /// box; `None` for other kinds.
     #[must_use]
     pub fn content_type(&self) -> Option<Self> {
         use TcKind::{Alias, Array, Sequence, ValueBox};
@@ -158,7 +158,7 @@ impl TypeCode {
             .then(|| Self::of_view(ty.content()))
     }
 
-    /// Digits and scale of a fixed.
+    /// Returns the digits and the scale of a `fixed` type; `None` for other kinds.
     #[must_use]
     #[doc(alias = "fixed_digits")]
     #[doc(alias = "fixed_scale")]
@@ -168,7 +168,7 @@ impl TypeCode {
         Some((u16::try_from(ty.number()).ok()?, ty.scale()))
     }
 
-    /// Returns the modifier of a value type: 0 none, 1 custom, 2 abstract, 3 truncatable.
+    /// Returns the modifier of a value type: 0 none, 1 custom, 2 abstract, 3 truncatable. `None` for other kinds.
     #[must_use]
     pub fn type_modifier(&self) -> Option<i16> {
         let ty = self.view();

@@ -255,13 +255,13 @@ impl BidirectionalConnection {
         self.opened_here
     }
 
-    /// Whether the connection has ended.
+    /// Whether the connection has ended, at this end or the peer's.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// The address of the peer.
+    /// Returns the address of the peer, which the system reported when the connection was made.
     #[must_use]
     pub fn peer(&self) -> &Address {
         self.stream.peer()

@@ -47,7 +47,7 @@ enum OriginKey {
     Accepted(u64),
 }
 
-/// How a client gets a connection.
+/// The side that opens a connection, and whether the peer may send requests on it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ConnectionOrigin {
@@ -94,7 +94,7 @@ impl CacheKey {
         }
     }
 
-    /// The endpoint of the connection.
+    /// Returns the endpoint of the connection, as references name it.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint

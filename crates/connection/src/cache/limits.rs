@@ -56,7 +56,7 @@ pub enum NamedBy {
     Peer,
 }
 
-/// Why an endpoint could not be connected to.
+/// The error of connecting to an endpoint: of the transport, or of a limit of the cache.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {

@@ -70,19 +70,19 @@ pub trait EncodeArguments: Sync {
 pub struct ClientRequest<'a> {
     /// The part of the request header that all requests to the object share.
     pub template: &'a RequestTemplate<NativeEndian>,
-    /// The operation's name on the wire.
+    /// The name of the operation on the wire, such as `_get_owner` for an attribute.
     pub operation: &'a str,
-    /// The arguments.
+    /// The `in` and `inout` arguments, which are encoded once the connection's code sets are known.
     pub arguments: &'a dyn EncodeArguments,
-    /// The caller's service contexts.
+    /// The service contexts of the caller. The connection adds its own, such as the code sets.
     pub contexts: &'a [ServiceContext],
     /// Whether the server replies, and if so, on arrival of the request or after its execution.
     pub response: ResponseFlags,
-    /// How the caller waits; `None` for the wait policy of the connection.
+    /// The wait policy of the caller; `None` for that of the connection.
     pub wait: Option<WaitPolicy>,
-    /// Set before the first octet of the request may leave; the servant may run from then on.
+    /// A flag that the connection sets before the first octet of the request may leave; the servant may run from then on.
     pub sent: &'a AtomicBool,
-    /// Set to the length of the encoded request, in octets.
+    /// The length of the encoded request in octets, which the connection stores here.
     pub octets: &'a core::sync::atomic::AtomicUsize,
 }
 

@@ -90,7 +90,7 @@ use zorb_transport::{Connection, Endpoint};
 /// The limit on requests in flight on one connection. A peer that leaves as many unanswered is overloaded or gone.
 const MAX_IN_FLIGHT: usize = 16 << 10;
 
-/// Why a call has no reply. The kind decides whether the request may be sent again.
+/// The error of a call without a reply. The kind decides whether the request may be sent again.
 ///
 /// Source of the completion status: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
 #[derive(Debug)]
@@ -240,7 +240,7 @@ impl ClientConnection {
         self.waiters.state()
     }
 
-    /// Whether the connection has ended.
+    /// Whether the connection has ended, so that no request can be sent on it any more. Costs atomic loads.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire) || self.link.outbound.failure().is_some()
@@ -254,7 +254,7 @@ impl ClientConnection {
         self.over.store(true, Ordering::Release);
     }
 
-    /// The endpoint that it is connected to.
+    /// Returns the endpoint that the connection leads to, as references name it.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.link.endpoint

@@ -9,7 +9,7 @@ use core::task::{Context, Poll, ready};
 use zorb_cdr::{Encoder, Lent, NativeEndian};
 use zorb_giop::{Fault, RequestId, ResponseFlags, buffers};
 
-/// The mode of sending a one-way request: when it leaves.
+/// The time at which a one-way request is written to its connection.
 ///
 /// Source of SYNC_NONE and SYNC_WITH_TRANSPORT: CORBA 3.3 Part 1, CORBA Messaging. The specification leaves batching to the
 /// ORB.
@@ -108,7 +108,7 @@ impl ClientConnection {
     /// Ready when there is room for another request, or the connection has ended.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub async fn room(&self) {
         poll_fn(|cx| self.poll_room(cx)).await;
     }

@@ -8,18 +8,18 @@ use super::batch::Batched;
 use super::{MAX_QUEUED_OCTETS, Outbound, Queue};
 use core::time::Duration;
 
-/// How long one-way requests wait for others on their connection. All waiting requests are written as soon as one of the
+/// The limits up to which one-way requests wait for others on their connection. All waiting requests are written as soon as one of the
 /// limits is reached, or with any other request on the connection. Without a limit requests do not wait.
 ///
 /// At most 1 MiB waits on a connection. Source: TAO's `BufferingConstraint`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a limit for each way to count")]
 pub struct Buffering {
-    /// The number of requests.
+    /// The limit on waiting requests; `None` for no limit of this kind.
     pub messages: Option<u32>,
-    /// Octets of requests, including their headers.
+    /// The limit on octets of waiting requests, headers included; `None` for no limit of this kind.
     pub octets: Option<u32>,
-    /// The time since the first request was added.
+    /// The limit on the time since the first waiting request was added; `None` for no limit of this kind.
     pub time: Option<Duration>,
 }
 

@@ -73,7 +73,7 @@ impl ServerLimits {
     /// greedy hosts use up the other three quarters, and it takes 256 more hosts to use up that share.
     pub const FEW_UPCALLS: usize = 64;
 
-    /// Limits of so many connections, at most five in six of them from one host, and the default limits on upcalls.
+    /// Makes limits of `max_connections` connections, at most five in six of them from one host, and the default limits on upcalls.
     #[must_use]
     pub const fn new(max_connections: usize) -> Self {
         Self {
@@ -276,7 +276,7 @@ impl Host {
     /// Waits until another upcall may be pending.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub(super) async fn room(self: Arc<Self>) {
         self.upcalls.wait(|| self.upcalls.has_room()).await;
         self.hosts.upcalls.wait(|| self.has_share()).await;

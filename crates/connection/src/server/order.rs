@@ -64,7 +64,7 @@ impl Drop for Turn {
 }
 
 impl Turn {
-    /// Whether the turn has come.
+    /// Whether the turn has come: every earlier turn of the order has ended. Does not wait.
     #[must_use]
     pub fn has_come(&mut self) -> bool {
         self.before.as_mut().is_none_or(Before::is_over)
@@ -81,7 +81,7 @@ impl Turn {
     }
 }
 
-/// The last turn of each order.
+/// The orders in which requests of a connection take turns, each with its last turn.
 #[derive(Debug, Default)]
 pub struct Orders {
     last: Mutex<Vec<(OrderKey, Before)>>,

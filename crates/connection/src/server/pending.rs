@@ -40,7 +40,7 @@ pub struct PendingRequest<O: Owner> {
 }
 
 impl<O: Owner> PendingRequest<O> {
-    /// Makes a request of so many octets pending.
+    /// Makes a request of this length pending: it takes a place under the limits on upcalls, and counts its octets.
     #[must_use]
     pub fn new(connection: &Arc<ServerConnection<O>>, request_id: u32, octets: usize) -> Self {
         let mut pending = Self::located(connection, request_id);
@@ -69,7 +69,7 @@ impl<O: Owner> PendingRequest<O> {
         }
     }
 
-    /// The ORB that serves the request.
+    /// Returns the owner of the connection, which serves the request.
     #[inline]
     #[must_use]
     pub fn owner(&self) -> &Arc<O> {

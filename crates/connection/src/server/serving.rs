@@ -23,7 +23,7 @@ struct Registered<O: Owner> {
 }
 
 impl<O: Owner> Serving<O> {
-    /// No connections yet, within these limits.
+    /// Makes an empty set of served connections with these limits.
     #[must_use]
     pub fn new(limits: ServerLimits) -> Self {
         Self {
@@ -56,13 +56,13 @@ impl<O: Owner> Serving<O> {
         self.hosts.limits()
     }
 
-    /// The number of connections served.
+    /// Returns the number of served connections. Locks the set.
     #[must_use]
     pub fn len(&self) -> usize {
         self.registered().all.len()
     }
 
-    /// Whether no connection is served.
+    /// Whether no connection is served. Locks the set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -72,8 +72,8 @@ impl Lane {
     /// (`spawn_blocking`) that have begun are not waited for.
     ///
     /// # Errors
-    /// When the operating system provides no thread, or no descriptors for its reactor. `InvalidInput` for a name that
-    /// contains NUL.
+    /// The error of the operating system that refuses a thread, or the descriptors of its reactor. `InvalidInput` for a name
+    /// that contains a NUL.
     ///
     /// # Blocking
     /// Waits until the thread has started.
@@ -181,7 +181,7 @@ impl Lane {
         LaneId(self.handle.id())
     }
 
-    /// Returns the lane's runtime.
+    /// Returns the handle of the tokio runtime in which the lane's tasks run.
     #[must_use]
     pub const fn handle(&self) -> &Handle {
         &self.handle

@@ -46,7 +46,7 @@ impl<F: Future<Output = ()> + Send + 'static> ErasedFuture for Option<F> {
 }
 
 impl Job {
-    /// Boxes a future.
+    /// Makes a job of a future, which a thread of the pool polls until it is ready. Allocates.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(Box::pin(Some(future)))
     }

@@ -20,11 +20,11 @@ use crate::Priority;
 pub struct LaneCounters {
     /// The lane's priority; the default priority of a pool without lanes.
     pub priority: Priority,
-    /// Requests that wait now.
+    /// Requests that wait for a thread now.
     pub queued: usize,
-    /// Threads that are idle now.
+    /// Threads that are idle now, static and dynamic ones.
     pub idle: usize,
-    /// Requests that a thread has begun.
+    /// Requests that a thread of this lane or a lower one has begun, since the pool was built.
     pub started: u64,
     /// Requests that had to wait for a thread.
     pub waited: u64,
@@ -54,15 +54,15 @@ impl LaneCounters {
     }
 }
 
-/// Why a job was not taken.
+/// Why a pool refused a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RejectReason {
-    /// No thread is free, and as many requests or octets wait as may: an overload, which passes.
+    /// No thread is idle, and the limit on waiting requests or octets is reached. A later attempt may succeed.
     Full,
-    /// The pool was shut down.
+    /// The pool has been shut down, so every later job is refused too.
     Closed,
-    /// No lane has the priority of the request.
+    /// The pool has no lane of the request's priority.
     NoLane,
     /// The mapping has no native priority for that of the request.
     Unmappable,

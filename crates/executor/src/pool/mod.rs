@@ -93,7 +93,7 @@ impl WorkerPool {
     /// Most threads of a pool, static and dynamic ones of all lanes together.
     pub const MAX_THREADS: usize = MAX_THREADS;
 
-    /// Returns a builder of a pool.
+    /// Returns a builder of a pool, for its lanes, threads, queue and scheduling.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -226,7 +226,7 @@ impl WorkerPool {
 
     /// Takes no more jobs, and completes when all those queued have run and the threads have ended.
     ///
-    /// Within one of the pool's own jobs it does not wait, since the job would wait for itself.
+    /// Within one of the pool's own jobs it does not wait, since the job would deadlock.
     ///
     /// # Cancel safety
     /// The pool is closed as soon as the future was polled once, and ends whether or not the future is polled again.
@@ -253,7 +253,7 @@ impl fmt::Debug for WorkerPool {
     }
 }
 
-/// A request to a [`WorkerPool`].
+/// A request to a [`WorkerPool`]: a job, with its priority, deadline and size.
 pub struct Submission {
     /// The priority, which selects its lane and its place in the queue.
     pub priority: Priority,
@@ -262,7 +262,7 @@ pub struct Submission {
     pub deadline: Option<Instant>,
     /// Octets of [`Builder::queue_octets`] that it takes while it waits.
     pub octets: usize,
-    /// The job.
+    /// The job, which a thread of the pool runs to its end.
     pub job: Job,
 }
 
@@ -289,20 +289,20 @@ impl fmt::Debug for Submission {
     }
 }
 
-/// A job that was not taken, and why.
+/// A job that a pool refused, and the reason.
 pub struct Rejected {
     job: Job,
     reason: RejectReason,
 }
 
 impl Rejected {
-    /// Returns why the job was not taken.
+    /// Returns the reason of the refusal.
     #[must_use]
     pub const fn reason(&self) -> RejectReason {
         self.reason
     }
 
-    /// Returns the job, unchanged.
+    /// Returns the job, unchanged, to be submitted again or dropped.
     pub fn into_job(self) -> Job {
         self.job
     }

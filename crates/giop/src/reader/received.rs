@@ -48,7 +48,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Returns the message header.
+    /// Returns the header of the message; its size is that of the whole message.
     #[inline]
     #[must_use]
     pub const fn header(&self) -> &MessageHeader {

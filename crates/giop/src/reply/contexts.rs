@@ -16,7 +16,7 @@ impl ReplyStatus {
     /// Reads the status of an encoded reply.
     ///
     /// # Errors
-    /// When it is not a reply.
+    /// Those of [`ReplyHeader::head`], and those of [`MessageHeader::parse`] for octets that begin no message.
     pub fn of(reply: &Gather) -> Result<Self, ProtocolError> {
         let header = reply.chunks().next().and_then(<[u8]>::first_chunk);
         let header = header.copied().unwrap_or([0; HEADER_OCTETS]);
@@ -34,7 +34,8 @@ impl ReplyStatus {
 /// behind the last context's data, which is an encapsulation, keep it aligned where needed.
 ///
 /// # Errors
-/// When it is not a reply without contexts, or would be longer than 4 GiB.
+/// [`Expected`](EncodeErrorKind::Expected) if the message is not a reply without contexts;
+/// [`TooLong`](EncodeErrorKind::TooLong) if the result would be longer than 4 GiB.
 pub fn add_contexts(reply: Gather, contexts: &[ServiceContext]) -> Result<Gather, EncodeError> {
     let no_reply = || EncodeError::from(EncodeErrorKind::Expected("a reply without contexts"));
     let head = (reply.chunks().next())

@@ -26,7 +26,7 @@ impl ReplySlot {
     /// Longest message that is copied, in octets: copying it costs less than sharing it.
     pub const MAX_INLINE_OCTETS: usize = 128;
 
-    /// Makes an empty slot.
+    /// Makes an empty slot, in which no reply is stored. Allocates nothing.
     #[inline]
     #[must_use]
     pub const fn new() -> Self {
@@ -74,7 +74,7 @@ impl ReplySlot {
     /// Stores a reply that was encoded in this process.
     ///
     /// # Errors
-    /// When the header cannot be read.
+    /// Those of [`ReplyHeader::head`]; the slot does not change then.
     pub fn set_local(&mut self, message: Message) -> Result<(), ProtocolError> {
         let (_, status, body) = ReplyHeader::head(&message)?;
         self.set_message(message, status, body);
@@ -88,7 +88,7 @@ impl ReplySlot {
         self.endian
     }
 
-    /// Returns the contents of the body.
+    /// Returns the status of the reply, which determines the type of the body.
     #[inline]
     #[must_use]
     pub const fn status(&self) -> ReplyStatus {
@@ -114,7 +114,8 @@ impl ReplySlot {
     /// Returns a decoder at the body. `O` has to be the reply's [byte order](Self::endian).
     ///
     /// # Errors
-    /// When the slot is empty or the body begins behind the message's end.
+    /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the slot is empty, or the body begins behind the end of the
+    /// message.
     #[inline]
     pub fn decoder<O: ByteOrder>(&self, format: WireFormat) -> Result<Decoder<'_, O>, DecodeError> {
         let mut d = self.whole(format);

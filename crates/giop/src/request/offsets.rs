@@ -44,7 +44,7 @@ impl HeaderOffsets {
         }
     }
 
-    /// Returns the request id.
+    /// Returns the request id, which the client chose.
     #[must_use]
     #[inline]
     pub const fn request_id(&self) -> u32 {
@@ -96,7 +96,7 @@ impl HeaderOffsets {
     /// Returns a decoder at the arguments. `O` has to be the message's byte order.
     ///
     /// # Errors
-    /// When the arguments begin behind the message's end.
+    /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the arguments begin behind the end of the message.
     #[inline]
     pub fn arguments<'a, O: ByteOrder>(
         &self,

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 impl Adapter {
     /// Waits until no upcall of a destroyed adapter is executing, and no object is being etherealized. Inside such an upcall it
-    /// would wait for itself.
+    /// would deadlock.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub async fn completed(&self) {
         poll_fn(|cx| self.deactivations.poll_all_ended(cx.waker())).await;
     }

@@ -7,7 +7,7 @@ use crate::managers::ManagerAlreadyExists;
 use crate::policy::InvalidPolicy;
 use crate::table::TableFull;
 
-/// Why an operation of an adapter failed. The facade maps some to exceptions of the specification.
+/// The error of an operation of an object adapter. `zorb::Error` maps each to the system exception of the specification.
 ///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (exceptions of `PortableServer::POA`).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum AdapterError {
     /// The servant is active for no object of the adapter.
     #[error("the servant is not active in this adapter")]
     ServantNotActive,
-    /// No default servant is set.
+    /// The adapter has no default servant.
     #[error("the adapter has no default servant")]
     NoServant,
     /// A servant manager was set before, and cannot be replaced.

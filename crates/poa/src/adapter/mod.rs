@@ -237,7 +237,7 @@ impl Adapter {
         &self.path
     }
 
-    /// The POA manager.
+    /// Returns the POA manager, which controls the requests of the adapter and maybe of others.
     #[must_use]
     pub fn manager(&self) -> &Arc<PoaManager> {
         &self.manager
@@ -249,7 +249,7 @@ impl Adapter {
         self.policies
     }
 
-    /// Whether it has been destroyed.
+    /// Whether the adapter has been destroyed. Requests for its objects are OBJECT_NOT_EXIST then.
     #[must_use]
     pub fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Acquire)
@@ -535,7 +535,7 @@ impl Adapter {
     /// Waits until the upcalls on deactivated objects with this id have ended, so that it may be used again.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Safe: the wait changes nothing, and can be repeated.
     pub async fn deactivation_ended(&self, id: &[u8]) {
         self.deactivations.ended(&id.into()).await;
     }

@@ -140,7 +140,7 @@ fn ids_that_a_persistent_adapter_assigns_are_never_assigned_again() {
             assert!(!seen.contains(&id), "{id}");
             seen.push(id);
         }
-        // In the next life, an object is activated under an id of the first life.
+        // In the next run, an object is activated under an id of the first run.
         let first = seen[0].as_ref();
         let _ = adapter.activate_with_id(first, inert());
         assert!(adapter.find(first).is_some());

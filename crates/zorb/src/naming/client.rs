@@ -4,7 +4,7 @@ use super::cos_naming::naming_context::{DestroyError, NotFoundReason};
 use super::cos_naming::{NamingContextExtRef, NamingContextRef};
 use super::list::Bindings;
 use super::name::{IntoName, Name, NameError};
-use super::naming_error::{NamingError, Refusal, service_failed};
+use super::naming_error::{NamingError, Refusal, Resolution, service_failed};
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
@@ -12,8 +12,6 @@ use zorb_giop::SystemExceptionKind;
 
 /// The name of the naming service's initial reference.
 const SERVICE: &str = "NameService";
-/// The limit on contexts from which one call goes on after CannotProceed.
-const MAX_CONTINUATIONS: usize = 8;
 
 /// The client of a naming context, with operations for whole paths.
 ///
@@ -39,12 +37,15 @@ pub struct NamingClient {
 }
 
 impl NamingClient {
-    /// The client of the ORB's initial reference `NameService`. Costs a call of `_is_a`, unless the type id of the
+    /// Makes the client of the ORB's initial reference `NameService`. Costs a call of `_is_a`, unless the type id of the
     /// reference is that of a naming context.
     ///
     /// # Errors
     /// [`NamingError::Unconfigured`] when the ORB has no such initial reference, [`NamingError::System`] when the
     /// service cannot be reached, [`NamingError::NotAContext`] for an object of another interface.
+    ///
+    /// # Cancel safety
+    /// Safe: the calls change nothing at the service, and can be repeated.
     #[doc(alias = "resolve_initial_references")]
     pub async fn find(orb: &Orb) -> Result<Self, NamingError> {
         let object = orb
@@ -54,12 +55,15 @@ impl NamingClient {
         Self::at(&object).await
     }
 
-    /// The client of a naming context by its reference. Costs a call of `_is_a`, unless the type id of the reference is
+    /// Makes the client of a naming context by its reference. Costs a call of `_is_a`, unless the type id of the reference is
     /// that of a naming context.
     ///
     /// # Errors
     /// [`NamingError::System`] when the context cannot be reached, [`NamingError::NotAContext`] for an object of
     /// another interface.
+    ///
+    /// # Cancel safety
+    /// Safe: the call of `_is_a` changes nothing at the service, and can be repeated.
     #[doc(alias = "_narrow")]
     pub async fn at(object: &ObjectRef) -> Result<Self, NamingError> {
         match object.narrow().await {
@@ -72,35 +76,41 @@ impl NamingClient {
         }
     }
 
-    /// The client of a typed reference to a naming context. Sends no request.
+    /// Makes the client of a typed reference to a naming context. Sends no request.
     #[must_use]
     pub fn new(context: NamingContextRef) -> Self {
         Self { context }
     }
 
-    /// The reference to the context, for the operations of the specification.
+    /// Returns the reference to the context, for the operations of the specification.
     #[must_use]
     pub fn context(&self) -> &NamingContextRef {
         &self.context
     }
 
-    /// The context as a `NamingContextExt`, which has stringified names and URLs; `None` for older servers, which lack
+    /// Returns the context as a `NamingContextExt`, which has stringified names and URLs; `None` for older servers, which lack
     /// it. Costs a call of `_is_a`, unless the type id of the reference is that of the interface.
     ///
     /// # Errors
     /// [`NamingError::System`] when the call fails.
+    ///
+    /// # Cancel safety
+    /// Safe: the call of `_is_a` changes nothing at the service, and can be repeated.
     pub async fn ext(&self) -> Result<Option<NamingContextExtRef>, NamingError> {
         let ext = self.context.as_object().narrow().await;
         ext.map_err(|exception| service_failed(&self.context, exception))
     }
 
-    /// The object bound to a name, as a reference of type `T`. Costs a call of the object's `_is_a`, unless the type id
+    /// Returns the object bound to a name, as a reference of type `T`. Costs a call of the object's `_is_a`, unless the type id
     /// of its reference is that of `T`, or `T` is [`ObjectRef`].
     ///
     /// # Errors
     /// [`NamingError::NotFound`], [`NamingError::InvalidName`], [`NamingError::Nil`], [`NamingError::WrongType`], and
     /// [`NamingError::Unusable`] when the call of `_is_a` fails. (An object that is not called here fails at its first
     /// call: OBJECT_NOT_EXIST, or TRANSIENT with host and port.)
+    ///
+    /// # Cancel safety
+    /// Safe: the calls change nothing at the service, and can be repeated.
     pub async fn resolve<T: Interface>(&self, name: impl IntoName) -> Result<T, NamingError> {
         let name = checked(name)?;
         let object = self.resolve_object(&name).await?;
@@ -129,7 +139,8 @@ impl NamingClient {
     /// path; [`NamingError::InvalidName`].
     ///
     /// # Cancel safety
-    /// A repeated call may find the name bound by the first one: see [`NamingClient`].
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail with
+    /// [`NamingError::AlreadyBound`], because of the first one.
     pub async fn bind(
         &self,
         name: impl IntoName,
@@ -145,6 +156,10 @@ impl NamingClient {
     /// # Errors
     /// [`NamingError::NotFound`] with `not_object` when a context is bound to the name, and with `not_context` when an
     /// object is bound within the path; [`NamingError::InvalidName`].
+    ///
+    /// # Cancel safety
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call ends in the same
+    /// binding.
     pub async fn rebind(
         &self,
         name: impl IntoName,
@@ -161,7 +176,8 @@ impl NamingClient {
     /// Those of [`bind`](Self::bind).
     ///
     /// # Cancel safety
-    /// A repeated call may find the name bound by the first one: see [`NamingClient`].
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail with
+    /// [`NamingError::AlreadyBound`], because of the first one.
     pub async fn bind_context(
         &self,
         name: impl IntoName,
@@ -176,6 +192,10 @@ impl NamingClient {
     ///
     /// # Errors
     /// Those of [`rebind`](Self::rebind), but `not_context` when an object is bound to the name.
+    ///
+    /// # Cancel safety
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call ends in the same
+    /// binding.
     pub async fn rebind_context(
         &self,
         name: impl IntoName,
@@ -202,7 +222,8 @@ impl NamingClient {
     /// Those of [`bind`](Self::bind).
     ///
     /// # Cancel safety
-    /// A repeated call may find the name bound by the first one: see [`NamingClient`].
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail with
+    /// [`NamingError::AlreadyBound`], because of the first one.
     pub async fn bind_new_context(&self, name: impl IntoName) -> Result<Self, NamingError> {
         let name = checked(name)?;
         match self.make(&name).await {
@@ -215,13 +236,16 @@ impl NamingClient {
         }
     }
 
-    /// The context bound to a name; makes it and the missing contexts of the path, as `mkdir -p` does. When two clients
+    /// Returns the context bound to a name; makes it and the missing contexts of the path, as `mkdir -p` does. When two clients
     /// make a context at the same time, JacORB's service may replace one by the other, and this may return the replaced
     /// one.
     ///
     /// # Errors
     /// [`NamingError::NotFound`] with `not_context`, or [`NamingError::NotAContext`], when an object is bound;
     /// [`NamingError::InvalidName`].
+    ///
+    /// # Cancel safety
+    /// Contexts that were made on the path stay. A repeated call finds them and goes on.
     pub async fn make_contexts(&self, name: impl IntoName) -> Result<Self, NamingError> {
         let name = checked(name)?;
         match self.bind_new_context(&name).await {
@@ -230,11 +254,14 @@ impl NamingClient {
         }
     }
 
-    /// The context bound to a name. Costs a call of `_is_a`, unless the type id of its reference is that of a naming
+    /// Returns the context bound to a name. Costs a call of `_is_a`, unless the type id of its reference is that of a naming
     /// context.
     ///
     /// # Errors
     /// Those of [`resolve`](Self::resolve); [`NamingError::NotAContext`] if an object of another interface is bound.
+    ///
+    /// # Cancel safety
+    /// Safe: the calls change nothing at the service, and can be repeated.
     pub async fn subcontext(&self, name: impl IntoName) -> Result<Self, NamingError> {
         match self.resolve(name).await {
             Ok(context) => Ok(Self { context }),
@@ -250,9 +277,12 @@ impl NamingClient {
     ///
     /// # Errors
     /// [`NamingError::NotFound`], [`NamingError::InvalidName`].
+    ///
+    /// # Cancel safety
+    /// The binding may have been removed or not: a repeated call may fail with [`NamingError::NotFound`].
     pub async fn unbind(&self, name: impl IntoName) -> Result<(), NamingError> {
         let name = checked(name)?;
-        let mut resolution = Resolution::new(self, &name);
+        let mut resolution = Resolution::new(&self.context, &name);
         loop {
             match resolution.context.unbind(&resolution.rest).await {
                 Ok(()) => return Ok(()),
@@ -267,6 +297,10 @@ impl NamingClient {
     /// # Errors
     /// [`NamingError::NotEmpty`], [`NamingError::NotFound`], [`NamingError::NotAContext`],
     /// [`NamingError::InvalidName`].
+    ///
+    /// # Cancel safety
+    /// The context may have been destroyed without its binding being removed. A repeated call removes the binding, or fails
+    /// with [`NamingError::NotFound`] if it has been removed.
     pub async fn remove_context(&self, name: impl IntoName) -> Result<(), NamingError> {
         let name = checked(name)?;
         let is_gone = |error: &NamingError| {
@@ -295,6 +329,10 @@ impl NamingClient {
     ///
     /// # Errors
     /// [`NamingError::NotEmpty`] if the context has bindings.
+    ///
+    /// # Cancel safety
+    /// The context may have been destroyed or not: a repeated call may fail with OBJECT_NOT_EXIST
+    /// ([`NamingError::System`]).
     pub async fn destroy(&self) -> Result<(), NamingError> {
         self.context.destroy().await.map_err(|error| match error {
             DestroyError::NotEmpty(_) => NamingError::NotEmpty { name: None },
@@ -302,13 +340,13 @@ impl NamingClient {
         })
     }
 
-    /// The bindings of the context, fetched in batches of 100. Sends no request before [`Bindings::next`].
+    /// Returns the bindings of the context, fetched in batches of 100. Sends no request before [`Bindings::next`].
     pub fn list(&self) -> Bindings {
         Bindings::new(self.context.clone())
     }
 
     async fn resolve_object(&self, name: &Name) -> Result<ObjectRef, NamingError> {
-        let mut resolution = Resolution::new(self, name);
+        let mut resolution = Resolution::new(&self.context, name);
         loop {
             match resolution.context.resolve(&resolution.rest).await {
                 Ok(Some(object)) => return Ok(object),
@@ -331,7 +369,7 @@ impl NamingClient {
     }
 
     async fn put_once(&self, name: &Name, what: Bound<'_>, when: If) -> Result<(), NamingError> {
-        let mut resolution = Resolution::new(self, name);
+        let mut resolution = Resolution::new(&self.context, name);
         loop {
             let Resolution { context, rest, .. } = &resolution;
             let done: Result<(), Refusal> = match (what, when) {
@@ -369,7 +407,7 @@ impl NamingClient {
 
     /// Makes one context. Its parent, named by all components but the last, has to exist.
     async fn make(&self, name: &Name) -> Result<Self, NamingError> {
-        let mut resolution = Resolution::new(self, name);
+        let mut resolution = Resolution::new(&self.context, name);
         loop {
             match resolution.context.bind_new_context(&resolution.rest).await {
                 Ok(Some(context)) => return Ok(Self { context }),
@@ -503,79 +541,6 @@ impl<'a> Bound<'a> {
 enum If {
     Unbound,
     Either,
-}
-
-/// The progress of a call along a name: the next context to call, and the rest of the name at that context.
-struct Resolution<'a> {
-    asked: &'a Name,
-    context: NamingContextRef,
-    rest: Name,
-    continuations: usize,
-}
-
-impl<'a> Resolution<'a> {
-    fn new(client: &NamingClient, asked: &'a Name) -> Self {
-        Self {
-            asked,
-            context: client.context.clone(),
-            rest: asked.clone(),
-            continuations: 0,
-        }
-    }
-
-    /// Goes on from the context of a CannotProceed, or returns the error of the operation.
-    fn follow(&mut self, refusal: impl Into<Refusal>) -> Result<(), NamingError> {
-        let name = || self.asked.clone();
-        let stuck = match refusal.into() {
-            Refusal::CannotProceed(stuck) => stuck,
-            Refusal::NotFound(e) => {
-                return Err(NamingError::NotFound {
-                    name: name(),
-                    why: e.why,
-                    rest: Name(e.rest_of_name),
-                });
-            }
-            Refusal::InvalidName => {
-                return Err(NamingError::InvalidName {
-                    name: self.asked.to_string(),
-                    why: None,
-                });
-            }
-            Refusal::AlreadyBound => return Err(NamingError::AlreadyBound { name: name() }),
-            Refusal::System(exception) => return Err(service_failed(&self.context, exception)),
-        };
-        let give_up = |context, why| {
-            Err(NamingError::CannotProceed {
-                name: name(),
-                context,
-                rest: Name(stuck.rest_of_name.clone()),
-                why,
-            })
-        };
-        let Some(context) = stuck.cxt else {
-            return give_up(None, "it names no context to go on from");
-        };
-        if stuck.rest_of_name.is_empty() {
-            return give_up(Some(context), "it leaves nothing of the name");
-        }
-        // Another rest would bind a name that was not requested.
-        if !self.rest.ends_with(&stuck.rest_of_name) {
-            return give_up(Some(context), "its rest_of_name is not the end of the name");
-        }
-        if context == self.context && stuck.rest_of_name == *self.rest {
-            return give_up(
-                Some(context),
-                "it names itself and the whole rest of the name",
-            );
-        }
-        self.continuations = self.continuations.saturating_add(1);
-        if self.continuations > MAX_CONTINUATIONS {
-            return give_up(Some(context), "too many contexts could not proceed");
-        }
-        self.context = context;
-        self.rest = Name(stuck.rest_of_name);
-        Ok(())
-    }
 }
 
 fn checked(name: impl IntoName) -> Result<Name, NamingError> {

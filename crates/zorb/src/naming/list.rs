@@ -100,7 +100,7 @@ impl Bindings {
         self
     }
 
-    /// The next binding, or `None` after the last. Calls the server once a batch.
+    /// Returns the next binding, or `None` after the last. Calls the server once a batch.
     ///
     /// # Errors
     /// [`NamingError::System`], which ends the listing.

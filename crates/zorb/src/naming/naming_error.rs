@@ -11,6 +11,9 @@ use crate::interface::Interface;
 use core::fmt;
 use zorb_giop::{SystemException, SystemExceptionKind};
 
+/// The limit on contexts from which one call goes on after CannotProceed.
+const MAX_CONTINUATIONS: usize = 8;
+
 /// The error of an operation of a [`NamingClient`](super::NamingClient).
 ///
 /// The user exceptions of `CosNaming` with the name at fault, and failures of the service or the object. `Display`
@@ -319,6 +322,79 @@ fn raised(endpoints: &str, exception: &SystemException, f: &mut fmt::Formatter<'
     match f.alternate() {
         true => write!(f, ": {exception:#}"),
         false => write!(f, ": {exception}"),
+    }
+}
+
+/// The progress of a call along a name: the next context to call, and the rest of the name at that context.
+pub(super) struct Resolution<'a> {
+    asked: &'a Name,
+    pub(super) context: NamingContextRef,
+    pub(super) rest: Name,
+    continuations: usize,
+}
+
+impl<'a> Resolution<'a> {
+    pub(super) fn new(context: &NamingContextRef, asked: &'a Name) -> Self {
+        Self {
+            asked,
+            context: context.clone(),
+            rest: asked.clone(),
+            continuations: 0,
+        }
+    }
+
+    /// Goes on from the context of a CannotProceed, or returns the error of the operation.
+    pub(super) fn follow(&mut self, refusal: impl Into<Refusal>) -> Result<(), NamingError> {
+        let name = || self.asked.clone();
+        let stuck = match refusal.into() {
+            Refusal::CannotProceed(stuck) => stuck,
+            Refusal::NotFound(e) => {
+                return Err(NamingError::NotFound {
+                    name: name(),
+                    why: e.why,
+                    rest: Name(e.rest_of_name),
+                });
+            }
+            Refusal::InvalidName => {
+                return Err(NamingError::InvalidName {
+                    name: self.asked.to_string(),
+                    why: None,
+                });
+            }
+            Refusal::AlreadyBound => return Err(NamingError::AlreadyBound { name: name() }),
+            Refusal::System(exception) => return Err(service_failed(&self.context, exception)),
+        };
+        let give_up = |context, why| {
+            Err(NamingError::CannotProceed {
+                name: name(),
+                context,
+                rest: Name(stuck.rest_of_name.clone()),
+                why,
+            })
+        };
+        let Some(context) = stuck.cxt else {
+            return give_up(None, "it names no context to go on from");
+        };
+        if stuck.rest_of_name.is_empty() {
+            return give_up(Some(context), "it leaves nothing of the name");
+        }
+        // Another rest would bind a name that was not requested.
+        if !self.rest.ends_with(&stuck.rest_of_name) {
+            return give_up(Some(context), "its rest_of_name is not the end of the name");
+        }
+        if context == self.context && stuck.rest_of_name == *self.rest {
+            return give_up(
+                Some(context),
+                "it names itself and the whole rest of the name",
+            );
+        }
+        self.continuations = self.continuations.saturating_add(1);
+        if self.continuations > MAX_CONTINUATIONS {
+            return give_up(Some(context), "too many contexts could not proceed");
+        }
+        self.context = context;
+        self.rest = Name(stuck.rest_of_name);
+        Ok(())
     }
 }
 

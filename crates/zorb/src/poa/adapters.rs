@@ -17,14 +17,14 @@ impl Poa {
         }
     }
 
-    /// The parent POA; `None` for the root POA, and for one that has been destroyed.
+    /// Returns the parent POA; `None` for the root POA, and for one that has been destroyed.
     #[must_use]
     pub fn the_parent(&self) -> Option<Self> {
         let parent = self.orb.inner().adapters().parent(&self.adapter)?;
         Some(self.beside(parent))
     }
 
-    /// The child POAs, sorted by name.
+    /// Returns the child POAs, sorted by name. Calls no adapter activator.
     #[must_use]
     pub fn the_children(&self) -> Vec<Self> {
         let children = self.orb.inner().adapters().children(&self.adapter);
@@ -34,7 +34,7 @@ impl Poa {
             .collect()
     }
 
-    /// The factory of the ORB's POA managers.
+    /// Returns the factory of the ORB's POA managers. Costs a reference count.
     #[must_use]
     pub fn the_poa_manager_factory(&self) -> PoaManagerFactory {
         PoaManagerFactory(self.orb.clone())
@@ -63,7 +63,7 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// [`AdapterError::Destroyed`].
+    /// [`AdapterError::Destroyed`] if this POA has been destroyed.
     #[doc(alias = "the_activator")]
     #[doc(alias = "unknown_adapter")]
     pub fn set_adapter_activator<F, A>(&self, activate: F) -> Result<(), Error>
@@ -85,7 +85,7 @@ impl Poa {
     /// Removes the adapter activator.
     ///
     /// # Errors
-    /// [`AdapterError::Destroyed`].
+    /// [`AdapterError::Destroyed`] if this POA has been destroyed.
     pub fn clear_adapter_activator(&self) -> Result<(), Error> {
         Ok(self.adapter.set_adapter_activator(None)?)
     }
@@ -182,13 +182,13 @@ impl PoaManagerFactory {
         Ok(managers.create(id).map_err(AdapterError::from)?)
     }
 
-    /// All managers, sorted by id.
+    /// Returns the managers that POAs or the application hold, sorted by id.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<PoaManager>> {
         self.0.inner().adapters().managers().list()
     }
 
-    /// The manager with this id, if there is one.
+    /// Returns the manager with this id; `None` if there is none, or no POA and no clone holds it any more.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Arc<PoaManager>> {
         self.0.inner().adapters().managers().find(id)

@@ -38,7 +38,7 @@ pub trait InterfaceSkeleton: Skeleton {
 /// `poa.the_poa_manager().activate()` once the servants are activated.
 ///
 /// Objects of the root POA are transient, and it assigns their ids. An object whose reference has to stay valid after a
-/// restart needs a persistent POA, an id of its own, and an ORB that listens at the same endpoint in every life:
+/// restart needs a persistent POA, an id of its own, and an ORB that listens at the same endpoint in every run:
 ///
 /// ```
 /// # use zorb::{Error, Orb, Policies};
@@ -198,7 +198,7 @@ impl Poa {
     /// reference.
     ///
     /// In a POA with SYSTEM_ID the id has to come from the POA: from a reference that
-    /// [`create_reference`](Self::create_reference) made, or, if the POA is persistent, from an earlier life.
+    /// [`create_reference`](Self::create_reference) made, or, if the POA is persistent, from an earlier run.
     ///
     /// DIFFERENCE: in the specification this waits while an earlier object of the id is being deactivated. Here it
     /// fails, and [`deactivation_ended`](Self::deactivation_ended) waits.

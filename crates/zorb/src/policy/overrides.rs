@@ -63,7 +63,7 @@ overrides! {
 }
 
 impl PolicyOverrides {
-    /// A set without policies.
+    /// Makes a set without policies, which changes nothing at any level.
     pub fn new() -> Self {
         Self::default()
     }
@@ -131,7 +131,7 @@ impl PolicyOverrides {
         self
     }
 
-    /// The point at which one-way calls return (`SyncScopePolicy`).
+    /// Sets the point at which one-way calls return (`SyncScopePolicy`): [`SyncScope::WithTransport`] unless a level sets it.
     #[doc(alias = "SyncScopePolicy")]
     pub fn sync_scope(mut self, scope: SyncScope) -> Self {
         self.sync_scope = Some(scope);
@@ -146,7 +146,7 @@ impl PolicyOverrides {
         self
     }
 
-    /// The steps that the ORB may take to reach an object again (`RebindPolicy`).
+    /// Sets the steps that the ORB may take to reach an object again (`RebindPolicy`). A call that needs another step is REBIND.
     #[doc(alias = "RebindPolicy")]
     pub fn rebind(mut self, mode: RebindMode) -> Self {
         self.rebind = Some(mode);
@@ -303,7 +303,7 @@ impl PolicyOverrides {
         task_level::scope_blocking(self.clone(), run)
     }
 
-    /// A copy of the policies of the caller's scopes; `None` outside of any scope.
+    /// Returns a copy of the policies of the caller's scopes, merged; `None` outside of any scope.
     #[doc(alias = "PolicyCurrent")]
     #[must_use]
     pub fn current() -> Option<Self> {

@@ -20,9 +20,9 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// GIOP over TCP.
+    /// GIOP over TCP, with the properties of the ORB's transport.
     pub const IIOP: Self = Self::of(Cow::Borrowed("iiop"));
-    /// GIOP over UNIX sockets.
+    /// GIOP over UNIX sockets, with the properties of the ORB's transport.
     pub const UIOP: Self = Self::of(Cow::Borrowed("uiop"));
 
     const fn of(scheme: Cow<'static, str>) -> Self {

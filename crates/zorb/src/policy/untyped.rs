@@ -154,9 +154,9 @@ pub enum PolicyErrorReason {
 })]
 #[non_exhaustive]
 pub struct PolicyError {
-    /// The type of the policy.
+    /// The type of the policy that was to be created.
     pub policy_type: PolicyType,
-    /// The reason.
+    /// The reason of the refusal.
     pub reason: PolicyErrorReason,
 }
 
@@ -167,39 +167,43 @@ pub struct PolicyError {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// See [`PolicyOverrides::rebind`].
+    /// The steps that the ORB may take to reach an object again: see [`PolicyOverrides::rebind`].
     Rebind(RebindMode),
-    /// See [`PolicyOverrides::sync_scope`].
+    /// The point at which one-way calls return: see [`PolicyOverrides::sync_scope`].
     SyncScope(SyncScope),
-    /// See [`PolicyOverrides::request_start_time`].
+    /// The time before which no request is sent: see [`PolicyOverrides::request_start_time`].
     RequestStartTime(SystemTime),
-    /// See [`PolicyOverrides::request_end_time`].
+    /// The time by which a request has to be sent: see [`PolicyOverrides::request_end_time`].
     RequestEndTime(SystemTime),
-    /// See [`PolicyOverrides::reply_start_time`].
+    /// The time before which no reply is delivered: see [`PolicyOverrides::reply_start_time`].
     ReplyStartTime(SystemTime),
-    /// See [`PolicyOverrides::reply_end_time`].
+    /// The time by which a reply has to arrive: see [`PolicyOverrides::reply_end_time`].
     ReplyEndTime(SystemTime),
-    /// See [`PolicyOverrides::relative_request_timeout`].
+    /// The time limit for sending a request, from the beginning of the call: see [`PolicyOverrides::relative_request_timeout`].
     RelativeRequestTimeout(Duration),
-    /// See [`PolicyOverrides::relative_round_trip_timeout`].
+    /// The time limit for a reply, from the beginning of the call: see [`PolicyOverrides::relative_round_trip_timeout`].
     RelativeRoundTripTimeout(Duration),
-    /// See [`PolicyOverrides::bidirectional`].
+    /// Whether a connection carries requests in both directions: see [`PolicyOverrides::bidirectional`].
     Bidirectional(BidirectionalPolicy),
-    /// See [`RtPolicies::server_protocols`](crate::real_time::RtPolicies::server_protocols). For POAs only. Cannot be
+    /// The protocols that references offer: see
+    /// [`RtPolicies::server_protocols`](crate::real_time::RtPolicies::server_protocols). For POAs only. Cannot be
     /// created from an any.
     ServerProtocol(Arc<[Protocol]>),
-    /// See [`PolicyOverrides::client_protocols`]. Cannot be created from an any.
+    /// The protocols by which the ORB may connect: see [`PolicyOverrides::client_protocols`].
+    /// Cannot be created from an any.
     ClientProtocol(Arc<[Protocol]>),
-    /// See [`PolicyOverrides::buffering`].
+    /// The limits within which one-way requests wait for others: see [`PolicyOverrides::buffering`].
     BufferingConstraint(BufferingConstraint),
-    /// See [`PolicyOverrides::private_connection`]. It has no value, and cannot be created from an any.
+    /// A connection for the reference and its clones: see [`PolicyOverrides::private_connection`]. It has no
+    /// value, and cannot be created from an any.
     PrivateConnection,
-    /// See [`RtPolicies::priority_model`](crate::real_time::RtPolicies::priority_model). For POAs only. Cannot be
+    /// The source of the priority of requests: see
+    /// [`RtPolicies::priority_model`](crate::real_time::RtPolicies::priority_model). For POAs only. Cannot be
     /// created from an any, as in TAO.
     PriorityModel(PriorityModelPolicy),
-    /// See [`RtPolicies::threadpool`](crate::real_time::RtPolicies::threadpool): the number of the pool. For POAs only.
+    /// The id of the thread pool: see [`RtPolicies::threadpool`](crate::real_time::RtPolicies::threadpool). For POAs only.
     Threadpool(u32),
-    /// See [`PolicyOverrides::priority_bands`].
+    /// The bands of priorities that share a connection: see [`PolicyOverrides::priority_bands`].
     PriorityBands(Arc<[PriorityBand]>),
 }
 
@@ -339,7 +343,7 @@ impl Policy {
         )
     }
 
-    /// The type of the policy.
+    /// Returns the type of the policy, as the specification numbers it.
     #[must_use]
     pub const fn policy_type(&self) -> PolicyType {
         match self {

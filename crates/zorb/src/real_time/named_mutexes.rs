@@ -10,7 +10,7 @@ use zorb_executor::RtMutex;
 #[error("there is no mutex named {name:?}")]
 #[non_exhaustive]
 pub struct MutexNotFound {
-    /// The unknown name.
+    /// The name, which no mutex of the ORB has.
     pub name: String,
 }
 

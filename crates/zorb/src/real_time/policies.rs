@@ -16,7 +16,7 @@ use zorb_transport::{Endpoint, Registry};
 #[expect(clippy::exhaustive_structs, reason = "the policy has two values")]
 #[doc(alias = "create_priority_model_policy")]
 pub struct PriorityModelPolicy {
-    /// The source of the priority.
+    /// The source of the priority of a request: its client or its object.
     pub model: PriorityModel,
     /// SERVER_DECLARED: the priority of objects that have none of their own. CLIENT_PROPAGATED: the priority of
     /// requests that state none, such as those of ORBs without Real-time CORBA.
@@ -63,7 +63,7 @@ pub struct RtPolicies {
 }
 
 impl RtPolicies {
-    /// A set without policies.
+    /// Makes a set without policies, so that a POA has those of the ORB.
     pub fn new() -> Self {
         Self::default()
     }

@@ -19,7 +19,7 @@ pub(crate) fn is_late(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// The reply to a late request: TIMEOUT, and the servant does not run.
+/// Counts a request whose deadline has passed, and returns its outcome: TIMEOUT with COMPLETED_NO.
 #[cold]
 pub(crate) fn refuse_late(orb: &OrbInner, receipt: &Receipt) -> Outcome {
     orb.count(Counter::RequestsLate);

@@ -109,16 +109,17 @@ impl ValueInfo {
 /// The type-erased state of a value. The IDL compiler implements it.
 #[doc(hidden)]
 pub trait ErasedState: Any + Send + Sync + fmt::Debug {
-    /// The part of the state with type `id`: the state itself, or that of a base type.
+    /// Returns the part of the state with type `id`: the state itself, or that of a base type. `None` if the value has no such
+    /// base.
     fn part(&self, id: TypeId) -> Option<&dyn Any>;
 
-    /// The part of the state with type `id`, mutable.
+    /// Returns the part of the state with type `id` for changes, as [`part`](Self::part) does for reading.
     fn part_mut(&mut self, id: TypeId) -> Option<&mut dyn Any>;
 
-    /// The whole state.
+    /// Returns the state as its own type, for a downcast to the most derived one.
     fn as_any(&self) -> &dyn Any;
 
-    /// The whole state, mutable.
+    /// Returns the state as its own type, for a downcast that changes members.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 

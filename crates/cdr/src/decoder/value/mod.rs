@@ -78,7 +78,7 @@ impl<'de> ValueHead<'de> {
         &self.ids
     }
 
-    /// Whether its state is in chunks, so that the rest of it can be skipped.
+    /// Whether the state of the value is in chunks, so that its end can be skipped (truncation to a base type).
     #[must_use]
     pub const fn is_chunked(&self) -> bool {
         self.chunked
