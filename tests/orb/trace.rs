@@ -520,7 +520,7 @@ async fn a_panic_in_a_servant_is_logged_with_operation_key_and_peer() {
 async fn a_panic_in_a_key_resolver_is_logged_with_the_key() {
     let world = World::new().await;
     let resolve = |_| async { panic!("no such branch") };
-    world.server.key_table().set_locator(resolve);
+    world.server.key_table().set_key_resolver(resolve);
     let errors = Listener(Arc::default(), Some("zorb::serve::upcall"));
     let _listening = tracing::subscriber::set_default(errors.clone());
     let url = world.server.corbaloc_url("Bank").unwrap();

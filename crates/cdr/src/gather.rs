@@ -1,4 +1,5 @@
-//! Encoded output, in pieces.
+//! Encoded output: one buffer, and between its octets pieces that are shared, or lent by the caller, so that `writev` sends
+//! them without a copy.
 
 use crate::cold_box::ColdBox;
 use alloc::vec::Vec;

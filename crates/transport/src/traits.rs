@@ -243,7 +243,8 @@ pub trait Transport: Send + Sync + Debug + 'static {
     /// A [`TransportError`] that names the endpoint and keeps the cause and its kind, `AddrInUse` for instance.
     ///
     /// # Cancel safety
-    /// Dropping the future closes the sockets that it has opened.
+    /// Dropping the future closes the sockets that it has opened. A bind that another thread has begun may end a little
+    /// later, and its socket is closed then.
     fn listen<'a>(
         &'a self,
         endpoint: &'a Endpoint,

@@ -1,4 +1,5 @@
-//! Servants whose operations block their thread.
+//! Marks servants as blocking. The skeleton passes calls on; `serve` and `poa` read the mark (`Skeleton::blocks`) and choose
+//! the thread.
 
 use crate::poa::InterfaceSkeleton;
 use core::any::Any;

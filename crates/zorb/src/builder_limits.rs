@@ -1,4 +1,5 @@
-//! Builder methods that limit the connections, upcalls and memory of peers.
+//! Builder methods for what peers may do to the ORB: limits on their connections, upcalls, memory and time, callbacks on
+//! their connections, and connections to the places that their references name.
 
 use crate::bidirectional::Rule;
 use crate::builder::Builder;

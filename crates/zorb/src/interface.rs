@@ -123,7 +123,8 @@ impl Interface for ObjectRef {
     note = "of an `Option` of a derived reference pass a `&`; and that in place of what its `as_ref` gives"
 )]
 pub trait IntoReference<R> {
-    /// The reference, `None` if it is nil. Converting a `&` clones the reference: one atomic increment.
+    /// Converts to a reference of `R`, the same interface or a base of it, without a check or a call. `None`, the nil
+    /// reference, comes from an `Option` alone. Converting a `&` clones the reference: one atomic increment.
     fn into_reference(self) -> Option<R>;
 }
 
@@ -147,7 +148,7 @@ impl<R, T: ToReference<R> + ?Sized> IntoReference<R> for &T {
     note = "`None` is the nil reference; `narrow` makes a reference of a derived interface out of one of its base"
 )]
 pub trait ToReference<R> {
-    /// A clone of the reference, `None` if it is nil: one atomic increment.
+    /// A clone of the reference, as `R`: one atomic increment. `None` comes from an `Option` alone.
     fn to_reference(&self) -> Option<R>;
 }
 

@@ -111,7 +111,7 @@ fn rounds(all: &[(&str, &Data)]) -> Option<String> {
     let state = state.map_or_else(String::new, |(times, far, of)| {
         format!(
             "\n\nWith both programs on one CPU, two-way calls without parameters do the same work in every round, and still differ so much at {far} \
-             of {of} points, by ×{} at the median of those: the machine changes its state from time to time, and a round does not show which one it met.",
+             of {of} points, by ×{} at the median of those: the machine changes its state from time to time, and no round shows in which state it ran.",
             three_digits(times)
         )
     });

@@ -1,4 +1,5 @@
-//! Orders: requests that begin one after the other, of one connection or of one collocated reference.
+//! Orders: queues of turns of one connection or of one collocated reference. A request begins when the turn before it is
+//! over: a one-way request when the one before has ended, a held request when the one before has begun.
 
 use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use std::sync::PoisonError;

@@ -127,8 +127,8 @@ pub trait ServantActivator: Send + Sync + 'static {
     /// UNKNOWN.
     ///
     /// # Errors
-    /// The reply to all these requests. `ForwardRequest` is LOCATION_FORWARD; return OBJECT_NOT_EXIST for an unknown
-    /// id.
+    /// The reply to the request that called it; the next request that waits calls it again. `ForwardRequest` is
+    /// LOCATION_FORWARD; return OBJECT_NOT_EXIST for an unknown id.
     fn incarnate(
         &self,
         id: &ObjectId,

@@ -136,7 +136,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     ));
     all.push(effort(
         data,
-        "With lanes best-effort clients disturb no other client (experiment 8, Figure 7.13b)",
+        "With lanes best-effort clients cost high and medium nothing (experiment 8, Figure 7.13b)",
         "best effort with lanes, one CPU",
         |high, medium, _, _| Holds::when(high >= WHOLE && medium >= WHOLE),
     ));
@@ -152,11 +152,11 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     all.push(more_slack(data));
     for (claim, panel) in [
         (
-            "With a CPU for each end best-effort clients disturb no other client (experiment 8, Figure 7.14b)",
+            "With a CPU for each end best-effort clients cost the others nothing (experiment 8, Figure 7.14b)",
             "best effort below capacity with lanes, a CPU each",
         ),
         (
-            "With a host for each end best-effort clients disturb no other client (experiment 8, Figure 7.14b)",
+            "With a host for each end best-effort clients cost the others nothing (experiment 8, Figure 7.14b)",
             "best effort below capacity with lanes, two hosts",
         ),
     ] {

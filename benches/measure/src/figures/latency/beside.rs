@@ -106,7 +106,7 @@ fn as_fast(data: &Data, placed: Placed, placement: &str) -> Finding {
         ratio(of(ZORB), of(OMNIORB))
     };
     Finding::new(
-        "Optimised in this way an ORB is as fast as the commercial ones with static stubs (5.4; Figures 33 and 34)",
+        "An ORB with the paper's optimisations is as fast as commercial ones with static stubs (5.4; Figures 33 and 34)",
         [
             beside("noparams robin".to_owned(), FEW),
             beside(format!("octet {FEW}"), MOST),

@@ -35,7 +35,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         steps, so that the steps and the time in no step add up to the call. A negative time is below the \
         difference of two marks.\n\n\
         Steps have the papers' numbers: C1 is the first of the client (Table 1), S01 the first of the server \
-        (Table 2). A step of the papers without a counterpart names the step that contains it. The client's wait \
+        (Table 2). Where zorb has no such step, the row names the step that includes it. The client's wait \
         includes the server's work and ends with the read that brings the reply (C6); the server's wait belongs to \
         no step. A server caches the request headers of a connection: for a repeated header, S04 to S06 are one \
         comparison. In the layers of both ends, *messaging* includes marshalling and demarshalling.",

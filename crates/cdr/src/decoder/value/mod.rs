@@ -3,7 +3,7 @@
 //! - here: where values begin and end, and indirections to them;
 //! - `head`: the header of a value before its state;
 //! - `chunks`: chunks, end tags and skipped values;
-//! - `known`: the values of a message that have begun or ended.
+//! - `value_reader`: the values of a message that have begun or ended.
 
 mod chunks;
 mod head;

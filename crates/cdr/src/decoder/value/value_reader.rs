@@ -1,4 +1,5 @@
-//! The values of a message that is read.
+//! The decoder's record of the value types of one message: the targets of indirections, the current chunk, cycles, and the
+//! counts that limits bound.
 
 use super::Ids;
 use crate::{stack::Pieces, value::Shared};
