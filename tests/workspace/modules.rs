@@ -16,7 +16,7 @@ use syn::{Attribute, Ident, Item, ItemMod, ItemUse, UseTree, Visibility};
 pub(crate) const CRATES: [(&str, usize); 10] = [
     ("crates/atm", 0),
     ("crates/cdr", 11),
-    ("crates/giop", 5),
+    ("crates/giop", 0),
     ("crates/executor", 0),
     ("crates/transport", 0),
     ("crates/connection", 0),

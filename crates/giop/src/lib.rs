@@ -57,6 +57,7 @@ macro_rules! by_order {
     };
 }
 
+mod addressing;
 pub mod buffers;
 mod cause;
 pub mod codeset;
@@ -84,6 +85,7 @@ pub mod url;
 mod user;
 mod vendor;
 
+pub use addressing::AddressingDisposition;
 pub use cause::{Cause, Chain};
 pub use context::{
     MAX_EXCEPTION_DETAIL_OCTETS, ServiceContext, ServiceContextId, ServiceContexts,
@@ -110,8 +112,7 @@ pub use reply::{
     ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, add_contexts, read_system_exception,
 };
 pub use request::{
-    AddressingDisposition, HeaderOffsets, RequestBuilder, RequestHeader, RequestTemplate,
-    ResponseFlags, TargetAddress,
+    HeaderOffsets, RequestBuilder, RequestHeader, RequestTemplate, ResponseFlags, TargetAddress,
 };
 pub use table::{RequestId, RequestTable, TableFull};
 pub use user::{OperationError, UserException};
