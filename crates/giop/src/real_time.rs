@@ -113,6 +113,17 @@ pub fn priority_context(priority: i16) -> Result<ServiceContext, EncodeError> {
     })
 }
 
+/// Reads the priority of a context RTCorbaPriority; `None` for another context, or one that cannot be read.
+///
+/// Source: Real-time CORBA 1.2 (formal/05-01-04).
+#[must_use]
+pub fn stated_priority(context: &ServiceContext) -> Option<i16> {
+    match context.id {
+        ServiceContextId::RT_CORBA_PRIORITY => decode_encapsulation(&context.data).ok(),
+        _ => None,
+    }
+}
+
 /// Reads the priority that a client has sent with a request; `None` if it has sent none.
 ///
 /// Source: Real-time CORBA 1.2 (formal/05-01-04).
@@ -534,6 +545,12 @@ mod tests {
     fn contexts_have_the_octets_of_the_specification() {
         let context = priority_context(258).unwrap();
         assert_eq!(context.id, ServiceContextId::RT_CORBA_PRIORITY);
+        assert_eq!(stated_priority(&context), Some(258));
+        for data in [&[][..], &[0, 0, 1], &[0, 0]] {
+            let data = Bytes::copy_from_slice(data);
+            let cut = ServiceContext { data, ..context };
+            assert_eq!(stated_priority(&cut), None, "{cut:?}");
+        }
         let order = u8::from(cfg!(target_endian = "little"));
         let native = 258_i16.to_ne_bytes();
         assert_eq!(

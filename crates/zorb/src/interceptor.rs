@@ -54,6 +54,8 @@ pub(crate) struct ClientRequestInfo<'a> {
     pub(crate) is_collocated: bool,
     /// The deadline of the call. The ORB does not send it; an interceptor can, in a service context.
     pub(crate) deadline: Option<Instant>,
+    /// The CORBA priority that the request states (RTCorbaPriority).
+    pub(crate) priority: Option<i16>,
     /// Service contexts of the request, besides those of the connection.
     pub(crate) contexts: &'a mut Vec<ServiceContext>,
 }
@@ -79,6 +81,8 @@ pub(crate) struct ServerRequestInfo {
     pub(crate) is_collocated: bool,
     /// Service contexts of the request.
     pub(crate) contexts: Vec<ServiceContext>,
+    /// The deadline that the request states: after it, its client has no use for the reply.
+    pub(crate) deadline: Option<Instant>,
     /// The priority at which a worker pool runs the upcall.
     pub(crate) priority: Priority,
     /// Service contexts of the reply.

@@ -8,6 +8,7 @@ mod kinds;
 
 use super::*;
 use crate::blocking::Wait as _;
+use crate::policy::PolicyOverrides;
 use crate::real_time::{Priority, PriorityModelPolicy, RtPolicies};
 use crate::{Forward, Interface as _, Orb, Policies, SyncScope, SystemExceptionKind};
 use bytes::Bytes;
@@ -85,9 +86,9 @@ impl Till for Clerk {
     }
 }
 
-const MARK: ServiceContextId = ServiceContextId(0x5a4f_0001);
+const MARK: ServiceContextId = ServiceContextId(0x5a4f_1001);
 /// The context of the time left for a call, in milliseconds.
-const TIME_LEFT: ServiceContextId = ServiceContextId(0x5a4f_0002);
+const TIME_LEFT: ServiceContextId = ServiceContextId(0x5a4f_1002);
 /// The time limit of calls that have one.
 const LIMIT: Duration = Duration::from_secs(60);
 const REFUSED: &str = "later";
@@ -171,6 +172,8 @@ impl Interceptor for Recorder {
         } else {
             ""
         };
+        let stated = request.priority.map(|priority| format!(" at {priority}"));
+        assert_eq!(stated.unwrap_or_default(), priority(request.contexts));
         self.note(format!(
             "send {operation} {response:?} {}{limit}",
             place(*is_collocated)
@@ -213,8 +216,13 @@ impl Interceptor for Recorder {
             Some(_) => " late",
             None => "",
         };
+        let by = match request.deadline {
+            Some(deadline) if deadline > Instant::now() + LIMIT => " by a late deadline",
+            Some(_) => " by its deadline",
+            None => "",
+        };
         self.note(format!(
-            "serve {operation} {} {}{limit}{}",
+            "serve {operation} {} {}{limit}{}{by}",
             place(*is_collocated),
             marks(contexts),
             priority(contexts)
@@ -358,6 +366,21 @@ async fn requests_and_replies_have_their_priority_beside_the_interceptors_contex
         assert_eq!(client[1], format!("pay ended: {ended} answered at 1"));
         assert_eq!(server[0], "serve pay there asked at 1");
         assert_eq!(server[1], format!("reply pay WithTarget {ended}"));
+    }
+    two.end().await;
+}
+
+#[tokio::test]
+async fn the_server_sees_the_deadline_that_the_client_states() {
+    let two = Two::start().await;
+    let deadline = PolicyOverrides::new().relative_deadline(LIMIT);
+    for (till, place) in [(&two.there, "there"), (&two.here, "here")] {
+        till.with_policies(&deadline).pay(1).await.unwrap();
+        let served = match place {
+            "there" => two.seen(2, 2).await[1][0].clone(),
+            _ => two.server.seen(4).await[1].clone(),
+        };
+        assert_eq!(served, format!("serve pay {place} asked by its deadline"));
     }
     two.end().await;
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use zorb_connection::CallError;
 use zorb_giop::{
     ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, ServiceContextId, SystemException,
+    stated_priority,
 };
 
 /// Additions to a call: service contexts of interceptors and policies.
@@ -85,12 +86,14 @@ impl Invocation<'_> {
     /// The interceptor's view of the request, with the contexts of this attempt.
     fn info(&mut self, is_collocated: bool) -> ClientRequestInfo<'_> {
         let (operation, response, deadline) = (self.operation, self.response, self.deadline);
+        let contexts = self.all_contexts();
         ClientRequestInfo {
             operation,
             response,
             is_collocated,
             deadline,
-            contexts: &mut self.all_contexts().request,
+            priority: contexts.priority.as_ref().and_then(stated_priority),
+            contexts: &mut contexts.request,
         }
     }
 

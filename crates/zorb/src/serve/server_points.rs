@@ -1,9 +1,10 @@
 //! Interception points of the server: `receive_request` and `send_reply` around an upcall.
 
 use crate::interceptor::{Interceptor, ServerRequestInfo};
+use crate::policy::deadline_of;
 use std::sync::{Arc, Mutex, PoisonError};
 use zorb_executor::Priority;
-use zorb_giop::{ReplyStatus, ServiceContext, SystemException, add_contexts};
+use zorb_giop::{ReplyStatus, ServiceContext, ServiceContextId, SystemException, add_contexts};
 use zorb_poa::{Outcome, Receipt, ServerRequest};
 
 /// The interception of a request, if there is an interceptor, until the reply.
@@ -107,11 +108,16 @@ fn receive(
     contexts: Vec<ServiceContext>,
     is_collocated: bool,
 ) -> Result<Intercepted, SystemException> {
+    let deadline = contexts
+        .iter()
+        .find(|context| context.id == ServiceContextId::DEADLINE)
+        .and_then(|context| deadline_of(&context.data));
     let mut info = ServerRequestInfo {
         operation,
         response: receipt.response,
         is_collocated,
         contexts,
+        deadline,
         priority: Priority::default(),
         reply_contexts: Vec::new(),
     };
