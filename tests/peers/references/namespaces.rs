@@ -21,6 +21,8 @@ const SERVE: &str = "ZORB_TEST_SERVE";
 const RELAY: &str = "ZORB_TEST_RELAY";
 const BOTH_WAYS: &str = "ZORB_TEST_BOTH_WAYS";
 const WAITS: &str = "ZORB_TEST_WAITS";
+const NAME: &str = "ZORB_TEST_NAME";
+const FOLLOWS: &str = "ZORB_TEST_FOLLOWS";
 
 /// A host with a network of its own. Dropping it takes it and its cables away.
 struct Host {
@@ -227,6 +229,46 @@ fn a_name_with_a_dead_address_leads_to_the_living_one() {
 }
 
 #[test]
+fn a_server_that_moves_is_found_again_by_its_name() {
+    let what = "references/network_namespace_move";
+    let Some((server, client)) = pair(what) else {
+        return;
+    };
+    server.address("eth0", "192.0.2.1/24");
+    server.address("eth0", "192.0.2.3/24");
+    client.address("eth0", "192.0.2.2/24");
+    let etc = Path::new("/etc/netns").join(&client.name);
+    std::fs::create_dir_all(&etc).expect("root may");
+    // Written in place, so that programs that run see it.
+    let lives_at = |address: &str| {
+        let hosts = format!("{address} bank.example\n");
+        std::fs::write(etc.join("hosts"), hosts).expect("root may");
+    };
+    let serve = |name, listen| {
+        server.serve(&[
+            (NAME, name),
+            ("ORBListenEndpoints", listen),
+            ("ORBendPointPublish", "giop:tcp:bank.example:"),
+        ])
+    };
+    lives_at("192.0.2.1");
+    let (first, reference) = serve("the first", "iiop://192.0.2.1:2810");
+    let environment = [(REFERENCE, &*reference), (FOLLOWS, "yes")];
+    let mut follower = client.start("a_client_of_another_test", &environment);
+    let mut heard = || {
+        let heard = follower.find(|line| Some(line.split_once("heard: ")?.1.to_owned()));
+        heard.expect("another name")
+    };
+    assert_eq!(heard(), "the first");
+    drop(first);
+    let (_second, moved) = serve("the second", "iiop://192.0.2.3:2810");
+    assert_eq!(moved, reference);
+    lives_at("192.0.2.3");
+    assert_eq!(heard(), "the second");
+    passed(what);
+}
+
+#[test]
 fn a_server_behind_a_forwarded_port_is_reached_by_what_it_publishes() {
     let what = "references/forwarded_port";
     let Some((server, client)) = pair(what) else {
@@ -399,7 +441,8 @@ async fn a_server_of_another_test() {
         Some(_) => Orb::builder().accept_bidirectional(|_, _| true),
         None => Orb::builder(),
     };
-    let server = Server::serve("a server elsewhere", builder.env()).await;
+    let name = std::env::var(NAME).unwrap_or_else(|_| "a server elsewhere".to_owned());
+    let server = Server::serve(&name, builder.env()).await;
     eprintln!("{}", server.reference());
     let (orb, waiting) = (server.orb.clone(), Arc::clone(&server.waiting));
     tokio::spawn(async move {
@@ -425,6 +468,9 @@ async fn a_client_of_another_test() {
             let orb = Orb::builder().env().build().await.unwrap();
             let object = orb.string_to_object(&reference).await.unwrap();
             let place = object.unchecked_narrow::<PlaceRef>();
+            if std::env::var_os(FOLLOWS).is_some() {
+                return follow(&place).await;
+            }
             match std::env::var_os(WAITS) {
                 Some(_) => place.wait().await.map(|()| "no end".to_owned()),
                 None => place.name().await,
@@ -434,6 +480,22 @@ async fn a_client_of_another_test() {
     match heard {
         Ok(name) => eprintln!("heard: {name}"),
         Err(error) => eprintln!("heard: {error:#}"),
+    }
+}
+
+/// Calls the place until it has had two names. Calls fail while its server moves.
+async fn follow(place: &PlaceRef) {
+    let mut names: Vec<String> = Vec::new();
+    while names.len() < 2 {
+        match place.name().await {
+            Ok(name) if names.last() != Some(&name) => {
+                eprintln!("heard: {name}");
+                names.push(name);
+            }
+            Ok(_) => {}
+            Err(error) => eprintln!("failed: {error:#}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
