@@ -49,8 +49,7 @@ impl Options {
     }
 }
 
-/// A part of the tests, in the order in which they run. Phases that leave a CPU idle come before the one that starts
-/// compilers, as they run beside the checks of packages.
+/// A part of the tests, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Phase {
     /// Unit and integration tests that need nothing but this workspace
@@ -61,13 +60,13 @@ enum Phase {
     Peers,
     /// Circuits of ATM, in a virtual machine whose kernel has them
     Atm,
+    /// Tests that start rustc or cargo: diagnostics, rebuilds, whole collections of IDL, pages and examples, doc tests
+    Compilers,
     /// Attacks on a server in a process of its own, in their short form: memory and descriptors, but no times
     Attacks,
     /// The experiments in their short form, to see that they run. Not among the phases unless it is named or asked for by
     /// `--figures`
     Figures,
-    /// Tests that start rustc or cargo: diagnostics, rebuilds, whole collections of IDL, pages and examples, doc tests
-    Compilers,
     /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items. Begins
     /// when the tests are built, and runs beside the other phases
     Packages,
