@@ -13,7 +13,7 @@ use zorb_idl::{Diagnostic, Diagnostics, Output, Part, compile_files, dependencie
 /// This is the compiler behind zorb::idl! and #[zorb::idl_file], with the same options.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
+pub(crate) struct IdlOptions {
     #[command(subcommand)]
     command: Command,
 }
@@ -102,7 +102,7 @@ impl Input {
     }
 }
 
-pub(crate) fn run(options: &Options, paint: &Paint) -> io::Result<ExitCode> {
+pub(crate) fn run(options: &IdlOptions, paint: &Paint) -> io::Result<ExitCode> {
     match &options.command {
         Command::Check(input) => check(input, paint),
         Command::Deps(input) => deps(input, paint),

@@ -63,11 +63,11 @@ All commands that make calls take the -ORB… options: -ORBInitRef, -ORBclientCa
 #[derive(Debug, Subcommand)]
 enum Command {
     #[command(alias = "catior", alias = "dior")]
-    Ior(ior::Options),
-    Ping(ping::Options),
+    Ior(ior::IorOptions),
+    Ping(ping::PingOptions),
     #[command(alias = "nameclt")]
-    Names(names::Options),
-    Idl(idl::Options),
+    Names(names::NamesOptions),
+    Idl(idl::IdlOptions),
 }
 
 fn main() -> ExitCode {

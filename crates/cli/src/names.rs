@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 32;
 /// Manage the names of a naming service
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
+pub(crate) struct NamesOptions {
     /// The naming service: an object URL or a file with one; the initial reference NameService unless given
     #[arg(
         short = 'n',
@@ -110,7 +110,7 @@ Examples:
 Exit status: 0, or 1 with the cause on standard error.";
 
 pub(crate) async fn run(
-    options: &Options,
+    options: &NamesOptions,
     builder: Builder,
     environment: &Environment,
 ) -> std::io::Result<ExitCode> {
@@ -130,7 +130,7 @@ pub(crate) async fn run(
 }
 
 async fn call(
-    options: &Options,
+    options: &NamesOptions,
     builder: Builder,
     environment: &Environment,
 ) -> Result<(), Failure> {
@@ -223,7 +223,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     async fn orb(
-        options: &Options,
+        options: &NamesOptions,
         builder: Builder,
         environment: &Environment,
     ) -> Result<Orb, Failure> {

@@ -14,7 +14,7 @@ use zorb::{Builder, Error, Ior, ObjectRef, SystemException, SystemExceptionKind}
 /// reported with its cause.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
+pub(crate) struct PingOptions {
     /// An object URL (IOR:, corbaloc:, corbaname:, file:), or a file with one in it
     #[arg(value_name = "REF")]
     reference: String,
@@ -56,7 +56,7 @@ enum Outcome {
 }
 
 pub(crate) async fn run(
-    options: &Options,
+    options: &PingOptions,
     builder: Builder,
     environment: &Environment,
 ) -> std::io::Result<ExitCode> {
@@ -90,7 +90,7 @@ fn failed(error: &Error, environment: &Environment) -> std::io::Result<ExitCode>
 }
 
 async fn ping(
-    options: &Options,
+    options: &PingOptions,
     object: ObjectRef,
     environment: &Environment,
 ) -> std::io::Result<ExitCode> {
@@ -183,7 +183,7 @@ fn without_type(object: &ObjectRef) -> ObjectRef {
     })
 }
 
-async fn ask(options: &Options, object: &ObjectRef) -> Outcome {
+async fn ask(options: &PingOptions, object: &ObjectRef) -> Outcome {
     let gone = || Outcome::NotThere(NOT_EXIST.to_owned());
     let asked = match &options.is_a {
         Some(id) => object.is_a(id).await.map(|yes| match yes {

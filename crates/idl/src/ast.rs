@@ -87,21 +87,21 @@ pub(crate) enum DefinitionKind {
         body: Vec<Definition>,
     },
     ValueForward(ValueKind),
-    Value(ValueType),
+    Value(ValueDef),
     /// `valuetype Name type;`
     ValueBox(TypeSpec),
     StructForward,
     Struct {
         base: Option<ScopedName>,
-        members: Vec<Member>,
+        members: Vec<MemberDcl>,
     },
     UnionForward,
-    Union(Union),
-    Exception(Vec<Member>),
+    Union(UnionDef),
+    Exception(Vec<MemberDcl>),
     Enum(Vec<Head>),
     Bitset {
         base: Option<ScopedName>,
-        fields: Vec<Bitfield>,
+        fields: Vec<BitfieldDcl>,
     },
     Bitmask(Vec<Head>),
     /// A typedef. A statement that names several types becomes several definitions, which share the type; types defined
@@ -116,12 +116,12 @@ pub(crate) enum DefinitionKind {
         ty: TypeSpec,
         value: Expr,
     },
-    Operation(Operation),
+    Operation(OpDcl),
     Attribute(Attribute),
     /// A state member, in a value type only.
     State {
         public: bool,
-        member: Member,
+        member: MemberDcl,
     },
     /// A factory, in a value type only.
     Factory(Factory),
@@ -174,7 +174,7 @@ pub(crate) enum ValueKind {
 
 /// A value type other than a value box.
 #[derive(Debug, Clone)]
-pub(crate) struct ValueType {
+pub(crate) struct ValueDef {
     pub(crate) kind: ValueKind,
     pub(crate) truncatable: Option<Span>,
     pub(crate) bases: Vec<ScopedName>,
@@ -185,33 +185,33 @@ pub(crate) struct ValueType {
 /// A factory (initializer) of a value type.
 #[derive(Debug, Clone)]
 pub(crate) struct Factory {
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<ParamDcl>,
     pub(crate) raises: Vec<ScopedName>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Union {
+pub(crate) struct UnionDef {
     pub(crate) discriminator: TypeSpec,
-    pub(crate) cases: Vec<Case>,
+    pub(crate) cases: Vec<SwitchCase>,
 }
 
 /// One member of a union.
 #[derive(Debug, Clone)]
-pub(crate) struct Case {
+pub(crate) struct SwitchCase {
     /// The labels, at least one.
-    pub(crate) labels: Vec<Label>,
-    pub(crate) member: Member,
+    pub(crate) labels: Vec<CaseLabel>,
+    pub(crate) member: MemberDcl,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Label {
+pub(crate) enum CaseLabel {
     Default(Span),
     Value(Expr),
 }
 
 /// One field of a bitset: `bitfield<width, type> name, …;`
 #[derive(Debug, Clone)]
-pub(crate) struct Bitfield {
+pub(crate) struct BitfieldDcl {
     /// The name; `None` for padding.
     pub(crate) head: Option<Head>,
     pub(crate) width: Rc<Expr>,
@@ -220,7 +220,7 @@ pub(crate) struct Bitfield {
 
 /// One declarator of a struct, union, exception or value type; a list of them repeats the type.
 #[derive(Debug, Clone)]
-pub(crate) struct Member {
+pub(crate) struct MemberDcl {
     pub(crate) head: Head,
     pub(crate) ty: Rc<TypeSpec>,
     pub(crate) dimensions: Vec<Expr>,
@@ -229,17 +229,17 @@ pub(crate) struct Member {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct OpDcl {
     pub(crate) oneway: Option<Span>,
     /// The result type; `None` for `void`.
     pub(crate) result: Option<TypeSpec>,
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<ParamDcl>,
     pub(crate) raises: Vec<ScopedName>,
     pub(crate) context: Vec<StringLiteral>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Parameter {
+pub(crate) struct ParamDcl {
     pub(crate) head: Head,
     pub(crate) direction: Direction,
     pub(crate) ty: TypeSpec,

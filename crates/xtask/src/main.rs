@@ -28,12 +28,12 @@ enum Chore {
     /// Formatting, lints and tests of what has changed, and of what depends on it, without peers
     Check {
         #[command(flatten)]
-        options: testing::check::Options,
+        options: testing::check::CheckOptions,
     },
     /// Does what `peers` does, then runs every test of the workspace; a test whose peer is missing fails
     Test {
         #[command(flatten)]
-        options: testing::Options,
+        options: testing::TestOptions,
     },
     /// Compares the public items of the libraries with the lists in tests/public-items
     PublicItems {
@@ -51,19 +51,19 @@ enum Chore {
     Cells,
     /// Attacks a server in a process of its own, and measures its memory and the latency of an honest client
     #[command(disable_help_flag = true)]
-    Attack(measure::Options),
+    Attack(measure::MeasureOptions),
     /// Prints what is measured beside what is aimed at, and fails when something falls short
     #[command(disable_help_flag = true)]
-    Claims(measure::Options),
+    Claims(measure::MeasureOptions),
     /// Times our calls beside those of omniORB and of no ORB at all, or of another revision of ours, and prints ratios
     #[command(disable_help_flag = true)]
-    Compare(measure::Options),
+    Compare(measure::MeasureOptions),
     /// Redoes the experiments of the papers, and writes their data, pictures and page
     #[command(disable_help_flag = true)]
-    Figures(measure::Options),
+    Figures(measure::MeasureOptions),
     /// Counts instructions of the hot path, and fails when there are more than benches/instructions.txt has
     #[command(disable_help_flag = true)]
-    Instructions(measure::Options),
+    Instructions(measure::MeasureOptions),
 }
 
 fn main() -> ExitCode {

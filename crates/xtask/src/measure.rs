@@ -5,7 +5,7 @@ use xtask::step::{self, Done, root};
 
 /// The arguments of such a chore.
 #[derive(Args, Debug)]
-pub(crate) struct Options {
+pub(crate) struct MeasureOptions {
     /// Handed to the program: see `--help` of the chore
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
@@ -15,7 +15,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// The program does not build, or the chore fails.
-pub(crate) fn run(chore: &str, options: &Options) -> Done {
+pub(crate) fn run(chore: &str, options: &MeasureOptions) -> Done {
     start(chore, &options.arguments)
 }
 

@@ -27,7 +27,7 @@ const MAX_INPUT_OCTETS: u64 = 16 << 20;
 /// else is explained.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
+pub(crate) struct IorOptions {
     /// Object URLs (IOR:, corbaloc:, corbaname:, file:), files with URLs, or - for
     /// standard input
     #[arg(required = true, value_name = "REF")]
@@ -47,7 +47,7 @@ Examples:
 Exit status: 0 if every reference is well formed, 1 if one is not, 2 for wrong usage.";
 
 /// Explains all references of the command line.
-pub(crate) fn run(options: &Options, paint: &Paint) -> std::io::Result<ExitCode> {
+pub(crate) fn run(options: &IorOptions, paint: &Paint) -> std::io::Result<ExitCode> {
     let mut items = Vec::new();
     for reference in &options.references {
         explain_argument(reference, &mut items);

@@ -15,7 +15,8 @@ use super::input::{
 use super::members::members;
 use super::type_specs::{declarator, type_spec};
 use crate::ast::{
-    Bitfield, Case, Definition, DefinitionKind, Head, Label, Member, ScopedName, Union,
+    BitfieldDcl, CaseLabel, Definition, DefinitionKind, Head, MemberDcl, ScopedName, SwitchCase,
+    UnionDef,
 };
 use crate::source::Span;
 
@@ -96,7 +97,7 @@ fn union<'a>(i: Tokens<'a>, start: &Start) -> Parsed<'a, Definition> {
             );
             i.context.error(report.hint("write `case 1: long name;`"));
         }
-        let union = Union {
+        let union = UnionDef {
             discriminator,
             cases,
         };
@@ -112,7 +113,7 @@ fn discriminator<'a>(i: Tokens<'a>) -> Parsed<'a, crate::ast::TypeSpec> {
 }
 
 /// case: case_label+ type_spec declarator ";"
-fn case<'a>(i: Tokens<'a>, out: &mut Vec<Case>) -> Parsed<'a, ()> {
+fn case<'a>(i: Tokens<'a>, out: &mut Vec<SwitchCase>) -> Parsed<'a, ()> {
     if let Some(rest) = inner_pragma(i) {
         return Ok((rest, ()));
     }
@@ -122,12 +123,12 @@ fn case<'a>(i: Tokens<'a>, out: &mut Vec<Case>) -> Parsed<'a, ()> {
     loop {
         match i.word() {
             Some("default") => {
-                labels.push(Label::Default(i.first().span));
+                labels.push(CaseLabel::Default(i.first().span));
                 i = i.advance();
             }
             Some("case") => {
                 let (rest, value) = cut(const_expr).parse(i.advance())?;
-                labels.push(Label::Value(value));
+                labels.push(CaseLabel::Value(value));
                 i = rest;
             }
             _ if labels.is_empty() => return expected(i, "`case` or `default`"),
@@ -140,13 +141,13 @@ fn case<'a>(i: Tokens<'a>, out: &mut Vec<Case>) -> Parsed<'a, ()> {
     start.annotations.extend(outer.annotations);
     let (i, ty) = type_spec(i)?;
     let (i, (head, dimensions)) = cut(declarator(&start)).parse(i)?;
-    let member = Member {
+    let member = MemberDcl {
         head,
         ty: Rc::new(ty),
         dimensions,
         first: true,
     };
-    out.push(Case { labels, member });
+    out.push(SwitchCase { labels, member });
     if i.is_punct(",") {
         let report = crate::diagnostic::Report::new(i.first().span, "a case has one member only");
         return super::input::refused(i, report.hint("put the members into a struct"));
@@ -169,7 +170,7 @@ pub(super) fn bitset<'a>(
 }
 
 /// bitfield: "bitfield" "<" positive_int_const [ "," destination_type ] ">" identifier* ";"
-fn bitfield<'a>(i: Tokens<'a>, out: &mut Vec<Bitfield>) -> Parsed<'a, ()> {
+fn bitfield<'a>(i: Tokens<'a>, out: &mut Vec<BitfieldDcl>) -> Parsed<'a, ()> {
     let (i, start) = start(i)?;
     let (i, _) = keyword("bitfield")(i).or_else(|_| expected(i, "`bitfield`"))?;
     let (i, (_, width, ty, _)) = cut((
@@ -180,7 +181,7 @@ fn bitfield<'a>(i: Tokens<'a>, out: &mut Vec<Bitfield>) -> Parsed<'a, ()> {
     ))
     .parse(i)?;
     let (width, ty) = (Rc::new(width), ty.map(Rc::new));
-    let field = |head| Bitfield {
+    let field = |head| BitfieldDcl {
         head,
         width: Rc::clone(&width),
         ty: ty.clone(),

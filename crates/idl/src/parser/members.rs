@@ -13,13 +13,13 @@ use super::input::{
 };
 use super::type_specs::{declarator, type_spec};
 use crate::ast::{
-    Attribute, Definition, DefinitionKind, Direction, Member, Operation, Parameter, ScopedName,
+    Attribute, Definition, DefinitionKind, Direction, MemberDcl, OpDcl, ParamDcl, ScopedName,
     StringLiteral,
 };
 use crate::diagnostic::Report;
 
 /// member: type_spec declarator { "," declarator }* ";"
-pub(super) fn members<'a>(i: Tokens<'a>, out: &mut Vec<Member>) -> Parsed<'a, ()> {
+pub(super) fn members<'a>(i: Tokens<'a>, out: &mut Vec<MemberDcl>) -> Parsed<'a, ()> {
     if let Some(rest) = inner_pragma(i) {
         return Ok((rest, ()));
     }
@@ -28,7 +28,7 @@ pub(super) fn members<'a>(i: Tokens<'a>, out: &mut Vec<Member>) -> Parsed<'a, ()
     let (i, declarators) = cut(commas(declarator(&start))).parse(i)?;
     let ty = Rc::new(ty);
     for (index, (head, dimensions)) in declarators.into_iter().enumerate() {
-        out.push(Member {
+        out.push(MemberDcl {
             head,
             ty: Rc::clone(&ty),
             dimensions,
@@ -57,7 +57,7 @@ pub(super) fn operation<'a>(
     let (i, parameters) = parameters(i)?;
     let (i, raises) = opt(raises("raises")).parse(i)?;
     let (i, context) = opt(context).parse(i)?;
-    let operation = Operation {
+    let operation = OpDcl {
         oneway,
         result,
         parameters,
@@ -72,7 +72,7 @@ pub(super) fn operation<'a>(
 }
 
 /// The parameters of an operation, after the `(` and including the `)`.
-pub(super) fn parameters<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Parameter>> {
+pub(super) fn parameters<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<ParamDcl>> {
     if i.is_punct(")") {
         return Ok((i.advance(), Vec::new()));
     }
@@ -84,7 +84,7 @@ pub(super) fn parameters<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Parameter>> {
 }
 
 /// param_dcl: ( "in" | "out" | "inout" ) param_type_spec identifier
-fn parameter<'a>(i: Tokens<'a>) -> Parsed<'a, Parameter> {
+fn parameter<'a>(i: Tokens<'a>) -> Parsed<'a, ParamDcl> {
     let (i, start) = start(i)?;
     let direction = match i.word() {
         Some("in") => Direction::In,
@@ -95,7 +95,7 @@ fn parameter<'a>(i: Tokens<'a>) -> Parsed<'a, Parameter> {
     let (i, (ty, head)) = cut((type_spec, head(&start))).parse(i.advance())?;
     Ok((
         i,
-        Parameter {
+        ParamDcl {
             head,
             direction,
             ty,

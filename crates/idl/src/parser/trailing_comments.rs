@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::input::Tokens;
 use crate::ast::{
-    Bitfield, Case, Definition, DefinitionKind, Expr, Head, Member, Parameter, ScopedName,
-    StringLiteral,
+    BitfieldDcl, Definition, DefinitionKind, Expr, Head, MemberDcl, ParamDcl, ScopedName,
+    StringLiteral, SwitchCase,
 };
 
 /// A syntax node that a trailing comment may document.
@@ -70,25 +70,25 @@ impl Documentable for Definition {
     }
 }
 
-impl Documentable for Member {
+impl Documentable for MemberDcl {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![&mut self.head]
     }
 }
 
-impl Documentable for Case {
+impl Documentable for SwitchCase {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![&mut self.member.head]
     }
 }
 
-impl Documentable for Bitfield {
+impl Documentable for BitfieldDcl {
     fn heads(&mut self) -> Vec<&mut Head> {
         self.head.iter_mut().collect()
     }
 }
 
-impl Documentable for Parameter {
+impl Documentable for ParamDcl {
     fn heads(&mut self) -> Vec<&mut Head> {
         vec![&mut self.head]
     }

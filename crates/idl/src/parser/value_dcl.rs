@@ -13,7 +13,7 @@ use super::input::{
 };
 use super::members::{parameters, raises};
 use super::type_specs::{declarator, type_spec};
-use crate::ast::{Definition, DefinitionKind, Factory, Member, ScopedName, ValueKind, ValueType};
+use crate::ast::{Definition, DefinitionKind, Factory, MemberDcl, ScopedName, ValueDef, ValueKind};
 use crate::source::Span;
 
 /// value: [ "abstract" | "custom" ] "valuetype" identifier …
@@ -58,7 +58,7 @@ pub(super) fn value_of<'a>(
     }
     nested(i, |i| {
         let (i, body) = body(i, element)?;
-        let value = ValueType {
+        let value = ValueDef {
             kind,
             truncatable,
             bases,
@@ -115,7 +115,7 @@ fn state<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<
     let (i, declarators) = cut(commas(declarator(start))).parse(i)?;
     let ty = Rc::new(ty);
     for (index, (head, dimensions)) in declarators.into_iter().enumerate() {
-        let member = Member {
+        let member = MemberDcl {
             head: head.clone(),
             ty: Rc::clone(&ty),
             dimensions,

@@ -1,7 +1,7 @@
 //! Bitsets and bitmasks.
 
 use super::Resolver;
-use crate::ast::{Basic, Bitfield as AstBitfield, Expr, Head, ScopedName};
+use crate::ast::{Basic, BitfieldDcl, Expr, Head, ScopedName};
 use crate::diagnostic::Report;
 use crate::model::{Bitfield, Bitmask, Bitset, DefId, DefKind, ScopeId, Type, Value};
 
@@ -14,7 +14,7 @@ impl Resolver<'_> {
         scope: ScopeId,
         head: &Head,
         base: Option<&ScopedName>,
-        fields: &[AstBitfield],
+        fields: &[BitfieldDcl],
     ) {
         let base = base.and_then(|name| self.bitset_base(scope, name));
         let inner = self.new_scope(scope);
@@ -80,7 +80,7 @@ impl Resolver<'_> {
     }
 
     /// The type of a field: the declared one, or the smallest that holds it.
-    fn bitfield_type(&mut self, scope: ScopeId, field: &AstBitfield, width: u32) -> Basic {
+    fn bitfield_type(&mut self, scope: ScopeId, field: &BitfieldDcl, width: u32) -> Basic {
         let smallest = match width {
             1 => Basic::Boolean,
             2..=8 => Basic::Octet,

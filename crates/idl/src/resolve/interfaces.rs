@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::Resolver;
 use crate::ast::{
-    Attribute as AstAttribute, Definition, Direction, Head, InterfaceKind,
-    Operation as AstOperation, Parameter as AstParameter, ScopedName, StringLiteral,
+    Attribute as AstAttribute, Definition, Direction, Head, InterfaceKind, OpDcl, ParamDcl,
+    ScopedName, StringLiteral,
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES};
@@ -247,7 +247,7 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn operation(&mut self, scope: ScopeId, head: &Head, operation: &AstOperation) {
+    pub(super) fn operation(&mut self, scope: ScopeId, head: &Head, operation: &OpDcl) {
         let result = operation.result.as_ref().map(|spec| {
             self.check_named(spec);
             let ty = self.type_spec(scope, spec, true);
@@ -315,7 +315,7 @@ impl Resolver<'_> {
         &mut self,
         scope: ScopeId,
         owner: DefId,
-        written: &[AstParameter],
+        written: &[ParamDcl],
     ) -> Vec<Parameter> {
         let scope = self.new_scope(scope);
         self.model.scopes[scope.0].owner = Some(owner);
@@ -351,7 +351,7 @@ impl Resolver<'_> {
         parameters
     }
 
-    fn check_oneway(&self, oneway: Span, operation: &AstOperation) {
+    fn check_oneway(&self, oneway: Span, operation: &OpDcl) {
         let given_back = operation
             .parameters
             .iter()

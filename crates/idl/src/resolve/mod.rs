@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::ast::{
-    Definition, DefinitionKind, Expr, Head, Member as AstMember, ScopedName, StringLiteral,
-    TypeKind, TypeSpec,
+    Definition, DefinitionKind, Expr, Head, MemberDcl, ScopedName, StringLiteral, TypeKind,
+    TypeSpec,
 };
 use crate::diagnostic::{Report, Sink};
 use crate::limits::MAX_BASES;
@@ -303,7 +303,7 @@ impl Resolver<'_> {
         scope: ScopeId,
         head: &Head,
         base: Option<&ScopedName>,
-        members: &[AstMember],
+        members: &[MemberDcl],
     ) {
         let Some(id) = self.struct_entry(scope, head, true) else {
             return;
@@ -351,7 +351,7 @@ impl Resolver<'_> {
         true
     }
 
-    fn members(&mut self, owner: DefId, members: &[AstMember]) {
+    fn members(&mut self, owner: DefId, members: &[MemberDcl]) {
         let Some(scope) = self.model.own_scope(owner) else {
             return;
         };
@@ -410,7 +410,7 @@ impl Resolver<'_> {
         &mut self,
         owner: DefId,
         scope: ScopeId,
-        member: &AstMember,
+        member: &MemberDcl,
     ) -> (DefId, Type) {
         let base = self.type_spec(scope, &member.ty, member.first);
         self.check_complete(&base, member.ty.span, Some(owner));

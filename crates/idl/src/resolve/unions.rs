@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Resolver;
-use crate::ast::{Basic, Expr, ExprKind, Head, Label, ScopedName, Union as AstUnion};
+use crate::ast::{Basic, CaseLabel, Expr, ExprKind, Head, ScopedName, UnionDef};
 use crate::diagnostic::Report;
 use crate::model::{Case, DefId, DefKind, Member, ScopeId, Type, Union, Value, show_wide};
 use crate::source::Span;
@@ -45,7 +45,7 @@ impl Resolver<'_> {
         define.then_some(id)
     }
 
-    pub(super) fn union(&mut self, scope: ScopeId, head: &Head, union: &AstUnion) {
+    pub(super) fn union(&mut self, scope: ScopeId, head: &Head, union: &UnionDef) {
         let Some(id) = self.union_entry(scope, head, true) else {
             return;
         };
@@ -62,11 +62,11 @@ impl Resolver<'_> {
             let mut default = false;
             for label in &case.labels {
                 match label {
-                    Label::Default(span) => {
+                    CaseLabel::Default(span) => {
                         default = true;
                         self.default(&mut seen, *span);
                     }
-                    Label::Value(expr) => {
+                    CaseLabel::Value(expr) => {
                         let value = self.label(inner, &discriminator, written, expr);
                         self.distinct(&mut seen, &value, expr.span);
                         labels.push(value);

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::Resolver;
 use crate::ast::{
-    Direction, Factory as AstFactory, Head, InterfaceKind, Member as AstMember, ScopedName,
-    TypeSpec, ValueType as AstValue,
+    Direction, Factory as AstFactory, Head, InterfaceKind, MemberDcl, ScopedName, TypeSpec,
+    ValueDef,
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS};
@@ -55,7 +55,7 @@ impl Resolver<'_> {
         define.then_some(id)
     }
 
-    pub(super) fn value(&mut self, scope: ScopeId, head: &Head, value: &AstValue) {
+    pub(super) fn value(&mut self, scope: ScopeId, head: &Head, value: &ValueDef) {
         let Some(id) = self.value_entry(scope, head, value.kind, true) else {
             return;
         };
@@ -88,7 +88,7 @@ impl Resolver<'_> {
     }
 
     /// The bases of a value type: at most one with state, which comes first, and abstract ones.
-    fn value_bases(&mut self, scope: ScopeId, derived: DefId, value: &AstValue) -> Vec<DefId> {
+    fn value_bases(&mut self, scope: ScopeId, derived: DefId, value: &ValueDef) -> Vec<DefId> {
         let mut bases: Vec<DefId> = Vec::new();
         for name in value.bases.iter().take(MAX_BASES + 1) {
             let Some(id) = self.lookup_base(scope, name) else {
@@ -160,7 +160,7 @@ impl Resolver<'_> {
         bases
     }
 
-    fn check_truncatable(&self, value: &AstValue, bases: &[DefId]) {
+    fn check_truncatable(&self, value: &ValueDef, bases: &[DefId]) {
         let Some(span) = value.truncatable else {
             return;
         };
@@ -302,7 +302,7 @@ impl Resolver<'_> {
         self.declare(scope, head, DefKind::ValueBox(ty));
     }
 
-    pub(super) fn state(&mut self, scope: ScopeId, public: bool, member: &AstMember) {
+    pub(super) fn state(&mut self, scope: ScopeId, public: bool, member: &MemberDcl) {
         let Some(owner) = self.model.scope(scope).owner else {
             return;
         };

@@ -11,7 +11,7 @@ use xtask::step::{self, Done, root};
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 #[group(id = "checking")]
-pub(crate) struct Options {
+pub(crate) struct CheckOptions {
     /// Packages, with or without `zorb-`; those with changes unless named
     packages: Vec<String>,
     /// Checks what has changed since this revision
@@ -27,7 +27,7 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// A check or a test fails; no package is called so; git fails.
-pub(crate) fn run(options: &Options) -> Done {
+pub(crate) fn run(options: &CheckOptions) -> Done {
     let workspace = Workspace::read()?;
     let changed: Names = if options.packages.is_empty() {
         workspace.changed(&options.since)?

@@ -23,7 +23,7 @@ use xtask::{cells, machine, peers};
 /// Arguments of `test`.
 #[derive(Args, Debug)]
 #[group(id = "testing")]
-pub(crate) struct Options {
+pub(crate) struct TestOptions {
     /// Phases to run; all of them unless named
     phases: Vec<Phase>,
     /// Skip what needs another ORB or a tool that Rust does not bring
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     test_args: Vec<String>,
 }
 
-impl Options {
+impl TestOptions {
     const fn warnings(&self) -> Warnings {
         match self.deny_warnings {
             true => Warnings::Denied,
@@ -209,7 +209,7 @@ fn took(time: Duration, budget: Duration) -> String {
 ///
 /// # Errors
 /// A peer cannot be made ready, a test fails, or other cells ran than are expected.
-pub(crate) fn run(options: &Options) -> Done {
+pub(crate) fn run(options: &TestOptions) -> Done {
     let chosen = |phase: &Phase| match options.phases.as_slice() {
         [] => options.figures || *phase != Phase::Figures,
         named => named.contains(phase),
