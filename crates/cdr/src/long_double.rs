@@ -16,7 +16,8 @@ use rustc_apfloat::{Float, FloatConvert, ieee};
 ///
 /// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax).
 ///
-/// Its arithmetic is done in software. Every bit pattern is sent unchanged. Conversion to `f64` rounds to the nearest;
+/// Its arithmetic is done in software: operators round to the nearest, ties to even, an overflow is an infinity, and none of
+/// them panics. Every bit pattern is sent unchanged. Conversion to `f64` rounds to the nearest;
 /// conversion from `f64` is exact.
 ///
 /// ```

@@ -91,6 +91,11 @@ impl<K: Codec<Value: Ord>, V: Codec, const N: u32> Codec for BoundedMap<K, V, N>
         Map::<K, V>::encode(map, encoder)
     }
 
+    /// Reads at most `N` entries, in any order of keys.
+    ///
+    /// # Errors
+    /// [`BoundExceeded`](DecodeErrorKind::BoundExceeded) for a larger count, before memory is taken; those of the keys and
+    /// values, and of a key that comes twice.
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
         let mut ahead = decoder.clone();
         let count = ahead.read_u32()?;

@@ -57,17 +57,17 @@ pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync 
     const ENDIAN: Endian;
     /// Whether this is the byte order of this machine.
     const IS_NATIVE: bool;
-    /// Loads a number of two octets.
+    /// Returns the number that two octets are in this byte order.
     fn load_u16(octets: [u8; 2]) -> u16;
-    /// Loads a number of four octets.
+    /// Returns the number that four octets are in this byte order.
     fn load_u32(octets: [u8; 4]) -> u32;
-    /// Loads a number of eight octets.
+    /// Returns the number that eight octets are in this byte order.
     fn load_u64(octets: [u8; 8]) -> u64;
-    /// Stores a number of two octets.
+    /// Returns the two octets of a number in this byte order.
     fn store_u16(value: u16) -> [u8; 2];
-    /// Stores a number of four octets.
+    /// Returns the four octets of a number in this byte order.
     fn store_u32(value: u32) -> [u8; 4];
-    /// Stores a number of eight octets.
+    /// Returns the eight octets of a number in this byte order.
     fn store_u64(value: u64) -> [u8; 8];
     /// Wraps a decoder of this order as one of either order.
     #[doc(hidden)]

@@ -42,10 +42,11 @@ pub trait Encode {
     #[doc(hidden)]
     const ENCODED: Layout = Layout::VARIABLE;
 
-    /// Writes the value.
+    /// Appends the value, behind the padding that its alignment needs.
     ///
     /// # Errors
-    /// An error if the value has no form on the wire: see [`EncodeErrorKind`].
+    /// An error if the value has no form on the wire: see [`EncodeErrorKind`]. The encoder may hold a part of the value then,
+    /// and has to be dropped.
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
 
     /// Writes values one after the other, without a count.

@@ -38,7 +38,8 @@ impl<'a> LocateRequestHeader<'a> {
         })
     }
 
-    /// Writes a LocateRequest for `key` into `e`, which must be new (position 0).
+    /// Encodes a whole LocateRequest for `key`, header included, into `e`, which must be new (position 0). No
+    /// request in progress on the connection may have `request_id`.
     ///
     /// # Errors
     /// [`TooLong`](zorb_cdr::EncodeErrorKind::TooLong) if the message would be longer than 4 GiB.

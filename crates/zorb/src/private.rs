@@ -258,6 +258,7 @@ macro_rules! __interface_ref {
         impl ::core::cmp::Eq for $name {}
 
         impl ::core::hash::Hash for $name {
+            /// The hash of the reference as an `ObjectRef`: equivalent references have the same. Costs some allocations.
             fn hash<H: ::core::hash::Hasher>(&self, state: &mut H) {
                 ::core::hash::Hash::hash(&self.object, state);
             }

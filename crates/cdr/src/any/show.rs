@@ -23,7 +23,8 @@ const MAX_SHOWN_ELEMENTS: usize = 64;
 
 impl fmt::Debug for Any {
     /// Writes `Any(Bank::Point { x: 1, y: 2 })`. The type stands in front where the value does not show it: `Any(short
-    /// 7)`. `{:#?}` writes the same line; [`Any::members`] has the members one by one.
+    /// 7)`. `{:#?}` writes the same line; [`Any::members`] has the members one by one. 64 elements of
+    /// a sequence are shown, and the others counted. The text is for readers, not to be parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Any(")?;
         fmt::Display::fmt(self, f)?;
