@@ -6,7 +6,7 @@ use crate::blocking;
 use crate::cache::{ConnectSettings, ConnectionOrigin};
 use crate::end::End;
 use crate::mock::{Acts, Mock, settings};
-use crate::models::{Task, model};
+use crate::models::{Task, messages, model, spawn};
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
 use crate::sync::Ordering;
@@ -23,9 +23,6 @@ use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     ReplyBuilder, ReplySlot, ReplyStatus, RequestTemplate, ResponseFlags, TargetAddress, Version,
 };
-
-/// The stack of a thread, in words: a call needs more than loom's default.
-const STACK_WORDS: usize = 0x8000;
 
 /// The other end of a connection, and the reactor that watches this end.
 #[derive(Debug, Default)]
@@ -150,20 +147,12 @@ impl Acts for Arc<Peer> {
     }
 
     fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let octets: Vec<u8> = slices
-            .iter()
-            .flat_map(|slice| slice.iter().copied())
-            .collect();
         let mut state = self.state.lock().unwrap();
-        let mut rest = &*octets;
-        while let Some(size) = rest.get(8..12) {
-            let size = u32::from_ne_bytes(size.try_into().unwrap());
-            let (message, behind) = rest.split_at(12 + usize::try_from(size).unwrap());
+        for message in messages(slices) {
             // A request has a reply, a CancelRequest has none.
             if message[7] == 0 {
-                state.request(message);
+                state.request(&message);
             }
-            rest = behind;
         }
         match self.at_once {
             true => {
@@ -176,7 +165,7 @@ impl Acts for Arc<Peer> {
                 self.requested.notify_one();
             }
         }
-        Ok(octets.len())
+        Ok(slices.iter().map(|slice| slice.len()).sum())
     }
 
     fn close(&self) {
@@ -217,11 +206,6 @@ struct Calls {
 }
 
 type Joins = thread::JoinHandle<()>;
-
-fn spawn(run: impl FnOnce() + Send + 'static) -> Joins {
-    let builder = thread::Builder::new().stack_size(STACK_WORDS);
-    builder.spawn(run).unwrap()
-}
 
 impl Calls {
     fn new(answers: Answers) -> Self {

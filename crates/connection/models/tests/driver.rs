@@ -6,21 +6,18 @@ use super::super::{PendingRequest, ServerConnection, ServerLimits, Serving};
 use super::Tasks;
 use crate::end::End;
 use crate::mock::{Acts, Mock, settings};
-use crate::models::{Task, model};
+use crate::models::{Task, messages, model, spawn};
 use crate::sync::Ordering;
 use bytes::BytesMut;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use loom::sync::Mutex;
-use loom::thread::{self, JoinHandle};
+use loom::thread::JoinHandle;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use zorb_cdr::{Encoder, NativeEndian, WireFormat};
 use zorb_giop::{ReplyBuilder, ReplyStatus, RequestBuilder, ResponseFlags, Version};
 use zorb_transport::Connection;
-
-/// The stack of the thread that drives, in words: it needs more than loom's default.
-const STACK_WORDS: usize = 0x8000;
 
 /// A client that has sent all its requests, and closes the connection when it has so many replies.
 #[derive(Debug)]
@@ -85,18 +82,11 @@ impl Acts for Arc<Client> {
     }
 
     fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let octets: Vec<u8> = (slices.iter())
-            .flat_map(|slice| slice.iter().copied())
-            .collect();
         let mut state = self.0.lock().unwrap();
-        let mut rest = &*octets;
-        while let Some(size) = rest.get(8..12) {
-            let size = u32::from_ne_bytes(size.try_into().unwrap());
-            let (message, behind) = rest.split_at(12 + usize::try_from(size).unwrap());
+        for message in messages(slices) {
             assert_eq!(message[7], 1, "a Reply");
             let id = message[12..16].try_into().unwrap();
             state.replies.push(u32::from_ne_bytes(id));
-            rest = behind;
         }
         let watching = match state.is_closed() {
             true => state.watching.take(),
@@ -106,7 +96,7 @@ impl Acts for Arc<Client> {
         if let Some(watching) = watching {
             watching.wake();
         }
-        Ok(octets.len())
+        Ok(slices.iter().map(|slice| slice.len()).sum())
     }
 }
 
@@ -147,11 +137,6 @@ fn drive(connection: &Arc<ServerConnection<Tasks>>) -> JoinHandle<End> {
             DriveEnd::Promoted(_) => unreachable!("connections of models park"),
         }
     })
-}
-
-fn spawn<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    let builder = thread::Builder::new().stack_size(STACK_WORDS);
-    builder.spawn(run).unwrap()
 }
 
 /// Ends an upcall with a reply.
