@@ -1,6 +1,6 @@
-//! What cargo compiles again when IDL changes, and what it leaves alone, through each of the three doors.
+//! What cargo compiles again when IDL changes, and what it leaves alone, through each of the three front ends.
 //!
-//! A workspace of three packages, one for each door, is checked by a real cargo again and again. It shares the target
+//! A workspace of three packages, one for each front end, is checked by a real cargo again and again. It shares the target
 //! folder of trybuild's tests, which compile the ORB there with the same settings.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ type Names = BTreeSet<&'static str>;
 const TRYBUILD_FLAGS: &str =
     "--cfg\x1ftrybuild\x1f--verbose\x1f-A\x1fdead_code\x1f--diagnostic-width=140";
 
-const DOORS: [&str; 3] = ["attribute", "inline", "script"];
+const FRONT_ENDS: [&str; 3] = ["attribute", "inline", "script"];
 
 fn names(of: &[&'static str]) -> Names {
     of.iter().copied().collect()
@@ -36,30 +36,33 @@ impl World {
         world.write(
             "Cargo.toml",
             &format!(
-                "[workspace]\nresolver = \"3\"\nmembers = {DOORS:?}\n\n[workspace.dependencies]\nzorb = {{ path = {orb:?} }}\nzorb-idl = {{ path = {compiler:?} }}\ntempfile = \"3\"\ntokio = \"1\"\n"
+                "[workspace]\nresolver = \"3\"\nmembers = {FRONT_ENDS:?}\n\n[workspace.dependencies]\nzorb = {{ path = {orb:?} }}\nzorb-idl = {{ path = {compiler:?} }}\ntempfile = \"3\"\ntokio = \"1\"\n"
             ),
         );
         // The versions of the house, of which no registry need be asked.
         let lock = fs::read_to_string(house.join("Cargo.lock")).expect("the house has a lock file");
         world.write("Cargo.lock", &lock);
-        for door in DOORS {
-            let script = match door {
+        for front_end in FRONT_ENDS {
+            let script = match front_end {
                 "script" => "\n[build-dependencies]\nzorb-idl.workspace = true\n",
                 _ => "",
             };
             world.write(
-                &format!("{door}/Cargo.toml"),
+                &format!("{front_end}/Cargo.toml"),
                 &format!(
-                    "[package]\nname = {door:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nzorb.workspace = true\n# The package of the compile-fail tests has these, and so all else has the same features.\ntempfile.workspace = true\ntokio.workspace = true\n{script}"
+                    "[package]\nname = {front_end:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nzorb.workspace = true\n# The package of the compile-fail tests has these, and so all else has the same features.\ntempfile.workspace = true\ntokio.workspace = true\n{script}"
                 ),
             );
             world.write(
-                &format!("{door}/idl/shared.idl"),
+                &format!("{front_end}/idl/shared.idl"),
                 "const long SHARED = 1;\n",
             );
-            world.write(&format!("{door}/idl/other.idl"), "const long OTHER = 1;\n");
             world.write(
-                &format!("{door}/idl/bank.idl"),
+                &format!("{front_end}/idl/other.idl"),
+                "const long OTHER = 1;\n",
+            );
+            world.write(
+                &format!("{front_end}/idl/bank.idl"),
                 "#include \"shared.idl\"\n#ifndef LIMIT\n#define LIMIT 7\n#endif\nconst long MOST = LIMIT + SHARED;\ninterface Bank { void close(); };\n",
             );
         }
@@ -107,8 +110,8 @@ impl World {
         let compiled = messages.filter_map(|message| match message.expect("cargo speaks JSON") {
             cargo_metadata::Message::CompilerArtifact(artifact) if !artifact.fresh => {
                 let library = artifact.target.is_lib();
-                let of = |door: &&&str| library && artifact.target.name == **door;
-                DOORS.iter().find(of).copied()
+                let of = |front_end: &&&str| library && artifact.target.name == **front_end;
+                FRONT_ENDS.iter().find(of).copied()
             }
             _ => None,
         });
@@ -135,10 +138,13 @@ impl World {
     }
 
     /// The same, where the IDL is faulty: what is said of it.
-    fn refusal(&self, door: &str) -> String {
-        let output = self.cargo(&["check", "--package", door]).output();
+    fn refusal(&self, front_end: &str) -> String {
+        let output = self.cargo(&["check", "--package", front_end]).output();
         let output = output.expect("cargo is there");
-        assert!(!output.status.success(), "{door} was not compiled again");
+        assert!(
+            !output.status.success(),
+            "{front_end} was not compiled again"
+        );
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 }
@@ -164,26 +170,29 @@ fn only_what_uses_the_idl_that_changed_is_compiled_again() {
     let longest = written.lines().map(str::len).max().unwrap_or_default();
     assert!(longest < 300, "a line of {longest} columns:\n{written}");
 
-    for door in DOORS {
-        world.write(&format!("{door}/idl/other.idl"), "const long OTHER = 2;\n");
+    for front_end in FRONT_ENDS {
+        world.write(
+            &format!("{front_end}/idl/other.idl"),
+            "const long OTHER = 2;\n",
+        );
     }
     assert_eq!(world.check(), names(&[]), "a file that is not included has");
 
-    for door in DOORS {
+    for front_end in FRONT_ENDS {
         world.write(
-            &format!("{door}/idl/shared.idl"),
+            &format!("{front_end}/idl/shared.idl"),
             "const long SHARED = 2;\n",
         );
-        assert_eq!(world.check(), names(&[door]), "an included file has");
+        assert_eq!(world.check(), names(&[front_end]), "an included file has");
     }
     assert_eq!(world.check(), names(&[]), "nothing has changed since");
 
-    for door in ["attribute", "script"] {
+    for front_end in ["attribute", "script"] {
         world.write(
-            &format!("{door}/idl/bank.idl"),
+            &format!("{front_end}/idl/bank.idl"),
             "#include \"shared.idl\"\n#ifndef LIMIT\n#define LIMIT 8\n#endif\nconst long MOST = LIMIT + SHARED;\n",
         );
-        assert_eq!(world.check(), names(&[door]), "the file itself has");
+        assert_eq!(world.check(), names(&[front_end]), "the file itself has");
     }
     world.write(
         "inline/src/lib.rs",
@@ -200,16 +209,16 @@ fn only_what_uses_the_idl_that_changed_is_compiled_again() {
     assert_eq!(world.check(), names(&["script"]), "an option has");
 
     // And what it is compiled from is what the file has now: also where that is wrong, and right again.
-    for door in DOORS {
-        let shared = format!("{door}/idl/shared.idl");
+    for front_end in FRONT_ENDS {
+        let shared = format!("{front_end}/idl/shared.idl");
         world.write(&shared, "const long SHARED = LOST;\n");
-        let refusal = world.refusal(door);
+        let refusal = world.refusal(front_end);
         assert!(
             refusal.contains("shared.idl:1") && refusal.contains("LOST"),
             "{refusal}"
         );
         world.write(&shared, "const long SHARED = 3;\n");
-        assert_eq!(world.check(), names(&[door]), "the fault is mended");
+        assert_eq!(world.check(), names(&[front_end]), "the fault is mended");
     }
     assert_eq!(world.check(), names(&[]), "nothing has changed since");
 }
