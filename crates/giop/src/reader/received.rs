@@ -334,11 +334,11 @@ mod tests {
         assert!(held.is_some());
         places.sort_unstable();
         places.dedup();
-        let (first, last) = (places[0], places[places.len() - 1]);
-        assert!(
-            last - first < 2 * Reader::READ_OCTETS,
-            "in one buffer or two"
-        );
+        // The allocator may put the second buffer anywhere.
+        let is_next = |two: &&[usize]| two[1] - two[0] <= octets.len().next_multiple_of(8);
+        let next = places.windows(2).filter(is_next).count();
+        assert!(places.len() - next <= 2, "in one buffer or two");
+        assert!(places.len() * octets.len() <= 2 * Reader::READ_OCTETS);
         drop(held);
         // Also for a size behind which the next message is aligned without padding.
         for size in [13, 20] {
