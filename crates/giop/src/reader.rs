@@ -235,10 +235,15 @@ impl Reader {
             }
             return Ok(());
         }
-        let missing = match self.peek()? {
+        let mut missing = match self.peek()? {
             Some((_, wanted)) => wanted.saturating_sub(self.buffer.len()),
             None => 0,
         };
+        if self.buffer.len() <= Self::MAX_MOVED {
+            // A reader that waits moves so few octets out of their buffer. The memory of a large message would be allocated
+            // again for each octet of a peer that sends slowly.
+            missing = missing.min(Self::READ_OCTETS.saturating_sub(self.buffer.len()));
+        }
         let is_large = missing.max(self.buffer.len()) > Self::READ_OCTETS;
         if is_large && missing > 0 {
             if self.spare() < missing {

@@ -32,6 +32,21 @@ fn a_large_message_gets_a_buffer_of_its_own_that_ends_where_it_does() {
     }
 }
 
+#[test]
+fn the_first_octets_of_a_large_message_take_no_memory_of_its_own() {
+    let octets = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; 1 << 20]);
+    let mut reader = Reader::new(Limits::default());
+    for octet in octets.chunks(1).take(4 << 10) {
+        reader.reserve().unwrap();
+        let room = reader.buffer().capacity();
+        assert!(room <= Reader::READ_OCTETS, "{room}");
+        reader.buffer().extend_from_slice(octet);
+        assert!(reader.next().unwrap().is_none());
+        // The reader waits.
+        reader.release();
+    }
+}
+
 /// Where the octets of a message lie, which is gone then.
 fn place(mut messages: Vec<Message>) -> usize {
     let message = messages.pop().unwrap();
