@@ -320,8 +320,8 @@ async fn callbacks_end_with_the_connection_and_come_back_with_the_next_one() {
     in_time(world.server.shutdown(true)).await.unwrap();
 }
 
-/// Passes on the first connection that is made to it, until it is cut off: then it keeps what comes from the server to itself, and
-/// never closes the connection, whatever the server does.
+/// Passes on the connections that are made to it, until it is cut off: then it keeps what comes from the server to itself, and
+/// never closes a connection, whatever the server does.
 struct Relay {
     port: u16,
     is_cut_off: watch::Sender<bool>,
@@ -334,35 +334,57 @@ impl Relay {
         let port = listener.local_addr().unwrap().port();
         let is_cut_off = watch::Sender::new(false);
         let (closed, server_has_closed) = watch::channel(false);
-        let mut cut_off = is_cut_off.subscribe();
+        let cut_off = is_cut_off.subscribe();
         tokio::spawn(async move {
-            let (mut client, _) = listener.accept().await.unwrap();
-            let mut server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-            let (mut from_client, mut to_client) = client.split();
-            let (mut from_server, mut to_server) = server.split();
-            let there = async {
-                let mut octets = [0; 4_096];
-                while let Ok(length @ 1..) = from_client.read(&mut octets).await {
-                    to_server.write_all(&octets[..length]).await.unwrap();
-                }
-            };
-            let back = async {
-                let mut octets = [0; 4_096];
-                while let Ok(length @ 1..) = from_server.read(&mut octets).await {
-                    if !*cut_off.borrow_and_update() {
-                        to_client.write_all(&octets[..length]).await.unwrap();
-                    }
-                }
-                closed.send_replace(true);
-                std::future::pending::<()>().await;
-            };
-            tokio::join!(there, back);
+            // On a busy machine the server may close a connection as idle before the next call.
+            loop {
+                let (client, _) = listener.accept().await.unwrap();
+                let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
+                tokio::spawn(Self::pass_on(
+                    client,
+                    server,
+                    cut_off.clone(),
+                    closed.clone(),
+                ));
+            }
         });
         Self {
             port,
             is_cut_off,
             server_has_closed,
         }
+    }
+
+    async fn pass_on(
+        mut client: TcpStream,
+        mut server: TcpStream,
+        mut cut_off: watch::Receiver<bool>,
+        closed: watch::Sender<bool>,
+    ) {
+        let (mut from_client, mut to_client) = client.split();
+        let (mut from_server, mut to_server) = server.split();
+        let there = async {
+            let mut octets = [0; 4_096];
+            while let Ok(length @ 1..) = from_client.read(&mut octets).await {
+                // The server may have closed meanwhile.
+                if to_server.write_all(&octets[..length]).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let back = async {
+            let mut octets = [0; 4_096];
+            while let Ok(length @ 1..) = from_server.read(&mut octets).await {
+                if !*cut_off.borrow_and_update()
+                    && to_client.write_all(&octets[..length]).await.is_err()
+                {
+                    break;
+                }
+            }
+            closed.send_replace(true);
+            std::future::pending::<()>().await;
+        };
+        tokio::join!(there, back);
     }
 }
 
