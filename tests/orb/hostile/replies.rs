@@ -380,8 +380,14 @@ async fn a_late_reply_matches_no_call_and_the_next_call_gets_its_own() {
         assert_eq!(within(stage.target.twice(4)).await, Ok(7));
         let hasty = (stage.target).with_round_trip_timeout(Duration::from_millis(20));
         for n in 0..5 {
-            let outcome = within(hasty.twice(4)).await;
-            assert_eq!(exception(outcome), (Kind::Timeout, 0, Completed::Maybe));
+            let outcome = loop {
+                // On a busy machine the time of a call may be over before it is sent.
+                let outcome = exception(within(hasty.twice(4)).await);
+                if outcome != (Kind::Timeout, 0, Completed::No) {
+                    break outcome;
+                }
+            };
+            assert_eq!(outcome, (Kind::Timeout, 0, Completed::Maybe));
             assert_eq!(within(stage.target.twice(4)).await, Ok(n));
             assert_eq!(within(stage.good.twice(1)).await, Ok(2));
         }
