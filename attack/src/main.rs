@@ -5,7 +5,7 @@
 //! - the *victim* (`victim`): a server with zorb's default settings, whose memory and descriptors are read from `/proc`;
 //! - the *honest client* (`honest`): a call a millisecond from a host of its own, before, during and after the attack.
 //!
-//! The attacks run at nice 19, as attackers have CPUs of their own. Their parameters are drawn at random from a seed that is
+//! The attacks run as SCHED_IDLE, as attackers have CPUs of their own. Their parameters are drawn at random from a seed that is
 //! printed; `--seed` repeats them. Hosts are source addresses in 127.0.0.0/8. Each row is a line of JSON: its name, what was
 //! measured, the aim.
 

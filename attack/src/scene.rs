@@ -5,9 +5,9 @@ use crate::process::{Memory, Process};
 use crate::report::{Aim, Report, count, mib};
 use crate::victim::{Ready, TRIM};
 use crate::wire::{Target, host};
-use crate::{Failure, Run, legitimate};
+use crate::{Failure, Run, legitimate, sys};
 use fastrand::Rng;
-use rustix::process::{Resource, getrlimit, setpriority_process};
+use rustix::process::{Resource, getrlimit};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,8 +21,6 @@ const BESIDE: usize = 64 << 20;
 const BUDGET: usize = 512 << 20;
 /// Descriptors that are neither connections of an attack nor of the honest client.
 const OTHER_DESCRIPTORS: usize = 256;
-/// The least important a thread can be.
-const NICE: i32 = 19;
 /// The group of hosts in which the honest client is.
 const HONEST: u8 = 200;
 
@@ -90,7 +88,7 @@ impl Scene {
         let mut scene = Self::start(name, run, seed, room)?;
         let attacked = thread::scope(|scope| {
             let attacker = scope.spawn(|| {
-                setpriority_process(None, NICE)?;
+                sys::yield_to_others()?;
                 attack(&mut scene)
             });
             attacker.join().unwrap_or_else(|_| Err("a panic".into()))
