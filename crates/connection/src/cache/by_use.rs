@@ -50,6 +50,20 @@ impl ByUse {
         }
     }
 
+    /// The connections that may be closed for an endpoint with this source: those that the application has named before those
+    /// that peers have named.
+    pub(super) fn all_for(
+        &self,
+        named_by: NamedBy,
+    ) -> impl Iterator<Item = (&RecencyKey, &CacheKey)> {
+        let applications = match named_by {
+            NamedBy::Application => Some(&self.applications),
+            NamedBy::Peer => None,
+        };
+        let applications = applications.into_iter().flatten();
+        applications.chain(&self.peers)
+    }
+
     /// The first connection that may be closed for an endpoint with this source. For an endpoint that a peer has named, none
     /// that the application has named is closed.
     pub(super) fn first_for(&self, named_by: NamedBy) -> Option<(RecencyKey, CacheKey)> {

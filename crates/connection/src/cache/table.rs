@@ -12,8 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-/// The number of connections examined in vain from which on the table remembers that no connection is idle.
+/// The number of connections looked at in vain from which on the table remembers that none is idle.
 const MANY_LOOKS: usize = 256;
+/// The most connections in use that one search moves to the end of the order.
+pub(super) const MOVES_IN_USE: usize = 16;
 /// How long the table remembers that, so that a cache full of busy connections is not searched for each caller that it
 /// refuses.
 const NONE_IDLE_FOR: Duration = Duration::from_millis(10);
@@ -290,31 +292,23 @@ impl Table {
     /// Retires and removes the least recently used idle connection, of all or of those to a host. For an endpoint that a peer
     /// has named, no connection is closed whose endpoint the application has named.
     ///
-    /// A connection in front that was used since it got its place moves to the place of that use; one in use moves to the end.
+    /// A connection in front that was used since it got its place moves to the place of that use; the first ones in use move to
+    /// the end. Behind these, the others are looked at where they are, as a move changes four ordered maps.
     fn purge(
         &mut self,
         named_by: NamedBy,
         host: Option<&HostOf>,
         now: u64,
     ) -> Option<Arc<ClientConnection>> {
-        let number = |table: &Self| match host {
-            None => Some(table.by_use.len_for(named_by)),
-            Some(host) => Some(table.to_hosts.get(host)?.by_use.len_for(named_by)),
-        };
-        let first = |table: &Self| match host {
-            None => table.by_use.first_for(named_by),
-            Some(host) => table.to_hosts.get(host)?.by_use.first_for(named_by),
-        };
-        // A connection that was used moves towards the end, where it may be looked at again.
-        let looks = number(self)?.saturating_mul(2);
-        for _ in 0..looks {
+        let mut in_use: usize = 0;
+        while in_use < MOVES_IN_USE {
+            let (place, key) = self.by_use_of(host)?.first_for(named_by)?;
+            let slot = self.slots.get(&key)?;
+            let (connection, named_by) = (slot.connected(), slot.named_by);
             #[cfg(all(test, not(zorb_model)))]
             {
                 self.looks = self.looks.saturating_add(1);
             }
-            let (place, key) = first(self)?;
-            let slot = self.slots.get(&key)?;
-            let (connection, named_by) = (slot.connected(), slot.named_by);
             let used = match connection {
                 Some(Ok(connection)) if connection.last_used() > place.used => {
                     connection.last_used()
@@ -324,11 +318,44 @@ impl Table {
                     return Some(connection);
                 }
                 // The connection is in use or being made.
-                _ => now,
+                _ => {
+                    in_use = in_use.saturating_add(1);
+                    now
+                }
             };
             let place = self.place(used);
             self.put(&key, place, named_by);
         }
-        None
+        self.purge_in_place(named_by, host)
+    }
+
+    /// [Purges](Self::purge) without moving the connections that are in use.
+    fn purge_in_place(
+        &mut self,
+        named_by: NamedBy,
+        host: Option<&HostOf>,
+    ) -> Option<Arc<ClientConnection>> {
+        let all = self.by_use_of(host)?.all_for(named_by);
+        let mut by_use: Vec<_> = all
+            .filter_map(|(place, key)| {
+                let connection = self.slots.get(key)?.connected()?.ok()?;
+                let used = connection.last_used().max(place.used);
+                Some((RecencyKey { used, ..*place }, connection, key))
+            })
+            .collect();
+        by_use.sort_unstable_by_key(|(place, ..)| *place);
+        let mut by_use = by_use.into_iter();
+        let (_, connection, key) = by_use.find(|(_, made, _)| made.retire_for_another())?;
+        let key = key.clone();
+        self.take_out(&key);
+        Some(connection)
+    }
+
+    /// The order of all connections, or of those to a host.
+    fn by_use_of(&self, host: Option<&HostOf>) -> Option<&ByUse> {
+        match host {
+            None => Some(&self.by_use),
+            Some(host) => Some(&self.to_hosts.get(host)?.by_use),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The limits on connections, and the choice of the connection that is closed for another.
 
+use super::super::table::MOVES_IN_USE;
 use super::*;
 
 /// A key of a connection to that host and port.
@@ -311,8 +312,34 @@ async fn a_cache_full_of_busy_connections_is_not_looked_through_for_each_caller(
         begun(world, &socket(ALL), NamedBy::Application).unwrap_err();
         world.cache.shared.lock().looks - before
     };
-    assert_eq!(refused(&world), 2 * ALL);
+    // A few are moved; the others are looked at where they are.
+    assert_eq!(refused(&world), MOVES_IN_USE);
     assert_eq!(refused(&world), 0);
     tokio::time::advance(Duration::from_millis(10)).await;
-    assert_eq!(refused(&world), 2 * ALL);
+    assert_eq!(refused(&world), MOVES_IN_USE);
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_found_behind_many_that_are_in_use() {
+    const ALL: usize = 100;
+    let world = limited(ALL, ALL, 2 * ALL);
+    for number in 0..ALL / 2 {
+        begun(&world, &socket(number), NamedBy::Application).unwrap();
+    }
+    let mut idle = Vec::new();
+    for number in ALL / 2..ALL {
+        idle.push(connected(&world, number).await);
+    }
+    let now = world.cache.uses.now();
+    for (expected, _peer) in &idle {
+        let mut table = world.cache.shared.lock();
+        let purged = table.purge_any(NamedBy::Application, now).unwrap();
+        assert!(Arc::ptr_eq(&purged, expected), "the least recently used");
+    }
+    let none = world
+        .cache
+        .shared
+        .lock()
+        .purge_any(NamedBy::Application, now);
+    assert!(none.is_none());
 }
