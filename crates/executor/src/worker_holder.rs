@@ -116,6 +116,15 @@ impl WorkerSlots {
         let _ = SLOT.try_with(|place| place.since.store(0, Ordering::Relaxed));
     }
 
+    /// Whether a thread runs named code of a lane.
+    pub(crate) fn any(lane: usize) -> bool {
+        let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = all.iter().filter_map(Weak::upgrade);
+        places.any(|place| {
+            place.since.load(Ordering::Acquire) != 0 && place.lane.load(Ordering::Relaxed) == lane
+        })
+    }
+
     /// Returns the code that has held workers of a lane for more than `long` samples, each once.
     pub(crate) fn long(lane: usize, samples: usize, long: usize) -> Vec<WorkerHolder> {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
