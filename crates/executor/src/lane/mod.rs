@@ -204,7 +204,7 @@ impl Lane {
     /// Marks as [`hold`](Self::hold) does, and names the code, so that [watchers](Self::watch) are called if it runs for
     /// [`BlockingGuard::LONG`]. Code within other such code of this thread is not named: the outer code holds the worker.
     ///
-    /// Costs four stores more; on current-thread runtimes it costs only these, and a system call after a second without any.
+    /// Costs five stores more; on current-thread runtimes it costs only these, and a system call after a second without any.
     #[inline]
     pub fn hold_as(&self, holder: WorkerHolder) -> BlockingGuard<'_> {
         self.monitor.hold_as(holder)
