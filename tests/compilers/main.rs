@@ -4,6 +4,7 @@ mod corpora;
 mod examples;
 mod pages;
 mod rebuilds;
+mod unused;
 
 #[path = "../support/rustc.rs"]
 mod rustc;

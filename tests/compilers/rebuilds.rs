@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The three packages on disk.
-struct World {
+/// Packages on disk.
+pub(crate) struct World {
     root: PathBuf,
 }
 
@@ -27,21 +27,28 @@ fn names(of: &[&'static str]) -> Names {
 }
 
 impl World {
-    fn new() -> Self {
+    /// A workspace of these packages, without the packages.
+    pub(crate) fn of(name: &str, members: &[&str]) -> Self {
         let world = Self {
-            root: Path::new(env!("CARGO_TARGET_TMPDIR")).join("rebuilds"),
+            root: Path::new(env!("CARGO_TARGET_TMPDIR")).join(name),
         };
         let house = Path::new(env!("CARGO_MANIFEST_DIR"));
         let (orb, compiler) = (house.join("crates/zorb"), house.join("crates/idl"));
         world.write(
             "Cargo.toml",
             &format!(
-                "[workspace]\nresolver = \"3\"\nmembers = {FRONT_ENDS:?}\n\n[workspace.dependencies]\nzorb = {{ path = {orb:?} }}\nzorb-idl = {{ path = {compiler:?} }}\ntempfile = \"3\"\ntokio = \"1\"\n"
+                "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[workspace.dependencies]\nzorb = {{ path = {orb:?} }}\nzorb-idl = {{ path = {compiler:?} }}\ntempfile = \"3\"\ntokio = \"1\"\n"
             ),
         );
         // The versions of the house, of which no registry need be asked.
         let lock = fs::read_to_string(house.join("Cargo.lock")).expect("the house has a lock file");
         world.write("Cargo.lock", &lock);
+        world
+    }
+
+    /// The three packages.
+    fn new() -> Self {
+        let world = Self::of("rebuilds", &FRONT_ENDS);
         for front_end in FRONT_ENDS {
             let script = match front_end {
                 "script" => "\n[build-dependencies]\nzorb-idl.workspace = true\n",
@@ -79,7 +86,7 @@ impl World {
         world
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.root.join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
         fs::write(path, text).expect("the file can be written");
@@ -118,12 +125,14 @@ impl World {
         compiled.collect()
     }
 
-    /// What the build script has written, which was built without the feature `format`.
-    fn written(&self) -> String {
+    /// The folder that the build script of package `script` has written to, which was built without the feature `format`.
+    pub(crate) fn written(&self) -> PathBuf {
         let output = self
             .cargo(&["check", "--package", "script", "--message-format=json"])
             .output();
         let output = output.expect("cargo is there");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
         let mut messages = cargo_metadata::Message::parse_stream(output.stdout.as_slice());
         let folder = messages.find_map(|message| match message.expect("cargo speaks JSON") {
             cargo_metadata::Message::BuildScriptExecuted(script)
@@ -133,8 +142,7 @@ impl World {
             }
             _ => None,
         });
-        let folder = folder.expect("the script has run");
-        fs::read_to_string(folder.join("bank.rs")).expect("the file is there")
+        folder.expect("the script has run").into()
     }
 
     /// The same, where the IDL is faulty: what is said of it.
@@ -166,7 +174,8 @@ fn only_what_uses_the_idl_that_changed_is_compiled_again() {
     let world = World::new();
     world.check();
     assert_eq!(world.check(), names(&[]), "nothing has changed");
-    let written = world.written();
+    let written = fs::read_to_string(world.written().join("bank.rs"));
+    let written = written.expect("the file is there");
     let longest = written.lines().map(str::len).max().unwrap_or_default();
     assert!(longest < 300, "a line of {longest} columns:\n{written}");
 

@@ -8,6 +8,7 @@
     reason = "an allocator can only be replaced by an unsafe implementation"
 )]
 
+mod abstract_interfaces;
 mod anys;
 mod bidirectional;
 mod blocking;

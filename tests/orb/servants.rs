@@ -19,6 +19,8 @@ zorb::idl! {
             long block(in long n);
             /// Awaits the longer, the smaller the number.
             oneway void note(in long n);
+            /// Awaits, and blocks then.
+            long block_late(in long n);
             long twice(in long n);
             /// Awaits until the test says so.
             void wait();
@@ -46,6 +48,11 @@ impl Worker for Servant {
     async fn block(&self, n: i32) -> Result<i32, SystemException> {
         let blocked = self.0.blocked.lock().unwrap().take();
         Ok(n + blocked.map_or(0, |blocked| blocked.recv().unwrap()))
+    }
+
+    async fn block_late(&self, n: i32) -> Result<i32, SystemException> {
+        tokio::task::yield_now().await;
+        self.block(n).await
     }
 
     async fn note(&self, n: i32) -> Result<(), SystemException> {
@@ -255,10 +262,14 @@ impl Visit for Named<'_> {
     }
 }
 
-/// A runtime whose threads report to `warnings`.
-fn heard_by(warnings: &Warnings) -> tokio::runtime::Runtime {
+/// A runtime whose threads report to `warnings`: with two workers, or with the thread that enters it alone.
+fn heard_by(warnings: &Warnings, is_current_thread: bool) -> tokio::runtime::Runtime {
     let listener = warnings.clone();
-    tokio::runtime::Builder::new_multi_thread()
+    let mut builder = match is_current_thread {
+        true => tokio::runtime::Builder::new_current_thread(),
+        false => tokio::runtime::Builder::new_multi_thread(),
+    };
+    builder
         .worker_threads(2)
         .enable_all()
         .on_thread_start(move || {
@@ -269,51 +280,77 @@ fn heard_by(warnings: &Warnings) -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-#[test]
-fn a_servant_that_does_not_return_is_reported_with_operation_and_object_while_it_blocks() {
+/// The operation and the key that are reported of a servant while it blocks: called from afar or collocated, in its first
+/// poll or in a later one.
+fn reported_while_it_blocks(
+    is_current_thread: bool,
+    is_collocated: bool,
+    is_late: bool,
+) -> Vec<String> {
     let warnings = Warnings::default();
     let places = Arc::clone(&warnings.1);
+    let (release, blocked) = mpsc::channel();
+    // Not a task, as the runtime may have the one thread that blocks.
+    let reported = std::thread::spawn(move || {
+        let (lines, changed) = &*places;
+        let is_missing = |lines: &mut Vec<String>| lines.len() < 2;
+        let lines = changed
+            .wait_timeout_while(lines.lock().unwrap(), Duration::from_secs(60), is_missing)
+            .unwrap()
+            .0;
+        let lines = lines.clone();
+        release.send(1).unwrap();
+        lines
+    });
     let serving = async move {
         let server = server().await;
         let state = Arc::new(State::default());
         let servant = WorkerServant::new(Servant(Arc::clone(&state)));
         let worker = server.root_poa().activate(servant).unwrap();
         let (client, far) = from_afar(&worker).await;
-        let (release, blocked) = mpsc::channel();
         *state.blocked.lock().unwrap() = Some(blocked);
-        let calling = tokio::spawn(async move { far.block(1).await });
-        let reported = tokio::task::spawn_blocking(move || {
-            let (lines, changed) = &*places;
-            let is_missing = |lines: &mut Vec<String>| lines.len() < 2;
-            let lines = changed
-                .wait_timeout_while(lines.lock().unwrap(), Duration::from_secs(60), is_missing)
-                .unwrap()
-                .0;
-            lines.clone()
+        let called = if is_collocated { worker } else { far };
+        let calling = tokio::spawn(async move {
+            match is_late {
+                true => called.block_late(1).await,
+                false => called.block(1).await,
+            }
         });
-        let reported = reported.await.unwrap();
-        release.send(1).unwrap();
         assert_eq!(in_time(calling).await.unwrap(), Ok(2));
         in_time(client.shutdown(true)).await.unwrap();
         in_time(server.shutdown(true)).await.unwrap();
-        reported
     };
-    let reported = heard_by(&warnings)
+    let _heard = tracing::subscriber::set_default(warnings.clone());
+    heard_by(&warnings, is_current_thread)
         .block_on(async { tokio::spawn(serving).await })
         .unwrap();
-    let [operation, key] = &reported[..] else {
-        panic!("reported while it blocks: {reported:?}");
-    };
-    assert_eq!(operation, "block");
-    assert!(key.starts_with("zorb:"), "{key}");
     let servants = warnings.0.lock().unwrap().clone();
     assert_eq!(servants, [WorkerRef::REPOSITORY_ID], "once");
+    reported.join().unwrap()
+}
+
+#[test]
+fn a_servant_that_does_not_return_is_reported_with_operation_and_object_while_it_blocks() {
+    for case in 0..8 {
+        let [is_current_thread, is_collocated, is_late] =
+            [case & 1, case & 2, case & 4].map(|bit| bit != 0);
+        let reported = reported_while_it_blocks(is_current_thread, is_collocated, is_late);
+        let [operation, key] = &reported[..] else {
+            panic!("case {case} reported while it blocks: {reported:?}");
+        };
+        assert_eq!(
+            operation,
+            if is_late { "block_late" } else { "block" },
+            "case {case}"
+        );
+        assert!(key.starts_with("zorb:"), "case {case}: {key}");
+    }
 }
 
 /// What is reported of a servant that blocks three times, until its worker has been seen to be held.
-fn reported(is_blocking: bool) -> Vec<String> {
+fn reported(is_blocking: bool, is_current_thread: bool) -> Vec<String> {
     let warnings = Warnings::default();
-    let runtime = heard_by(&warnings);
+    let runtime = heard_by(&warnings, is_current_thread);
     let serving = async move {
         let server = server().await;
         let state = Arc::new(State::default());
@@ -337,6 +374,7 @@ fn reported(is_blocking: bool) -> Vec<String> {
         in_time(client.shutdown(true)).await.unwrap();
         in_time(server.shutdown(true)).await.unwrap();
     };
+    let _heard = tracing::subscriber::set_default(warnings.clone());
     runtime
         .block_on(async { tokio::spawn(serving).await })
         .unwrap();
@@ -346,6 +384,11 @@ fn reported(is_blocking: bool) -> Vec<String> {
 
 #[test]
 fn a_servant_that_holds_its_worker_for_long_is_reported_once_by_name() {
-    assert_eq!(reported(false), [WorkerRef::REPOSITORY_ID]);
-    assert!(reported(true).is_empty());
+    for is_current_thread in [false, true] {
+        assert_eq!(
+            reported(false, is_current_thread),
+            [WorkerRef::REPOSITORY_ID]
+        );
+        assert!(reported(true, is_current_thread).is_empty());
+    }
 }

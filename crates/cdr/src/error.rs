@@ -186,6 +186,12 @@ pub enum DecodeErrorKind {
         /// The limit, see [`Limits::VALUES`](crate::Limits::VALUES).
         limit: u32,
     },
+    /// Values that stand elsewhere in the message are read again beyond the limit.
+    #[error("expected at most {limit} octets of values that are read again, found more")]
+    TooMuchReread {
+        /// The limit: [`Limits::REREAD_OCTETS`](crate::Limits::REREAD_OCTETS) for each octet of the message.
+        limit: usize,
+    },
     /// A value would take more memory than its message may be decoded to.
     #[error("expected a value of at most {left} octets of memory, found one of {needed}")]
     TooMuchMemory {

@@ -1,4 +1,5 @@
-//! Keeps a multi-thread runtime's reactor served while one of its workers is held.
+//! Keeps a multi-thread runtime's reactor served while one of its workers is held, and reports code that holds a worker for
+//! long.
 //!
 //! A worker that leaves the reactor with a single task to run wakes no other worker for the reactor before it runs the
 //! task. If that task blocks, no worker polls the reactor until another event wakes one, although others are idle:
@@ -6,6 +7,9 @@
 //! runs. If so, it spawns an empty task on the runtime: an idle worker takes it, and polls the reactor when it finds
 //! nothing more to do. Code that has ended by the next look delays no connection, so a series of short pieces costs the
 //! runtime nothing.
+//!
+//! A current-thread runtime has no other worker, so there the thread only looks for code to report. It reads the slots of
+//! [`worker_holder`](crate::worker_holder), and the code is not counted: that saves its two atomic operations.
 
 use crate::worker_holder::{Watcher, WorkerHolder, WorkerSlots};
 use core::marker::PhantomData;
@@ -13,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
 use std::time::Duration;
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// The sampling period for held workers: a blocking task delays the other tasks by at most twice this, once.
 const TICK: Duration = Duration::from_millis(5);
@@ -44,6 +48,8 @@ const fn of_age(held: usize, age: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct BlockingMonitor {
     handle: Handle,
+    /// Whether code is counted: the runtime has other workers.
+    counts: bool,
     /// Pieces of code that hold a worker, in two [halves](HALF).
     held: AtomicUsize,
     /// The half in which pieces that begin are counted. The thread flips it.
@@ -61,7 +67,7 @@ pub(crate) struct BlockingMonitor {
 #[derive(Debug)]
 #[must_use = "the worker counts as held until the guard is dropped"]
 pub struct BlockingGuard<'a> {
-    /// The monitor of the lane, the increment of this code in its count, and the samples before it.
+    /// The monitor of the lane, the increment of this code in its count (0 if it does not count), and the samples before it.
     counted: Option<(&'a BlockingMonitor, usize, usize)>,
     /// Whether the slot of this thread names the code.
     is_named: bool,
@@ -81,7 +87,7 @@ impl BlockingGuard<'_> {
     pub const LONG: Duration = TICK.saturating_mul(LONG_SAMPLES);
 
     /// Whether the worker has been held for [`LONG`](Self::LONG), as far as it is known: `false` on current-thread
-    /// runtimes. Costs one relaxed load.
+    /// runtimes for code without a name. Costs one relaxed load.
     #[inline]
     #[must_use]
     pub fn is_long(&self) -> bool {
@@ -96,6 +102,7 @@ impl BlockingGuard<'_> {
 impl BlockingMonitor {
     pub(crate) fn new(handle: Handle) -> Arc<Self> {
         Arc::new(Self {
+            counts: handle.runtime_flavor() != RuntimeFlavor::CurrentThread,
             handle,
             held: AtomicUsize::new(0),
             age: AtomicUsize::new(0),
@@ -135,13 +142,27 @@ impl BlockingMonitor {
 
     #[inline]
     pub(crate) fn hold_as(self: &Arc<Self>, holder: WorkerHolder) -> BlockingGuard<'_> {
-        let mut held = self.hold();
+        let mut held = match self.counts {
+            true => self.hold(),
+            false => BlockingGuard {
+                counted: Some((self, 0, self.samples.load(Ordering::Relaxed))),
+                ..BlockingGuard::UNCOUNTED
+            },
+        };
         let samples = held.counted.map_or(0, |(_, _, samples)| samples);
         held.is_named = WorkerSlots::take(self.address(), samples, holder);
+        // A thread that falls asleep looks at the slots some time later: see `sleep`.
+        if !self.counts && !self.awake.load(Ordering::Relaxed) {
+            self.wake();
+        }
         held
     }
 
+    #[inline]
     pub(crate) fn hold(self: &Arc<Self>) -> BlockingGuard<'_> {
+        if !self.counts {
+            return BlockingGuard::UNCOUNTED;
+        }
         // An upcall that has become old by the next line counts as older than it is, which spawns one empty task too
         // many.
         let one = one(self.age.load(Ordering::Relaxed));
@@ -178,11 +199,24 @@ impl BlockingMonitor {
     /// Whether the thread may sleep until it is woken.
     fn sleep(&self) -> bool {
         self.awake.store(false, Ordering::SeqCst);
-        if self.held.load(Ordering::SeqCst) == 0 {
+        if !self.counts {
+            // Code that begins writes its slot and then reads `awake`, without a fence between them. If it has read `true`,
+            // what it wrote is seen after this. Not by `park_timeout`, which would take the token of `wake`.
+            thread::sleep(TICK);
+        }
+        if !self.is_held() {
             return true;
         }
         self.awake.store(true, Ordering::SeqCst);
         false
+    }
+
+    /// Whether some code holds a worker.
+    fn is_held(&self) -> bool {
+        match self.counts {
+            true => self.held.load(Ordering::SeqCst) > 0,
+            false => WorkerSlots::any(self.address()),
+        }
     }
 
     /// Whether a worker is held by code that held it at the look before, regardless of code that has begun and ended
@@ -207,13 +241,15 @@ fn watch(monitor: &Weak<BlockingMonitor>) {
             };
             let samples = monitor.samples.load(Ordering::Relaxed);
             (monitor.samples).store(samples.wrapping_add(1), Ordering::Relaxed);
-            if monitor.is_stuck() {
+            if !monitor.counts {
+                monitor.report(samples);
+            } else if monitor.is_stuck() {
                 drop(monitor.handle.spawn(async {}));
                 monitor.report(samples);
             }
-            idle = match monitor.held.load(Ordering::Relaxed) {
-                0 => idle + 1,
-                _ => 0,
+            idle = match monitor.is_held() {
+                false => idle + 1,
+                true => 0,
             };
             if idle >= TICKS_BEFORE_SLEEP && monitor.sleep() {
                 idle = 0;
@@ -232,7 +268,9 @@ impl Drop for BlockingGuard<'_> {
         if self.is_named {
             WorkerSlots::leave();
         }
-        if let Some((monitor, one, _)) = self.counted {
+        if let Some((monitor, one, _)) = self.counted
+            && one != 0
+        {
             monitor.held.fetch_sub(one, Ordering::Release);
         }
     }
@@ -255,6 +293,7 @@ mod tests {
         // Only this test samples.
         let monitor = Arc::new(BlockingMonitor {
             handle: Handle::current(),
+            counts: true,
             held: AtomicUsize::new(0),
             age: AtomicUsize::new(0),
             samples: AtomicUsize::new(0),

@@ -1,6 +1,6 @@
 //! The code that holds each worker, for the monitor, which reports a worker that is held for long.
 //!
-//! Every thread has a slot, where it writes the code that it runs: four stores, and no lock. Another thread reads the
+//! Every thread has a slot, where it writes the code that it runs: five stores, and no lock. Another thread reads the
 //! slot, which may change meanwhile: [`WorkerSlot::since`] is a sequence lock over the other fields.
 
 use core::fmt;
@@ -42,7 +42,7 @@ struct WorkerSlot {
     lane: AtomicUsize,
     object: AtomicUsize,
     operation: AtomicU32,
-    /// The `since` of the code that was reported last. Only the monitor of the slot's lane uses it.
+    /// The `since` of the code, once it has been reported by the monitor of the slot's lane.
     reported: AtomicUsize,
 }
 
@@ -103,6 +103,8 @@ impl WorkerSlots {
             place.lane.store(lane, Ordering::Relaxed);
             place.object.store(holder.object, Ordering::Relaxed);
             place.operation.store(holder.operation, Ordering::Relaxed);
+            // Code of another lane may have begun at a sample of the same number.
+            place.reported.store(0, Ordering::Relaxed);
             place.since.store(stamp(samples), Ordering::Release);
             true
         };
@@ -114,6 +116,15 @@ impl WorkerSlots {
     pub(crate) fn leave() {
         // A thread that is ending has no slot any more.
         let _ = SLOT.try_with(|place| place.since.store(0, Ordering::Relaxed));
+    }
+
+    /// Whether a thread runs named code of a lane.
+    pub(crate) fn any(lane: usize) -> bool {
+        let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = all.iter().filter_map(Weak::upgrade);
+        places.any(|place| {
+            place.since.load(Ordering::Acquire) != 0 && place.lane.load(Ordering::Relaxed) == lane
+        })
     }
 
     /// Returns the code that has held workers of a lane for more than `long` samples, each once.
@@ -153,6 +164,20 @@ mod tests {
         assert!(WorkerSlots::take(lane, 200, inner));
         assert_eq!(WorkerSlots::long(lane, 221, 20), [inner]);
         WorkerSlots::leave();
+    }
+
+    #[test]
+    fn code_of_two_lanes_that_began_at_samples_of_one_number_is_reported_for_both() {
+        let holder = WorkerHolder {
+            object: 9,
+            operation: 0,
+        };
+        for lane in [5, 7] {
+            assert!(WorkerSlots::take(lane, 0, holder));
+            assert_eq!(WorkerSlots::long(lane, 21, 20), [holder]);
+            assert!(WorkerSlots::long(lane, 22, 20).is_empty(), "once");
+            WorkerSlots::leave();
+        }
     }
 
     #[test]

@@ -57,6 +57,10 @@ pub const MAX_TYPE_DEPTH: usize = 48;
 /// repeat every inherited operation, so the output grows with their number.
 pub const MAX_BASES: usize = 256;
 
+/// Value types with state that inherit from each other. A value in an any is read along the chain of its type's bases, and it
+/// may name as many repository ids (`Limits::VALUE_IDS` of `zorb-cdr`).
+pub const MAX_VALUE_CHAIN: usize = 64;
+
 /// Digits of a fixed-point number. The limit is that of IDL: sixteen octets hold as many on the wire.
 pub const MAX_FIXED_DIGITS: u8 = 31;
 

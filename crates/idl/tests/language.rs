@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use zorb_idl::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES, MAX_TYPE_DEPTH};
+use zorb_idl::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES, MAX_TYPE_DEPTH, MAX_VALUE_CHAIN};
 use zorb_idl::{Options, check_files, check_str, compile_str};
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -95,6 +95,20 @@ fn what_is_too_much_is_refused_once_however_much_it_is() {
     refused_once(
         &format!("interface I0 {{}}; {chain}"),
         &format!("more than {MAX_BASES} interfaces"),
+    );
+    let values = |count| {
+        let derived = many(count, |i| format!("valuetype V{} : V{i} {{}};", i + 1), " ");
+        format!("valuetype V0 {{}}; {derived}")
+    };
+    check_str(
+        "values.idl",
+        &values(MAX_VALUE_CHAIN - 1),
+        &Options::default(),
+    )
+    .unwrap();
+    refused_once(
+        &values(MAX_VALUE_CHAIN),
+        &format!("more than {MAX_VALUE_CHAIN} value types with state"),
     );
     let typedefs = many(far, |i| format!("typedef sequence<T{i}> T{};", i + 1), " ");
     refused_once(

@@ -4,6 +4,7 @@ use crate::operations::Operations;
 use crate::request::{Outcome, Receipt, ServerRequest};
 use crate::skeleton::Upcall;
 use core::any::{Any, TypeId};
+use core::cell::Cell;
 use core::fmt;
 use zorb_giop::{CompletionStatus, Fault};
 
@@ -52,6 +53,8 @@ pub struct Typed<'a> {
     pub arguments: &'a mut (dyn Any + Send),
     /// The type of the results that the caller expects.
     pub results: TypeId,
+    /// The place for the number of the operation, once the skeleton has [found](Incoming::find) it.
+    pub number: &'a Cell<Option<u32>>,
 }
 
 impl Incoming<'_> {
@@ -83,7 +86,11 @@ impl Incoming<'_> {
             zorb_giop::probe!(OperationFound);
             return number;
         }
-        operations.find(self.operation())
+        let number = operations.find(self.operation());
+        if let Self::Typed(call) = self {
+            call.number.set(number);
+        }
+        number
     }
 
     /// The message; `None` for a typed collocated call. A skeleton that takes messages only returns

@@ -377,6 +377,7 @@ impl ActiveObject {
             receipt: call.receipt,
             arguments: call.arguments,
             results: call.results,
+            number: call.number,
         };
         self.membership.note_use();
         match &self.target {

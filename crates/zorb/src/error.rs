@@ -187,6 +187,21 @@ mod tests {
     use crate::naming::cos_naming::naming_context::ResolveError;
 
     #[test]
+    fn the_exception_of_a_bad_url_keeps_kind_minor_code_text_and_source() {
+        for text in ["IOR:00", "IOR:0x", "corbaloc:iiop:here:port/Key", "xyz:"] {
+            let bad = || text.parse::<zorb_giop::url::ObjectUrl>().unwrap_err();
+            let expected = SystemException::from(bad());
+            let raised = SystemException::from(Error::Url(bad()));
+            assert_eq!((raised.kind, raised.minor), (expected.kind, expected.minor));
+            assert_eq!(raised.detail(), expected.detail(), "{text}");
+            let source = |of: &SystemException| of.source().map(ToString::to_string);
+            assert_eq!(source(&raised), source(&expected), "{text}");
+            let whole = Error::Url(bad()).to_system_exception();
+            assert_eq!(whole.detail(), Some(&*format!("{:#}", Error::Url(bad()))));
+        }
+    }
+
+    #[test]
     fn exceptions_made_of_an_error_keep_its_source() {
         let error = || Error::File {
             path: "/nowhere".to_owned(),

@@ -405,7 +405,7 @@ macro_rules! __abstract_upcasts {
 }
 
 /// Implements a value type. `kind` is `plain`, `abstract`, or `operations` or `custom` with the traits that the program
-/// has to implement.
+/// has to implement. The implementations of other traits follow, which need those.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __value_type {
@@ -415,6 +415,7 @@ macro_rules! __value_type {
         derives: [$($ancestor:ty),* $(,)?],
         known: [$($known:ty),* $(,)?],
         $kind:ident [$($operations:path),* $(,)?]
+        $(impl $supported:path { $($methods:tt)* })*
     ) => {
         impl $crate::ValueType for $name {
             const REPOSITORY_ID: &'static str = $id;
@@ -440,7 +441,7 @@ macro_rules! __value_type {
         impl $crate::Derives<$crate::ValueBase> for $name {}
         $(impl $crate::Derives<$ancestor> for $name {})*
 
-        $crate::__value_state!($kind $name [$($base)?] [$($operations),*]);
+        $crate::__value_state!($kind $name [$($base)?] [$($operations),*] $(impl $supported { $($methods)* })*);
     };
 }
 
@@ -461,7 +462,7 @@ macro_rules! __value_behaviour {
 #[macro_export]
 macro_rules! __value_state {
     (abstract $name:ident [] [$($operations:path),*]) => {};
-    ($kind:ident $name:ident [$($base:ident)?] [$($operations:path),*]) => {
+    ($kind:ident $name:ident [$($base:ident)?] [$($operations:path),*] $($supported:tt)*) => {
         impl $crate::ValueState for $name {}
 
         impl $crate::__private::ErasedState for $name {
@@ -498,7 +499,7 @@ macro_rules! __value_state {
             }
         }
 
-        $crate::__value_concrete!($kind $name [$($operations),*]);
+        $crate::__value_concrete!($kind $name [$($operations),*] $($supported)*);
     };
 }
 
@@ -513,13 +514,16 @@ macro_rules! __value_concrete {
             }
         }
     };
-    (operations $name:ident [$($operations:path),*]) => {
-        $crate::__value_concrete!(@ with_operations $name [] [$($operations),*]);
+    (operations $name:ident [$($operations:path),*] $($supported:tt)*) => {
+        $crate::__value_concrete!(@ with_operations $name [] [$($operations),*] $($supported)*);
     };
-    (custom $name:ident [$($operations:path),*]) => {
-        $crate::__value_concrete!(@ custom $name [$crate::CustomMarshal +] [$($operations),*]);
+    (custom $name:ident [$($operations:path),*] $($supported:tt)*) => {
+        $crate::__value_concrete!(@ custom $name [$crate::CustomMarshal +] [$($operations),*] $($supported)*);
     };
-    (@ $make:ident $name:ident [$($custom:tt)*] [$($operations:path),*]) => {
+    (
+        @ $make:ident $name:ident [$($custom:tt)*] [$($operations:path),*]
+        $(impl $supported:path { $($methods:tt)* })*
+    ) => {
         const _: () = {
             // The lifetime defers the check of the bound to where a value is made or registered: a bound without a
             // lifetime would have to hold here.
@@ -532,6 +536,13 @@ macro_rules! __value_concrete {
             pub trait __Implemented<'a>: $($custom)* $($operations +)* ::core::marker::Sized {}
             impl<'a, __T: $($custom)* $($operations +)* ::core::marker::Sized> __Implemented<'a> for __T {}
 
+            $(impl $supported for $name
+            where
+                for<'a> $name: __Implemented<'a>,
+            {
+                $($methods)*
+            })*
+
             impl $crate::Concrete for $name
             where
                 for<'a> $name: __Implemented<'a>,
@@ -539,30 +550,8 @@ macro_rules! __value_concrete {
                 fn behaviour() -> &'static $crate::__private::Behaviour {
                     &const {
                         $crate::__private::Behaviour::$make::<$name>(|id| {
-                            $(if id == ::core::any::TypeId::of::<
-                                $crate::__private::Caster<dyn $operations>,
-                            >() {
-                                return ::core::option::Option::Some(&const {
-                                    $crate::__private::Caster::<dyn $operations> {
-                                        shared: |state| match state.downcast_ref::<$name>() {
-                                            ::core::option::Option::Some(state) => {
-                                                ::core::option::Option::Some(state)
-                                            }
-                                            ::core::option::Option::None => {
-                                                ::core::option::Option::None
-                                            }
-                                        },
-                                        exclusive: |state| match state.downcast_mut::<$name>() {
-                                            ::core::option::Option::Some(state) => {
-                                                ::core::option::Option::Some(state)
-                                            }
-                                            ::core::option::Option::None => {
-                                                ::core::option::Option::None
-                                            }
-                                        },
-                                    }
-                                });
-                            })*
+                            $($crate::__value_caster!(id $name dyn $operations);)*
+                            $($crate::__value_caster!(id $name dyn $supported);)*
                             let _ = id;
                             ::core::option::Option::None
                         })
@@ -570,6 +559,34 @@ macro_rules! __value_concrete {
                 }
             }
         };
+    };
+}
+
+/// Returns the caster of the type id, if that is the one of this trait.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __value_caster {
+    ($id:ident $name:ident $operations:ty) => {
+        if $id == ::core::any::TypeId::of::<$crate::__private::Caster<$operations>>() {
+            return ::core::option::Option::Some(
+                &const {
+                    $crate::__private::Caster::<$operations> {
+                        shared: |state| match state.downcast_ref::<$name>() {
+                            ::core::option::Option::Some(state) => {
+                                ::core::option::Option::Some(state)
+                            }
+                            ::core::option::Option::None => ::core::option::Option::None,
+                        },
+                        exclusive: |state| match state.downcast_mut::<$name>() {
+                            ::core::option::Option::Some(state) => {
+                                ::core::option::Option::Some(state)
+                            }
+                            ::core::option::Option::None => ::core::option::Option::None,
+                        },
+                    }
+                },
+            );
+        }
     };
 }
 

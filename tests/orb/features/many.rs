@@ -1,7 +1,7 @@
 //! Operations of more parameters and results than the tuples of the codec have members.
 
 use crate::features::world::{from_afar, in_time, orb};
-use zorb::{Context, SystemException};
+use zorb::{Context, ManyResults, SystemException};
 
 zorb::idl! {
     module Many {
@@ -48,7 +48,7 @@ struct Servant;
 
 /// What a servant does with parameters of those names.
 macro_rules! servant {
-    ([$($a:ident)*] [$($b:ident)*] [$c:ident $($more:ident)*]) => {
+    ([$($a:ident)*] [$($b:ident)*] [$($later:ident)*] [$c:ident $($more:ident)*] [$last:ident]) => {
         impl Near for Servant {
             fn sum(&self, $($a: i32),*) -> Result<i32, SystemException> {
                 Ok(0 $(+ $a)*)
@@ -63,20 +63,27 @@ macro_rules! servant {
             async fn spread(
                 &self,
                 mut start: u8,
-            ) -> Result<(u8, $(servant!(u8 $b)),*), SystemException> {
+            ) -> Result<
+                (ManyResults<(u8, $(servant!(u8 $b)),*)>, ($(servant!(u8 $later)),*)),
+                SystemException,
+            > {
                 let first = start;
                 $(start += 1; let $b = start;)*
-                Ok((first, $($b),*))
+                $(start += 1; let $later = start;)*
+                Ok((ManyResults((first, $($b),*)), ($($later),*)))
             }
 
             async fn turn(
                 &self,
                 $c: &str,
                 $($more: &str,)*
+                $last: &str,
                 context: &Context,
-            ) -> Result<(String, $(servant!(String $more)),*), SystemException> {
+            ) -> Result<(ManyResults<(String, $(servant!(String $more)),*)>, String), SystemException> {
                 let user = context.get("user").unwrap_or_default();
-                Ok((format!("{user}{}", $c), $($more.chars().rev().collect()),*))
+                let first = format!("{user}{}", $c);
+                let turned = |text: &str| text.chars().rev().collect();
+                Ok((ManyResults((first, $(turned($more)),*)), turned($last)))
             }
         }
     };
@@ -87,9 +94,9 @@ servant! {
     [a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12 a13 a14 a15 a16 a17 a18 a19 a20 a21 a22 a23 a24 a25 a26 a27
     a28 a29 a30 a31 a32 a33 a34 a35 a36 a37 a38 a39]
     [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15 b16 b17 b18 b19 b20 b21 b22 b23 b24 b25 b26 b27
-    b28 b29 b30 b31 b32 b33 b34 b35 b36 b37 b38 b39]
+    b28 b29 b30] [b31 b32 b33 b34 b35 b36 b37 b38 b39]
     [c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 c10 c11 c12 c13 c14 c15 c16 c17 c18 c19 c20 c21 c22 c23 c24 c25 c26 c27
-    c28 c29 c30 c31 c32]
+    c28 c29 c30 c31] [c32]
 }
 
 #[tokio::test]
@@ -110,10 +117,8 @@ async fn an_operation_may_have_more_parameters_than_a_tuple_has_members() {
     assert_eq!(sum.await.unwrap(), (1 << 30) - 1 - (30..40).sum::<i32>());
 
     let results = in_time(wide.spread(7)).await.unwrap();
-    assert_eq!(
-        (results.0, results.1, results.31, results.32, results.40),
-        (7, 8, 38, 39, 47)
-    );
+    let (ManyResults((first, second, .., before)), (next, .., last)) = results;
+    assert_eq!((first, second, before, next, last), (7, 8, 38, 39, 47));
 
     let user: Context = [("user", "ada"), ("home", "no")].into_iter().collect();
     let turned = wide.turn(
@@ -121,9 +126,10 @@ async fn an_operation_may_have_more_parameters_than_a_tuple_has_members() {
         "15", "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29",
         "30", "31", "32", &user,
     );
-    let turned = in_time(turned).await.unwrap();
+    let (turned, last) = in_time(turned).await.unwrap();
+    let ManyResults(turned) = turned;
     assert_eq!(
-        (&*turned.0, &*turned.1, &*turned.12, &*turned.32),
+        (&*turned.0, &*turned.1, &*turned.12, &*last),
         ("ada00", "10", "21", "23")
     );
 }

@@ -3,14 +3,14 @@
 use super::walk::{Walk, Walked};
 use crate::{
     ByteOrder, CopyError, CopyState, DecodeError, DecodeErrorKind, Decoder, Encoder, KnownValue,
-    Shared, ValueHead, ValueStart,
+    Limits, Shared, ValueHead, ValueStart,
     typecode::{TcKind, data::TypeRef},
 };
 use alloc::{sync::Arc, vec::Vec};
 
-/// Types in a chain of a value type and its bases that are followed. A TypeCode may state a type as its own base, so
-/// the chain may have no end.
-const MAX_BASES: usize = 64;
+/// Types in a chain of a value type and its bases that are followed: as many as the IDL compiler permits. A TypeCode may
+/// state a type as its own base, so the chain may have no end.
+const MAX_CHAIN: usize = Limits::VALUE_IDS as usize;
 
 /// The modifier of a value type with custom marshalling.
 const CUSTOM: i64 = 1;
@@ -50,7 +50,7 @@ pub(super) fn choose<I: ByteOrder>(
     let is_one = |known: &KnownValue| {
         !has_state
             || bases(TypeRef::Static(known.ty))
-                .take(MAX_BASES)
+                .take(MAX_CHAIN)
                 .any(|base| base.id() == ty.id())
     };
     let find = |id: &[u8]| {
@@ -202,11 +202,11 @@ pub(super) fn lineage<'t, I: ByteOrder>(
     ty: TypeRef<'t>,
     d: &Decoder<'_, I>,
 ) -> Result<Vec<TypeRef<'t>>, DecodeError> {
-    let all: Vec<_> = bases(ty).take(MAX_BASES).collect();
-    match all.len() < MAX_BASES {
+    let all: Vec<_> = bases(ty).take(MAX_CHAIN + 1).collect();
+    match all.len() <= MAX_CHAIN {
         true => Ok(all),
         false => Err(d.error(DecodeErrorKind::Expected(
-            "a value type of at most 64 bases",
+            "at most 64 value types that inherit from each other",
         ))),
     }
 }
@@ -222,7 +222,7 @@ fn bases(ty: TypeRef<'_>) -> impl Iterator<Item = TypeRef<'_>> {
 /// Returns the repository ids that are sent with a value: its own, and those of the bases to which it may be truncated.
 fn ids(ty: TypeRef<'_>) -> Vec<&str> {
     let mut ids = Vec::new();
-    for ty in bases(ty).take(MAX_BASES) {
+    for ty in bases(ty).take(MAX_CHAIN) {
         ids.push(ty.id());
         if ty.kind() == TcKind::ValueBox || ty.number() != TRUNCATABLE {
             break;
@@ -238,6 +238,6 @@ pub(super) fn derives(from: TypeRef<'_>, to: TypeRef<'_>) -> bool {
         TcKind::Value | TcKind::ValueBox | TcKind::Event
     );
     let any_value = to.kind() == TcKind::Value && to.id() == VALUE_BASE;
-    let mut bases = bases(from).take(MAX_BASES);
+    let mut bases = bases(from).take(MAX_CHAIN);
     is_value && (any_value || bases.any(|base| !base.id().is_empty() && base.id() == to.id()))
 }

@@ -3,7 +3,7 @@
 use crate::common::*;
 use proptest::{collection::btree_map, collection::vec, prelude::*};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{collections::BTreeMap, error::Error as _, fmt::Debug};
 use zorb_cdr::{
     BigEndian, DecodeErrorKind, EncodeErrorKind, Limits, LittleEndian, cdr_enum, cdr_struct,
     from_bytes, serde::SerdeError, to_bytes,
@@ -121,6 +121,28 @@ impl Serialize for Bytes<'_> {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_bytes(self.0)
     }
+}
+
+#[test]
+fn an_error_of_cdr_is_the_source() {
+    let short = read::<u32>(&[0; 3]).unwrap_err();
+    let large = to_bytes::<BigEndian, _>(&1_u128, modern()).unwrap_err();
+    for (error, text) in [
+        (short, "cannot decode the value"),
+        (large, "cannot encode the value"),
+    ] {
+        let source = match &error {
+            SerdeError::Decode(cause) => cause.to_string(),
+            SerdeError::Encode(cause) => cause.to_string(),
+            _ => panic!("{error:?}"),
+        };
+        assert_eq!(error.source().unwrap().to_string(), source);
+        assert_eq!(error.to_string(), text);
+        assert_eq!(format!("{error:#}"), format!("{text}: {source}"));
+    }
+    let own = <SerdeError as serde::de::Error>::custom("no such day");
+    assert!(own.source().is_none());
+    assert_eq!(format!("{own:#}"), "no such day");
 }
 
 #[test]

@@ -116,7 +116,6 @@ impl LaneBuilder {
     pub fn build(self) -> Result<Lane, BuildError> {
         self.check()?;
         let is_real_time = self.scheduling.native_range().is_some();
-        let is_single = self.threads == 1;
         let mut builder = thread::Builder::new().name(self.name.clone());
         if let Some(octets) = self.stack_size {
             builder = builder.stack_size(octets);
@@ -144,7 +143,7 @@ impl LaneBuilder {
             thread: Some(thread),
         };
         Ok(Lane {
-            monitor: (!is_single).then(|| BlockingMonitor::new(handle.clone())),
+            monitor: BlockingMonitor::new(handle.clone()),
             handle,
             dispatch: Dispatch::InPlace,
             wait: if is_real_time {

@@ -4,6 +4,7 @@
 //! `__private` for the rest. It has no `use`, and names of the standard library are full paths. So no name leaks from it,
 //! and no name around it can change its meaning.
 
+mod abstract_interfaces;
 mod bit_types;
 mod data;
 mod delegates;
@@ -158,7 +159,8 @@ impl Generator<'_> {
         let skeleton =
             (interface.kind != InterfaceKind::Abstract).then(|| self.skeleton(id, interface));
         let delegate = self.delegates.then(|| self.delegate(id, interface));
-        quote! { #module #contract #reference #skeleton #delegate }
+        let abstract_calls = self.abstract_calls(id, interface);
+        quote! { #module #contract #reference #skeleton #abstract_calls #delegate }
     }
 
     fn reference_name(&self, id: DefId) -> Ident {

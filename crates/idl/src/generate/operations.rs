@@ -4,8 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::docs::list_item;
-use super::tuples::MANY_RESULTS;
-use super::{Generator, ident};
+use super::{Generator, ident, tuples};
 use crate::model::{
     DefId, DefKind, Direction, Interface, Operation, Parameter, Role, ScopeId, Type,
 };
@@ -45,29 +44,10 @@ impl Generator<'_> {
             .collect()
     }
 
-    /// The type of the results: `()`, a value, or a tuple. Tuples too long for `Debug` and `PartialEq` are wrapped.
+    /// The type of the [results](tuples::results).
     pub(super) fn output_type(&self, from: ScopeId, operation: &Operation) -> TokenStream {
-        let values: Vec<_> = self
-            .outputs(operation)
-            .into_iter()
-            .map(|ty| self.value(from, ty))
-            .collect();
-        let orb = &self.orb;
-        match &values[..] {
-            [one] => one.clone(),
-            all if MANY_RESULTS.contains(&all.len()) => quote!(#orb::ManyResults<(#(#all),*)>),
-            all => quote!((#(#all),*)),
-        }
-    }
-
-    /// A value of the [output type](Self::output_type), or a pattern for it.
-    pub(super) fn output(&self, results: &[Ident]) -> TokenStream {
-        let orb = &self.orb;
-        match results {
-            [one] => quote!(#one),
-            all if MANY_RESULTS.contains(&all.len()) => quote!(#orb::ManyResults((#(#all),*))),
-            all => quote!((#(#all),*)),
-        }
+        let outputs = self.outputs(operation).into_iter();
+        tuples::results(&self.orb, outputs.map(|ty| self.value(from, ty)).collect())
     }
 
     /// The error of an operation of interface `owner`.
@@ -292,6 +272,20 @@ impl Generator<'_> {
         interface: &Interface,
         operation: &Operation,
     ) -> TokenStream {
+        let (allow, method, result) = self.contract_parts(from, interface, operation);
+        quote! {
+            #allow
+            #method -> impl ::core::future::Future<Output = #result> + ::core::marker::Send
+        }
+    }
+
+    /// The parts of a method of the servant's trait: attributes, name with parameters, and what its future returns.
+    pub(super) fn contract_parts(
+        &self,
+        from: ScopeId,
+        interface: &Interface,
+        operation: &Operation,
+    ) -> (TokenStream, TokenStream, TokenStream) {
         let method = format_ident!("{}", self.names.method(operation));
         let parameters = self.inputs(operation).map(|parameter| {
             let name = self.parameter_name(operation, parameter);
@@ -305,12 +299,8 @@ impl Generator<'_> {
             self.inputs(operation).count(),
             self.outputs(operation).len(),
         );
-        quote! {
-            #allow
-            fn #method(&self, #(#parameters),*) -> impl ::core::future::Future<
-                Output = ::core::result::Result<#output, #error>,
-            > + ::core::marker::Send
-        }
+        let result = quote!(::core::result::Result<#output, #error>);
+        (allow, quote!(fn #method(&self, #(#parameters),*)), result)
     }
 }
 

@@ -276,16 +276,6 @@ impl Generator<'_> {
         }
     }
 
-    /// An expression for an owned value that can be encoded: the value itself, or wrapped with its codec.
-    pub(super) fn encoded_value(&self, from: ScopeId, ty: &Type, name: &Ident) -> TokenStream {
-        let private = &self.private;
-        let Codec { tokens, special } = self.codec(from, ty);
-        match special {
-            false => quote!(#name),
-            true => quote!(#private::Enc::<#tokens>(&#name)),
-        }
-    }
-
     /// The type to decode a value as, and whether the value has to be taken out of that type's wrapper afterwards.
     pub(super) fn decoded(&self, from: ScopeId, ty: &Type) -> (TokenStream, bool) {
         let private = &self.private;

@@ -1,7 +1,7 @@
 //! Skeletons, which turn a request into a call of the servant, and its result into the reply.
 
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::dispatch::perfect_hash;
 use super::tuples::{CODEC_MEMBERS, place, tuple};
@@ -131,8 +131,8 @@ impl Generator<'_> {
         let context = (!operation.context.is_empty()).then(|| quote!(#orb::Context));
         let parameters: Vec<_> = inputs.chain(context).collect();
         let results = self.results(from, operation);
-        if parameters.len() > CODEC_MEMBERS || results.len() > CODEC_MEMBERS {
-            let body = self.large_upcall(from, servant, contract, operation);
+        if parameters.len() > CODEC_MEMBERS {
+            let body = self.large_upcall(from, servant, contract, operation, &results);
             return quote!({
                 let ::core::option::Option::Some(request) = call.into_message() else {
                     return #private::Upcall::untyped();
@@ -149,14 +149,16 @@ impl Generator<'_> {
         }
     }
 
-    /// The upcall of an operation with more parameters or results than the function of the ORB supports.
+    /// The upcall of an operation with more parameters than the function of the ORB supports.
     fn large_upcall(
         &self,
         from: ScopeId,
         servant: &Ident,
         contract: &TokenStream,
         operation: &Operation,
+        results: &[TokenStream],
     ) -> TokenStream {
+        let private = &self.private;
         let method = ident(&self.names.method(operation));
         let written = self.inputs(operation).count();
         let count = written + usize::from(!operation.context.is_empty());
@@ -173,42 +175,16 @@ impl Generator<'_> {
             .map(|input| (input.decoded, input.passed))
             .chain(context)
             .unzip();
-        let refuse = quote! {
-            ::core::result::Result::Err(error) => return request.system_exception(&error),
-        };
-        let arguments = match decoded.is_empty() {
-            true => quote! {
-                if let ::core::result::Result::Err(error) = request.arguments::<()>() {
-                    return request.system_exception(&error);
-                }
-            },
-            false => {
-                let decoded = tuple(&decoded);
-                quote! {
-                    let arguments = match request.arguments::<#decoded>() {
-                        ::core::result::Result::Ok(arguments) => arguments,
-                        #refuse
-                    };
-                }
-            }
-        };
-        let outputs = self.outputs(operation);
-        let names: Vec<_> = match outputs.len() {
-            1 => vec![ident("result")],
-            count => (0..count)
-                .map(|index| format_ident!("result{index}"))
-                .collect(),
-        };
-        let pattern = self.output(&names);
-        let values = outputs
-            .iter()
-            .zip(&names)
-            .map(|(ty, name)| self.encoded_value(from, ty, name));
-        let values = tuple(&values.collect::<Vec<_>>());
+        let decoded = tuple(&decoded);
         quote! {
-            #arguments
+            let arguments = match request.arguments::<#decoded>() {
+                ::core::result::Result::Ok(arguments) => arguments,
+                ::core::result::Result::Err(error) => return request.system_exception(&error),
+            };
             match <#servant as #contract>::#method(&servant, #(#passed),*).await {
-                ::core::result::Result::Ok(#pattern) => request.reply(#values),
+                ::core::result::Result::Ok(results) => {
+                    request.reply(#private::Enc::<#private::Group<(#(#results,)*)>>(&results))
+                }
                 ::core::result::Result::Err(error) => request.exception(&error),
             }
         }

@@ -1,10 +1,10 @@
 //! Typed references, whose methods (stubs) a client calls.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::operations::lints;
-use super::tuples::{CODEC_MEMBERS, tuple};
+use super::tuples::{result_codecs, tuple};
 use super::{Generator, ident};
 use crate::model::{DefId, Interface, InterfaceKind, Operation, ScopeId};
 
@@ -92,7 +92,7 @@ impl Generator<'_> {
         let allow = lints(inputs.len(), self.outputs(operation).len());
         let call = match operation.oneway {
             true => quote!(self.object.invoke_oneway(#wire, #arguments)),
-            false => self.call(from, operation, &arguments, &error),
+            false => self.call(from, operation, &arguments),
         };
         // No `async fn`, as rustc would analyse the body of each as that of a program. One lifetime for all that the call
         // borrows keeps the signature short, and is captured in every edition.
@@ -113,14 +113,8 @@ impl Generator<'_> {
     }
 
     /// The invocation.
-    fn call(
-        &self,
-        from: ScopeId,
-        operation: &Operation,
-        arguments: &TokenStream,
-        error: &TokenStream,
-    ) -> TokenStream {
-        let (private, wire) = (&self.private, self.wire_name(operation));
+    fn call(&self, from: ScopeId, operation: &Operation, arguments: &TokenStream) -> TokenStream {
+        let wire = self.wire_name(operation);
         let codecs = self.results(from, operation);
         if self.has_typed_call(operation) {
             let parameters = self
@@ -130,31 +124,13 @@ impl Generator<'_> {
                 self.object.call::<(#(#parameters,)*), (#(#codecs,)*), _, _>(#wire, #arguments)
             };
         }
-        if codecs.len() <= CODEC_MEMBERS {
-            return quote!(self.object.invoke::<_, (#(#codecs,)*), _>(#wire, #arguments));
-        }
-        // Decoded in groups, which have the same encoding, and taken out of the groups again.
-        let groups = codecs
-            .chunks(CODEC_MEMBERS)
-            .map(|codecs| quote!(#private::Group<(#(#codecs,)*)>));
-        let names: Vec<_> = (0..codecs.len())
-            .map(|index| format_ident!("result{index}"))
-            .collect();
-        let patterns = names.chunks(CODEC_MEMBERS).map(|names| self.output(names));
-        quote! {
-            async move {
-                let (#(#patterns,)*) = self
-                    .object
-                    .invoke::<_, (#(#groups,)*), #error>(#wire, #arguments)
-                    .await?;
-                ::core::result::Result::Ok((#(#names),*))
-            }
-        }
+        quote!(self.object.invoke::<_, (#(#codecs,)*), _>(#wire, #arguments))
     }
 
-    /// The codecs of the results of an operation.
+    /// The codecs of the results of an operation, of which there are at most as many as a tuple of the codec has members.
     pub(super) fn results(&self, from: ScopeId, operation: &Operation) -> Vec<TokenStream> {
         let outputs = self.outputs(operation).into_iter();
-        outputs.map(|ty| self.codec(from, ty).tokens).collect()
+        let codecs = outputs.map(|ty| self.codec(from, ty).tokens).collect();
+        result_codecs(&self.private, codecs)
     }
 }

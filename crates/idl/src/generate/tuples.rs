@@ -1,6 +1,5 @@
 //! Tuples of any size for the codec, which supports tuples of up to [`CODEC_MEMBERS`] members.
 
-use core::ops::RangeInclusive;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -8,8 +7,35 @@ use quote::quote;
 /// have as many parameters.
 pub(super) const CODEC_MEMBERS: usize = 32;
 
-/// The numbers of results that are wrapped, as Rust's tuples of such sizes have neither `Debug` nor `PartialEq`.
-pub(super) const MANY_RESULTS: RangeInclusive<usize> = 13..=CODEC_MEMBERS;
+/// The most results that are a tuple: Rust's tuples of more members have neither `Debug` nor `PartialEq`.
+const TUPLE_RESULTS: usize = 12;
+
+/// The type of results of the types `members`: one as it is, a tuple, or `ManyResults`, which has the traits that a tuple of so
+/// many members lacks. More results than the codec has members are a tuple of groups of as many, and so on.
+pub(super) fn results(orb: &TokenStream, members: Vec<TokenStream>) -> TokenStream {
+    let group = |members: &[TokenStream]| match members {
+        [one] => one.clone(),
+        few if few.len() <= TUPLE_RESULTS => quote!((#(#few),*)),
+        many => quote!(#orb::ManyResults<(#(#many),*)>),
+    };
+    group(&grouped(members, group))
+}
+
+/// The codecs of results, in the groups of [`results`].
+pub(super) fn result_codecs(private: &TokenStream, codecs: Vec<TokenStream>) -> Vec<TokenStream> {
+    grouped(codecs, |codecs| quote!(#private::Group<(#(#codecs,)*)>))
+}
+
+/// At most [`CODEC_MEMBERS`] members: those given, or groups of them, or groups of groups.
+fn grouped(
+    mut members: Vec<TokenStream>,
+    group: impl Fn(&[TokenStream]) -> TokenStream,
+) -> Vec<TokenStream> {
+    while members.len() > CODEC_MEMBERS {
+        members = members.chunks(CODEC_MEMBERS).map(&group).collect();
+    }
+    members
+}
 
 /// A tuple of `members`, which are types, values or patterns. With too many members it is a tuple of tuples, which has the
 /// same encoding.

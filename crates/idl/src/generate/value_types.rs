@@ -1,7 +1,7 @@
 //! Value types: a struct of the state, and a trait of the operations.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 
 use super::operations::lints;
 use super::{Generator, ident};
@@ -86,13 +86,17 @@ impl Generator<'_> {
             .then(|| self.value_contract(id, value));
         let factories = (!value.factories.is_empty()).then(|| self.factories(id, value));
         let type_code = self.own_type_code(id);
+        let supported = match kind == "operations" || kind == "custom" {
+            true => self.supported(id, value, &bases),
+            false => TokenStream::new(),
+        };
         quote! {
             #module
             #state
             #private::value_type!(
                 #name, #text, [#(#ids),*], #type_code,
                 base: [#base], derives: [#(#derives),*], known: [#(#known),*],
-                #kind [#(#contracts),*]
+                #kind [#(#contracts),*] #supported
             );
             #contract
             #factories
@@ -235,13 +239,13 @@ impl Generator<'_> {
         })
     }
 
-    fn contract_name(&self, id: DefId) -> Ident {
+    pub(super) fn contract_name(&self, id: DefId) -> Ident {
         ident(&self.names.value_operations(id))
     }
 
     /// The methods of a value type's trait: its own operations, and those of interfaces that it supports and its bases do
     /// not, each with the scope of its error type.
-    fn value_operations(&self, id: DefId) -> Vec<(ScopeId, &Operation)> {
+    pub(super) fn value_operations(&self, id: DefId) -> Vec<(ScopeId, &Operation)> {
         let Some(value) = self.model.value_type(id) else {
             return Vec::new();
         };
@@ -287,32 +291,9 @@ impl Generator<'_> {
         let (declared, forwarded): (Vec<_>, Vec<_>) = operations
             .iter()
             .map(|&(scope, operation)| {
-                let doc = self.operation_doc(operation);
-                let method = ident(&self.names.method(operation));
-                let inputs: Vec<_> = self.inputs(operation).collect();
-                let names: Vec<_> = inputs
-                    .iter()
-                    .map(|parameter| self.parameter_name(operation, parameter))
-                    .collect();
-                let types = inputs
-                    .iter()
-                    .map(|parameter| self.servant_parameter(from, &parameter.ty));
-                let output = self.output_type(from, operation);
-                let error = self.error_in(from, scope, operation);
-                let allow = lints(inputs.len(), self.outputs(operation).len());
-                let (receiver, through) = match operation.role {
-                    Role::Get => (quote!(&self), ident("operations")),
-                    _ => (quote!(&mut self), ident("operations_mut")),
-                };
-                let signature = quote! {
-                    fn #method(#receiver, #(#names: #types),*) -> ::core::result::Result<#output, #error>
-                };
-                let forward = quote! {
-                    #signature {
-                        self.#through::<dyn #name, _, _>(|__state| __state.#method(#(#names),*))
-                    }
-                };
-                (quote!(#doc #allow #signature;), forward)
+                let (declared, signature) = self.value_method(from, scope, operation);
+                let call = self.value_call(&quote!(self), &name, operation);
+                (declared, quote!(#signature { #call }))
             })
             .unzip();
         quote! {
@@ -320,5 +301,50 @@ impl Generator<'_> {
             pub trait #name { #(#declared)* }
             impl<__T: #orb::Derives<#state>> #name for #orb::Value<__T> { #(#forwarded)* }
         }
+    }
+    /// A method of a trait of a value type's operations: its declaration, and its signature alone.
+    pub(super) fn value_method(
+        &self,
+        from: ScopeId,
+        scope: ScopeId,
+        operation: &Operation,
+    ) -> (TokenStream, TokenStream) {
+        let doc = self.operation_doc(operation);
+        let method = ident(&self.names.method(operation));
+        let inputs: Vec<_> = self.inputs(operation).collect();
+        let parameters = inputs.iter().map(|parameter| {
+            let name = self.parameter_name(operation, parameter);
+            let ty = self.servant_parameter(from, &parameter.ty);
+            quote!(#name: #ty)
+        });
+        let output = self.output_type(from, operation);
+        let error = self.error_in(from, scope, operation);
+        let allow = lints(inputs.len(), self.outputs(operation).len());
+        let receiver = match operation.role {
+            Role::Get => quote!(&self),
+            _ => quote!(&mut self),
+        };
+        let signature = quote! {
+            fn #method(#receiver, #(#parameters),*) -> ::core::result::Result<#output, #error>
+        };
+        (quote!(#doc #allow #signature;), signature)
+    }
+
+    /// The call of an operation on the state of the handle `value`, by its trait `contract`.
+    pub(super) fn value_call(
+        &self,
+        value: &TokenStream,
+        contract: &impl ToTokens,
+        operation: &Operation,
+    ) -> TokenStream {
+        let method = ident(&self.names.method(operation));
+        let names = self
+            .inputs(operation)
+            .map(|parameter| self.parameter_name(operation, parameter));
+        let through = match operation.role {
+            Role::Get => ident("operations"),
+            _ => ident("operations_mut"),
+        };
+        quote!(#value.#through::<dyn #contract, _, _>(|__state| __state.#method(#(#names),*)))
     }
 }

@@ -8,7 +8,7 @@ use crate::ast::{
     ValueDef,
 };
 use crate::diagnostic::Report;
-use crate::limits::{MAX_BASES, MAX_PARAMETERS};
+use crate::limits::{MAX_BASES, MAX_PARAMETERS, MAX_VALUE_CHAIN};
 use crate::model::{
     DefId, DefKind, Operation, Role, ScopeId, StateMember, Type, ValueKind, ValueType,
 };
@@ -136,6 +136,10 @@ impl Resolver<'_> {
                     "what inherits from the custom `{}` has to be custom",
                     def.name
                 )
+            } else if !is_abstract && self.state_chain(id) >= MAX_VALUE_CHAIN {
+                format!(
+                    "more than {MAX_VALUE_CHAIN} value types with state inherit from each other"
+                )
             } else {
                 bases.push(id);
                 continue;
@@ -158,6 +162,17 @@ impl Resolver<'_> {
         }
         self.check_truncatable(value, &bases);
         bases
+    }
+
+    /// The number of value types with state from `id` to its last base, itself included.
+    fn state_chain(&self, id: DefId) -> usize {
+        let with_state = |id: DefId| {
+            let value = self.model.value_type(id)?;
+            (value.kind != ValueKind::Abstract).then_some(value)
+        };
+        let chain =
+            core::iter::successors(with_state(id), |value| with_state(*value.bases.first()?));
+        chain.take(MAX_VALUE_CHAIN).count()
     }
 
     fn check_truncatable(&self, value: &ValueDef, bases: &[DefId]) {

@@ -48,6 +48,30 @@ pub mod garden {
             self.object.call::<(), (::std::string::String,), _, _>("describe", ())
         }
     }
+    #[doc(hidden)]
+    pub trait __DescribedOfValue {
+        /// Operation `describe`.
+        fn describe(
+            &mut self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException>;
+    }
+    impl Described for ::zorb::Abstract<DescribedRef> {
+        async fn describe(
+            &self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
+            match self {
+                ::zorb::Abstract::Object(__object) => __object.describe().await,
+                ::zorb::Abstract::Value(__value) => {
+                    __value
+                        .operations_mut::<
+                            dyn __DescribedOfValue,
+                            _,
+                            _,
+                        >(|__state| __state.describe())
+                }
+            }
+        }
+    }
     ::zorb::__private::type_code!(
         __TC_DESCRIBED = __Tc::Named(__TcKind::AbstractInterface,
         "IDL:example.com/Garden/Described:1.0", "Described");
@@ -226,7 +250,9 @@ pub mod garden {
     ::zorb::__private::value_type!(
         Tree, "Garden::Tree", ["IDL:example.com/Garden/Tree:1.0",
         "IDL:example.com/Garden/Plant:1.0"], & __TC_TREE, base : [base], derives :
-        [Plant], known : [], operations[TreeOperations]
+        [Plant], known : [], operations[TreeOperations] impl __DescribedOfValue { fn
+        describe(& mut self,) -> ::core::result::Result < ::std::string::String,
+        ::zorb::SystemException > { < Self as TreeOperations > ::describe(self,) } }
     );
     /// The operations of values of type `IDL:example.com/Garden/Tree:1.0`. Implement it for `Tree`, and for the state of each value type that is derived from it; call it on a `Value`.
     pub trait TreeOperations {

@@ -5,6 +5,7 @@
 //! difference but the time.
 
 use super::Invocation;
+use super::typed_call::TypedUpcall;
 use crate::keys::Found;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
@@ -140,7 +141,7 @@ impl ObjectRef {
         &self,
         object: &ActiveObject,
         invocation: &Invocation<'_>,
-    ) -> Result<Option<Upcall>, CallError> {
+    ) -> Result<Option<TypedUpcall>, CallError> {
         let Some(call) = &invocation.typed else {
             return Ok(None);
         };
@@ -153,10 +154,13 @@ impl ObjectRef {
         let begun = caught(|| call.start(object, invocation.operation, RECEIPT));
         let begun = begun.unwrap_or_else(|panic| {
             let raised = panic.in_servant(self.orb().inner(), object, Caller::Collocated);
-            Ok(Upcall::ready(RECEIPT.system_exception(&raised)))
+            Ok(TypedUpcall {
+                upcall: Upcall::ready(RECEIPT.system_exception(&raised)),
+                operation: None,
+            })
         });
         match begun {
-            Ok(upcall) => Ok(Some(upcall).filter(|upcall| !upcall.is_untyped())),
+            Ok(begun) => Ok(Some(begun).filter(|begun| !begun.upcall.is_untyped())),
             Err(error) => Err(CallError::Encode(Fault::Encode(error))),
         }
     }
@@ -166,7 +170,7 @@ impl ObjectRef {
     async fn run_typed(
         &self,
         object: Arc<ActiveObject>,
-        mut upcall: Upcall,
+        mut upcall: TypedUpcall,
         invocation: &mut Invocation<'_>,
     ) -> Result<Outcome, CallError> {
         let Some(call) = &mut invocation.typed else {
@@ -217,11 +221,12 @@ impl ObjectRef {
 fn poll_typed(
     orb: &OrbInner,
     object: &ActiveObject,
-    upcall: &mut Upcall,
+    begun: &mut TypedUpcall,
     cx: &mut Context<'_>,
     results: &mut (dyn Any + Send),
 ) -> Poll<Outcome> {
-    enter_object(orb, object, Caller::Collocated, None, || {
+    let TypedUpcall { upcall, operation } = begun;
+    enter_object(orb, object, Caller::Collocated, *operation, || {
         upcall.poll_into(cx, results)
     })
     .unwrap_or_else(|panic| Poll::Ready(RECEIPT.system_exception(&panic)))

@@ -252,6 +252,12 @@ fn send_scheduled(
     }
 }
 
+/// The request with the number of its operation, which the skeleton then need not look up.
+fn numbered(request: ServerRequest, object: &ActiveObject) -> ServerRequest {
+    let number = object.number_of(request.operation());
+    request.with_number(number)
+}
+
 /// Runs an upcall. One that is not ready at its first poll becomes a task, as at a server elsewhere.
 async fn run(
     orb: &Arc<OrbInner>,
@@ -259,7 +265,7 @@ async fn run(
     request: ServerRequest,
 ) -> Result<Outcome, CallError> {
     let (receipt, caller) = (request.receipt(), Caller::Collocated);
-    let (mut request, mut outcome) = (Some(request), None);
+    let (mut request, mut outcome) = (Some(numbered(request, &object)), None);
     let waits = {
         let _outside = task_level::leave();
         begin(orb, &object, &mut request, &mut outcome, &receipt, caller)
@@ -299,7 +305,7 @@ fn run_one_way(
         let (receipt, caller) = (request.receipt(), Caller::Collocated);
         let orb = Arc::clone(&inner);
         let run = move || {
-            let (mut request, mut outcome) = (Some(request), None);
+            let (mut request, mut outcome) = (Some(numbered(request, &object)), None);
             let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt, caller);
             (waits, outcome, object)
         };

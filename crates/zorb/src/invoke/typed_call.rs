@@ -6,9 +6,16 @@
 use crate::orb::Orb;
 use crate::signature::{Parameters, Results, TypedArguments};
 use core::any::{Any, TypeId};
+use core::cell::Cell;
 use core::marker::PhantomData;
 use zorb_cdr::EncodeError;
 use zorb_poa::{ActiveObject, Receipt, Typed, Upcall};
+
+/// The upcall of a typed call, and the number of its operation once the skeleton has found it.
+pub(super) struct TypedUpcall {
+    pub(super) upcall: Upcall,
+    pub(super) operation: Option<u32>,
+}
 
 /// A typed call, with the types of its arguments and results erased.
 pub(super) trait TypedCall: Send {
@@ -22,7 +29,7 @@ pub(super) trait TypedCall: Send {
         object: &ActiveObject,
         operation: &str,
         receipt: Receipt,
-    ) -> Result<Upcall, EncodeError>;
+    ) -> Result<TypedUpcall, EncodeError>;
 
     /// Where the upcall stores the results: an `Option` of their type.
     fn results(&mut self) -> &mut (dyn Any + Send);
@@ -70,14 +77,20 @@ where
         object: &ActiveObject,
         operation: &str,
         receipt: Receipt,
-    ) -> Result<Upcall, EncodeError> {
+    ) -> Result<TypedUpcall, EncodeError> {
         let mut arguments = Some(self.arguments.to_owned_argument(self.orb)?);
-        Ok(object.start_typed(Typed {
+        let number = Cell::new(None);
+        let upcall = object.start_typed(Typed {
             operation,
             receipt,
             arguments: &mut arguments,
             results: TypeId::of::<R::Values>(),
-        }))
+            number: &number,
+        });
+        Ok(TypedUpcall {
+            upcall,
+            operation: number.get(),
+        })
     }
 
     fn results(&mut self) -> &mut (dyn Any + Send) {

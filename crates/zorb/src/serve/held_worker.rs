@@ -45,11 +45,12 @@ impl OrbInner {
 
     /// Reports, once for each interface, a servant that has held its worker for long, unless it was reported while it did.
     #[cold]
-    pub(crate) fn report_blocking(&self, object: &ActiveObject) {
+    pub(crate) fn report_blocking(&self, object: &ActiveObject, operation: Option<u32>) {
         let servant = object.type_id();
         if self.makes_others_wait() && self.is_first_report_of(servant) {
             tracing::warn!(
                 servant,
+                operation = operation.and_then(|number| object.operation_name(number)),
                 object_key = describe(object),
                 "a servant has held a worker of the runtime for more than {:?} without awaiting, and other connections may \
                  have had to wait: activate it as zorb::Blocking(…)",

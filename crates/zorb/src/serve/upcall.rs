@@ -72,7 +72,7 @@ pub(crate) fn enter_object<T>(
     let held = orb.lane().hold_as(holder(object, operation));
     let done = caught(run).map_err(failed);
     if held.is_long() {
-        orb.report_blocking(object);
+        orb.report_blocking(object, operation);
     }
     done
 }
@@ -158,6 +158,12 @@ impl Panic {
     }
 }
 
+/// An upcall that waits, and the number of its operation.
+pub(crate) struct WaitingUpcall {
+    upcall: Upcall,
+    operation: Option<u32>,
+}
+
 /// Begins the upcall of a request and polls it once, without a waker, where the request was read. Its outcome is in
 /// `outcome` then, unless the upcall has to be polled again.
 #[inline]
@@ -168,7 +174,7 @@ pub(crate) fn begin(
     outcome: &mut Option<Outcome>,
     receipt: &Receipt,
     caller: Caller<'_>,
-) -> Option<Upcall> {
+) -> Option<WaitingUpcall> {
     let mut waits = None;
     // Found with the object; a request that has waited has none, and is reported without its operation.
     let operation = request.as_ref().and_then(ServerRequest::number);
@@ -184,7 +190,7 @@ pub(crate) fn begin(
             *outcome = Some(ready);
             return;
         }
-        waits = Some(upcall);
+        waits = Some(WaitingUpcall { upcall, operation });
     });
     if let Err(panic) = entered {
         *outcome = Some(receipt.system_exception(&panic));
@@ -259,20 +265,23 @@ pub(super) fn to_end_on_thread<F: Future>(future: F) -> F::Output {
 fn poll(
     orb: &OrbInner,
     object: &ActiveObject,
-    upcall: &mut Upcall,
+    waiting: &mut WaitingUpcall,
     cx: &mut Context<'_>,
     receipt: &Receipt,
     caller: Caller<'_>,
 ) -> Poll<Outcome> {
-    enter_object(orb, object, caller, None, || Pin::new(upcall).poll(cx))
-        .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
+    let WaitingUpcall { upcall, operation } = waiting;
+    enter_object(orb, object, caller, *operation, || {
+        Pin::new(upcall).poll(cx)
+    })
+    .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
 }
 
 /// Polls an upcall to its end.
 pub(crate) async fn to_end(
     orb: &OrbInner,
     object: &ActiveObject,
-    mut upcall: Upcall,
+    mut upcall: WaitingUpcall,
     receipt: Receipt,
     caller: Caller<'_>,
 ) -> Outcome {
@@ -283,7 +292,7 @@ pub(crate) async fn to_end(
 pub(super) fn rest_of<'a>(
     pending: &'a PendingRequest<OrbInner>,
     object: &'a ActiveObject,
-    upcall: Upcall,
+    upcall: WaitingUpcall,
     receipt: Receipt,
 ) -> impl Future<Output = Outcome> + Send + use<'a> {
     let caller = Caller::Pending(pending);

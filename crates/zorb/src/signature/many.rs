@@ -4,7 +4,8 @@ use super::results::Results;
 use core::fmt;
 use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, EncodeError, Encoder};
 
-/// The results of an operation with 13 to 32 results: a tuple, in the order of the IDL.
+/// The results of an operation with 13 to 32 results: a tuple, in the order of the IDL. More results are a tuple of such groups,
+/// as in `(ManyResults((a, b, …)), last)`.
 ///
 /// It implements `Debug` and `PartialEq`, which Rust's tuples of more than twelve members lack.
 ///

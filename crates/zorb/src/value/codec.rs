@@ -196,6 +196,9 @@ impl<R: Interface> IdlReference for Abstract<R> {
 
 /// The value of an abstract interface: an object reference, or a value whose type supports the interface. A clone costs
 /// a reference count.
+///
+/// The servant's trait of the interface is implemented for it: an operation of an `Object` is a call, and that of a `Value`
+/// locks the value and runs the method of its own type. It is NO_IMPLEMENT if that type does not support the interface.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -204,7 +207,7 @@ impl<R: Interface> IdlReference for Abstract<R> {
 pub enum Abstract<R> {
     /// An object reference.
     Object(R),
-    /// A value: [`downcast`](Value::downcast) converts it to its type.
+    /// A value: [`downcast`](Value::downcast) converts it to its type, for its state.
     Value(Value<ValueBase>),
 }
 

@@ -327,3 +327,35 @@ pub(super) fn read<T: ValueState + CustomMarshal>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zorb_cdr::{BigEndian, DecodeErrorKind, Decoder, WireFormat};
+
+    #[test]
+    fn an_error_of_cdr_is_the_source_of_the_error_of_a_custom_value() {
+        let mut d = Decoder::<BigEndian>::from_slice(&[0; 3], WireFormat::default());
+        let short = d.read_u32().unwrap_err();
+        let unfit = EncodeError::from(zorb_cdr::EncodeErrorKind::EmbeddedNul);
+        for (error, source, text) in [
+            (
+                MarshalError(Cause::Read(short)),
+                short.to_string(),
+                "cannot unmarshal the state of the value",
+            ),
+            (
+                MarshalError(Cause::Write(unfit)),
+                unfit.to_string(),
+                "cannot marshal the state of the value",
+            ),
+        ] {
+            assert_eq!(error.source().unwrap().to_string(), source);
+            assert_eq!(error.to_string(), text);
+            assert_eq!(format!("{error:#}"), format!("{text}: {source}"));
+        }
+        let expected = MarshalError::expected("version 1");
+        assert!(expected.source().is_none());
+        assert_eq!(format!("{expected:#}"), "expected version 1");
+    }
+}

@@ -339,7 +339,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     ///
     /// # Errors
     /// [`BadIndirection`](DecodeErrorKind::BadIndirection) if the value is still being read;
-    /// [`TooManyValues`](DecodeErrorKind::TooManyValues) if all that was reread is
+    /// [`TooMuchReread`](DecodeErrorKind::TooMuchReread) if all that was reread is more than
     /// [`Limits::REREAD_OCTETS`] times the message; and as [`begin_value`](Self::begin_value).
     #[inline(never)]
     pub fn reread_value(&mut self) -> Result<ValueHead<'de>, DecodeError> {
@@ -361,9 +361,9 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
                 // Each indirection is eight octets, and may stand for almost the whole message.
                 let size = end.saturating_sub(target);
                 values.reread_octets = values.reread_octets.saturating_add(size);
-                if values.reread_octets > total.saturating_mul(Limits::REREAD_OCTETS) {
-                    let limit = Limits::VALUES;
-                    return Err(self.error_behind(8, DecodeErrorKind::TooManyValues { limit }));
+                let limit = total.saturating_mul(Limits::REREAD_OCTETS);
+                if values.reread_octets > limit {
+                    return Err(self.error_behind(8, DecodeErrorKind::TooMuchReread { limit }));
                 }
                 self.go_back(target, outer)
             }

@@ -5,7 +5,7 @@ use crate::values::support::*;
 use std::sync::Arc;
 use zorb_cdr::{
     BigEndian, ByteOrder, DecodeError, DecodeErrorKind as Kind, Decoder, Encoder, Limits,
-    LittleEndian, Shared,
+    LittleEndian, Shared, ValueHead, ValueStart,
 };
 
 #[test]
@@ -227,6 +227,41 @@ fn more_values_than_a_message_may_have_are_refused() {
             limit: Limits::VALUES
         }
     );
+}
+
+#[test]
+fn values_that_are_read_again_are_bounded_by_the_length_of_the_message() {
+    const STATE: usize = 4_000;
+    const AGAIN: usize = 40;
+    let mut items = vec![Mark('v'), L(0x7fff_ff00)];
+    items.extend([L(0); STATE / 4]);
+    for _ in 0..AGAIN {
+        items.extend([L(0xffff_ffff), To('v')]);
+    }
+    let octets = wire_of::<BigEndian>(&items);
+    let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
+    let mut state = |d: &mut Decoder<'_, BigEndian>, head: ValueHead<'_>| {
+        d.share_value(&head, Arc::new(()));
+        d.value_state(|d| (0..STATE / 4).try_for_each(|_| d.read_u32().map(drop)))?;
+        d.end_value(head)
+    };
+    let ValueStart::New(head) = d.begin_value().unwrap() else {
+        panic!("a value");
+    };
+    state(&mut d, head).unwrap();
+    let mut again = || {
+        assert!(matches!(d.begin_value()?, ValueStart::Indirection(_)));
+        let head = d.reread_value()?;
+        state(&mut d, head)
+    };
+    let limit = Limits::REREAD_OCTETS * octets.len();
+    for _ in 0..limit / (STATE + 4) {
+        again().unwrap();
+    }
+    let error = again().unwrap_err();
+    assert_eq!(error.kind(), Kind::TooMuchReread { limit });
+    let text = format!("at most {limit} octets of values that are read again");
+    assert!(error.to_string().contains(&text), "{error}");
 }
 
 #[test]
