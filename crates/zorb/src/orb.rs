@@ -4,7 +4,6 @@ mod access;
 mod policy_manager;
 
 use crate::bidirectional::{BidirectionalCalls, unreachable_endpoint};
-use crate::builder::{Builder, Settings};
 use crate::current;
 use crate::deferred::DeferredRequests;
 use crate::endpoints::warn_unreachable;
@@ -14,6 +13,7 @@ use crate::interceptor::Interceptor;
 use crate::interface::Interface;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
+use crate::orb_settings::Settings;
 use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
 use crate::policy::{BidirectionalPolicy, PolicyOverrides};
@@ -105,12 +105,6 @@ pub(crate) struct OrbInner {
 }
 
 impl Orb {
-    /// Returns a builder with the default settings.
-    #[doc(alias = "ORB_init")]
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
         settings.real_time.check()?;
         let mut acceptors = Vec::new();
@@ -214,7 +208,7 @@ impl Orb {
         &self.0.0
     }
 
-    /// The name of the ORB, set by [`Builder::id`]; empty unless set.
+    /// The name of the ORB, set by [`Builder::id`](crate::Builder::id); empty unless set.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.inner().settings.id
