@@ -23,7 +23,7 @@ pub(crate) const CRATES: [(&str, usize); 10] = [
     ("crates/poa", 0),
     ("crates/idl", 13),
     ("idl-macros", 0),
-    ("crates/zorb", 7),
+    ("crates/zorb", 0),
 ];
 
 /// The roots of crates whose code gets a peer's octets, and denies what could panic on them.
