@@ -63,6 +63,7 @@ mod codec;
 mod cold_box;
 mod context;
 mod decoder;
+mod either_order;
 mod encapsulation;
 mod encoder;
 mod error;
@@ -102,6 +103,7 @@ pub use codec::{
 };
 pub use context::Context;
 pub use decoder::{CycleCollector, Decoder, ValueHead, ValueStart};
+pub use either_order::{AnyDecoder, AnyEncoder};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
@@ -129,6 +131,6 @@ pub use traits::{Decode, Encode};
 #[doc(hidden)]
 pub use typecode::data::StaticType;
 pub use typecode::{TcKind, TypeCode};
-pub use value::{AnyDecoder, AnyEncoder, Shared};
+pub use value::Shared;
 #[doc(hidden)]
 pub use window::{Window, WindowMut};
