@@ -93,15 +93,13 @@ mod window;
 pub use alloc::vec::Vec as __Vec;
 #[doc(hidden)]
 pub use any::ExceptionCodec;
-pub use any::{
-    Any, CopyError, CopyState, Elements, ExtractError, IdlReference, IdlType, IdlValue, KnownValue,
-};
+pub use any::{Any, Elements, ExtractError, IdlReference, IdlType, IdlValue};
 #[doc(hidden)]
 pub use bits::Bits;
 pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
 };
-pub use context::Context;
+pub use context::{Context, CopyError, CopyState, KnownValue};
 pub use decoder::{CycleCollector, Decoder, ValueHead, ValueStart};
 pub use either_order::{AnyDecoder, AnyEncoder};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
