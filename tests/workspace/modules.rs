@@ -21,7 +21,7 @@ pub(crate) const CRATES: [(&str, usize); 10] = [
     ("crates/transport", 0),
     ("crates/connection", 0),
     ("crates/poa", 0),
-    ("crates/idl", 13),
+    ("crates/idl", 0),
     ("idl-macros", 0),
     ("crates/zorb", 0),
 ];
