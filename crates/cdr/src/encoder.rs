@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, CharSet, Context, Encode, EncodeError, EncodeErrorKind, Endian, Gather, KnownValue,
-    Lending, Lent, WireFormat, any::AnyContext, layout::padding,
+    Lending, Lent, WireFormat, context::AnyContext, layout::padding,
 };
 use alloc::{boxed::Box, sync::Arc};
 use bytes::{Bytes, BytesMut};

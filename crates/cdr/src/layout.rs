@@ -267,3 +267,37 @@ const fn walk(members: &[Layout], phase: usize) -> u64 {
     }
     size
 }
+
+/// Returns the number of values of a stride that are stored or loaded between two checks of the space that is left. A
+/// check costs a fifth of a small struct; code for many large structs would fill the instruction cache.
+pub(crate) const fn group(stride: usize) -> usize {
+    let most = match GROUP.checked_div(stride) {
+        Some(most) => most,
+        None => 1,
+    };
+    match most {
+        16.. => 16,
+        8.. => 8,
+        4.. => 4,
+        2.. => 2,
+        _ => 1,
+    }
+}
+
+/// Octets of values that are in one group at most.
+const GROUP: usize = 256;
+
+/// Returns the number of values that are stored between two times that space for them is zeroed: whole groups.
+pub(crate) const fn block(stride: usize) -> usize {
+    match BLOCK.checked_div(stride) {
+        None | Some(0) => 1,
+        Some(most) => {
+            // The group is a power of two, and fits into a block five times.
+            most & !group(stride).saturating_sub(1)
+        }
+    }
+}
+
+/// Octets that are zeroed at a time, before values are stored into them. They fit into the first-level cache, and are a
+/// little fewer than 2 KiB, from which on glibc zeroes by `rep stosb`, which is slow to start.
+pub(crate) const BLOCK: usize = 31 * 64;

@@ -63,6 +63,7 @@ mod codec;
 mod cold_box;
 mod context;
 mod decoder;
+mod either_order;
 mod encapsulation;
 mod encoder;
 mod error;
@@ -92,16 +93,15 @@ mod window;
 pub use alloc::vec::Vec as __Vec;
 #[doc(hidden)]
 pub use any::ExceptionCodec;
-pub use any::{
-    Any, CopyError, CopyState, Elements, ExtractError, IdlReference, IdlType, IdlValue, KnownValue,
-};
+pub use any::{Any, Elements, ExtractError, IdlReference, IdlType, IdlValue};
 #[doc(hidden)]
 pub use bits::Bits;
 pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
 };
-pub use context::Context;
+pub use context::{Context, CopyError, CopyState, KnownValue};
 pub use decoder::{CycleCollector, Decoder, ValueHead, ValueStart};
+pub use either_order::{AnyDecoder, AnyEncoder};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
@@ -129,6 +129,6 @@ pub use traits::{Decode, Encode};
 #[doc(hidden)]
 pub use typecode::data::StaticType;
 pub use typecode::{TcKind, TypeCode};
-pub use value::{AnyDecoder, AnyEncoder, Shared};
+pub use value::Shared;
 #[doc(hidden)]
 pub use window::{Window, WindowMut};

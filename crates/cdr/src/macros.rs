@@ -478,7 +478,7 @@ pub const fn __stride<T: crate::Decode<'static>>() -> usize {
 #[doc(hidden)]
 #[must_use]
 pub const fn __group<T: crate::Decode<'static>>() -> usize {
-    crate::traits::group(T::LAYOUT.stride())
+    crate::layout::group(T::LAYOUT.stride())
 }
 
 /// Returns the least of some sizes, or 0 if there are none.

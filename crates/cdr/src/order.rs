@@ -1,6 +1,5 @@
 //! Byte order, as a value and as a type.
 
-use crate::{AnyDecoder, AnyEncoder, Decoder, Encoder};
 use core::fmt;
 
 mod sealed {
@@ -69,12 +68,20 @@ pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync 
     fn store_u32(value: u32) -> [u8; 4];
     /// Returns the eight octets of a number in this byte order.
     fn store_u64(value: u64) -> [u8; 8];
-    /// Wraps a decoder of this order as one of either order.
+    /// Wraps a value of this order as one of either order.
     #[doc(hidden)]
-    fn any_decoder<'a, 'de>(decoder: &'a mut Decoder<'de, Self>) -> AnyDecoder<'a, 'de>;
-    /// Wraps an encoder of this order as one of either order.
-    #[doc(hidden)]
-    fn any_encoder(encoder: &mut Encoder<Self>) -> AnyEncoder<'_>;
+    fn wrap<T: EitherOrder>(value: T::Of<Self>) -> T;
+}
+
+/// A type of either byte order, which wraps one whose order is known at compile time.
+#[doc(hidden)]
+pub trait EitherOrder: Sized {
+    /// The type of order `O`.
+    type Of<O: ByteOrder>;
+    /// Wraps a value in big endian.
+    fn big(value: Self::Of<BigEndian>) -> Self;
+    /// Wraps a value in little endian.
+    fn little(value: Self::Of<LittleEndian>) -> Self;
 }
 
 /// The byte order with the most significant octet first.
@@ -99,7 +106,7 @@ pub type NativeEndian = LittleEndian;
 pub type NativeEndian = BigEndian;
 
 macro_rules! byte_order {
-    ($name:ident, $endian:expr, $any:ident, $from:ident, $to:ident) => {
+    ($name:ident, $endian:expr, $wrap:ident, $from:ident, $to:ident) => {
         impl sealed::Sealed for $name {}
         impl ByteOrder for $name {
             const ENDIAN: Endian = $endian;
@@ -128,21 +135,19 @@ macro_rules! byte_order {
             fn store_u64(value: u64) -> [u8; 8] {
                 value.$to()
             }
-            fn any_decoder<'a, 'de>(decoder: &'a mut Decoder<'de, Self>) -> AnyDecoder<'a, 'de> {
-                AnyDecoder::$any(decoder)
-            }
-            fn any_encoder(encoder: &mut Encoder<Self>) -> AnyEncoder<'_> {
-                AnyEncoder::$any(encoder)
+            #[inline(always)]
+            fn wrap<T: EitherOrder>(value: T::Of<Self>) -> T {
+                T::$wrap(value)
             }
         }
     };
 }
 
-byte_order!(BigEndian, Endian::Big, Big, from_be_bytes, to_be_bytes);
+byte_order!(BigEndian, Endian::Big, big, from_be_bytes, to_be_bytes);
 byte_order!(
     LittleEndian,
     Endian::Little,
-    Little,
+    little,
     from_le_bytes,
     to_le_bytes
 );

@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, CharSet, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind,
-    Encoder, Endian, WCharSet, traits::BLOCK,
+    Encoder, Endian, WCharSet, layout::BLOCK,
 };
 use alloc::{borrow::Cow, string::String, vec::Vec};
 

@@ -1,4 +1,4 @@
-//! Definitions for reading and writing values (of value types): tags, and decoders and encoders of either byte order.
+//! Definitions for reading and writing values (of value types): their tags, and handles of those that are shared.
 //!
 //! ```text
 //! value      | tag | codebase? | ids? | state                                    |
@@ -7,7 +7,6 @@
 //! again      | 0xffffffff | offset to the tag of an earlier value |
 //! ```
 
-use crate::{BigEndian, Decoder, Encoder, LittleEndian};
 use alloc::sync::Arc;
 use core::any::Any;
 
@@ -33,31 +32,3 @@ pub(crate) const KNOWN_FLAGS: u32 = CODEBASE | TYPE_INFO | CHUNKED;
 /// The number in place of a value, a repository id or a list of those that marks an indirection to an earlier one; its
 /// offset follows.
 pub(crate) const INDIRECTION: u32 = 0xffff_ffff;
-
-/// A decoder of either byte order, for functions that are called through a pointer and cannot be generic over the
-/// order.
-#[derive(Debug)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "CDR knows two byte orders and one flag bit"
-)]
-pub enum AnyDecoder<'a, 'de> {
-    /// For a message in big endian.
-    Big(&'a mut Decoder<'de, BigEndian>),
-    /// For a message in little endian.
-    Little(&'a mut Decoder<'de, LittleEndian>),
-}
-
-/// An encoder of either byte order, for functions that are called through a pointer and cannot be generic over the
-/// order.
-#[derive(Debug)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "CDR knows two byte orders and one flag bit"
-)]
-pub enum AnyEncoder<'a> {
-    /// For a message in big endian.
-    Big(&'a mut Encoder<BigEndian>),
-    /// For a message in little endian.
-    Little(&'a mut Encoder<LittleEndian>),
-}

@@ -1,6 +1,7 @@
 //! Builder methods for transports, published components, and the secret of authenticated keys.
 
-use crate::builder::{Builder, Settings};
+use crate::builder::Builder;
+use crate::orb_settings::Settings;
 use bytes::Bytes;
 use std::sync::Arc;
 use zorb_giop::ior::TaggedComponent;

@@ -1,4 +1,4 @@
-//! Object URLs and initial references: converts text to references.
+//! Object URLs and initial references: converts text to references, and back.
 
 mod file;
 
@@ -54,6 +54,14 @@ impl Orb {
             self.inner().settings().url_schemes.as_deref(),
         )
         .await
+    }
+
+    /// Stringifies a reference in the form that every ORB reads: `IOR:…`.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
+    #[must_use]
+    pub fn object_to_string(&self, object: &impl Interface) -> String {
+        object.as_object().to_string()
     }
 
     /// The initial reference of that name. The ORB looks, in this order, among the

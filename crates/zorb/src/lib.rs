@@ -58,6 +58,7 @@ pub mod naming;
 mod object;
 mod options;
 mod orb;
+mod orb_settings;
 mod outgoing;
 mod panicked;
 mod poa;

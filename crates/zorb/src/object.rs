@@ -199,21 +199,6 @@ impl ObjectRef {
         }
     }
 
-    /// Whether the server has the object, by a LocateRequest, without calling the object.
-    ///
-    /// Costs a LocateRequest and its reply; the servant does not run. Source: CORBA 3.3 Part 2, General Inter-ORB
-    /// Protocol (LocateRequest).
-    ///
-    /// # Errors
-    /// The system exception of connecting to the server, or of the server's ORB.
-    ///
-    /// # Cancel safety
-    /// Safe: the call has no effect on the object.
-    #[doc(alias = "validate_connection")]
-    pub async fn locate(&self) -> Result<bool, SystemException> {
-        crate::invoke::locate(self).await
-    }
-
     /// The binding of a call: the existing one, or a new one.
     pub(crate) async fn binding(&self) -> Result<BindingGuard, SystemException> {
         match self.bound()? {

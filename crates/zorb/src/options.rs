@@ -1,15 +1,18 @@
 //! The table of `-ORB…` options, which are read from the environment and from arguments.
 
+mod option_error;
+
+pub use option_error::OptionError;
+pub(crate) use option_error::Source;
+
 use crate::builder::Builder;
-use core::fmt;
 use core::time::Duration;
+use option_error::{PREFIX, Problem};
 use std::ffi::OsString;
 use zorb_cdr::CharSet;
 use zorb_giop::Version;
 use zorb_giop::url::ObjectUrl;
 
-/// The prefix of every option, on a command line and, without the dash, in the environment.
-const PREFIX: &str = "-ORB";
 /// Octets of a message that a trace of level 30 shows, as in omniORB.
 const TRACED_OCTETS: usize = 128;
 /// The supported code sets for `char` and `string`, for error texts.
@@ -353,73 +356,6 @@ fn near(name: &str) -> Vec<&'static str> {
     }
     near
 }
-
-/// The source of an option. Later sources take precedence over earlier ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Source {
-    #[default]
-    Builder,
-    Environment,
-    Arguments,
-}
-
-/// The error for an invalid option of an ORB. Its text names the option, its source, the expected and the found value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OptionError {
-    /// The option as it was written.
-    option: String,
-    source: Source,
-    problem: Problem,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Problem {
-    /// The option is unknown; these known ones resemble it.
-    Unknown(Vec<&'static str>),
-    /// The option has no value; the expected form.
-    NoValue(&'static str),
-    Bad(String),
-}
-
-impl OptionError {
-    pub(crate) fn bad(source: Source, name: &str, why: String) -> Self {
-        Self {
-            option: match source {
-                Source::Builder => name.to_owned(),
-                Source::Environment => format!("ORB{name}"),
-                Source::Arguments => format!("{PREFIX}{name}"),
-            },
-            source,
-            problem: Problem::Bad(why),
-        }
-    }
-}
-
-impl fmt::Display for OptionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let option = &self.option;
-        match &self.problem {
-            Problem::Unknown(near) => {
-                write!(f, "argument {option}: no such option, known are ")?;
-                for (index, name) in near.iter().enumerate() {
-                    let separator = if index == 0 { "" } else { ", " };
-                    write!(f, "{separator}{PREFIX}{name}")?;
-                }
-                Ok(())
-            }
-            Problem::NoValue(expected) => {
-                write!(f, "argument {option}: expected {expected}, found no value")
-            }
-            Problem::Bad(why) => match self.source {
-                Source::Builder => write!(f, "Orb::builder().{option}: {why}"),
-                Source::Environment => write!(f, "environment variable {option}: {why}"),
-                Source::Arguments => write!(f, "argument {option}: {why}"),
-            },
-        }
-    }
-}
-
-impl core::error::Error for OptionError {}
 
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,20 @@
-//! The ORB: its parts, its start and its shutdown.
+//! The ORB: its parts and its shutdown.
 
 mod access;
 mod policy_manager;
+mod startup;
 
-use crate::bidirectional::{BidirectionalCalls, unreachable_endpoint};
-use crate::builder::{Builder, Settings};
+use crate::bidirectional::BidirectionalCalls;
 use crate::current;
 use crate::deferred::DeferredRequests;
-use crate::endpoints::warn_unreachable;
 use crate::error::Error;
-use crate::instance::random_instance;
 use crate::interceptor::Interceptor;
-use crate::interface::Interface;
 use crate::keys::Keys;
-use crate::options::{OptionError, Source};
-use crate::outgoing::{self, NamedSockets};
-use crate::poa::Poa;
-use crate::policy::{BidirectionalPolicy, PolicyOverrides};
-use crate::profile::{Published, describe_endpoints, describe_key, make_ior};
+use crate::orb_settings::Settings;
+use crate::outgoing::NamedSockets;
+use crate::policy::PolicyOverrides;
+use crate::profile::{Published, make_ior};
 use crate::real_time::RealTime;
-use crate::serve::off_reactor;
 use crate::value::ValueRegistry;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -32,10 +27,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use zorb_cdr::{CharSet, Context};
+use zorb_cdr::Context;
 use zorb_connection::{
-    Acceptor, BusyConnections, ConnectTimes, ConnectionCache, Counter, Describe, MemoryLimit,
-    NamedBy, Serving, UnresponsiveEndpoints,
+    BusyConnections, ConnectTimes, ConnectionCache, Counter, NamedBy, Serving,
+    UnresponsiveEndpoints,
 };
 use zorb_executor::Lane;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
@@ -105,116 +100,11 @@ pub(crate) struct OrbInner {
 }
 
 impl Orb {
-    /// Returns a builder with the default settings.
-    #[doc(alias = "ORB_init")]
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
-    pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
-        settings.real_time.check()?;
-        let mut acceptors = Vec::new();
-        for listen in &settings.listen {
-            acceptors.push(Acceptor::new(listen.open(&settings.transports).await?));
-        }
-        let listening: Vec<Endpoint> = acceptors.iter().map(|a| a.endpoint().clone()).collect();
-        let asked: Vec<_> = settings.listen.iter().zip(listening.clone()).collect();
-        let mut published = Published {
-            version: settings.max_giop_version,
-            endpoints: (settings.publish.endpoints(&asked))
-                .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
-            native_char_set: settings.native_char_set.unwrap_or(CharSet::Utf8),
-            platform: settings.platform_component(),
-            only_reachable: settings.publish.only_reachable,
-        };
-        warn_unreachable(&listening, &published.endpoints).await;
-        let instance = random_instance();
-        let offers = settings.policies.bidirectional == Some(BidirectionalPolicy::Both);
-        if offers && published.endpoints.is_empty() {
-            published.endpoints.push(unreachable_endpoint(instance.0));
-        }
-        let connections = zorb_connection::Settings {
-            limits: settings.limits,
-            wait: settings.wait.unwrap_or_else(|| lane.wait()),
-            idle_timeout: settings.idle_timeout,
-            max_fragment: settings.max_fragment_octets,
-            trace_payload: settings.trace_payload,
-            describe: Describe {
-                key: describe_key,
-                reference: describe_endpoints,
-            },
-            threads: settings.threads,
-            unstated_code_sets: settings.unstated_code_sets(),
-            counters: Arc::default(),
-            memory: Arc::new(MemoryLimit::new(settings.max_memory)),
-            stall_timeout: settings.stall_timeout,
-            bidirectional: settings.accept_bidirectional.is_some(),
-        };
-        let serving = Arc::new(Serving::new(settings.server_limits()));
-        let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
-            this: Weak::clone(this),
-            handles: Weak::clone(handles),
-            lane,
-            adapters: ObjectAdapter::new(instance, &settings.server_id),
-            keys: Keys::default(),
-            bidirectional: BidirectionalCalls::new(
-                settings.accept_bidirectional.clone(),
-                this,
-                &serving,
-                &published,
-            ),
-            published,
-            listening,
-            cache: ConnectionCache::new(
-                outgoing::limits(settings.max_outgoing, settings.max_to_host),
-                Arc::clone(&connections.counters),
-            ),
-            named_sockets: NamedSockets::default(),
-            deferred: DeferredRequests::default(),
-            unresponsive: UnresponsiveEndpoints::default(),
-            connect_times: ConnectTimes::default(),
-            busy: Arc::default(),
-            connections,
-            stopping: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
-            stop: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-            down: watch::Sender::new(false),
-            serving,
-            initial_references: Mutex::default(),
-            reported_blocking: Mutex::default(),
-            real_time: RealTime::default(),
-            policies: ArcSwap::from_pointee(settings.policies.clone()),
-            is_limited: AtomicBool::new(false),
-            setting_policies: Mutex::default(),
-            settings,
-        };
-        let orb = Self(Arc::new_cyclic(|handles| {
-            Handles(Arc::new_cyclic(|this| inner(handles, this)))
-        }));
-        let adapters = orb.inner().adapters();
-        adapters.set_owner(orb.inner().this.clone());
-        if let Some(secret) = &orb.inner().settings.key_secret {
-            adapters.set_key_secret(secret.clone());
-        }
-        off_reactor(orb.inner());
-        orb.inner().watch_workers();
-        if offers || !acceptors.is_empty() {
-            orb.inner().watch_served();
-        }
-        for acceptor in acceptors {
-            let inner = orb.inner();
-            let serving = Arc::clone(&inner.serving);
-            inner.track(acceptor.run(Arc::downgrade(inner), serving, inner.stop.clone()));
-        }
-        Ok(orb)
-    }
-
     pub(crate) fn inner(&self) -> &Arc<OrbInner> {
         &self.0.0
     }
 
-    /// The name of the ORB, set by [`Builder::id`]; empty unless set.
+    /// The name of the ORB, set by [`Builder::id`](crate::Builder::id); empty unless set.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.inner().settings.id
@@ -242,25 +132,6 @@ impl Orb {
         self.inner().lane()
     }
 
-    /// The root POA. Its manager is in HOLDING until it is activated.
-    #[must_use]
-    #[doc(alias = "RootPOA")]
-    pub fn root_poa(&self) -> Poa {
-        Poa::root(self.clone())
-    }
-
-    /// The POA of plain keys: its object ids are the whole object keys, so that an object with the id `Bank` is
-    /// `corbaloc::host:port/Bank`. Its policies are PERSISTENT and USER_ID, and its manager is the root POA's.
-    ///
-    /// Activation with an id that begins as zorb's own keys do is
-    /// [`AdapterError::ReservedKey`](crate::AdapterError::ReservedKey).
-    #[must_use]
-    #[doc(alias = "omniINSPOA")]
-    #[doc(alias = "IORTable")]
-    pub fn ins_poa(&self) -> Poa {
-        Poa::plain(self.clone())
-    }
-
     /// Returns the endpoints that the ORB listens to, with the ports that the system chose; empty for a client.
     #[must_use]
     pub fn endpoints(&self) -> &[Endpoint] {
@@ -278,14 +149,6 @@ impl Orb {
     #[must_use]
     pub fn pending_upcalls(&self) -> usize {
         self.inner().serving.pending_upcalls()
-    }
-
-    /// Stringifies a reference in the form that every ORB reads: `IOR:…`.
-    ///
-    /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::ORB`).
-    #[must_use]
-    pub fn object_to_string(&self, object: &impl Interface) -> String {
-        object.as_object().to_string()
     }
 
     /// Waits until the ORB has shut down.

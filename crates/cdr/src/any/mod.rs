@@ -6,11 +6,9 @@
 //! - `walk`: reading and writing by TypeCode alone;
 //! - `values`: values of value types;
 //! - `stored_value`: the storage of a value's octets;
-//! - `any_context`: the context that a value needs beside its octets;
 //! - `parts`: reading and building values that have no Rust type;
 //! - `show`: values as text.
 
-mod any_context;
 mod parts;
 mod show;
 mod stored_value;
@@ -19,8 +17,6 @@ mod untyped;
 mod values;
 mod walk;
 
-pub(crate) use any_context::AnyContext;
-pub use any_context::{CopyError, CopyState, KnownValue};
 pub use parts::Elements;
 pub use typed::{ExceptionCodec, IdlReference, IdlType, IdlValue};
 

@@ -1,7 +1,7 @@
 //! The storage of an any's value: few octets within the any, more behind a shared pointer.
 
-use super::{AnyContext, STORED};
-use crate::{Decoder, Frame, NativeEndian};
+use super::STORED;
+use crate::{Decoder, Frame, NativeEndian, context::AnyContext};
 use alloc::{boxed::Box, sync::Arc};
 use bytes::Bytes;
 

@@ -2,8 +2,8 @@
 
 use super::walk::{Walk, Walked};
 use crate::{
-    ByteOrder, CopyError, CopyState, DecodeError, DecodeErrorKind, Decoder, Encoder, KnownValue,
-    Limits, Shared, ValueHead, ValueStart,
+    AnyDecoder, AnyEncoder, ByteOrder, CopyError, CopyState, DecodeError, DecodeErrorKind, Decoder,
+    Encoder, KnownValue, Limits, Shared, ValueHead, ValueStart,
     typecode::{TcKind, data::TypeRef},
 };
 use alloc::{sync::Arc, vec::Vec};
@@ -167,7 +167,7 @@ impl Walk {
         d: &mut Decoder<'_, I>,
         e: &mut Encoder<P>,
     ) -> Walked {
-        match custom.map(|copy| copy(I::any_decoder(d), P::any_encoder(e))) {
+        match custom.map(|copy| copy(AnyDecoder::new(d), AnyEncoder::new(e))) {
             None => self.state(from, to, d, e),
             Some(Ok(())) => Ok(()),
             Some(Err(CopyError::Read(error))) => Err(error),

@@ -3,7 +3,8 @@
 use crate::{
     ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Lent,
     SHARE_FROM, Window, WindowMut,
-    traits::{BLOCK, reserve, try_array},
+    layout::BLOCK,
+    traits::{reserve, try_array},
 };
 use alloc::{borrow::Cow, vec::Vec};
 use core::fmt;

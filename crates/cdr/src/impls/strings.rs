@@ -2,8 +2,8 @@
 
 use crate::{
     ByteOrder, CharSet, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
-    EncodeErrorKind, Encoder, Layout, Window, WindowMut, WireFormat,
-    traits::{BLOCK, reserve},
+    EncodeErrorKind, Encoder, Layout, Window, WindowMut, WireFormat, layout::BLOCK,
+    traits::reserve,
 };
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use core::fmt;

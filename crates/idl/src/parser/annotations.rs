@@ -6,8 +6,9 @@ use nom::Parser;
 use nom::combinator::cut;
 
 use super::expressions::const_expr;
-use super::input::{Parsed, Tokens, expected, ident, punct, scoped_name};
-use crate::ast::{Annotation, Expr, Ident};
+use super::input::{Parsed, Tokens, expected};
+use super::terminals::{ident, punct, scoped_name};
+use crate::ast::{Annotation, Expr, Head, Ident};
 use crate::lexer::Kind;
 
 /// The comment and the annotations before a declaration, which hold for all names that it declares.
@@ -41,6 +42,23 @@ pub(super) fn start<'a>(i: Tokens<'a>) -> Parsed<'a, Start> {
     }
     start.doc = start.doc.or_else(|| i.first().doc.clone());
     Ok((i, start))
+}
+
+/// The name of a declaration, with the comment and annotations before it.
+pub(super) fn head<'a>(start: &Start) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head> {
+    move |i| {
+        let prefix = Rc::clone(&i.first().prefix);
+        let (i, name) = ident(i)?;
+        Ok((
+            i,
+            Head {
+                name,
+                doc: start.doc.clone(),
+                prefix,
+                annotations: start.annotations.clone(),
+            },
+        ))
+    }
 }
 
 /// annotation_appl: "@" scoped_name [ "(" ( const_expr | parameter { "," parameter }* ) ")" ]

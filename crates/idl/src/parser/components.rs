@@ -7,13 +7,13 @@ use nom::Parser;
 use nom::combinator::{cut, opt};
 use nom::sequence::preceded;
 
-use super::annotations::{Start, skip_group, start};
-use super::declarations::{body, definition, export};
-use super::input::{
-    Parsed, Tokens, commas, expected, head, ident, is_keyword, keyword, nested, punct, scoped_name,
-    semicolon,
-};
+use super::annotations::{Start, head, skip_group, start};
+use super::declarations::{definition, export};
+use super::input::{Parsed, Tokens, expected, nested};
+use super::keywords::is_keyword;
 use super::members::{attribute, parameters, raises};
+use super::recovery::body;
+use super::terminals::{commas, ident, keyword, punct, scoped_name, semicolon};
 use super::value_dcl::value_of;
 use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName};
 use crate::diagnostic::Report;

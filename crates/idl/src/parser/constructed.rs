@@ -6,13 +6,13 @@ use nom::Parser;
 use nom::combinator::{cut, opt};
 use nom::sequence::{delimited, preceded};
 
-use super::annotations::{Start, start};
-use super::declarations::{body, inner_pragma};
+use super::annotations::{Start, head, start};
 use super::expressions::{bound, const_expr};
-use super::input::{
-    Parsed, Tokens, commas, expected, head, keyword, nested, punct, scoped_name, semicolon,
-};
+use super::input::{Parsed, Tokens, expected, nested, refused};
 use super::members::members;
+use super::pragmas::inner_pragma;
+use super::recovery::body;
+use super::terminals::{commas, keyword, punct, scoped_name, semicolon};
 use super::type_specs::{declarator, type_spec};
 use crate::ast::{
     BitfieldDcl, CaseLabel, Definition, DefinitionKind, Head, MemberDcl, ScopedName, SwitchCase,
@@ -150,7 +150,7 @@ fn case<'a>(i: Tokens<'a>, out: &mut Vec<SwitchCase>) -> Parsed<'a, ()> {
     out.push(SwitchCase { labels, member });
     if i.is_punct(",") {
         let report = crate::diagnostic::Report::new(i.first().span, "a case has one member only");
-        return super::input::refused(i, report.hint("put the members into a struct"));
+        return refused(i, report.hint("put the members into a struct"));
     }
     semicolon(i)
 }

@@ -6,20 +6,18 @@ use nom::Parser;
 use nom::combinator::{cut, opt};
 use nom::sequence::preceded;
 
-use super::annotations::{Start, is_definition, start};
-use super::braces;
+use super::annotations::{self, Start, head, is_definition, start};
 use super::components::{component_model, template};
 use super::constructed::{bitmask, bitset, constructed};
-use super::expressions::const_expr;
-use super::input::{
-    Parsed, Tokens, commas, expected, head, keyword, nested, punct, scoped_name, semicolon,
-};
-use super::list;
+use super::expressions::{const_expr, text_literal};
+use super::input::{Parsed, Tokens, expected, nested, refused};
 use super::members::{attribute, members, operation};
-use super::trailing_comments::Documentable;
+use super::pragmas::{nameless, place_pragmas, pragma};
+use super::recovery::body;
+use super::terminals::{commas, ident, keyword, punct, scoped_name, semicolon};
 use super::type_specs::{declarator, type_spec};
 use super::value_dcl::value;
-use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, StringLiteral};
+use crate::ast::{Definition, DefinitionKind, InterfaceKind, ScopedName};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
 
@@ -27,7 +25,7 @@ use crate::lexer::Kind;
 pub(super) fn definition<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let (i, start) = start(i)?;
     if is_definition(i) {
-        return semicolon(super::annotations::definition(i));
+        return semicolon(annotations::definition(i));
     }
     let second = match &i.nth(1).kind {
         Kind::Word(word) => Some(&**word),
@@ -105,14 +103,14 @@ pub(super) fn export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a,
     const WHAT: &str = "an operation, an attribute or a type";
     let (i, start) = start(i)?;
     if is_definition(i) {
-        return semicolon(super::annotations::definition(i));
+        return semicolon(annotations::definition(i));
     }
     match (i.word(), &i.first().kind) {
         (_, Kind::Pragma(_)) => pragma(i, out),
         (Some("readonly" | "attribute"), _) => attribute(i, &start, out),
         (Some(word @ ("factory" | "public" | "private")), _) => {
             let message = format!("only a value type has `{word}` in it");
-            super::input::refused(i, Report::new(i.first().span, message))
+            refused(i, Report::new(i.first().span, message))
         }
         (Some("module" | "interface" | "abstract" | "local" | "valuetype" | "custom"), _) => {
             let message = "this cannot stand inside an interface or value type";
@@ -121,7 +119,7 @@ pub(super) fn export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a,
                 true => "declare it outside; or is there a `}` missing before it?",
                 false => "declare it outside",
             };
-            super::input::refused(i, report.hint(hint))
+            refused(i, report.hint(hint))
         }
         (Some(word), _) => match type_or_constant(i, word, &start, out) {
             Some(parsed) => parsed,
@@ -130,22 +128,6 @@ pub(super) fn export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a,
         (_, Kind::Escaped(_) | Kind::Punct("::")) => operation(i, &start, out),
         _ => expected(i, WHAT),
     }
-}
-
-/// A definition without a name of its own, at `i`.
-fn nameless(i: Tokens<'_>, kind: DefinitionKind) -> Definition {
-    let token = i.first();
-    let name = crate::ast::Ident {
-        text: Rc::from(""),
-        span: token.span,
-    };
-    let head = Head {
-        name,
-        doc: None,
-        prefix: Rc::clone(&token.prefix),
-        annotations: Vec::new(),
-    };
-    Definition { head, kind }
 }
 
 /// type_id_dcl: "typeid" scoped_name string_literal; type_prefix_dcl: "typeprefix" scoped_name string_literal
@@ -176,25 +158,6 @@ fn type_id<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     semicolon(i)
 }
 
-/// string_literal, in one or several pieces.
-pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, StringLiteral> {
-    let (start, mut end) = (i.first().span, i.first().span);
-    let (mut text, mut at) = (String::new(), i);
-    while let Kind::Str(part) = &at.first().kind {
-        text.push_str(part);
-        end = at.first().span;
-        at = at.advance();
-    }
-    if at.index() == i.index() {
-        return expected(i, "a string literal");
-    }
-    let text = StringLiteral {
-        text: text.into(),
-        span: start.to(end),
-    };
-    Ok((at, text))
-}
-
 /// import: "import" imported_scope
 fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i;
@@ -202,7 +165,7 @@ fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     if let Kind::Str(name) = &i.nth(1).kind {
         let message = format!("cannot find the file `{name}`, which is to be imported");
         let report = Report::new(i.nth(1).span, message);
-        return super::input::refused(
+        return refused(
             i.advance(),
             report
                 .hint("no repository is imported from: an import names a file, as `#include` does"),
@@ -213,45 +176,6 @@ fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     semicolon(i)
 }
 
-fn pragma<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    if let Kind::Pragma(pragma) = &i.first().kind {
-        let kind = DefinitionKind::Pragma {
-            pragma: Rc::clone(pragma),
-            within: None,
-        };
-        out.push(nameless(i, kind));
-    }
-    Ok((i.advance(), ()))
-}
-
-/// Moves a pragma among members behind their type, as the tree has no place for it among them.
-pub(super) fn inner_pragma(i: Tokens<'_>) -> Option<Tokens<'_>> {
-    let mut moved = Vec::new();
-    match &i.first().kind {
-        Kind::Pragma(_) => {
-            let (rest, ()) = pragma(i, &mut moved).ok()?;
-            i.context.pragmas.borrow_mut().append(&mut moved);
-            Some(rest)
-        }
-        _ => None,
-    }
-}
-
-/// Moves pragmas from within the last definition behind it.
-fn place_pragmas(i: Tokens<'_>, out: &mut Vec<Definition>) {
-    let mut pragmas = i.context.pragmas.take();
-    if pragmas.is_empty() {
-        return;
-    }
-    let around = out.last().map(|last| last.head.name.clone());
-    for definition in &mut pragmas {
-        if let DefinitionKind::Pragma { within, .. } = &mut definition.kind {
-            within.clone_from(&around);
-        }
-    }
-    out.append(&mut pragmas);
-}
-
 /// module: "module" identifier "{" definition+ "}"
 fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i.first();
@@ -259,7 +183,7 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
     let (mut i, head) = cut(head(start)).parse(i)?;
     // `module Scope::Generic<long> Name;` instantiates a template.
     while i.is_punct("::") {
-        (i, _) = cut(super::input::ident).parse(i.advance())?;
+        (i, _) = cut(ident).parse(i.advance())?;
     }
     if i.is_punct("<") {
         return template(i, from.span, head, out);
@@ -275,39 +199,6 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
         });
         semicolon(i)
     })
-}
-
-/// A list in braces. Without an opening brace it fails. A missing closing brace is reported once, at a definition that
-/// cannot be in the list or at the end of the file.
-pub(super) fn body<'a, T: Documentable>(
-    i: Tokens<'a>,
-    item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
-) -> Parsed<'a, Vec<T>> {
-    let from = i;
-    let (i, open) = cut(punct("{")).parse(i)?;
-    let (i, items) = list(i, Some(from), item);
-    if i.context.implied.get() == Some(i.index()) {
-        return Ok((i, items));
-    }
-    if i.at_end() {
-        i.context.scopes_unsure.set(true);
-        if !i.context.failed.get() {
-            let report = Report::new(i.first().span, "expected `}`, found the end of the file");
-            let (open, close) = match braces::misplaced(from) {
-                Some((open, close)) => (open, Some(close)),
-                None => (open, None),
-            };
-            let report = report.label(open, "this brace is never closed");
-            let report = match close {
-                Some(close) => report.label(close, "this one stands under another brace"),
-                None => report,
-            };
-            i.context.error(report);
-        }
-        return Ok((i, items));
-    }
-    let (i, _) = punct("}")(i)?;
-    Ok((i, items))
 }
 
 /// interface: [ "abstract" | "local" ] "interface" identifier [ ":" scoped_name { "," scoped_name }* ] "{" export* "}"
@@ -350,7 +241,7 @@ fn base<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
             i.first().span,
             "every interface derives from `Object` already",
         );
-        return super::input::refused(i, report.hint("leave it out"));
+        return refused(i, report.hint("leave it out"));
     }
     scoped_name(i)
 }

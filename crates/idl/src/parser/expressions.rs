@@ -1,12 +1,14 @@
-//! Constant expressions.
+//! Constant expressions, and literals where no expression may stand.
 
 use std::rc::Rc;
 
 use nom::Parser;
 use nom::combinator::cut;
 
-use super::input::{Parsed, Tokens, expected, is_keyword, nested, punct, scoped_name};
-use crate::ast::{BinaryOp, Expr, ExprKind};
+use super::input::{Parsed, Tokens, expected, nested};
+use super::keywords::is_keyword;
+use super::terminals::{punct, scoped_name};
+use crate::ast::{BinaryOp, Expr, ExprKind, StringLiteral};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
 
@@ -181,4 +183,23 @@ fn strings(i: Tokens<'_>, wide: bool) -> (Tokens<'_>, Expr) {
             kind,
         },
     )
+}
+
+/// string_literal, in one or several pieces.
+pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, StringLiteral> {
+    let (start, mut end) = (i.first().span, i.first().span);
+    let (mut text, mut at) = (String::new(), i);
+    while let Kind::Str(part) = &at.first().kind {
+        text.push_str(part);
+        end = at.first().span;
+        at = at.advance();
+    }
+    if at.index() == i.index() {
+        return expected(i, "a string literal");
+    }
+    let text = StringLiteral {
+        text: text.into(),
+        span: start.to(end),
+    };
+    Ok((at, text))
 }

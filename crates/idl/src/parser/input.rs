@@ -1,28 +1,19 @@
-//! Tokens as an input of nom, the error type, and the parsers of single tokens.
+//! Tokens as an input of nom, the state beside them, and the error type.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::iter::Enumerate;
-use std::rc::Rc;
 use std::slice::Iter;
 
-use nom::combinator::{cut, opt};
 use nom::error::{ErrorKind, ParseError};
-use nom::multi::many0;
-use nom::sequence::preceded;
-use nom::{IResult, Input, Needed, Parser};
-use unicase::Ascii;
+use nom::{IResult, Input, Needed};
 
-use super::annotations::Start;
-use super::mistakes::modifier;
-use super::trailing_comments::Documentable;
-use super::type_specs::begins;
-use crate::ast::{Definition, Head, Ident, ScopedName};
+use crate::ast::Definition;
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_NESTING;
 use crate::preprocess::TrailingComments;
-use crate::source::{SourceMap, Span};
+use crate::source::SourceMap;
 
 /// The state of the parser beside its input.
 pub(crate) struct Context<'a> {
@@ -283,247 +274,6 @@ pub(crate) fn nested<'a, T>(
     result
 }
 
-/// One punctuation mark, named `what` in messages.
-pub(crate) fn punct<'a>(mark: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'a, Span> {
-    let what = mark_name(mark);
-    move |i| {
-        if i.is_punct(mark) {
-            Ok((i.advance(), i.first().span))
-        } else {
-            expected(i, what)
-        }
-    }
-}
-
-fn mark_name(mark: &'static str) -> &'static str {
-    match mark {
-        "{" => "`{`",
-        "}" => "`}`",
-        "(" => "`(`",
-        ")" => "`)`",
-        "<" => "`<`",
-        ">" => "`>`",
-        "]" => "`]`",
-        "[" => "`[`",
-        "=" => "`=`",
-        ":" => "`:`",
-        "," => "`,`",
-        "::" => "`::`",
-        _ => "`;`",
-    }
-}
-
-/// One keyword.
-pub(crate) fn keyword<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'a, Span> {
-    move |i| {
-        if i.is_word(word) {
-            Ok((i.advance(), i.first().span))
-        } else {
-            expected(i, word)
-        }
-    }
-}
-
-/// The keywords of CORBA 2.0, to which no name may be equal, ignoring case. Later keywords (`component`, `port`, `map`, …)
-/// are not reserved, as too many files use them as names.
-static KEYWORDS: phf::Set<Ascii<&'static str>> = phf::phf_set! {
-    Ascii::new("any"),
-    Ascii::new("attribute"),
-    Ascii::new("boolean"),
-    Ascii::new("case"),
-    Ascii::new("char"),
-    Ascii::new("const"),
-    Ascii::new("context"),
-    Ascii::new("default"),
-    Ascii::new("double"),
-    Ascii::new("enum"),
-    Ascii::new("exception"),
-    Ascii::new("FALSE"),
-    Ascii::new("float"),
-    Ascii::new("in"),
-    Ascii::new("inout"),
-    Ascii::new("interface"),
-    Ascii::new("long"),
-    Ascii::new("module"),
-    Ascii::new("Object"),
-    Ascii::new("octet"),
-    Ascii::new("oneway"),
-    Ascii::new("out"),
-    Ascii::new("raises"),
-    Ascii::new("readonly"),
-    Ascii::new("sequence"),
-    Ascii::new("short"),
-    Ascii::new("string"),
-    Ascii::new("struct"),
-    Ascii::new("switch"),
-    Ascii::new("TRUE"),
-    Ascii::new("typedef"),
-    Ascii::new("union"),
-    Ascii::new("unsigned"),
-    Ascii::new("void"),
-};
-
-/// The keywords that CORBA 2.1 to 2.4 added. Older services of the OMG have names such as `Factory` and `ValueType`, so
-/// these keywords are reserved in their exact case only.
-static EXACT_KEYWORDS: phf::Set<&'static str> = phf::phf_set! {
-    "abstract",
-    "custom",
-    "factory",
-    "fixed",
-    "local",
-    "native",
-    "private",
-    "public",
-    "supports",
-    "truncatable",
-    "ValueBase",
-    "valuetype",
-    "wchar",
-    "wstring",
-};
-
-pub(crate) fn is_keyword(word: &str) -> bool {
-    keyword_meant(word).is_some() || EXACT_KEYWORDS.contains(word)
-}
-
-/// The keyword that `word` equals, ignoring case.
-pub(crate) fn keyword_meant(word: &str) -> Option<&'static str> {
-    KEYWORDS.get_key(&Ascii::new(word)).map(|keyword| **keyword)
-}
-
-/// An identifier that is not a keyword.
-pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
-    let token = i.first();
-    match &token.kind {
-        Kind::Escaped(text) => Ok((
-            i.advance(),
-            Ident {
-                text: Rc::clone(text),
-                span: token.span,
-            },
-        )),
-        Kind::Word(text) if is_keyword(text) => {
-            let message = match keyword_meant(text) {
-                Some(keyword) if keyword != &**text => {
-                    format!("`{text}` differs only in case from a keyword")
-                }
-                _ => format!("expected a name, found the keyword `{text}`"),
-            };
-            let scoped = i
-                .previous()
-                .is_some_and(|token| matches!(token.kind, Kind::Punct("::")));
-            if let Some(report) = modifier(i) {
-                return refused(i, report);
-            }
-            let hint = match &**text {
-                _ if scoped && begins(text) => format!("the type is `{text}`"),
-                "Object" | "ValueBase" if scoped => format!("`{text}` stands alone"),
-                _ => format!("the name can be written `_{text}`"),
-            };
-            let report = Report::new(token.span, message).hint(hint);
-            Err(nom::Err::Error(Fault {
-                at: i.index(),
-                expected: vec!["a name"],
-                report: Some(Box::new(report)),
-            }))
-        }
-        Kind::Word(text) => Ok((
-            i.advance(),
-            Ident {
-                text: Rc::clone(text),
-                span: token.span,
-            },
-        )),
-        _ => expected(i, "a name"),
-    }
-}
-
-/// The name of a declaration, with the comment and annotations before it.
-pub(super) fn head<'a>(start: &Start) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head> {
-    move |i| {
-        let prefix = Rc::clone(&i.first().prefix);
-        let (i, name) = ident(i)?;
-        Ok((
-            i,
-            Head {
-                name,
-                doc: start.doc.clone(),
-                prefix,
-                annotations: start.annotations.clone(),
-            },
-        ))
-    }
-}
-
-pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
-    let (i, global) = opt(punct("::")).parse(i)?;
-    let (i, first) = ident(i)?;
-    // After `::` no other alternative fits.
-    let (i, rest) = many0(preceded(punct("::"), cut(ident))).parse(i)?;
-    let parts = std::iter::once(first).chain(rest).collect();
-    Ok((
-        i,
-        ScopedName {
-            global: global.is_some(),
-            parts,
-        },
-    ))
-}
-
-/// item { "," item }*; after a comma no other alternative fits.
-pub(super) fn commas<'a, T: Documentable>(
-    item: impl Fn(Tokens<'a>) -> Parsed<'a, T>,
-) -> impl Fn(Tokens<'a>) -> Parsed<'a, Vec<T>> {
-    move |i| {
-        let (mut i, mut last) = item(i)?;
-        let mut items = Vec::new();
-        loop {
-            last.add_trailing_comment(i);
-            if !i.is_punct(",") {
-                items.push(last);
-                return Ok((i, items));
-            }
-            i = i.advance();
-            last.add_trailing_comment(i);
-            items.push(last);
-            (i, last) = cut(&item).parse(i)?;
-        }
-    }
-}
-
-/// The `;` that ends a declaration. If it is only missing, that is reported, and parsing continues: the rest of the file
-/// may be valid.
-pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
-    if i.is_punct(";") {
-        return Ok((i.advance(), ()));
-    }
-    // An operation that ends in `const`, as in C++.
-    let ends = i.is_word("const") && matches!(i.nth(1).kind, Kind::Punct(";"));
-    let is_value = i.is_word("TRUE") || i.is_word("FALSE");
-    let begins = i.word().is_some_and(is_keyword) && !ends && !is_value;
-    let forgotten = i.at_end() || i.is_punct("}") || begins;
-    let reported = i
-        .previous()
-        .is_some_and(|token| matches!(token.kind, Kind::Bad(_)));
-    if !forgotten {
-        // The text after a malformed token causes no second error.
-        let at = i.index() - usize::from(reported);
-        return expected(i, "`;`").map_err(|error| error.map(|fault: Fault| Fault { at, ..fault }));
-    }
-    let implied = i.context.implied.get() == Some(i.index());
-    if reported || implied || (i.at_end() && i.context.failed.get()) {
-        return Ok((i, ()));
-    }
-    let place = i
-        .previous()
-        .map_or_else(|| i.first().span, |token| token.span.after());
-    i.context.error(Report::new(
-        place,
-        format!("expected `;`, found {}", describe(i.first())),
-    ));
-    Ok((i, ()))
-}
-
 /// A token as a message names it.
 pub(crate) fn describe(token: &Token) -> String {
     match &token.kind {
@@ -539,29 +289,5 @@ pub(crate) fn describe(token: &Token) -> String {
         Kind::TrailingComment(_) => "a comment".into(),
         Kind::Bad(_) => "something else".into(),
         Kind::End => "the end of the file".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_keyword_is_found_whatever_its_case_unless_it_is_of_a_later_version() {
-        assert_eq!((KEYWORDS.len(), EXACT_KEYWORDS.len()), (34, 14));
-        for keyword in KEYWORDS.iter().map(|keyword| **keyword) {
-            let cases = [keyword.to_ascii_uppercase(), keyword.to_ascii_lowercase()];
-            for word in cases.iter().map(String::as_str).chain([keyword]) {
-                assert_eq!(keyword_meant(word), Some(keyword));
-                assert!(is_keyword(word));
-            }
-        }
-        for keyword in EXACT_KEYWORDS.iter() {
-            assert!(is_keyword(keyword) && !is_keyword(&keyword.to_ascii_uppercase()));
-            assert_eq!(keyword_meant(keyword), None);
-        }
-        for word in ["", "an", "anyy", "component", "\u{17f}hort", "Factory"] {
-            assert!(!is_keyword(word), "{word}");
-        }
     }
 }

@@ -6,11 +6,11 @@ use nom::Parser;
 use nom::combinator::{cut, opt};
 use nom::sequence::{delimited, preceded};
 
-use super::annotations::{Start, start};
-use super::declarations::{inner_pragma, text_literal};
-use super::input::{
-    Parsed, Tokens, commas, expected, head, keyword, punct, refused, scoped_name, semicolon,
-};
+use super::annotations::{Start, head, start};
+use super::expressions::text_literal;
+use super::input::{Parsed, Tokens, expected, refused};
+use super::pragmas::inner_pragma;
+use super::terminals::{commas, keyword, punct, scoped_name, semicolon};
 use super::type_specs::{declarator, type_spec};
 use crate::ast::{
     Attribute, Definition, DefinitionKind, Direction, MemberDcl, OpDcl, ParamDcl, ScopedName,

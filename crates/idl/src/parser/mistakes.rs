@@ -1,7 +1,7 @@
 //! Common mistakes, many of them habits of other languages, and their messages.
 
-use super::input::{Tokens, is_keyword, keyword_meant};
-use super::type_specs::begins;
+use super::input::Tokens;
+use super::keywords::{begins_type, is_keyword, keyword_meant};
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, Token};
 use crate::similar::nearest;
@@ -94,7 +94,7 @@ pub(super) fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -
         ("a definition", Kind::Word(word)) if ["namespace", "package"].contains(&&**word) => {
             "IDL has `module`"
         }
-        ("a definition", Kind::Word(word)) if begins(word) => {
+        ("a definition", Kind::Word(word)) if begins_type(word) => {
             "a type gets a name by `typedef`, a value by `const`"
         }
         _ => return None,

@@ -5,13 +5,13 @@ use nom::combinator::{cut, opt};
 use nom::multi::many0;
 use nom::sequence::{delimited, preceded};
 
-use super::annotations::{Start, start};
+use super::annotations::{Start, head, start};
 use super::constructed::constructed;
 use super::expressions::{bound, const_expr};
-use super::input::{
-    Parsed, Tokens, describe, expected, head, is_keyword, nested, punct, refused, scoped_name,
-};
+use super::input::{Parsed, Tokens, describe, expected, nested, refused};
+use super::keywords::is_keyword;
 use super::mistakes::{no_such_type, no_type};
+use super::terminals::{punct, scoped_name};
 use crate::ast::{Basic, Expr, Head, TypeKind, TypeSpec};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
@@ -63,15 +63,6 @@ fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
         }
         _ => expected(i, "a type"),
     }
-}
-
-/// Whether a type may begin with this keyword.
-pub(super) fn begins(word: &str) -> bool {
-    [
-        "any", "boolean", "char", "double", "fixed", "float", "long", "map", "octet", "sequence",
-        "short", "string", "unsigned", "wchar", "wstring",
-    ]
-    .contains(&word)
 }
 
 /// The basic types, longest spelling first.

@@ -6,12 +6,12 @@ use nom::Parser;
 use nom::combinator::{cut, opt};
 use nom::sequence::preceded;
 
-use super::annotations::{Start, start};
-use super::declarations::{body, export};
-use super::input::{
-    Parsed, Tokens, commas, expected, head, keyword, nested, punct, scoped_name, semicolon,
-};
+use super::annotations::{Start, head, start};
+use super::declarations::export;
+use super::input::{Parsed, Tokens, expected, nested, refused};
 use super::members::{parameters, raises};
+use super::recovery::body;
+use super::terminals::{commas, keyword, punct, scoped_name, semicolon};
 use super::type_specs::{declarator, type_spec};
 use crate::ast::{Definition, DefinitionKind, Factory, MemberDcl, ScopedName, ValueDef, ValueKind};
 use crate::source::Span;
@@ -89,7 +89,7 @@ fn base<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
         _ => return scoped_name(i),
     };
     let report = crate::diagnostic::Report::new(i.first().span, message);
-    super::input::refused(
+    refused(
         i,
         match i.is_word("ValueBase") {
             true => report.hint("leave it out"),

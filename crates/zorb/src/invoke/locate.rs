@@ -6,14 +6,25 @@ use crate::serve::locate_reply;
 use core::sync::atomic::AtomicBool;
 use zorb_giop::{CompletionStatus, Fault, LocateReply, SystemException, SystemExceptionKind};
 
-/// Whether the server has the object.
-pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
-    // A LocateRequest runs no servant, so a time limit is COMPLETED_NO.
-    let sent = AtomicBool::new(false);
-    object
-        .within_limit(&sent, locate_until_done(object))
-        .await
-        .map_err(SystemException::received)
+impl ObjectRef {
+    /// Whether the server has the object, by a LocateRequest, without calling the object.
+    ///
+    /// Costs a LocateRequest and its reply; the servant does not run. Source: CORBA 3.3 Part 2, General Inter-ORB
+    /// Protocol (LocateRequest).
+    ///
+    /// # Errors
+    /// The system exception of connecting to the server, or of the server's ORB.
+    ///
+    /// # Cancel safety
+    /// Safe: the call has no effect on the object.
+    #[doc(alias = "validate_connection")]
+    pub async fn locate(&self) -> Result<bool, SystemException> {
+        // A LocateRequest runs no servant, so a time limit is COMPLETED_NO.
+        let sent = AtomicBool::new(false);
+        self.within_limit(&sent, locate_until_done(self))
+            .await
+            .map_err(SystemException::received)
+    }
 }
 
 async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> {

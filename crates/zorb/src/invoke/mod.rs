@@ -30,8 +30,6 @@ mod scope;
 mod sync_none;
 mod typed_call;
 
-pub(crate) use locate::locate;
-
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::policy::SyncScope;
 use crate::signature::{Parameters, Results, TypedArguments, TypedResults};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Orb;
-use crate::builder::Settings;
+use crate::orb_settings::Settings;
 use zorb_cdr::CharSet;
 
 fn strings(arguments: &[&str]) -> Vec<String> {

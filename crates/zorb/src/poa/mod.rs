@@ -63,13 +63,34 @@ pub struct Poa {
     adapter: Arc<Adapter>,
 }
 
+impl Orb {
+    /// The root POA. Its manager is in HOLDING until it is activated.
+    #[must_use]
+    #[doc(alias = "RootPOA")]
+    pub fn root_poa(&self) -> Poa {
+        Poa::root(self.clone())
+    }
+
+    /// The POA of plain keys: its object ids are the whole object keys, so that an object with the id `Bank` is
+    /// `corbaloc::host:port/Bank`. Its policies are PERSISTENT and USER_ID, and its manager is the root POA's.
+    ///
+    /// Activation with an id that begins as zorb's own keys do is
+    /// [`AdapterError::ReservedKey`](crate::AdapterError::ReservedKey).
+    #[must_use]
+    #[doc(alias = "omniINSPOA")]
+    #[doc(alias = "IORTable")]
+    pub fn ins_poa(&self) -> Poa {
+        Poa::plain(self.clone())
+    }
+}
+
 impl Poa {
-    pub(crate) fn root(orb: Orb) -> Self {
+    fn root(orb: Orb) -> Self {
         let adapter = Arc::clone(orb.inner().adapters().root());
         Self { orb, adapter }
     }
 
-    pub(crate) fn plain(orb: Orb) -> Self {
+    fn plain(orb: Orb) -> Self {
         let adapter = Arc::clone(orb.inner().adapters().plain());
         Self { orb, adapter }
     }

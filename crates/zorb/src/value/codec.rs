@@ -9,8 +9,8 @@ use core::any::TypeId;
 use core::marker::PhantomData;
 use std::sync::Arc;
 use zorb_cdr::{
-    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    IdlReference, IdlType, Shared, StaticType, ValueHead, ValueStart,
+    AnyDecoder, AnyEncoder, ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError,
+    EncodeErrorKind, Encoder, IdlReference, IdlType, Shared, StaticType, ValueHead, ValueStart,
 };
 
 /// The codec of values of value type `T`; `None` is null. Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR
@@ -55,7 +55,7 @@ fn read_state<O: ByteOrder>(
     behaviour: &'static Behaviour,
     state: &mut Option<Box<dyn ErasedState>>,
 ) -> Result<(), DecodeError> {
-    d.value_state(|d| behaviour.read(O::any_decoder(d), state))
+    d.value_state(|d| behaviour.read(AnyDecoder::new(d), state))
 }
 
 /// A value that is being decoded.
@@ -139,7 +139,7 @@ fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(),
     let Some(inner) = state.as_deref() else {
         return Err(EncodeErrorKind::Expected("a value that has been read").into());
     };
-    e.value_state(|e| (behaviour.write)(inner.as_any(), O::any_encoder(e)))?;
+    e.value_state(|e| (behaviour.write)(inner.as_any(), AnyEncoder::new(e)))?;
     e.end_value(mark)
 }
 

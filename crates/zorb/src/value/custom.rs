@@ -2,13 +2,14 @@
 
 use super::Value;
 use super::codec::ValueCodec;
-use super::types::{ErasedState, ValueState, ValueType};
+use super::types::{Behaviour, ErasedState, ValueState, ValueType};
 use crate::interface::{Interface, RefCodec};
+use core::any::{Any, TypeId};
 use core::error::Error;
 use core::fmt;
 use zorb_cdr::{
     AnyDecoder, AnyEncoder, ByteOrder, Codec, CopyError, Decode, DecodeError, DecodeErrorKind,
-    Decoder, Encode, EncodeError, EncodeErrorKind,
+    Decoder, Encode, EncodeError, EncodeErrorKind, KnownValue,
 };
 
 /// The encoding of a value type that is declared `custom`: [`unmarshal`](Self::unmarshal) reads what
@@ -262,6 +263,30 @@ impl<'de> DataInput<'_, 'de> {
     }
 }
 
+impl Behaviour {
+    /// The behaviour of a `custom` type, which has [`CustomMarshal`].
+    #[must_use]
+    pub const fn custom<T: ValueState + CustomMarshal>(
+        operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
+    ) -> Self {
+        Self {
+            info: T::info,
+            custom: true,
+            known: KnownValue {
+                ty: T::TYPE,
+                custom: Some(copy::<T>),
+            },
+            write: |state, e| match state.downcast_ref::<T>() {
+                Some(state) => write(state, e),
+                None => Ok(()),
+            },
+            read_big: |d, state| read::<T>(AnyDecoder::Big(d), state),
+            read_little: |d, state| read::<T>(AnyDecoder::Little(d), state),
+            operations,
+        }
+    }
+}
+
 /// Returns the result of `read`, if all values in it are complete.
 fn complete<'de, O: ByteOrder, T>(
     d: &mut Decoder<'de, O>,
@@ -274,7 +299,7 @@ fn complete<'de, O: ByteOrder, T>(
 }
 
 /// Decodes a state and encodes it elsewhere, to convert it to an any or from one.
-pub(super) fn copy<T: ValueState + CustomMarshal>(
+fn copy<T: ValueState + CustomMarshal>(
     d: AnyDecoder<'_, '_>,
     e: AnyEncoder<'_>,
 ) -> Result<(), CopyError> {
@@ -289,7 +314,7 @@ pub(super) fn copy<T: ValueState + CustomMarshal>(
     }
 }
 
-pub(super) fn write(state: &impl CustomMarshal, e: AnyEncoder<'_>) -> Result<(), EncodeError> {
+fn write(state: &impl CustomMarshal, e: AnyEncoder<'_>) -> Result<(), EncodeError> {
     let mut output = DataOutput { e, failed: None };
     let result = state.marshal(&mut output);
     match (output.failed, result) {
@@ -304,7 +329,7 @@ pub(super) fn write(state: &impl CustomMarshal, e: AnyEncoder<'_>) -> Result<(),
     }
 }
 
-pub(super) fn read<T: ValueState + CustomMarshal>(
+fn read<T: ValueState + CustomMarshal>(
     d: AnyDecoder<'_, '_>,
     read: &mut Option<Box<dyn ErasedState>>,
 ) -> Result<(), DecodeError> {

@@ -3,7 +3,7 @@
 use super::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use zorb_cdr::{ByteOrder, Encoder, NativeEndian, Shared, WireFormat};
+use zorb_cdr::{AnyEncoder, Encoder, NativeEndian, Shared, WireFormat};
 
 /// The values of a message with cycles. It is dropped after the servant has returned and its results are encoded: then
 /// values to which only other values of the graph refer are emptied.
@@ -43,7 +43,7 @@ fn collect(cells: &[Arc<Cell>]) {
             }
             let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
             e.trace_values();
-            if (behaviour.write)(state.as_any(), NativeEndian::any_encoder(&mut e)).is_err() {
+            if (behaviour.write)(state.as_any(), AnyEncoder::new(&mut e)).is_err() {
                 return;
             }
             for child in e.traced_values() {

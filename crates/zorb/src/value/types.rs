@@ -1,6 +1,5 @@
 //! The traits of generated value types, and the registry of an ORB.
 
-use super::custom::CustomMarshal;
 use core::any::{Any, TypeId};
 use core::fmt;
 use std::collections::HashMap;
@@ -135,8 +134,8 @@ pub struct Behaviour {
     pub(super) custom: bool,
     pub(super) known: KnownValue,
     pub(super) write: fn(&dyn Any, AnyEncoder<'_>) -> Result<(), EncodeError>,
-    read_big: Read<BigEndian>,
-    read_little: Read<LittleEndian>,
+    pub(super) read_big: Read<BigEndian>,
+    pub(super) read_little: Read<LittleEndian>,
     /// The [`Caster`] with this type id, if the type has such operations.
     pub(super) operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
 }
@@ -178,28 +177,6 @@ impl Behaviour {
             },
             read_big: read::<T, BigEndian>,
             read_little: read::<T, LittleEndian>,
-            operations,
-        }
-    }
-
-    /// The behaviour of a `custom` type, which has [`CustomMarshal`].
-    #[must_use]
-    pub const fn custom<T: ValueState + CustomMarshal>(
-        operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
-    ) -> Self {
-        Self {
-            info: T::info,
-            custom: true,
-            known: KnownValue {
-                ty: T::TYPE,
-                custom: Some(super::custom::copy::<T>),
-            },
-            write: |state, e| match state.downcast_ref::<T>() {
-                Some(state) => super::custom::write(state, e),
-                None => Ok(()),
-            },
-            read_big: |d, state| super::custom::read::<T>(AnyDecoder::Big(d), state),
-            read_little: |d, state| super::custom::read::<T>(AnyDecoder::Little(d), state),
             operations,
         }
     }
