@@ -73,7 +73,7 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 11] = [
+const ELSEWHERE: [(&str, &str, Phase); 10] = [
     ("zorb-executor-models", "pool-models", Phase::Models),
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-poa-models", "models", Phase::Models),
@@ -84,7 +84,6 @@ const ELSEWHERE: [(&str, &str, Phase); 11] = [
     ("zorb-cli", "pages", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
     ("zorb-compile-fail", "compile_fail", Phase::Compilers),
-    ("zorb-idl-macros", "ui", Phase::Compilers),
 ];
 
 impl Phase {
