@@ -98,7 +98,8 @@ pub use any::{
 #[doc(hidden)]
 pub use bits::Bits;
 pub use codec::{
-    Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
+    Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, SendCodec, Seq,
+    WideStr,
 };
 pub use context::Context;
 pub use decoder::{CycleCollector, Decoder, ValueHead, ValueStart};
