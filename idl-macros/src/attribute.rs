@@ -265,22 +265,28 @@ pub(crate) fn watch(files: &[PathBuf]) -> TokenStream {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
     fn expanded(files: &[(&str, &str)], arguments: impl Fn(&str) -> String, item: &str) -> String {
-        let dir = tempfile::tempdir().unwrap();
+        // Not by tempfile: dependencies of a macro's tests are compiled for the host, apart from those of all other tests.
+        static DIRECTORIES: AtomicUsize = AtomicUsize::new(0);
+        let n = DIRECTORIES.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("zorb-idl-macros-{}-{n}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
         for (name, text) in files {
-            fs::write(dir.path().join(name), text).unwrap();
+            fs::write(dir.join(name), text).unwrap();
         }
         // Joining an absolute path to the directory of the crate does not change it.
-        let arguments = arguments(dir.path().to_str().unwrap());
+        let arguments = arguments(dir.to_str().unwrap());
         let tokens = expand(arguments.parse().unwrap(), item.parse().unwrap());
-        let root = dir.path().canonicalize().unwrap();
+        let root = dir.canonicalize().unwrap();
+        fs::remove_dir_all(&dir).unwrap();
         tokens
             .to_string()
             .replace(root.to_str().unwrap(), "ROOT")
-            .replace(dir.path().to_str().unwrap(), "ROOT")
+            .replace(dir.to_str().unwrap(), "ROOT")
     }
 
     #[test]

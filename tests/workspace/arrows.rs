@@ -52,6 +52,7 @@ const ON_TOP: &[&str] = &[
     "zorb-papers",
     "zorb-attack",
     "zorb-measure",
+    "zorb-host-features",
 ];
 
 /// What a crate from elsewhere would bring in that its user must not know: sockets, clocks and

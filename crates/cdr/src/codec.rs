@@ -146,6 +146,16 @@ pub trait Codec {
     }
 }
 
+/// A codec whose values can be sent to another thread.
+///
+/// It implies `Codec<Value: Send + 'static>`. As a bound on generated code it is cheaper to compile: rustc finds an
+/// implementation, and need not look into all fields of the values, which takes milliseconds for each object reference.
+///
+/// Every codec whose values are `Send` and `'static` implements it.
+pub trait SendCodec: Codec<Value: Send + 'static> {}
+
+impl<T: Encode + for<'de> Decode<'de> + Send + 'static> SendCodec for T {}
+
 impl<T: Encode + for<'de> Decode<'de>> Codec for T {
     type Value = T;
     type Borrowed = T;
@@ -331,6 +341,8 @@ impl<C: Codec> Codec for Seq<C> {
     }
 }
 
+impl<C: SendCodec> SendCodec for Seq<C> {}
+
 impl<C: Codec, const N: u32> Codec for BoundedSeq<C, N> {
     type Value = Vec<C::Value>;
     type Borrowed = [C::Value];
@@ -354,6 +366,8 @@ impl<C: Codec, const N: u32> Codec for BoundedSeq<C, N> {
         Ok(values)
     }
 }
+
+impl<C: SendCodec, const N: u32> SendCodec for BoundedSeq<C, N> {}
 
 impl<const N: u32> BoundedOctets<N> {
     /// Encodes the octets as [`Encode::encode_lent`] does.
@@ -390,6 +404,8 @@ impl<const N: u32> Codec for BoundedOctets<N> {
         Ok(octets.keep())
     }
 }
+
+impl<const N: u32> SendCodec for BoundedOctets<N> {}
 
 impl<C: Codec, const N: usize> Codec for Array<C, N> {
     type Value = [C::Value; N];
@@ -428,6 +444,8 @@ impl<C: Codec, const N: usize> Codec for Array<C, N> {
     }
 }
 
+impl<C: SendCodec, const N: usize> SendCodec for Array<C, N> {}
+
 impl<C: Codec, const N: usize> Array<C, N> {
     /// Decodes an array into a box. The array is never on the stack, for which it may be too large.
     ///
@@ -465,6 +483,8 @@ impl<const N: u32> Codec for BoundedStr<N> {
     }
 }
 
+impl<const N: u32> SendCodec for BoundedStr<N> {}
+
 impl Codec for WideStr {
     type Value = String;
     type Borrowed = str;
@@ -478,6 +498,8 @@ impl Codec for WideStr {
         decoder.read_wide_string()
     }
 }
+
+impl SendCodec for WideStr {}
 
 impl<const N: u32> Codec for BoundedWideStr<N> {
     type Value = String;
@@ -495,6 +517,8 @@ impl<const N: u32> Codec for BoundedWideStr<N> {
         Ok(text)
     }
 }
+
+impl<const N: u32> SendCodec for BoundedWideStr<N> {}
 
 /// Returns the number of characters of a text. It is counted only where the octets are more than the bound.
 fn characters(bound: u32, text: &str) -> usize {

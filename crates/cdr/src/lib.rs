@@ -97,7 +97,8 @@ pub use any::{Any, Elements, ExtractError, IdlReference, IdlType, IdlValue};
 #[doc(hidden)]
 pub use bits::Bits;
 pub use codec::{
-    Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
+    Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, SendCodec, Seq,
+    WideStr,
 };
 pub use context::{Context, CopyError, CopyState, KnownValue};
 pub use decoder::{CycleCollector, Decoder, ValueHead, ValueStart};

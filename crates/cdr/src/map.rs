@@ -2,6 +2,7 @@
 
 use crate::{
     ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
+    SendCodec,
 };
 use alloc::collections::{BTreeMap, btree_map::Entry};
 use core::{borrow::Borrow, marker::PhantomData};
@@ -55,6 +56,8 @@ impl<K: Codec<Value: Ord>, V: Codec> Codec for Map<K, V> {
     }
 }
 
+impl<K: SendCodec<Value: Ord>, V: SendCodec> SendCodec for Map<K, V> {}
+
 /// Returns the number of octets of memory that a `BTreeMap` of `entries` entries takes at most. Each of its nodes has
 /// room for 11 entries. Where there are several nodes, each has 5 entries at least, and room for 12 pointers if others
 /// are below it.
@@ -106,3 +109,5 @@ impl<K: Codec<Value: Ord>, V: Codec, const N: u32> Codec for BoundedMap<K, V, N>
         Map::<K, V>::decode(decoder)
     }
 }
+
+impl<K: SendCodec<Value: Ord>, V: SendCodec, const N: u32> SendCodec for BoundedMap<K, V, N> {}

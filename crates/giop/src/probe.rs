@@ -60,7 +60,7 @@ pub enum Point {
 impl Point {
     /// All points, by their numbers.
     #[cfg(feature = "probes")]
-    const ALL: [Self; 21] = [
+    pub const ALL: [Self; 21] = [
         Self::Called,
         Self::Initialised,
         Self::Bound,
@@ -120,7 +120,7 @@ const _: () = {
 };
 
 #[cfg(feature = "probes")]
-pub use ring::{cost, mark, take};
+pub use ring::{MARKS, cost, mark, take};
 
 #[cfg(feature = "probes")]
 mod ring {
@@ -130,7 +130,7 @@ mod ring {
     use std::time::Instant;
 
     /// Marks that a thread's ring holds: a thousand calls of a dozen each, and a power of two.
-    const MARKS: usize = 1 << 14;
+    pub const MARKS: usize = 1 << 14;
 
     /// Written by one thread, read by any: the last eight bits are the point, the others nanoseconds.
     struct Ring {
@@ -205,29 +205,5 @@ mod ring {
         // Drops the marks of the calibration.
         drop(take());
         all.get(all.len() / 2).copied().unwrap_or(0.0)
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn marks_of_all_threads_come_out_by_time_and_once() {
-            let before = take();
-            mark(Point::Called);
-            std::thread::spawn(|| mark(Point::Bound)).join().unwrap();
-            mark(Point::Returned);
-            let points: Vec<Point> = take().iter().map(|mark| mark.point).collect();
-            let expected = [Point::Called, Point::Bound, Point::Returned];
-            assert_eq!(points, expected, "after {before:?}");
-            for (number, point) in Point::ALL.into_iter().enumerate() {
-                assert_eq!(point as usize, number);
-            }
-            assert!(take().is_empty());
-            for _ in 0..3 * MARKS {
-                mark(Point::Called);
-            }
-            assert_eq!(take().len(), MARKS);
-        }
     }
 }

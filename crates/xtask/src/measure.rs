@@ -1,7 +1,8 @@
 //! The chores that measure and draw, which are a program of their own: `benches/measure`.
 
 use clap::Args;
-use xtask::step::{self, Done, root};
+use std::process::Command;
+use xtask::step::{self, Done, TEST, root, target};
 
 /// The arguments of such a chore.
 #[derive(Args, Debug)]
@@ -16,22 +17,26 @@ pub(crate) struct MeasureOptions {
 /// # Errors
 /// The program does not build, or the chore fails.
 pub(crate) fn run(chore: &str, options: &MeasureOptions) -> Done {
-    start(chore, &options.arguments)
-}
-
-/// A chore in its short form, a phase of the tests.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn quickly(chore: &str) -> Done {
-    start(chore, &["--quick".to_owned()])
-}
-
-fn start(chore: &str, arguments: &[String]) -> Done {
     let mut program = step::cargo();
     program
         .current_dir(root())
         .args(["run", "--quiet", "--package", "zorb-measure", "--", chore])
-        .args(arguments);
+        .args(&options.arguments);
+    step::run(&mut program)
+}
+
+/// A chore in its short form, a phase of the tests: with the program that has been built with them.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn quickly(chore: &str) -> Done {
+    let mut build = step::cargo();
+    build
+        .current_dir(root())
+        .args(["build", "--quiet", "--workspace", "--test", TEST])
+        .args(["--bin", "zorb-measure"]);
+    step::run(&mut build)?;
+    let mut program = Command::new(target().join("debug/zorb-measure"));
+    program.current_dir(root()).args([chore, "--quick"]);
     step::run(&mut program)
 }

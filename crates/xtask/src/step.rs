@@ -13,6 +13,10 @@ pub fn root() -> PathBuf {
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 
+/// A test target that needs little. With a test among what is built of the workspace, dependencies have the features that they
+/// have for all tests, and so have been compiled already.
+pub const TEST: &str = "dscp";
+
 /// Where this build, and so the tests' notes, live; an absolute path.
 pub fn target() -> PathBuf {
     let configured = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);

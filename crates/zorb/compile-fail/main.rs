@@ -1,4 +1,5 @@
-//! The compiler's messages for faulty IDL and faulty servants.
+//! The compiler's messages for faulty IDL and faulty servants: in `cases` through `zorb`, in `macros` through the procedural
+//! macros alone.
 //!
 //! The expected messages stand beside the cases. After a change that is meant,
 //! `TRYBUILD=overwrite cargo test -p zorb-compile-fail` writes those of the inline cases anew: read
@@ -18,6 +19,16 @@ fn mistakes_are_reported_where_they_are_made() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("cases/*.rs");
     files(&cases, there.path());
+    provide("options.idl");
+    cases.compile_fail("macros/*.rs");
+}
+
+/// Copies IDL that the cases in `macros` name to the directory that trybuild uses for the crate.
+fn provide(file: &str) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("macros");
+    let there = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../tests/trybuild/zorb-compile-fail");
+    fs::create_dir_all(&there).unwrap();
+    fs::copy(here.join(file), there.join(file)).unwrap();
 }
 
 /// The cases of the annotation, which name IDL files. A path in it counts from the package that

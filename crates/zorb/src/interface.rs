@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use zorb_cdr::{
     ByteOrder, Codec, Context, DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder,
-    IdlReference, IdlType, Layout, StaticType, TcKind,
+    IdlReference, IdlType, Layout, SendCodec, StaticType, TcKind,
 };
 use zorb_executor::WaitPolicy;
 use zorb_giop::{Ior, SystemException};
@@ -239,3 +239,5 @@ impl<T: Interface> Codec for RefCodec<T> {
         Ok(Some(T::unchecked_narrow(ObjectRef::received(orb, ior))))
     }
 }
+
+impl<T: Interface> SendCodec for RefCodec<T> {}

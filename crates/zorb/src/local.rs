@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 use zorb_cdr::{
     ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    Layout,
+    Layout, SendCodec,
 };
 
 /// A value of an IDL `native` type: it holds any Rust value of the application.
@@ -71,3 +71,5 @@ impl<T> Codec for LocalCodec<T> {
         Err(d.error(DecodeErrorKind::Local))
     }
 }
+
+impl<T: Send + 'static> SendCodec for LocalCodec<T> {}

@@ -60,8 +60,7 @@ pub(crate) fn build(packages: &[&str], args: &[&str], variables: &[(&str, &str)]
         .args(["build", "--quiet", "--profile", profile.name])
         .envs(variables.iter().copied());
     if profile == DEV {
-        // With a test among what is built, dependencies have the features that they have for all tests, and are there.
-        build.args(["--workspace", "--test", "workspace"]);
+        build.args(["--workspace", "--test", step::TEST]);
     } else {
         build.args(packages.iter().flat_map(|package| ["--package", package]));
     }

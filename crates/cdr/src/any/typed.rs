@@ -3,7 +3,7 @@
 use super::Any;
 use crate::{
     Array, ByteOrder, Char, Codec, DecodeError, Decoder, Encode, EncodeError, Encoder, Fixed,
-    LongDouble, Principal, Seq, StaticType, TypeCode, WChar,
+    LongDouble, Principal, SendCodec, Seq, StaticType, TypeCode, WChar,
 };
 use alloc::{string::String, vec::Vec};
 use bytes::Bytes;
@@ -203,6 +203,11 @@ impl<T: IdlType + Encode + for<'de> crate::Decode<'de>> Codec for ExceptionCodec
         decoder.read_raw_string()?;
         decoder.get()
     }
+}
+
+impl<T: IdlType + Encode + for<'de> crate::Decode<'de> + Send + 'static> SendCodec
+    for ExceptionCodec<T>
+{
 }
 
 /// Implements [`IdlType`](crate::IdlType) and [`IdlValue`](crate::IdlValue) for an exception.

@@ -59,8 +59,8 @@ const TRYBUILD_FLAGS: (&str, &str) = (
     "--cfg\x1ftrybuild\x1f--verbose\x1f-A\x1fdead_code\x1f--diagnostic-width=140",
 );
 
-/// The test targets that run trybuild.
-const TRYBUILDS: [&str; 2] = ["compile_fail", "ui"];
+/// The test target that runs trybuild.
+const TRYBUILD: &str = "compile_fail";
 
 /// The variable by which cargo has another program compile the workspace.
 pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
@@ -97,7 +97,10 @@ pub(crate) fn build(
 }
 
 /// Has cargo compile, and hands out what it makes.
-fn compile(
+///
+/// # Errors
+/// Something does not compile, or has warnings that are [denied](Warnings::Denied).
+pub(super) fn compile(
     args: &[&str],
     warnings: Warnings,
     mut made: impl FnMut(Artifact) -> Result<(), String>,
@@ -130,7 +133,7 @@ fn compile(
         }
     }
     match build.wait() {
-        Ok(status) if !status.success() => Err("the tests do not build".to_owned()),
+        Ok(status) if !status.success() => Err(format!("`cargo {}` fails", args.join(" "))),
         Err(e) => Err(format!("cargo cannot be waited for: {e}")),
         Ok(_) if warnings == Warnings::Denied && !warned.is_empty() => {
             let warned: Vec<_> = warned.into_iter().collect();
@@ -223,7 +226,7 @@ impl Executable {
             .envs(setting.variables.iter().map(|(name, value)| (name, value)))
             .args(&setting.args)
             .stdin(Stdio::null());
-        if TRYBUILDS.contains(&self.target.as_str()) {
+        if self.target == TRYBUILD {
             command.env(TRYBUILD_FLAGS.0, TRYBUILD_FLAGS.1);
             // What a user's compiler says.
             command.env_remove(WRAPPER);

@@ -194,7 +194,7 @@ impl ObjectRef {
         P: Parameters + 'a,
         R: TypedResults,
         E: OperationError,
-        A: TypedArguments<P> + Send + Sync + 'a,
+        A: TypedArguments<P> + 'a,
     {
         async move {
             zorb_giop::probe!(Called);

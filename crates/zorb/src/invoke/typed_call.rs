@@ -70,7 +70,7 @@ impl<P, R, A> TypedCall for TypedInvocation<'_, P, R, A>
 where
     P: Parameters,
     R: Results,
-    A: TypedArguments<P> + Sync,
+    A: TypedArguments<P>,
 {
     fn start(
         &self,

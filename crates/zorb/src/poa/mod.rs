@@ -28,8 +28,9 @@ use zorb_poa::{Adapter, AdapterError, ObjectId, ObjectIds, PoaManager, Policies,
 ///
 /// A skeleton that is written by hand implements it too, besides [`Skeleton`].
 pub trait InterfaceSkeleton: Skeleton {
-    /// The typed reference to objects of the interface.
-    type Ref: Interface;
+    /// The typed reference to objects of the interface. Functions that return it require [`Interface`].
+    // The bound is not here: rustc would look into all fields of a reference for each skeleton, for ten milliseconds.
+    type Ref;
 }
 
 /// A portable object adapter: activates servants as objects.
@@ -168,7 +169,10 @@ impl Poa {
     /// are assigned by the user or with NON_RETAIN, [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA
     /// already, unless the POA has MULTIPLE_ID.
     #[doc(alias = "activate_object")]
-    pub fn activate<S: InterfaceSkeleton>(&self, servant: S) -> Result<S::Ref, Error> {
+    pub fn activate<S: InterfaceSkeleton<Ref: Interface>>(
+        &self,
+        servant: S,
+    ) -> Result<S::Ref, Error> {
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
         let type_id = skeleton.repository_id();
         self.check_published()?;
@@ -206,7 +210,7 @@ impl Poa {
     ///
     /// # Errors
     /// Those of [`activate`](Self::activate).
-    pub fn activate_with<S: InterfaceSkeleton>(
+    pub fn activate_with<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
         make: impl FnOnce(&S::Ref) -> S,
     ) -> Result<S::Ref, Error> {
@@ -230,7 +234,7 @@ impl Poa {
     /// [ended](Self::deactivation_ended), [`AdapterError::UnknownId`] when the POA has SYSTEM_ID and has not assigned
     /// this id, [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA already, unless that has
     /// MULTIPLE_ID, [`AdapterError::WrongPolicy`] with NON_RETAIN, [`Error::NoEndpoint`] when the ORB listens nowhere.
-    pub fn activate_object_with_id<S: InterfaceSkeleton>(
+    pub fn activate_object_with_id<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
         id: impl AsRef<[u8]>,
         servant: S,

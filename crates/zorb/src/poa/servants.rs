@@ -50,7 +50,7 @@ impl Poa {
     /// [`AdapterError::WrongPolicy`] outside of such an upcall unless the POA has RETAIN with UNIQUE_ID or IMPLICIT_ACTIVATION;
     /// [`AdapterError::ServantNotActive`]; [`Error::NoEndpoint`].
     #[doc(alias = "_this")]
-    pub fn servant_to_reference<S: InterfaceSkeleton + Clone>(
+    pub fn servant_to_reference<S: InterfaceSkeleton<Ref: Interface> + Clone>(
         &self,
         servant: &S,
     ) -> Result<S::Ref, Error> {

@@ -116,7 +116,7 @@ impl Poa {
     /// # Errors
     /// Those of `activate`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for a priority
     /// below 0 or without a lane.
-    pub fn activate_object_with_priority<S: InterfaceSkeleton>(
+    pub fn activate_object_with_priority<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
         servant: S,
         priority: Priority,
@@ -131,7 +131,7 @@ impl Poa {
     /// # Errors
     /// Those of `activate_object_with_id`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for
     /// a priority below 0 or without a lane; BAD_INV_ORDER, minor code 18, if the object has another priority already.
-    pub fn activate_object_with_id_and_priority<S: InterfaceSkeleton>(
+    pub fn activate_object_with_id_and_priority<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
         id: impl AsRef<[u8]>,
         servant: S,

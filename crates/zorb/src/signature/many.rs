@@ -2,7 +2,7 @@
 
 use super::results::Results;
 use core::fmt;
-use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, EncodeError, Encoder};
+use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, SendCodec};
 
 /// The results of an operation with 13 to 32 results: a tuple, in the order of the IDL. More results are a tuple of such groups,
 /// as in `(ManyResults((a, b, …)), last)`.
@@ -68,7 +68,7 @@ macro_rules! many {
             }
         }
 
-        impl<$($codec: Codec<Value: Send + 'static>),*> Results for ($($codec,)*) {
+        impl<$($codec: SendCodec),*> Results for ($($codec,)*) {
             type Values = ManyResults<($($codec::Value,)*)>;
 
             #[inline(always)]

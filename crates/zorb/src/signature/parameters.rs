@@ -6,7 +6,8 @@ use core::borrow::Borrow;
 use core::marker::PhantomData;
 use std::borrow::Cow;
 use zorb_cdr::{
-    Array, BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef, Shared,
+    Array, BoundedOctets, ByteOrder, Decode, DecodeError, Decoder, Number, OctetsRef, SendCodec,
+    Shared,
 };
 use zorb_giop::SystemException;
 use zorb_poa::{Numbers, Receipt, Recycled, RecycledText, ServerRequest};
@@ -65,7 +66,7 @@ impl<T: for<'de> Decode<'de> + Copy + Send + 'static> Parameter for ByValue<T> {
 #[derive(Debug)]
 pub struct Taken<C>(PhantomData<C>);
 
-impl<C: Codec<Value: Default + Send + 'static>> Parameter for Taken<C> {
+impl<C: SendCodec<Value: Default>> Parameter for Taken<C> {
     type Decoded<'m> = C::Value;
     type Owned = C::Value;
     type Passed<'a> = C::Value;
@@ -92,7 +93,7 @@ pub struct ByRef<C, B: ?Sized>(PhantomData<C>, PhantomData<B>);
 
 impl<C, B> Parameter for ByRef<C, B>
 where
-    C: Codec<Value: Borrow<B> + Send + 'static>,
+    C: SendCodec<Value: Borrow<B>>,
     B: ?Sized + 'static,
 {
     type Decoded<'m> = C::Value;
@@ -121,7 +122,7 @@ pub struct LargeArray<C, const N: usize>(PhantomData<C>);
 
 impl<C, const N: usize> Parameter for LargeArray<C, N>
 where
-    C: Codec<Value: Send + 'static> + 'static,
+    C: SendCodec + 'static,
 {
     type Decoded<'m> = Box<[C::Value; N]>;
     type Owned = Box<[C::Value; N]>;
@@ -203,7 +204,7 @@ pub struct RecycledSeq<C, const MAX: u32 = { u32::MAX }>(PhantomData<C>);
 
 impl<C, const MAX: u32> Parameter for RecycledSeq<C, MAX>
 where
-    C: Codec<Value: Send + 'static> + 'static,
+    C: SendCodec + 'static,
 {
     type Decoded<'m> = Recycled<C, MAX>;
     type Owned = Recycled<C, MAX>;

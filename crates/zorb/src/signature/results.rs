@@ -2,7 +2,7 @@
 
 use core::borrow::Borrow;
 use core::marker::PhantomData;
-use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, Encode, EncodeError, Encoder};
+use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, Encode, EncodeError, Encoder, SendCodec};
 
 /// The codecs of the result and of `out` and `inout` parameters, in the order of the reply.
 pub trait Results {
@@ -46,6 +46,8 @@ impl<R: Results> Codec for Group<R> {
     }
 }
 
+impl<R: Results> SendCodec for Group<R> {}
+
 /// Encodes results as one value.
 pub(super) struct Written<'a, R: Results>(pub(super) &'a R::Values);
 
@@ -70,7 +72,7 @@ impl Results for () {
     }
 }
 
-impl<C: Codec<Value: Send + 'static>> Results for (C,) {
+impl<C: SendCodec> Results for (C,) {
     type Values = C::Value;
 
     #[inline(always)]
@@ -86,7 +88,7 @@ impl<C: Codec<Value: Send + 'static>> Results for (C,) {
 
 macro_rules! results {
     ($($codec:ident $value:ident)*) => {
-        impl<$($codec: Codec<Value: Send + 'static>),*> Results for ($($codec,)*) {
+        impl<$($codec: SendCodec),*> Results for ($($codec,)*) {
             type Values = ($($codec::Value,)*);
 
             #[inline(always)]

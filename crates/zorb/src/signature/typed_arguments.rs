@@ -15,13 +15,13 @@ use crate::interface::{Interface, RefCodec};
 use crate::orb::Orb;
 use core::any::Any;
 use zorb_cdr::{
-    BoundedSeq, Codec, Decode, Enc, Encode, EncodeError, EncodeErrorKind, Frame, Number, Octets,
-    OctetsRef,
+    BoundedSeq, Decode, Enc, Encode, EncodeError, EncodeErrorKind, Frame, Number, Octets,
+    OctetsRef, SendCodec,
 };
 use zorb_poa::{Recycled, RecycledText};
 
 /// The argument of a stub for a servant's parameter `P`, as a Rust value of a collocated call.
-pub trait TypedArgument<P: Parameter>: Encode {
+pub trait TypedArgument<P: Parameter>: Encode + Send + Sync {
     /// The upcall's argument.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ pub trait TypedArgument<P: Parameter>: Encode {
 }
 
 /// All arguments of a stub, as a tuple, for a servant's parameters `P`.
-pub trait TypedArguments<P: Parameters>: Encode {
+pub trait TypedArguments<P: Parameters>: Encode + Send + Sync {
     /// The upcall's argument.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ fn as_decoded<R: Interface>(reference: &R, orb: &Orb) -> Option<R> {
 
 impl<T> TypedArgument<ByValue<T>> for T
 where
-    T: Encode + for<'de> Decode<'de> + Copy + Send + 'static,
+    T: Encode + for<'de> Decode<'de> + Copy + Send + Sync + 'static,
 {
     #[inline(always)]
     fn to_owned_argument(&self, _: &Orb) -> Result<T, EncodeError> {
@@ -144,7 +144,7 @@ where
 
 impl<T> TypedArgument<RecycledSeq<T>> for &[T]
 where
-    T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
+    T: Encode + for<'de> Decode<'de> + Clone + Send + Sync + 'static,
 {
     #[inline]
     fn to_owned_argument(&self, _: &Orb) -> Result<Recycled<T>, EncodeError> {
@@ -155,7 +155,7 @@ where
 
 impl<C, const N: u32> TypedArgument<RecycledSeq<C, N>> for Enc<'_, BoundedSeq<C, N>>
 where
-    C: Codec<Value: Clone + Send + 'static> + 'static,
+    C: SendCodec<Value: Clone + Sync> + 'static,
 {
     #[inline]
     fn to_owned_argument(&self, _: &Orb) -> Result<Recycled<C, N>, EncodeError> {
@@ -166,7 +166,7 @@ where
 
 impl<T> TypedArgument<ByRef<T, T>> for &T
 where
-    T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
+    T: Encode + for<'de> Decode<'de> + Clone + Send + Sync + 'static,
 {
     #[inline]
     fn to_owned_argument(&self, _: &Orb) -> Result<T, EncodeError> {
@@ -176,7 +176,7 @@ where
 
 impl<T, const N: usize> TypedArgument<LargeArray<T, N>> for &[T; N]
 where
-    T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
+    T: Encode + for<'de> Decode<'de> + Clone + Send + Sync + 'static,
 {
     #[inline]
     fn to_owned_argument(&self, _: &Orb) -> Result<Box<[T; N]>, EncodeError> {
@@ -212,7 +212,7 @@ impl<const N: u32> TypedArgument<BorrowedBoundedOctets<N>> for OctetsArgument<'_
 }
 
 /// The codec of a result that a collocated call may return as a Rust value.
-pub trait TypedResult: Codec {
+pub trait TypedResult: SendCodec {
     /// Checks and converts the value for the caller.
     ///
     /// # Errors
@@ -220,7 +220,7 @@ pub trait TypedResult: Codec {
     fn convert(value: Self::Value, orb: &Orb) -> Result<Self::Value, EncodeError>;
 }
 
-impl<T: Encode + for<'de> Decode<'de> + 'static> TypedResult for T {
+impl<T: Encode + for<'de> Decode<'de> + Send + 'static> TypedResult for T {
     #[inline(always)]
     fn convert(value: T, _: &Orb) -> Result<T, EncodeError> {
         // The type test is resolved at compile time. Of the types here, only a string can fail to be marshalled.
@@ -254,7 +254,7 @@ impl TypedResults for () {
     }
 }
 
-impl<C: TypedResult<Value: Send + 'static>> TypedResults for (C,) {
+impl<C: TypedResult> TypedResults for (C,) {
     #[inline(always)]
     fn convert(value: C::Value, orb: &Orb) -> Result<C::Value, EncodeError> {
         C::convert(value, orb)
@@ -281,7 +281,7 @@ macro_rules! typed_arguments {
 macro_rules! typed_results {
     ($one:ident $p:ident $o:ident) => {};
     ($($c:ident $p:ident $v:ident)*) => {
-        impl<$($c: TypedResult<Value: Send + 'static>),*> TypedResults for ($($c,)*) {
+        impl<$($c: TypedResult),*> TypedResults for ($($c,)*) {
             #[inline(always)]
             fn convert(($($v,)*): Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError> {
                 Ok(($($c::convert($v, orb)?,)*))

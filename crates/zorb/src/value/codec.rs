@@ -10,7 +10,8 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 use zorb_cdr::{
     AnyDecoder, AnyEncoder, ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError,
-    EncodeErrorKind, Encoder, IdlReference, IdlType, Shared, StaticType, ValueHead, ValueStart,
+    EncodeErrorKind, Encoder, IdlReference, IdlType, SendCodec, Shared, StaticType, ValueHead,
+    ValueStart,
 };
 
 /// The codec of values of value type `T`; `None` is null. Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR
@@ -48,6 +49,8 @@ impl<T: ValueType> Codec for ValueCodec<T> {
         finish(d, *begun)
     }
 }
+
+impl<T: ValueType> SendCodec for ValueCodec<T> {}
 
 #[inline(never)]
 fn read_state<O: ByteOrder>(
@@ -269,3 +272,5 @@ impl<R: Interface> Codec for AbstractCodec<R> {
         }
     }
 }
+
+impl<R: Interface> SendCodec for AbstractCodec<R> {}

@@ -26,6 +26,11 @@ const LIBRARIES: [&str; 9] = [
     "zorb",
 ];
 
+/// A package that is compiled beside those that are checked: with it, what procedural macros and build scripts depend on has
+/// the features that it has in the workspace, and has been compiled already. Features for the host and for the target are
+/// apart, so it lends none to what is checked.
+const HOST: &str = "zorb-host-features";
+
 /// How many checks there are.
 const CHECKS: usize = 8;
 

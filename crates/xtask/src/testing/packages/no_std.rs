@@ -1,5 +1,6 @@
 //! Whether the crate that says `no_std` can be used without an operating system.
 
+use super::HOST;
 use cargo_metadata::Message;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ fn library(features: &str) -> Result<PathBuf, String> {
     let mut check = cargo();
     check
         .current_dir(root())
-        .args(["check", "--quiet", "--package", CRATE])
+        .args(["check", "--quiet", "--package", CRATE, "--package", HOST])
         .args(["--no-default-features", "--message-format=json"])
         .args(["--features", features]);
     let messages = output(&mut check)?;

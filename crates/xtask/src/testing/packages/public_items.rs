@@ -2,7 +2,7 @@
 //!
 //! A change of a list is a change of what users can rely on, and is seen in review like one.
 
-use super::LIBRARIES;
+use super::{HOST, LIBRARIES};
 use public_api::Builder;
 use std::collections::BTreeSet;
 use std::fs;
@@ -83,6 +83,7 @@ fn document() -> Done {
     let mut doc = cargo();
     doc.current_dir(root())
         .args(["doc", "--quiet", "--no-deps"])
+        .args(["--package", HOST])
         .args(LIBRARIES.iter().flat_map(|library| ["--package", library]))
         .env("RUSTDOC", &wrapper)
         .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json");
