@@ -30,10 +30,10 @@ pub(crate) struct Options {
     questions: Vec<String>,
 }
 
-/// Circuits of the ORB's two messagings, and of frames without an ORB.
+/// The circuit of GIOPlite, those of the versions of GIOP, by their minor number, and that of frames without an ORB.
+const OF_LITE: u16 = 509;
 const OF_GIOP: u16 = 510;
-const OF_LITE: u16 = 511;
-const OF_FRAMES: u16 = 512;
+const OF_FRAMES: u16 = 520;
 /// The scheme and the tag of profiles of GIOPlite over circuits, which both ends have to know.
 const LITE: (&str, u32) = ("atmlite", 0x5a4f_52f2);
 /// How long a program may take to begin, and how often it is asked whether it has.
@@ -50,14 +50,28 @@ fn builder(atm: &Arc<Atm>) -> Builder {
         .transport(atm)
 }
 
-/// Cubes over all of them, until it is killed.
+/// Cubes over all of them, until it is killed: an ORB for each messaging, so that none shares a circuit with another.
 pub(crate) async fn serve(ior: PathBuf) -> Result<(), Failure> {
-    let orb = builder(&Arc::default())
-        .listen("iiop://127.0.0.1:0")
+    let atm = Arc::default();
+    let mut references = Vec::new();
+    let mut orbs = Vec::new();
+    for circuit in (OF_GIOP..).take(usize::from(Version::HIGHEST.minor) + 1) {
+        let orb = builder(&atm)
+            .listen("iiop://127.0.0.1:0")
+            .listen(format!("atm://1.0.{circuit}?peer=0.0.{circuit}"));
+        let orb = orb.build().await?;
+        references.extend(cubes::activate(&orb)?);
+        orb.root_poa().the_poa_manager().activate()?;
+        orbs.push(orb);
+    }
+    let lite = builder(&atm)
         .listen("iioplite://127.0.0.1:0")
-        .listen(format!("atm://1.0.{OF_GIOP}?peer=0.0.{OF_GIOP}"))
         .listen(format!("atmlite://1.0.{OF_LITE}?peer=0.0.{OF_LITE}"));
-    place::serve(orb.build().await?, &ior, cubes::activate).await
+    let activate = |orb: &Orb| {
+        references.extend(cubes::activate(orb)?);
+        Ok(references)
+    };
+    place::serve(lite.build().await?, &ior, activate).await
 }
 
 fn frames(interface: u16) -> Result<FrameSocket, Failure> {
@@ -164,7 +178,7 @@ fn answered() -> Result<FrameSocket, Failure> {
 
 /// Asks all protocols all questions in turns, and prints a line of JSON for each answer.
 pub(crate) async fn measure(options: Options) -> Result<(), Failure> {
-    let (_orb, reference) = Program::publishing(&["serve-machine"], "cubes")?;
+    let (_orb, references) = Program::publishing(&["serve-machine"], "cubes")?;
     let words = ["serve", "--over", "sockets", "--ior"];
     let (_sockets, address) = Program::publishing(&words, "sockets")?;
     let _frames = Program::start(&["serve-frames"])?;
@@ -181,7 +195,13 @@ pub(crate) async fn measure(options: Options) -> Result<(), Failure> {
         }
         for (messaging, transport, scheme) in schemes {
             let alone = PolicyOverrides::new().client_protocols([Protocol::new(scheme)]);
-            let object = orb.string_to_object(&reference).await?;
+            // GIOPlite's is the last one.
+            let number = usize::from(minor) + usize::from(scheme.ends_with("lite"));
+            let reference = references
+                .lines()
+                .nth(number)
+                .ok_or("a reference is missing")?;
+            let object = orb.string_to_object(reference).await?;
             let cubes = CubesRef::unchecked_narrow(object.with_policies(&alone));
             ways.push((messaging, transport, Way::Orb(cubes)));
         }

@@ -32,10 +32,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         messaging.\n\n\
         Circuits of ATM are measured where there are some: in a virtual machine with one emulated CPU, whose kernel joins \
         two interfaces (`crates/atm/vm`). TCP is measured beside them in the same rounds of that machine, and the baseline is \
-        sockets that park, over TCP, and frames on a circuit of their own, without sessions. The versions of GIOP \
-        share a circuit there, with a session each, and GIOPlite has one of its own, so their bars over ATM do not compare \
-        messagings. The clock of that machine counts \
-        instructions, 2 ns each: its times compare with no time of another machine.",
+        sockets that park, over TCP, and frames on a circuit of their own, without sessions. Each messaging \
+        has a circuit of its own, with one session. The clock of that machine counts instructions, 2 ns each: its times \
+        compare with no time of another machine.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
