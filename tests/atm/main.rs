@@ -9,8 +9,19 @@ use zorb::{Bytes, OctetsRef, Orb, SystemException, SystemExceptionKind as Kind};
 use zorb_atm::session::Config;
 use zorb_atm::{Atm, AtmOptions};
 
+#[path = "../peers/digest.rs"]
+mod digest;
 #[path = "../../crates/atm/vm/faults.rs"]
 mod faults;
+mod interop;
+#[path = "../peers/peers.rs"]
+#[expect(dead_code, reason = "no program of another ORB is started here")]
+mod peers;
+#[path = "../peers/runner.rs"]
+mod runner;
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "no program of another ORB is started here")]
+mod support;
 use faults::{Fault, have_atm};
 
 /// The application of the example `protocols`.

@@ -1,7 +1,7 @@
 //! One column of the matrix at a time: all cells of one client on one server in one way.
 
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Way, profile};
-use crate::runner::{self, Cell, Peer, World};
+use crate::runner::{self, Cell, Peer, World, connected};
 use crate::support::{HANG, passed};
 use crate::tap::{CLOSE_CONNECTION, MESSAGE_ERROR, Recording, Tap};
 use std::net::Ipv6Addr;
@@ -124,17 +124,6 @@ impl Talk {
     }
 }
 
-/// The peer of a reference, for the ORB of a client whose own objects can be called back from now on.
-pub(crate) async fn connected<P: Peer>(orb: &Orb, reference: &str) -> P {
-    P::prepare(orb);
-    orb.root_poa()
-        .the_poa_manager()
-        .activate()
-        .expect("not inactive");
-    let object = orb.string_to_object(reference).await.expect("a reference");
-    object.narrow().await.expect("it answers").expect("a Peer")
-}
-
 pub(crate) const OURS: (&str, &str) = ("zorb", OUR_ORDER);
 
 /// Our client on our own server, which needs no peer and counts as no cell.
@@ -148,6 +137,7 @@ pub(crate) async fn among_ourselves<P: Peer>(talk: Talk, groups: &[&[Cell<P>]]) 
         peer,
         way: None,
         utf8: talk.utf8,
+        one_in: 1,
     };
     runner::run(world, "zorb-zorb", groups).await;
     orb.shutdown(true).await.expect("outside any upcall");
@@ -170,6 +160,7 @@ pub(crate) async fn our_client<P: Peer>(brand: &'static Brand, talk: Talk, group
         peer,
         way: Some(way),
         utf8: talk.utf8,
+        one_in: 1,
     };
     runner::run(world, &prefix, groups).await;
     talk.listen_to(tap, &prefix);

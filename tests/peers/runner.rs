@@ -21,6 +21,17 @@ pub(crate) trait Peer: Interface + Send + Sync + Sized + 'static {
     fn orb_name(&self) -> impl Future<Output = Result<String, SystemException>> + Send;
 }
 
+/// The peer of a reference, for the ORB of a client whose own objects can be called back from now on.
+pub(crate) async fn connected<P: Peer>(orb: &Orb, reference: &str) -> P {
+    P::prepare(orb);
+    orb.root_poa()
+        .the_poa_manager()
+        .activate()
+        .expect("not inactive");
+    let object = orb.string_to_object(reference).await.expect("a reference");
+    object.narrow().await.expect("it answers").expect("a Peer")
+}
+
 /// What a cell runs in.
 pub(crate) struct World<P> {
     pub(crate) orb: Orb,
@@ -29,6 +40,15 @@ pub(crate) struct World<P> {
     pub(crate) way: Option<Way>,
     /// Whether strings travel as UTF-8 or as ISO 8859-1.
     pub(crate) utf8: bool,
+    /// Of octets, elements and calls that are many, one in so many is enough: more than 1 where each instruction costs much.
+    pub(crate) one_in: usize,
+}
+
+impl<P> World<P> {
+    /// As many of `all` as are enough.
+    pub(crate) const fn enough(&self, all: usize) -> usize {
+        all / self.one_in
+    }
 }
 
 /// One subject; a failed check panics.

@@ -3,6 +3,7 @@
 use crate::cubes::{CubesRef, Many, digest_many, long, many, octet, short};
 use std::time::Instant;
 use zorb::{Bytes, Interface, SystemException};
+use zorb_floor::blocking::End;
 use zorb_floor::digest;
 use zorb_floor::message::{self, Kind, folded};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
@@ -111,13 +112,13 @@ impl Cube {
 }
 
 /// A request, taken apart.
-struct Request {
+pub(crate) struct Request {
     asked: Asked,
     cube: Cube,
 }
 
 impl Request {
-    fn parse(words: &[String], peer: &str) -> Result<Self, Failure> {
+    pub(crate) fn parse(words: &[String], peer: &str) -> Result<Self, Failure> {
         let operation: String = word(words, 1)?;
         let (size, iters) = (word(words, 2)?, word(words, 3)?);
         let cube = Cube::new(&operation, size).ok_or("no such operation")?;
@@ -168,7 +169,8 @@ pub(crate) async fn converse(client: Client) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn measure(request: &Request, server: &CubesRef) -> Result<Line, Failure> {
+/// Times its calls, and looks at their results.
+pub(crate) async fn measure(request: &Request, server: &CubesRef) -> Result<Line, Failure> {
     let wrong = || format!("{} came back wrong", request.asked.op);
     for _ in 0..request.asked.warmup {
         request
@@ -195,7 +197,44 @@ async fn measure(request: &Request, server: &CubesRef) -> Result<Line, Failure> 
     request.line(latencies, start)
 }
 
-/// The floor: as many octets there and back, without a meaning.
+/// Times as many octets there and back without an ORB, and without a meaning: what `exchange` sends and waits for.
+pub(crate) fn time_exchanges(
+    mut request: Request,
+    mut exchange: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<Line, Failure> {
+    let octets = request.asked.octets;
+    let kind = if octets == 0 { Kind::Void } else { Kind::Echo };
+    let sent = message::message(kind, octets);
+    request.asked.digest = folded(sent.get(message::HEAD..).unwrap_or_default());
+    for _ in 0..request.asked.warmup {
+        exchange(&sent)?;
+    }
+    let mut latencies = Vec::with_capacity(request.asked.iters);
+    let start = Instant::now();
+    let mut before = start;
+    for _ in 0..request.asked.iters {
+        exchange(&sent)?;
+        let now = Instant::now();
+        latencies.push(nanoseconds(now - before));
+        before = now;
+    }
+    request.line(latencies, start)
+}
+
+/// Times a request by an end of sockets.
+pub(crate) fn over_end(
+    request: Request,
+    end: &mut End,
+    body: &mut Vec<u8>,
+) -> Result<Line, Failure> {
+    time_exchanges(request, |sent| {
+        end.send(sent)?;
+        end.receive(body)?.ok_or("the server has gone")?;
+        Ok(())
+    })
+}
+
+/// The floor, over sockets.
 pub(crate) fn over_sockets(client: &Client) -> Result<(), Failure> {
     let reference = std::fs::read_to_string(&client.common.ior)?;
     let mut end = sockets::connect(&reference, client.common.queue, client.common.spin)?;
@@ -203,27 +242,8 @@ pub(crate) fn over_sockets(client: &Client) -> Result<(), Failure> {
     while let Some(words) = dialogue::next()? {
         match words.first().map(String::as_str) {
             Some("call") => {
-                let mut request = Request::parse(&words, &client.common.peer)?;
-                let octets = request.asked.octets;
-                let kind = if octets == 0 { Kind::Void } else { Kind::Echo };
-                let sent = message::message(kind, octets);
-                request.asked.digest = folded(sent.get(message::HEAD..).unwrap_or_default());
-                let mut latencies = Vec::with_capacity(request.asked.iters);
-                let (mut start, mut before) = (Instant::now(), Instant::now());
-                for call in 0..request.asked.warmup + request.asked.iters {
-                    if call == request.asked.warmup {
-                        start = Instant::now();
-                        before = start;
-                    }
-                    end.send(&sent)?;
-                    end.receive(&mut body)?.ok_or("the server has gone")?;
-                    if call >= request.asked.warmup {
-                        let now = Instant::now();
-                        latencies.push(nanoseconds(now - before));
-                        before = now;
-                    }
-                }
-                dialogue::answer(&request.line(latencies, start)?)?;
+                let request = Request::parse(&words, &client.common.peer)?;
+                dialogue::answer(&over_end(request, &mut end, &mut body)?)?;
             }
             Some("shutdown") => {
                 sockets::stop(&mut end)?;

@@ -86,12 +86,14 @@ impl Cubes for Cuber {
     }
 }
 
+/// Has an ORB cube, and returns the references.
+pub(crate) fn activate(orb: &Orb) -> Result<Vec<String>, Failure> {
+    let cuber = Cuber { orb: orb.clone() };
+    let cubes = orb.root_poa().activate(CubesServant::new(cuber))?;
+    Ok(vec![orb.object_to_string(&cubes)])
+}
+
 /// Serves until a client ends it.
 pub(crate) async fn serve(server: Server) -> Result<(), Failure> {
-    let activate = |orb: &Orb| {
-        let cuber = Cuber { orb: orb.clone() };
-        let cubes = orb.root_poa().activate(CubesServant::new(cuber))?;
-        Ok(vec![orb.object_to_string(&cubes)])
-    };
     server.with_orb(activate).await
 }

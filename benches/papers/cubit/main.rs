@@ -6,15 +6,19 @@
 //!   with a sequence of so many elements.
 //! - `shutdown`: ends the server.
 //!
-//! `papers-cubit protocols` prints what messages and transports the ORB knows, a pair in each line: the minor version of GIOP,
-//! and the scheme of endpoints.
+//! `papers-cubit protocols` prints what messages and transports the ORB knows, a pair in each line: the minor version of GIOP, or
+//! `lite` for GIOPlite, and the scheme of plain endpoints.
+//!
+//! `papers-cubit machine` measures by itself, in a machine that has circuits of ATM and no input.
 
 #![expect(clippy::print_stdout, reason = "its result is lines of output")]
 
 mod call;
 mod cubes;
+mod machine;
 
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 use zorb::Version;
 use zorb::transport::Registry;
 use zorb_papers::dialogue::Failure;
@@ -40,6 +44,15 @@ enum Role {
     },
     /// Prints the protocols and transports of the ORB.
     Protocols,
+    /// Has things cubed over TCP and circuits of ATM, round by round.
+    Machine(machine::Options),
+    /// Cubes over them.
+    ServeMachine {
+        /// The file for the reference.
+        ior: PathBuf,
+    },
+    /// Sends frames back.
+    ServeFrames,
 }
 
 fn main() -> Result<(), Failure> {
@@ -49,9 +62,13 @@ fn main() -> Result<(), Failure> {
                 for minor in 0..=Version::HIGHEST.minor {
                     println!("{minor} {scheme}");
                 }
+                println!("lite {scheme}");
             }
             Ok(())
         }
+        Role::Machine(options) => in_a_task(machine::measure(options)),
+        Role::ServeMachine { ior } => in_a_task(machine::serve(ior)),
+        Role::ServeFrames => machine::serve_frames(),
         Role::Serve { server } => match server.common.over {
             Over::Orb => in_a_task(cubes::serve(server)),
             Over::Sockets => server.over_sockets(),

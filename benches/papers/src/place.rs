@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use zorb::transport::{Tcp, TcpOptions, Unix, UnixOptions};
-use zorb::{Builder, Orb, SyncScope, SystemException, SystemExceptionKind, Version, minor};
+use zorb::{
+    Builder, GiopLite, Orb, SyncScope, SystemException, SystemExceptionKind, Version, minor,
+};
 
 /// Runs work to its end as programs with a runtime do: from a task of the default one. Calls are made from there, and
 /// what blocks it has its thread for itself.
@@ -138,6 +140,9 @@ pub struct Server {
     /// The address to listen at.
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,
+    /// Listen with the messages of GIOPlite.
+    #[arg(long)]
+    pub lite: bool,
 }
 
 impl Server {
@@ -146,7 +151,11 @@ impl Server {
     /// # Errors
     /// Those of [`endpoint`].
     pub fn endpoint(&self) -> std::io::Result<String> {
-        endpoint(self.unix.as_deref(), &self.host)
+        let plain = endpoint(self.unix.as_deref(), &self.host)?;
+        Ok(match self.lite {
+            true => plain.replacen("://", "lite://", 1),
+            false => plain,
+        })
     }
 
     /// Serves with an ORB: see [`serve`].
@@ -201,12 +210,14 @@ pub fn transports(queue: Option<usize>) -> (Tcp, Unix) {
 }
 
 impl Common {
-    /// An ORB with such queues.
+    /// An ORB with such queues, which also speaks GIOPlite, over sockets with the default ones.
     pub fn builder(&self) -> Builder {
         let (tcp, unix) = transports(self.queue);
         Orb::builder()
             .transport(Arc::new(tcp))
             .transport(Arc::new(unix))
+            .transport(Arc::new(GiopLite::over_tcp()))
+            .transport(Arc::new(GiopLite::over_unix()))
     }
 }
 

@@ -21,6 +21,7 @@
 #   ATM_VM_ACCEL    tcg or kvm                                   (default: tcg)
 #   ATM_VM_MEM      memory of the machine, MiB                   (default: 256 and more)
 #   ATM_VM_CPUS     processors of the machine                    (default: 1)
+#   ATM_VM_ICOUNT   the clock counts instructions, each of 2^N ns, whatever else the host does; with one processor
 #   ATM_VM_PAIRS    pairs of interfaces: 0-1, 2-3, ... up to 4   (default: 1)
 #   ATM_VM_ENV      names of variables to hand on to PROGRAM, e.g. "RUST_BACKTRACE"
 #   ATM_VM_FILES    more files to take along, one per line, HOSTPATH or
@@ -39,6 +40,7 @@ limit=${ATM_VM_TIMEOUT:-120}
 accel=${ATM_VM_ACCEL:-tcg}
 cpus=${ATM_VM_CPUS:-1}
 pairs=${ATM_VM_PAIRS:-1}
+icount=${ATM_VM_ICOUNT:-}
 verbose=${ATM_VM_VERBOSE:-}
 start=${EPOCHREALTIME/[.,]/}
 
@@ -277,7 +279,7 @@ note "initramfs made, $size MiB"
 : >"$work/status"
 code=0
 timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
-    -machine pc -accel "$accel" -cpu max -smp "$cpus" -m "$mem" \
+    -machine pc -accel "$accel" -cpu max -smp "$cpus" -m "$mem" ${icount:+-icount shift="$icount",sleep=off} \
     -nodefaults -no-user-config -no-reboot -display none \
     -kernel "$cache/kernel/vmlinux" -initrd "$work/initrd" \
     -append 'console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off nokaslr cryptomgr.notests apparmor=0 audit=0' \

@@ -8,6 +8,7 @@ mod adapters;
 mod bidirectional;
 mod big_endian;
 mod client;
+mod columns;
 mod idl;
 mod idle;
 mod jacorb;
@@ -22,21 +23,7 @@ mod server;
 
 use crate::matrix::{OURS, Talk, run_client};
 use crate::peers::{Brand, Over};
-use crate::runner::Peer;
 use crate::support::{Running, passed, process};
-use zorb::{Orb, SystemException};
-
-impl Peer for client::PeerRef {
-    fn prepare(_: &Orb) {}
-
-    fn serve(orb: &Orb) -> Self {
-        server::serve(orb)
-    }
-
-    fn orb_name(&self) -> impl Future<Output = Result<String, SystemException>> + Send {
-        self.orb_name()
-    }
-}
 
 mod our_client_passes_every_cell {
     use super::*;

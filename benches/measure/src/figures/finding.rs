@@ -94,6 +94,8 @@ pub(crate) enum Placed {
     Split,
     /// There is one process, and no network.
     Alone,
+    /// In the virtual machine that has circuits of ATM.
+    Emulated,
 }
 
 impl Placed {
@@ -102,6 +104,7 @@ impl Placed {
             Self::Same => "one CPU",
             Self::Split => "a CPU each",
             Self::Alone => "one process",
+            Self::Emulated => "an emulated CPU",
         }
     }
 }

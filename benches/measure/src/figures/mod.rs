@@ -233,6 +233,11 @@ fn ready(options: &Options) -> Result<Session, String> {
             lanes::build()?;
             Err("not asked for".to_owned())
         }
+        // Of one program, of which each is linked as a whole.
+        [name] if name == cubit::EXPERIMENT.name => {
+            cubit::build()?;
+            peers::ready_to_compare()
+        }
         _ => {
             programs::build_ours()?;
             peers::ready_to_compare()

@@ -373,9 +373,10 @@ pub(super) async fn arrays(w: Arc<World>) {
 
 pub(super) async fn large_octets(w: Arc<World>) {
     let mut d = Dice(8);
-    let (a, b) = (d.octets(500_001), d.octets(300_000));
+    let (a, b) = (d.octets(w.enough(500_001)), d.octets(w.enough(300_000)));
     echo!(w.echo_octets(&a, &b));
-    for n in [0, 1, 255, 256, 8191, 8192, 65536, 1_000_003] {
+    let most = u32::try_from(w.enough(1_000_003)).unwrap();
+    for n in [0, 1, 255, 256, 8191, 8192, 65536, most] {
         let found = w.peer.make_octets(n).await.unwrap();
         assert!(
             found.iter().copied().eq((0..n).map(octet_at)),
@@ -385,10 +386,12 @@ pub(super) async fn large_octets(w: Arc<World>) {
 }
 
 pub(super) async fn large_strings(w: Arc<World>) {
-    let a: String = ('a'..='z').cycle().take(200_000).collect();
-    let b: String = ('D'..='Z').rev().cycle().take(123_457).collect();
+    let a = ('a'..='z').cycle().take(w.enough(200_000));
+    let b = ('D'..='Z').rev().cycle().take(w.enough(123_457));
+    let (a, b): (String, String) = (a.collect(), b.collect());
     echo!(w.echo_string(&a, &b));
-    for n in [0, 1, 8190, 8191, 8192, 300_000] {
+    let most = u32::try_from(w.enough(300_000)).unwrap();
+    for n in [0, 1, 8190, 8191, 8192, most] {
         let found = w.peer.make_string(n).await.unwrap();
         assert_eq!(found, "x".repeat(n as usize), "make_string({n})");
     }
@@ -396,9 +399,11 @@ pub(super) async fn large_strings(w: Arc<World>) {
 
 pub(super) async fn large_structs(w: Arc<World>) {
     let mut d = Dice(9);
-    let (a, b) = (d.many(5000, Sample::sample), d.many(3001, Sample::sample));
+    let mut many = |n| d.many(w.enough(n), Sample::sample);
+    let (a, b) = (many(5000), many(3001));
     echo!(w.echo_odds(&a, &b));
-    let (a, b) = (d.many(1500, Sample::sample), d.many(999, Sample::sample));
+    let mut many = |n| d.many(w.enough(n), Sample::sample);
+    let (a, b) = (many(1500), many(999));
     echo!(w.echo_outers(&a, &b));
 }
 
@@ -406,15 +411,14 @@ pub(super) async fn large_structs(w: Arc<World>) {
 pub(super) const BIG: u32 = 1_992_294;
 
 pub(super) async fn big_messages(w: Arc<World>) {
-    let octets = Dice(14).octets(BIG as usize);
+    let size = w.enough(BIG as usize);
+    let number = u32::try_from(size).unwrap();
+    let octets = Dice(14).octets(size);
     let digest = digest!(octets);
     assert_eq!(w.peer.take_octets(octets).await.unwrap(), digest);
-    let found = w.peer.make_octets(BIG).await.unwrap();
-    assert!(found.iter().copied().eq((0..BIG).map(octet_at)));
-    assert_eq!(
-        w.peer.make_string(BIG).await.unwrap(),
-        "x".repeat(BIG as usize)
-    );
+    let found = w.peer.make_octets(number).await.unwrap();
+    assert!(found.iter().copied().eq((0..number).map(octet_at)));
+    assert_eq!(w.peer.make_string(number).await.unwrap(), "x".repeat(size));
 }
 
 /// 5 MiB, for servers whose limit has been raised.

@@ -90,17 +90,17 @@ const COMPLETIONS: [(Completion, CompletionStatus); 3] = [
 ];
 
 pub(super) async fn system_exceptions(w: Arc<World>) {
-    for kind in Kind::ALL {
-        // Those are for another cell, or unknown to omniORB.
-        if RETRIED.contains(kind) || YOUNG.contains(kind) {
-            continue;
-        }
-        for (completion, status) in COMPLETIONS {
-            for minor in [0, 1, 0x4f4d_0001, u32::MAX] {
-                let outcome = w.peer.fail_system(kind.name(), minor, completion).await;
-                assert_eq!(raised(outcome, *kind, status).minor, minor);
-            }
-        }
+    // Those are for another cell, or unknown to omniORB.
+    let elsewhere = |kind: &&Kind| RETRIED.contains(kind) || YOUNG.contains(kind);
+    let kinds = Kind::ALL.iter().filter(|kind| !elsewhere(kind));
+    let minors = || [0, 1, 0x4f4d_0001, u32::MAX].into_iter();
+    let of_kind = |kind| COMPLETIONS.map(|completion| (kind, completion));
+    let all = kinds.flat_map(of_kind);
+    let all =
+        all.flat_map(|(kind, completion)| minors().map(move |minor| (kind, completion, minor)));
+    for (kind, (completion, status), minor) in all.step_by(w.one_in) {
+        let outcome = w.peer.fail_system(kind.name(), minor, completion).await;
+        assert_eq!(raised(outcome, *kind, status).minor, minor);
     }
     let unheard_of = w
         .peer

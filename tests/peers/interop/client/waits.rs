@@ -69,7 +69,7 @@ pub(super) async fn concurrent(w: Arc<World>) {
         let w = Arc::clone(&w);
         callers.spawn(async move {
             let mut d = Dice(100 + caller as u64);
-            for round in 0..40 {
+            for round in 0..w.enough(40) {
                 let (a, b) = (
                     d.many(round % 7, Sample::sample),
                     d.many(caller, Sample::sample),

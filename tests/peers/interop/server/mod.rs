@@ -10,6 +10,7 @@ pub(crate) use data::{digest_of_constants, octet_at};
 use crate::interop::idl::interop::{NodeRef, PeerRef, PeerServant};
 use crate::interop::idl::shapes::Point;
 use crate::interop::nodes::host_node;
+use crate::runner;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI32, AtomicU32};
 use std::sync::{Arc, Mutex};
@@ -81,6 +82,18 @@ impl Peer {
         tokio::time::timeout(PATIENCE, changed)
             .await
             .map_err(|_| timeout)
+    }
+}
+
+impl runner::Peer for PeerRef {
+    fn prepare(_: &Orb) {}
+
+    fn serve(orb: &Orb) -> Self {
+        serve(orb)
+    }
+
+    fn orb_name(&self) -> impl Future<Output = Result<String, SystemException>> + Send {
+        self.orb_name()
     }
 }
 

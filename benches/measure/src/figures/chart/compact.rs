@@ -1,4 +1,5 @@
-//! Smaller SVG: neighbouring strokes of one style become one path, and attributes that say the default go.
+//! Smaller SVG: neighbouring strokes of one style become one path, attributes that say the default go, what every text says is said
+//! once, and sizes have two decimals.
 
 /// A stroke: its style, as attributes without its points, and its points.
 struct Stroke<'a> {
@@ -58,6 +59,34 @@ fn moves(points: &[(&str, &str)]) -> String {
     text
 }
 
+/// The font of every text.
+const FONT: &str = " font-family=\"sans-serif\"";
+/// Attributes that say the default.
+const DEFAULTS: [&str; 3] = [
+    " opacity=\"1\"",
+    " stroke=\"none\"",
+    " text-anchor=\"start\"",
+];
+
+/// A line of the picture without what need not be said.
+fn shorter(line: &str) -> String {
+    let mut line = match line.starts_with("<svg ") {
+        true => line.replacen("<svg", &format!("<svg{FONT}"), 1),
+        false => line.replace(FONT, ""),
+    };
+    for default in DEFAULTS {
+        line = line.replace(default, "");
+    }
+    let Some(size) = attribute(&line, "font-size").map(str::to_owned) else {
+        return line;
+    };
+    let (long, value) = (format!("font-size=\"{size}\""), size.parse::<f64>());
+    value.map_or_else(
+        |_| line.clone(),
+        |value| line.replacen(&long, &format!("font-size=\"{value:.2}\""), 1),
+    )
+}
+
 /// The picture with fewer octets. What it shows stays the same: strokes are joined only with those next to them.
 pub(super) fn compact(svg: &str) -> String {
     let mut text = String::with_capacity(svg.len() / 4);
@@ -73,13 +102,16 @@ pub(super) fn compact(svg: &str) -> String {
             text += &moves(&stroke.points);
             continue;
         }
-        close(&mut text, &mut open);
         // A label without text.
         if line.starts_with("<text ") && lines.peek().is_some_and(|label| label.trim().is_empty()) {
             lines.by_ref().take(2).for_each(drop);
             continue;
         }
-        text += &line.replace(" opacity=\"1\"", "");
+        close(&mut text, &mut open);
+        match line.starts_with('<') {
+            true => text += &shorter(line),
+            false => text += line,
+        }
         text.push('\n');
     }
     close(&mut text, &mut open);
@@ -110,6 +142,23 @@ mod tests {
             r##"<path fill="none" stroke="#CDCDCD" stroke-width="1" d="M74,339h1069"/>"##,
         ];
         assert_eq!(compact(&svg), expected.join("\n") + "\n");
+    }
+
+    #[test]
+    fn what_every_text_says_is_said_once() {
+        let svg = r##"<svg width="9">"##;
+        let label = r##"<text x="1" text-anchor="start" font-family="sans-serif" font-size="8.870967741935484" opacity="1">"##;
+        let rest = r##"<rect x="0" stroke="none"/>"##;
+        let text = [svg, label, "font-size=\"8.123\"", "</text>", rest, "</svg>"].join("\n");
+        let expected = [
+            r##"<svg font-family="sans-serif" width="9">"##,
+            r##"<text x="1" font-size="8.87">"##,
+            "font-size=\"8.123\"",
+            "</text>",
+            r##"<rect x="0"/>"##,
+            "</svg>",
+        ];
+        assert_eq!(compact(&text), expected.join("\n") + "\n");
     }
 
     #[test]

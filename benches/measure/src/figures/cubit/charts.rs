@@ -2,15 +2,22 @@
 
 use crate::figures::chart::{Axis, Chart, Kind, Panel, TAKEN_AWAY};
 use crate::figures::contender::{PLACEMENTS, place_title};
-use crate::figures::cubit::protocol::Orb;
-use crate::figures::cubit::{calls, lengths, times};
+use crate::figures::cubit::protocol::{Orb, newest_series};
+use crate::figures::cubit::{calls, lengths, machine, times};
 use crate::figures::data::{Data, Point};
 use crate::measure::place::Placement;
 
 const ORBS: [Orb; 2] = [Orb::Zorb, Orb::Omni];
 
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
-    let mut all = vec![bars(data), increase(data), overhead(data), by_length(data)];
+    let mut all = vec![
+        bars(data),
+        increase(data),
+        overhead(data),
+        by_length(data),
+        machine::bars(data),
+        machine::overhead(data),
+    ];
     all.retain(|chart| !chart.panels.is_empty());
     all
 }
@@ -46,11 +53,7 @@ fn bars(data: &Data) -> Chart {
 /// floor. It is of the median times of a call, as a rate is of the mean, which a few slow calls move.
 pub(super) fn increases(data: &Data, orb: Orb, placement: Placement) -> Vec<Point> {
     let panel = times(orb, placement);
-    let newest = |transport: &str| {
-        let ends = |point: &&Point| point.series.ends_with(transport);
-        let of_it = data.of(&panel).filter(ends);
-        of_it.map(|point| point.series.clone()).max()
-    };
+    let newest = |transport: &str| newest_series(data.of(&panel), transport);
     let (Some(tcp), Some(unix)) = (newest("TCP"), newest("UNIX")) else {
         return Vec::new();
     };
@@ -149,15 +152,20 @@ fn transport(series: &str) -> &str {
 }
 
 /// A call and its floor, and where it is drawn.
-struct Call<'a> {
-    x: f64,
-    label: String,
-    call: &'a Point,
-    floor: &'a Point,
+pub(super) struct Call<'a> {
+    pub(super) x: f64,
+    pub(super) label: String,
+    pub(super) call: &'a Point,
+    pub(super) floor: &'a Point,
 }
 
 /// Stacks calls on their floors, both with their spread.
-fn stacked(data: &Data, calls: &[Call<'_>], title: &str, axes: (&str, Axis)) -> Option<Panel> {
+pub(super) fn stacked(
+    data: &Data,
+    calls: &[Call<'_>],
+    title: &str,
+    axes: (&str, Axis),
+) -> Option<Panel> {
     let name = "calls";
     let each = calls.iter().flat_map(|of| {
         let place = (name, of.x, of.label.as_str());
@@ -179,7 +187,7 @@ fn stacked(data: &Data, calls: &[Call<'_>], title: &str, axes: (&str, Axis)) -> 
 }
 
 /// The picture of stacks of calls, with what has to be said of them.
-fn chart(file: &str, title: &str, panels: Vec<Panel>) -> Chart {
+pub(super) fn chart(file: &str, title: &str, panels: Vec<Panel>) -> Chart {
     let chart = Chart::new(file, title, panels);
     let mut series = chart.panels.iter().flat_map(|panel| &panel.series);
     if series.any(|series| series.name == PARTS[2]) {

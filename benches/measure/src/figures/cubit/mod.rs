@@ -3,6 +3,7 @@
 mod charts;
 mod findings;
 mod links;
+mod machine;
 mod protocol;
 
 use crate::figures::Experiment;
@@ -13,7 +14,9 @@ use crate::figures::session::Session;
 use crate::figures::source;
 use crate::measure::dialogue::Dialogue;
 use crate::measure::place::Placement;
+use crate::measure::programs;
 use protocol::{Orb, Protocol};
+use xtask::step::Done;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "cubit",
@@ -21,13 +24,17 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     found: "TAO makes 20 to 50 % more calls over UNIX sockets than over TCP, the most with small types. Just over half \
         of a call over TCP is I/O and the operating system. The smaller messages of GIOPlite gain 0.4 to 5 %.",
     seen: findings::seen,
-    method: "A server cubes what it is sent, by type, over every version of GIOP and every transport that the ORB \
-        knows; the client checks every result. [GIOPlite](protocols.md#what-protocols-cost) has figures of its \
-        own.\n\n\
+    method: "A server cubes what it is sent, by type, over GIOP 1.0 to 1.2 and GIOPlite, and every transport that the ORB \
+        knows; the client checks every result.\n\n\
         The raw-socket baseline sends as many octets there and back without an ORB: for omniORB over sockets that \
         park, for zorb, which spins for some microseconds before it parks, the faster of parking and spinning. \
-        Over the links between network namespaces (see [Throughput](#throughput)), zorb makes short calls with the \
-        messages of every version.",
+        Over the links between network namespaces (see [Throughput](#throughput)), zorb makes short calls with every \
+        messaging.\n\n\
+        Circuits of ATM are measured where there are some: in a virtual machine with one emulated CPU, whose kernel joins \
+        two interfaces (`crates/atm/vm`). TCP is measured beside them in the same rounds of that machine, and the baseline is \
+        sockets that park, over TCP, and frames on a circuit of their own, without sessions. Each messaging \
+        has a circuit of its own, with one session. The clock of that machine counts instructions, 2 ns each: its times \
+        compare with no time of another machine.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
@@ -117,6 +124,14 @@ fn lengths(orb: Orb, placement: Placement) -> String {
     format!("lengths, {}, {placement}", orb.name())
 }
 
+/// Builds the program.
+///
+/// # Errors
+/// It does not build.
+pub(super) fn build() -> Done {
+    programs::build(&["zorb-papers"], &["--bin", "papers-cubit"], &[])
+}
+
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
     if let Err(why) = &session.omniorb {
         session.miss(format!("omniORB ({why})"));
@@ -165,6 +180,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
         .into_iter()
         .try_for_each(|one| one.dialogue.end())?;
     links::measure(session, &protocols, &mut collected)?;
+    machine::measure(session, &mut collected)?;
     Ok(collected.points())
 }
 
