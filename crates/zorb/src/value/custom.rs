@@ -356,13 +356,13 @@ fn read<T: ValueState + CustomMarshal>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zorb_cdr::{BigEndian, DecodeErrorKind, Decoder, WireFormat};
+    use zorb_cdr::{BigEndian, Decoder, WireFormat};
 
     #[test]
     fn an_error_of_cdr_is_the_source_of_the_error_of_a_custom_value() {
         let mut d = Decoder::<BigEndian>::from_slice(&[0; 3], WireFormat::default());
         let short = d.read_u32().unwrap_err();
-        let unfit = EncodeError::from(zorb_cdr::EncodeErrorKind::EmbeddedNul);
+        let unfit = EncodeError::from(EncodeErrorKind::EmbeddedNul);
         for (error, source, text) in [
             (
                 MarshalError(Cause::Read(short)),

@@ -233,6 +233,11 @@ fn more_values_than_a_message_may_have_are_refused() {
 fn values_that_are_read_again_are_bounded_by_the_length_of_the_message() {
     const STATE: usize = 4_000;
     const AGAIN: usize = 40;
+    fn state<'a>(d: &mut Decoder<'a, BigEndian>, head: ValueHead<'a>) -> Result<(), DecodeError> {
+        d.share_value(&head, Arc::new(()));
+        d.value_state(|d| (0..STATE / 4).try_for_each(|_| d.read_u32().map(drop)))?;
+        d.end_value(head)
+    }
     let mut items = vec![Mark('v'), L(0x7fff_ff00)];
     items.extend([L(0); STATE / 4]);
     for _ in 0..AGAIN {
@@ -240,11 +245,6 @@ fn values_that_are_read_again_are_bounded_by_the_length_of_the_message() {
     }
     let octets = wire_of::<BigEndian>(&items);
     let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
-    let mut state = |d: &mut Decoder<'_, BigEndian>, head: ValueHead<'_>| {
-        d.share_value(&head, Arc::new(()));
-        d.value_state(|d| (0..STATE / 4).try_for_each(|_| d.read_u32().map(drop)))?;
-        d.end_value(head)
-    };
     let ValueStart::New(head) = d.begin_value().unwrap() else {
         panic!("a value");
     };
