@@ -239,8 +239,8 @@ impl Reader {
             Some((_, wanted)) => wanted.saturating_sub(self.buffer.len()),
             None => 0,
         };
-        if self.buffer.len() <= Self::MAX_MOVED {
-            // A reader that waits moves so few octets out of their buffer. The memory of a large message would be allocated
+        if self.whole < Self::READ_OCTETS {
+            // The few octets were moved here when the reader waited. Memory for all of a large message would be allocated
             // again for each octet of a peer that sends slowly.
             missing = missing.min(Self::READ_OCTETS.saturating_sub(self.buffer.len()));
         }
