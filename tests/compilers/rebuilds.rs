@@ -125,10 +125,10 @@ impl World {
         compiled.collect()
     }
 
-    /// The folder that the build script of package `script` has written to, which was built without the feature `format`.
-    pub(crate) fn written(&self) -> PathBuf {
+    /// The folder that the build script of a package has written to, which was built without the feature `format`.
+    pub(crate) fn written(&self, package: &str) -> PathBuf {
         let output = self
-            .cargo(&["check", "--package", "script", "--message-format=json"])
+            .cargo(&["check", "--package", package, "--message-format=json"])
             .output();
         let output = output.expect("cargo is there");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -136,7 +136,7 @@ impl World {
         let mut messages = cargo_metadata::Message::parse_stream(output.stdout.as_slice());
         let folder = messages.find_map(|message| match message.expect("cargo speaks JSON") {
             cargo_metadata::Message::BuildScriptExecuted(script)
-                if script.package_id.repr.contains("/script#") =>
+                if script.package_id.repr.contains(&format!("/{package}#")) =>
             {
                 Some(script.out_dir)
             }
@@ -174,7 +174,7 @@ fn only_what_uses_the_idl_that_changed_is_compiled_again() {
     let world = World::new();
     world.check();
     assert_eq!(world.check(), names(&[]), "nothing has changed");
-    let written = fs::read_to_string(world.written().join("bank.rs"));
+    let written = fs::read_to_string(world.written("script").join("bank.rs"));
     let written = written.expect("the file is there");
     let longest = written.lines().map(str::len).max().unwrap_or_default();
     assert!(longest < 300, "a line of {longest} columns:\n{written}");

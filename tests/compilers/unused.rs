@@ -42,13 +42,14 @@ fn modules(text: &mut String, name: &str, folder: &Path, count: usize) {
 fn what_a_build_script_writes_has_no_warning_where_nothing_of_it_is_used() {
     let files = constructs();
     assert!(files.len() > 20, "{files:?}");
-    // Without the feature, in a real build script.
-    let world = World::of("unused", &["script"]);
+    // Without the feature, in a real build script. The worlds share a target folder, where cargo takes packages of one name in
+    // two workspaces for one.
+    let world = World::of("unused", &["unused"]);
     world.write(
-        "script/Cargo.toml",
-        "[package]\nname = \"script\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[build-dependencies]\nzorb-idl.workspace = true\n",
+        "unused/Cargo.toml",
+        "[package]\nname = \"unused\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[build-dependencies]\nzorb-idl.workspace = true\n",
     );
-    world.write("script/src/lib.rs", "");
+    world.write("unused/src/lib.rs", "");
     let mut script = "fn main() -> Result<(), zorb_idl::BuildError> {\n".to_owned();
     for (at, file) in files.iter().enumerate() {
         let name = module(at);
@@ -59,8 +60,8 @@ fn what_a_build_script_writes_has_no_warning_where_nothing_of_it_is_used() {
         .expect("text grows");
     }
     script.push_str("    Ok(())\n}\n");
-    world.write("script/build.rs", &script);
-    let plain = world.written();
+    world.write("unused/build.rs", &script);
+    let plain = world.written("unused");
     // With it, which this program has, and with the options that add code.
     let folder = TempDir::new().expect("a folder");
     for (at, file) in files.iter().enumerate() {
