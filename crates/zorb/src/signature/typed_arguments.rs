@@ -216,7 +216,7 @@ pub trait TypedResult: SendCodec {
     /// Checks and converts the value for the caller.
     ///
     /// # Errors
-    /// Those of [`Codec::encode`].
+    /// Those of [`Codec::encode`](zorb_cdr::Codec::encode).
     fn convert(value: Self::Value, orb: &Orb) -> Result<Self::Value, EncodeError>;
 }
 
