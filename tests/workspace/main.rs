@@ -4,6 +4,7 @@
 mod arrows;
 mod documents;
 mod inputs;
+mod links;
 mod modules;
 mod nameable;
 mod page;

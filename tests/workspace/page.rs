@@ -1,4 +1,4 @@
-//! What ARCHITECTURE.md says of the source: its limits, its invariants' tests, its length; and the links of all pages.
+//! ARCHITECTURE.md against the source: its limits, its invariants' tests, its length.
 
 use crate::modules::root;
 use std::fs;
@@ -25,7 +25,7 @@ fn rows<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
     table.map(cells).collect()
 }
 
-/// What stands in backticks.
+/// The texts in backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -91,17 +91,6 @@ fn the_page_and_its_glossary_stay_short() {
     assert!(terms <= MOST_TERMS, "{terms} terms");
 }
 
-/// The targets of a page's links to files.
-fn links(text: &str) -> impl Iterator<Item = &str> {
-    let targets = text
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next());
-    let files = targets.map(|target| target.split('#').next().unwrap_or(target));
-    files
-        .filter(|file| !file.is_empty() && !file.contains("://") && !file.contains(['`', ' ', ':']))
-}
-
 /// The pages of a folder.
 pub(crate) fn pages(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap();
@@ -109,19 +98,4 @@ pub(crate) fn pages(folder: &Path) -> Vec<PathBuf> {
     paths
         .filter(|path| path.extension().is_some_and(|e| e == "md"))
         .collect()
-}
-
-#[test]
-fn links_between_pages_lead_to_files() {
-    let mut wrong = Vec::new();
-    for folder in ["", "docs", "examples"] {
-        let folder = root().join(folder);
-        for page in pages(&folder) {
-            let text = fs::read_to_string(&page).unwrap();
-            for link in links(&text).filter(|link| !folder.join(link).exists()) {
-                wrong.push(format!("{}: {link}", page.display()));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
