@@ -74,9 +74,11 @@ pub(crate) async fn resolve_url(context: &ObjectRef, name: &str) -> Result<Objec
                 minor::BAD_SCHEME_SPECIFIC_PART,
                 CompletionStatus::No,
             );
-            Err(bad
-                .with_detail(format_args!("corbaname {name:?}: {error:#}"))
-                .into())
+            let bad = bad.with_detail(format_args!("corbaname {name:?}: {error}"));
+            Err(match core::error::Error::source(&error).is_some() {
+                true => bad.with_source_of(error).into(),
+                false => bad.into(),
+            })
         }
     }
 }
