@@ -51,7 +51,7 @@ impl Generator<'_> {
         });
         let inherited = body.base.map(|base| {
             let doc = format!(
-                " What is inherited from `{}`.",
+                " The inherited members: those of `{}`.",
                 self.model.scoped_name(base)
             );
             let (name, ty) = (ident(crate::names::BASE), self.path_to(from, base));
@@ -209,8 +209,8 @@ fn float(number: f64, single: bool) -> TokenStream {
     quote!(#sign #digits)
 }
 
-/// Whether clippy would refuse a number as an approximation of one of `core::f64::consts`. An IDL file may define its own
-/// π.
+/// Whether clippy would refuse a number as an approximation of one of `core::f64::consts`. An IDL file may define its
+/// own π.
 fn resembles_a_known_constant(number: f64) -> bool {
     use std::f64::consts as c;
     let known = [

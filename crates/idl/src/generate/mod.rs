@@ -1,8 +1,8 @@
 //! Generation of Rust from the model.
 //!
 //! Generated code refers to the ORB by two paths: the crate itself for the types that users see, and its hidden module
-//! `__private` for the rest. It has no `use`, and names of the standard library are full paths. So no name leaks from it,
-//! and no name around it can change its meaning.
+//! `__private` for the rest. It has no `use`, and names of the standard library are full paths. So no name leaks from
+//! it, and no name around it can change its meaning.
 
 mod abstract_interfaces;
 mod bit_types;
@@ -134,7 +134,7 @@ impl Generator<'_> {
             return item;
         }
         let name = ident(&self.names.inner_module(id));
-        let doc = format!(" What is declared inside `{}`.", self.model.scoped_name(id));
+        let doc = format!(" The declarations inside `{}`.", self.model.scoped_name(id));
         quote! { #[doc = #doc] pub mod #name { #inner } #item }
     }
 
@@ -144,7 +144,7 @@ impl Generator<'_> {
         let module = (!nested.is_empty() || !errors.is_empty()).then(|| {
             let name = ident(&self.names.inner_module(id));
             let doc = format!(
-                " What is declared inside interface `{}`, and what its operations raise.",
+                " The declarations inside interface `{}`, and the exceptions of its operations.",
                 self.model.scoped_name(id)
             );
             quote! { #[doc = #doc] pub mod #name { #nested #errors } }

@@ -158,7 +158,7 @@ impl Generator<'_> {
     fn operation_error(&self, from: ScopeId, operation: &Operation) -> TokenStream {
         let (orb, private) = (&self.orb, &self.private);
         let name = ident(&self.names.error_enum(operation));
-        let doc = format!(" What `{}` raises.", self.wire_name(operation));
+        let doc = format!(" The exceptions of `{}`.", self.wire_name(operation));
         let variants = self.variants(&operation.raises);
         let payloads: Vec<_> = operation
             .raises

@@ -40,7 +40,7 @@ impl Generator<'_> {
             variants.push(quote! {
                 #doc
                 #variant {
-                    #[doc = " What selects it."]
+                    #[doc = " The discriminator: one of the values that select this member."]
                     discriminator: #discriminator,
                     #[doc = " The member."]
                     value: #value,
@@ -60,7 +60,7 @@ impl Generator<'_> {
                     rest = quote!(unset #variant;);
                     Some(quote! {
                         {
-                            #[doc = " What selects none."]
+                            #[doc = " The discriminator: a value that selects no member."]
                             discriminator: #discriminator,
                         }
                     })
@@ -125,7 +125,7 @@ impl Generator<'_> {
                 let all: Vec<_> = values.iter().map(written).collect();
                 all.join(", ")
             }
-            Selector::Others => "whatever selects no other".to_owned(),
+            Selector::Others => "each value that selects no other".to_owned(),
         };
         format!("Member `{name}`, selected by {by}.")
     }

@@ -17,7 +17,7 @@ impl Generator<'_> {
         let module = (!nested.is_empty() || !errors.is_empty()).then(|| {
             let name = ident(&self.names.inner_module(id));
             let doc = format!(
-                " What is declared inside value type `{}`, and what its operations raise.",
+                " The declarations inside value type `{}`, and the exceptions of its operations.",
                 self.model.scoped_name(id)
             );
             quote! { #[doc = #doc] pub mod #name { #nested #errors } }
@@ -197,7 +197,7 @@ impl Generator<'_> {
             #doc
             #[derive(Debug, Clone, PartialEq)]
             pub struct #name {
-                #[doc = " What is in the box."]
+                #[doc = " The boxed value."]
                 pub value: #value,
             }
             #private::cdr_struct!(#name { value: #codec });

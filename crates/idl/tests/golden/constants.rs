@@ -54,7 +54,7 @@ pub mod constants {
     );
     /// Constant `Constants::ABCD`.
     pub const ABCD: &str = "abcd";
-    /// What is declared inside interface `Constants::Limits`, and what its operations raise.
+    /// The declarations inside interface `Constants::Limits`, and the exceptions of its operations.
     pub mod limits {
         /// Constant `Constants::Limits::MOST`.
         pub const MOST: i32 = 7;

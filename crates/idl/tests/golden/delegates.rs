@@ -3,7 +3,7 @@
 
  Module `IDL:Bank:1.0`.*/
 pub mod bank {
-    /// What is declared inside interface `Bank::Account`, and what its operations raise.
+    /// The declarations inside interface `Bank::Account`, and the exceptions of its operations.
     pub mod account {
         /// Exception `IDL:Bank/Account/Frozen:1.0`.
         #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub mod bank {
             __TC_FROZEN = __Tc::Except("IDL:Bank/Account/Frozen:1.0", "Frozen", & []);
             exception Frozen
         );
-        /// What `deposit` raises.
+        /// The exceptions of `deposit`.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum DepositError {

@@ -9,7 +9,7 @@ pub mod bank {
         __Tc::Sequence(& __Tc::Octet, 0)); alias #[doc =
         " The TypeCode of `Bank::OctetSeq`."] OCTET_SEQ_TYPE_CODE
     );
-    /// What is declared inside interface `Bank::Account`, and what its operations raise.
+    /// The declarations inside interface `Bank::Account`, and the exceptions of its operations.
     pub mod account {
         /// Exception `IDL:example.com/Bank/Account/Insufficient:1.0`.
         #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub mod bank {
             & [("balance", & __Tc::Double), ("who", & super::__TC_ACCOUNT)]); exception
             Insufficient
         );
-        /// What `withdraw` raises.
+        /// The exceptions of `withdraw`.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum WithdrawError {
@@ -43,7 +43,7 @@ pub mod bank {
         ::zorb::__private::operation_error!(
             WithdrawError { Insufficient(Insufficient), Closed(super::Closed) }
         );
-        /// What `_get_rank` raises.
+        /// The exceptions of `_get_rank`.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum RankError {

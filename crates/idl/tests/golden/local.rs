@@ -206,7 +206,7 @@ pub mod here {
     ::zorb::__private::type_code!(
         __TC_PLAIN = __Tc::Named(__TcKind::ObjRef, "IDL:Here/Plain:1.0", "Plain");
     );
-    /// What is declared inside interface `Here::Manager`, and what its operations raise.
+    /// The declarations inside interface `Here::Manager`, and the exceptions of its operations.
     pub mod manager {
         /// Enum `IDL:Here/Manager/State:1.0`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -221,7 +221,7 @@ pub mod here {
             __TC_STATE = __Tc::Enum("IDL:Here/Manager/State:1.0", "State", & ["idle",
             "active"]); value State
         );
-        /// What `incarnate` raises.
+        /// The exceptions of `incarnate`.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum IncarnateError {

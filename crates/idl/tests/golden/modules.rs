@@ -69,9 +69,9 @@ pub mod m2 {
         __TC_T4 = __Tc::Struct("IDL:p1/M2/T4:2.10", "T4", & [("t", & m3::__TC_T3)]);
         value T4
     );
-    /// What is declared inside interface `M2::Derived`, and what its operations raise.
+    /// The declarations inside interface `M2::Derived`, and the exceptions of its operations.
     pub mod derived {
-        /// What `last` raises.
+        /// The exceptions of `last`.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum LastError {

@@ -468,9 +468,9 @@ pub mod names {
             __TC_SYSTEM = __Tc::Except("IDL:Names/Inner/System:1.0", "System", & []);
             exception System
         );
-        /// What is declared inside interface `Names::Inner::Two`, and what its operations raise.
+        /// The declarations inside interface `Names::Inner::Two`, and the exceptions of its operations.
         pub mod two {
-            /// What `f` raises.
+            /// The exceptions of `f`.
             #[derive(Debug, Clone, PartialEq)]
             #[non_exhaustive]
             pub enum FError {

@@ -85,9 +85,9 @@ pub mod numbers {
     pub enum ByLevel {
         /// Member `low`, selected by `-1`.
         Low(::zorb::Fixed<5, 2>),
-        /// Member `rest`, selected by whatever selects no other.
+        /// Member `rest`, selected by each value that selects no other.
         Rest {
-            /// What selects it.
+            /// The discriminator: one of the values that select this member.
             discriminator: i8,
             /// The member.
             value: ::zorb::LongDouble,

@@ -104,7 +104,7 @@ pub mod recursion {
         __TC_ODD = __Tc::Struct("IDL:Recursion/Odd:1.0", "Odd", & [("rest", &
         __TC_EVENS)]); value Odd
     );
-    /// What is declared inside `Recursion::Plainly`.
+    /// The declarations inside `Recursion::Plainly`.
     pub mod plainly {
         /// Struct `IDL:Recursion/Plainly/Inner:1.0`.
         #[derive(Debug, Clone, PartialEq)]
@@ -163,7 +163,7 @@ pub mod recursion {
     /// Struct `IDL:Recursion/Place:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Place {
-        /// What is inherited from `Recursion::Point`.
+        /// The inherited members: those of `Recursion::Point`.
         pub base: Point,
         /// Member `name`.
         pub name: ::std::string::String,
@@ -176,7 +176,7 @@ pub mod recursion {
     /// Struct `IDL:Recursion/Home:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Home {
-        /// What is inherited from `Recursion::Place`.
+        /// The inherited members: those of `Recursion::Place`.
         pub base: Place,
     }
     ::zorb::__private::cdr_struct!(Home { base : Place });
@@ -189,7 +189,7 @@ pub mod recursion {
         /// Struct `IDL:Recursion/Far/Away:1.0`.
         #[derive(Debug, Clone, PartialEq)]
         pub struct Away {
-            /// What is inherited from `Recursion::Home`.
+            /// The inherited members: those of `Recursion::Home`.
             pub base: super::Home,
             /// Member `others`.
             pub others: ::std::vec::Vec<Away>,

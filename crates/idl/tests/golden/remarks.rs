@@ -79,9 +79,9 @@ pub enum Content {
     Number(i32),
     /** As it was written.
 
- Member `text`, selected by whatever selects no other.*/
+ Member `text`, selected by each value that selects no other.*/
     Text {
-        /// What selects it.
+        /// The discriminator: one of the values that select this member.
         discriminator: i32,
         /// The member.
         value: ::std::string::String,
@@ -110,9 +110,9 @@ pub struct Full {
     __TC_FULL = __Tc::Except("IDL:Full:1.0", "Full", & [("left", & __Tc::Long)]);
     exception Full
 );
-/// What is declared inside interface `Store`, and what its operations raise.
+/// The declarations inside interface `Store`, and the exceptions of its operations.
 pub mod store {
-    /// What `put` raises.
+    /// The exceptions of `put`.
     #[derive(Debug, Clone, PartialEq)]
     #[non_exhaustive]
     pub enum PutError {

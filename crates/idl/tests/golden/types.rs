@@ -150,9 +150,9 @@ pub mod types {
         __Tc::WString(0)), ("o", & __Tc::String(5)), ("p", & __Tc::WString(6)), ("q", &
         __Tc::Short), ("r", & __Tc::ULongLong)]); value Basics
     );
-    /// What is declared inside `Types::Compound`.
+    /// The declarations inside `Types::Compound`.
     pub mod compound {
-        /// What is declared inside `Types::Compound::Inner`.
+        /// The declarations inside `Types::Compound::Inner`.
         pub mod inner {
             /// Enum `IDL:Types/Compound/Inner/Size:1.0`.
             #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

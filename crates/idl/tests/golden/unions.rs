@@ -36,16 +36,16 @@ pub mod unions {
     pub enum ByLong {
         /// Member `text`, selected by `1`, `-7`.
         Text {
-            /// What selects it.
+            /// The discriminator: one of the values that select this member.
             discriminator: i32,
             /// The member.
             value: ::std::string::String,
         },
         /// Member `at`, selected by `100`.
         At(::zorb::Bytes),
-        /// Member `other`, selected by whatever selects no other.
+        /// Member `other`, selected by each value that selects no other.
         Other {
-            /// What selects it.
+            /// The discriminator: one of the values that select this member.
             discriminator: i32,
             /// The member.
             value: u8,
@@ -73,7 +73,7 @@ pub mod unions {
         Real(f64),
         /// No member.
         Unset {
-            /// What selects none.
+            /// The discriminator: a value that selects no member.
             discriminator: i16,
         },
     }
@@ -95,7 +95,7 @@ pub mod unions {
         Far(::std::string::String),
         /// No member.
         Unset {
-            /// What selects none.
+            /// The discriminator: a value that selects no member.
             discriminator: u64,
         },
     }
@@ -118,14 +118,14 @@ pub mod unions {
         Small(i32),
         /// Member `last`, selected by `'z'`, `'\''`.
         Last {
-            /// What selects it.
+            /// The discriminator: one of the values that select this member.
             discriminator: ::zorb::Char,
             /// The member.
             value: f64,
         },
         /// No member.
         Unset {
-            /// What selects none.
+            /// The discriminator: a value that selects no member.
             discriminator: ::zorb::Char,
         },
     }
@@ -191,7 +191,7 @@ pub mod unions {
     pub enum BySuit {
         /// Member `black`, selected by `clubs`, `diamonds`.
         Black {
-            /// What selects it.
+            /// The discriminator: one of the values that select this member.
             discriminator: Suit,
             /// The member.
             value: u8,
@@ -210,7 +210,7 @@ pub mod unions {
         [(0, "black", & __Tc::Octet), (1, "black", & __Tc::Octet), (2, "heart", &
         __TC_BY_LONG), (0, "rest", & __TC_MAYBE)]); value BySuit
     );
-    /// What is declared inside `Unions::self`.
+    /// The declarations inside `Unions::self`.
     pub mod self_ {
         /// Enum `IDL:Unions/self/Own:1.0`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -271,7 +271,7 @@ pub mod unions {
         Euro(i32),
         /// No member.
         Unset {
-            /// What selects none.
+            /// The discriminator: a value that selects no member.
             discriminator: ::zorb::WChar,
         },
     }
@@ -292,9 +292,9 @@ pub mod unions {
     pub enum ByOctet {
         /// Member `most`, selected by `255`.
         Most(i32),
-        /// Member `less`, selected by whatever selects no other.
+        /// Member `less`, selected by each value that selects no other.
         Less {
-            /// What selects it.
+            /// The discriminator: one of the values that select this member.
             discriminator: u8,
             /// The member.
             value: i32,
@@ -318,14 +318,14 @@ pub mod unions {
         Number(f64),
         /// Member `operands`, selected by `1`, `2`.
         Operands {
-            /// What selects it.
+            /// The discriminator: one of the values that select this member.
             discriminator: i32,
             /// The member.
             value: ::std::vec::Vec<Expr>,
         },
         /// No member.
         Unset {
-            /// What selects none.
+            /// The discriminator: a value that selects no member.
             discriminator: i32,
         },
     }

@@ -180,7 +180,7 @@ pub mod garden {
         __TC_BED = __Tc::Named(__TcKind::ObjRef, "IDL:example.com/Garden/Bed:1.0",
         "Bed");
     );
-    /// What is declared inside value type `Garden::Plant`, and what its operations raise.
+    /// The declarations inside value type `Garden::Plant`, and the exceptions of its operations.
     pub mod plant {
         /// Typedef `IDL:example.com/Garden/Plant/Plants:1.0`.
         pub type Plants = ::std::vec::Vec<
@@ -225,9 +225,9 @@ pub mod garden {
         "Plant", 0, & __Tc::Null, & [("name", & __Tc::String(0), 1), ("parent", &
         __TC_PLANT, 0), ("children", & plant::__TC_PLANTS, 1)]);
     );
-    /// What is declared inside value type `Garden::Tree`, and what its operations raise.
+    /// The declarations inside value type `Garden::Tree`, and the exceptions of its operations.
     pub mod tree {
-        /// What `cut` raises.
+        /// The exceptions of `cut`.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum CutError {
@@ -358,7 +358,7 @@ pub mod garden {
     /// Value box `IDL:example.com/Garden/Label:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Label {
-        /// What is in the box.
+        /// The boxed value.
         pub value: ::std::string::String,
     }
     ::zorb::__private::cdr_struct!(Label { value : ::zorb::__private::WideStr });
