@@ -101,7 +101,7 @@ fn count(directory: &Path, wanted: &str) -> Result<Vec<u64>, Failure> {
     Ok(counts)
 }
 
-/// What is counted. A call in tail position would be a jump, whose end callgrind does not see.
+/// The counted call. A call in tail position would be a jump, whose end callgrind does not see.
 #[inline(never)]
 fn counted_region(f: &mut dyn FnMut()) {
     begin_of_count();

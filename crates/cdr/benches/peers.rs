@@ -1,7 +1,7 @@
 //! The same data written and read by others that serde's users know:
 //! `cargo bench -p zorb-cdr --features serde --bench peers`.
 //!
-//! What is compared, and where it is not the same:
+//! The comparison, and its differences:
 //! - `zorb` is what calls do; `zorb, swapped` the same in the order that is not the machine's, which none of the others
 //!   but `cdr-encoding` can do; `zorb by serde` is `to_bytes` and `from_bytes`.
 //! - `bincode` (1.3) writes numbers as they are, without padding and with counts of eight octets.
@@ -10,7 +10,8 @@
 //! - `cdr-encoding` writes CDR as DDS does, octet for octet what we write here.
 //! - All of them check UTF-8 when they read strings. We also check that there is no NUL in strings, in both directions,
 //!   and that each `char` is one octet of UTF-8; for them a `char` is an octet without any check.
-//! - All write into a buffer that is used again where their interface can (`zorb by serde` and `postcard` make a new one,
+//! - All write into a buffer that is used again where their interface can (`zorb by serde` and `postcard` make a new
+//!   one,
 //!   as their users do), and read into new values.
 
 mod cases;

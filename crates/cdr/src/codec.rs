@@ -1,5 +1,5 @@
-//! Codecs of types that plain Rust types do not express, such as bounded sequences: a codec encodes and decodes in place of the
-//! type.
+//! Codecs of types that plain Rust types do not express, such as bounded sequences: a codec encodes and decodes in
+//! place of the type.
 
 use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,
@@ -47,7 +47,7 @@ pub trait Codec {
     /// Writes a value.
     ///
     /// # Errors
-    /// Those of [`Encode::encode`], and [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
+    /// Returns the errors of [`Encode::encode`], and [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
     fn encode<O: ByteOrder>(
         value: &Self::Borrowed,
         encoder: &mut Encoder<O>,
@@ -56,7 +56,7 @@ pub trait Codec {
     /// Reads a value.
     ///
     /// # Errors
-    /// Those of [`Decode::decode`], and [`BoundExceeded`](DecodeErrorKind::BoundExceeded).
+    /// Returns the errors of [`Decode::decode`], and [`BoundExceeded`](DecodeErrorKind::BoundExceeded).
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError>;
 
     /// Writes values as [`Encode::encode_slice`] does.

@@ -245,8 +245,8 @@ impl<'de, O> Decoder<'de, O> {
         self.take_cold(n)
     }
 
-    /// Runs `f` one level deeper. A type that can contain itself, such as a sequence of structs that hold such sequences,
-    /// is read inside this, or a message of a few kilobytes overflows the stack.
+    /// Runs `f` one level deeper. A type that can contain itself, such as a sequence of structs that hold such
+    /// sequences, is read inside this, or a message of a few kilobytes overflows the stack.
     ///
     /// # Errors
     /// [`TooDeep`](DecodeErrorKind::TooDeep) beyond [`Limits::max_depth`], and the errors of `f`.
@@ -529,8 +529,8 @@ macro_rules! read {
         ///
         /// # Errors
         /// [`Truncated`](DecodeErrorKind::Truncated) if the octets end before;
-        /// [`SplitPrimitive`](DecodeErrorKind::SplitPrimitive) if it lies across two GIOP 1.1 fragments or two chunks of a
-        /// value. The position is unspecified after an error.
+        /// [`SplitPrimitive`](DecodeErrorKind::SplitPrimitive) if it lies across two GIOP 1.1 fragments or two chunks
+        /// of a value. The position is unspecified after an error.
         #[inline(always)]
         pub fn $name(&mut self) -> Result<$t, DecodeError> {
             self.primitive().map($load)
@@ -550,8 +550,8 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         read_u8 -> u8 = |[octet]: [u8; 1]| octet;
         /// Reads an `int8` of IDL 4: 1 octet in two's complement, without alignment.
         read_i8 -> i8 = i8::from_ne_bytes;
-        /// Reads a `boolean`: 1 octet, without alignment. 0 is false and 1 is true; any other value is read as true, since some
-        /// ORBs write it.
+        /// Reads a `boolean`: 1 octet, without alignment. 0 is false and 1 is true; any other value is read as true,
+        /// since some ORBs write it.
         read_bool -> bool = |[octet]: [u8; 1]| octet != 0;
         /// Reads an `unsigned short`: 2 octets behind padding to a multiple of 2.
         read_u16 -> u16 = O::load_u16;
@@ -574,7 +574,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// Reads a value of any type that implements [`Decode`], with the alignment of that type.
     ///
     /// # Errors
-    /// Those of the type's [`decode`](Decode::decode), such as [`Truncated`](DecodeErrorKind::Truncated).
+    /// Returns the errors of the type's [`decode`](Decode::decode), such as [`Truncated`](DecodeErrorKind::Truncated).
     #[inline]
     pub fn get<T: Decode<'de>>(&mut self) -> Result<T, DecodeError> {
         T::decode(self)

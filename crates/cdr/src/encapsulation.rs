@@ -89,7 +89,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// Reads one value from an encapsulation.
     ///
     /// # Errors
-    /// Those of [`encapsulation`](Self::encapsulation), and the error of `T`.
+    /// Returns the errors of [`encapsulation`](Self::encapsulation), and the error of `T`.
     pub fn read_encapsulated<T: Decode<'de>>(&mut self) -> Result<T, DecodeError> {
         self.encapsulation(One(PhantomData))
     }

@@ -16,8 +16,8 @@ use value_writer::ValueWriter;
 
 /// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied.
 ///
-/// Measured: to hand the kernel two pieces instead of one costs 0.2 µs on UNIX and TCP sockets alike, which is the price
-/// of copying 12 to 16 KiB that are in the cache.
+/// Measured: to hand the kernel two pieces instead of one costs 0.2 µs on UNIX and TCP sockets alike, which is the
+/// price of copying 12 to 16 KiB that are in the cache.
 pub const SHARE_FROM: usize = 1 << 14;
 
 /// Runs of fewer octets are not [remembered](Encoder::remember_runs): a cut needs few places, and remembering one
@@ -180,8 +180,8 @@ impl<O: ByteOrder> Encoder<O> {
         self.format.char_set = char_set;
     }
 
-    /// Returns the number of octets written so far, shared ones included, counted from the start of the message also inside an
-    /// encapsulation.
+    /// Returns the number of octets written so far, shared ones included, counted from the start of the message also
+    /// inside an encapsulation.
     #[inline]
     #[must_use]
     pub fn position(&self) -> usize {
@@ -213,8 +213,8 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Writes octets, or leaves them out if they are at least [`SHARE_FROM`] and none are left out yet: then they are in
-    /// `lent` afterwards.
+    /// Writes octets, or leaves them out if they are at least [`SHARE_FROM`] and none are left out yet: then they are
+    /// in `lent` afterwards.
     #[inline]
     pub(crate) fn append_or_lend<'a>(&mut self, octets: &'a [u8], lent: &mut Option<Lent<'a>>) {
         if octets.len() < SHARE_FROM || lent.is_some() {
@@ -242,7 +242,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a `sequence<octet>`: the count and a copy of the octets.
     ///
     /// # Errors
-    /// Those of [`write_count`](Self::write_count).
+    /// Returns the errors of [`write_count`](Self::write_count).
     pub fn write_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
         let start = self.position();
@@ -267,7 +267,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a `sequence<octet>` whose octets are sent from where they are if they are at least [`SHARE_FROM`].
     ///
     /// # Errors
-    /// Those of [`write_count`](Self::write_count).
+    /// Returns the errors of [`write_count`](Self::write_count).
     pub fn write_shared(&mut self, octets: &Bytes) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
         let start = self.position();
@@ -279,7 +279,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a value of any type that implements [`Encode`].
     ///
     /// # Errors
-    /// Those of the type's [`encode`](Encode::encode), such as an exceeded bound.
+    /// Returns the errors of the type's [`encode`](Encode::encode), such as an exceeded bound.
     #[inline]
     pub fn put<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         value.encode(self)
@@ -334,8 +334,8 @@ impl<O: ByteOrder> Encoder<O> {
         own.truncate(own.len().saturating_sub(back));
     }
 
-    /// Ends the message and returns its octets, from the first one of the encoder on. Copies and allocates nothing: shared
-    /// octets stay where they are.
+    /// Ends the message and returns its octets, from the first one of the encoder on. Copies and allocates nothing:
+    /// shared octets stay where they are.
     #[inline]
     #[must_use]
     pub fn finish(self) -> Gather {

@@ -1,5 +1,5 @@
-//! Encoded output: one buffer, and between its octets pieces that are shared, or lent by the caller, so that `writev` sends
-//! them without a copy.
+//! Encoded output: one buffer, and between its octets pieces that are shared, or lent by the caller, so that `writev`
+//! sends them without a copy.
 
 use crate::cold_box::ColdBox;
 use alloc::vec::Vec;
@@ -11,7 +11,8 @@ use core::{fmt, ops::Range};
 /// Made by [`Encoder::finish`](crate::Encoder::finish). Hand [`chunks`](Self::chunks) to `writev`, then take the buffer
 /// back with [`into_buffer`](Self::into_buffer).
 ///
-/// A message from which octets were [left out](crate::Encode::encode_lent) is a [`Lending`] until they are copied into it.
+/// A message from which octets were [left out](crate::Encode::encode_lent) is a [`Lending`] until they are copied into
+/// it.
 ///
 /// The type is small, since a message is moved many times before it is sent. Parts beyond one buffer and one other
 /// piece are behind a pointer.
@@ -21,13 +22,13 @@ pub struct Gather {
     own: BytesMut,
     /// The first piece outside of the buffer, and the index in `own` before which it goes. It is stored inline, since a
     /// message rarely has more pieces and then needs no allocation.
-    first: Option<(usize, Piece)>,
+    first: Option<(usize, ExternalPiece)>,
     /// Empty for nearly every message.
     rest: ColdBox<Rest>,
 }
 
 /// Octets that are not in the buffer.
-enum Piece {
+enum ExternalPiece {
     Shared(Bytes),
     /// The length of octets that the sender adds itself, at most once in a message.
     Lent(usize),
@@ -37,7 +38,7 @@ enum Piece {
 #[derive(Default)]
 struct Rest {
     /// Pieces behind the first.
-    more: Vec<(usize, Piece)>,
+    more: Vec<(usize, ExternalPiece)>,
     /// Octets in `more`.
     octets: usize,
     /// See [`Encoder::remember_runs`](crate::Encoder::remember_runs).
@@ -101,7 +102,7 @@ impl<'a> Lending<'a> {
     }
 }
 
-impl Piece {
+impl ExternalPiece {
     fn len(&self) -> usize {
         match self {
             Self::Shared(octets) => octets.len(),
@@ -141,8 +142,8 @@ impl Gather {
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = self.pieces().map(|(_, piece)| match piece {
-            Piece::Shared(octets) => octets.len(),
-            Piece::Lent(_) => 0,
+            ExternalPiece::Shared(octets) => octets.len(),
+            ExternalPiece::Lent(_) => 0,
         });
         shared.fold(self.own.capacity(), usize::saturating_add)
     }
@@ -163,21 +164,21 @@ impl Gather {
     fn is_whole(&self) -> bool {
         !self
             .pieces()
-            .any(|(_, piece)| matches!(piece, Piece::Lent(_)))
+            .any(|(_, piece)| matches!(piece, ExternalPiece::Lent(_)))
     }
 
     /// Whether a piece of `octets` octets is left out.
     fn lacks(&self, octets: usize) -> bool {
         self.pieces()
-            .any(|(_, piece)| matches!(piece, Piece::Lent(missing) if *missing == octets))
+            .any(|(_, piece)| matches!(piece, ExternalPiece::Lent(missing) if *missing == octets))
     }
 
     /// Puts a copy of the octets that were left out in their place.
     fn fill(&mut self, lent: &[u8]) {
         let more = self.rest.iter_mut().flat_map(|rest| &mut rest.more);
         for (_, piece) in self.first.iter_mut().chain(more) {
-            if matches!(piece, Piece::Lent(_)) {
-                *piece = Piece::Shared(Bytes::copy_from_slice(lent));
+            if matches!(piece, ExternalPiece::Lent(_)) {
+                *piece = ExternalPiece::Shared(Bytes::copy_from_slice(lent));
             }
         }
     }
@@ -191,8 +192,8 @@ impl Gather {
                 let own = self.own.get(from..to).unwrap_or_default();
                 from = to;
                 let piece = match piece {
-                    Some(Piece::Shared(octets)) => octets.as_ref(),
-                    Some(Piece::Lent(_)) => lent,
+                    Some(ExternalPiece::Shared(octets)) => octets.as_ref(),
+                    Some(ExternalPiece::Lent(_)) => lent,
                     None => &[],
                 };
                 [own, piece]
@@ -206,7 +207,7 @@ impl Gather {
     pub fn as_single(&self) -> Option<&[u8]> {
         match &self.first {
             None => Some(&self.own),
-            Some((_, Piece::Shared(octets))) if self.own.is_empty() && !self.has_more() => {
+            Some((_, ExternalPiece::Shared(octets))) if self.own.is_empty() && !self.has_more() => {
                 Some(octets)
             }
             Some(_) => None,
@@ -237,7 +238,7 @@ impl Gather {
         }
         if self.own.is_empty()
             && !self.has_more()
-            && let Some((_, Piece::Shared(octets))) = self.first.take()
+            && let Some((_, ExternalPiece::Shared(octets))) = self.first.take()
         {
             return octets;
         }
@@ -257,7 +258,7 @@ impl Gather {
             let before = at.saturating_sub(taken).min(own.len());
             taken = at;
             pieces.push(own.split_to(before));
-            if let Piece::Shared(octets) = piece {
+            if let ExternalPiece::Shared(octets) = piece {
                 pieces.push(octets);
             }
         }
@@ -300,7 +301,7 @@ impl Gather {
     }
 
     /// Returns the octets outside of the buffer, and the index of the own octet before which they go.
-    fn pieces(&self) -> impl Iterator<Item = &(usize, Piece)> {
+    fn pieces(&self) -> impl Iterator<Item = &(usize, ExternalPiece)> {
         let more = self.rest.iter().flat_map(|rest| &rest.more);
         self.first.iter().chain(more)
     }
@@ -311,17 +312,17 @@ impl Gather {
     }
 
     pub(crate) fn share(&mut self, octets: Bytes) {
-        self.put_in(Piece::Shared(octets));
+        self.put_in(ExternalPiece::Shared(octets));
     }
 
     /// Leaves out octets that are added when it is sent. None may be left out yet.
     pub(crate) fn lend<'a>(&mut self, octets: &'a [u8]) -> Lent<'a> {
         debug_assert!(self.is_whole(), "octets are left out once");
-        self.put_in(Piece::Lent(octets.len()));
+        self.put_in(ExternalPiece::Lent(octets.len()));
         Lent(octets)
     }
 
-    fn put_in(&mut self, piece: Piece) {
+    fn put_in(&mut self, piece: ExternalPiece) {
         let at = self.own.len();
         if self.first.is_none() {
             self.first = Some((at, piece));

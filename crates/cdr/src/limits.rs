@@ -47,7 +47,7 @@ impl Limits {
     /// value that stands elsewhere in the message is copied.
     pub const REREAD_OCTETS: usize = 16;
 
-    /// Default of [`memory`](Self::memory).
+    /// Default of [`memory`](Self::memory): octets of memory per octet of a message.
     ///
     /// Elements that are large in memory and small in a message use this up: a union with a large member takes its
     /// memory whether the member is there or not. The element of the least octets for its size, a

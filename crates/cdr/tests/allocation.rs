@@ -1,4 +1,4 @@
-//! What is allocated, counted. Alone in its file, since an allocator is for the whole program.
+//! Allocations are counted. Alone in its file, since an allocator is for the whole program.
 
 #![expect(
     unsafe_code,
@@ -264,7 +264,7 @@ fn memory_is_in_proportion_to_the_message_for_serde_too() {
     assert!(allocated > 0);
 }
 
-/// What the peer of a server could have it hold: an any of one octet takes 8 octets of a message.
+/// The memory that a peer could make a server hold: an any of one octet takes 8 octets of a message.
 #[test]
 fn small_anys_hold_no_more_than_a_small_multiple_of_their_octets() {
     let anys = vec![Any::new(&7_u8).unwrap(); 10_000];

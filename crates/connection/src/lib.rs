@@ -13,15 +13,15 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `link`, `end` | one stream with its two directions; why and how a connection ends |
+//! | `link`, `end` | one stream with its two directions; the end of a connection, and its reasons |
 //! | `outbound` | the write side: queue, direct writes, batches |
 //! | `lease`, `spin`, `waker` | the right to read; busy-polling before parking; waking the driver task |
 //! | `client` | calls, replies and their waiters; [the states of a connection](client) |
 //! | `server` | requests, their headers and pending upcalls; two drivers, a task and a thread |
 //! | `cache`, `unresponsive` | connections shared by references; endpoints that did not answer |
-//! | `counters` | what was refused, dropped, limited or timed out; how much of it is logged |
-//! | `memory`, `evict` | how much memory connections may hold; which are ended for it |
-//! | `blocking` | which threads may block in a call |
+//! | `counters` | counts of refused, dropped, limited and timed-out work; the limit on log lines |
+//! | `memory`, `evict` | the limit on the memory of connections; the connections that are closed for it |
+//! | `blocking` | the threads that may block in a call |
 //! | `trace` | messages as `tracing` events |
 #![cfg_attr(
     zorb_model,

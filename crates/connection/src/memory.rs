@@ -1,29 +1,29 @@
 //! The limit on memory that all connections of an ORB may hold for unfinished messages.
 //!
-//! The limit counts memory held, not octets of messages: a buffer counts with all of its capacity. A connection's holdings
-//! are those of its reader (messages that have begun), of its pending requests, and of its queue of output. Each is
-//! [reserved](Reserved) in chunks, and only beyond the octets that every connection gets when it is accepted. So a call
-//! with small messages touches no counter that connections share.
+//! The limit counts memory held, not octets of messages: a buffer counts with all of its capacity. A connection's
+//! holdings are those of its reader (messages that have begun), of its pending requests, and of its queue of output.
+//! Each is [reserved](Reserved) in chunks, and only beyond the octets that every connection gets when it is accepted.
+//! So a call with small messages touches no counter that connections share.
 //!
 //! Above three quarters of the limit, memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
-//! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`). The
-//! last eighth is for peers that hold little ([`MemoryLimit::FEW_SHARE`]): many that fill the rest, before it is known who is
-//! slow, have only their own connections closed. At the limit, connections are refused. A connection whose messages or output
-//! do not fit ends. Requests that have been admitted are counted even beyond.
+//! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`).
+//! The last eighth is for peers that hold little ([`MemoryLimit::FEW_SHARE`]): many that fill the rest, before it is
+//! known who is slow, have only their own connections closed. At the limit, connections are refused. A connection whose
+//! messages or output do not fit ends. Requests that have been admitted are counted even beyond.
 
 use super::sync::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// Octets that every connection counts as from its beginning to its end: its own state, the headers that it caches, and the
-/// [octets of its holdings](Reserved::FREE) that are not counted separately.
+/// Octets that every connection counts as from its beginning to its end: its own state, the headers that it caches, and
+/// the [octets of its holdings](Reserved::FREE) that are not counted separately.
 pub(crate) const CONNECTION_OCTETS: usize = 16 << 10;
 
-/// Octets of memory that a pending request counts as beside those of its message: its future, its task, and its entry among
-/// the pending requests.
+/// Octets of memory that a pending request counts as beside those of its message: its future, its task, and its entry
+/// among the pending requests.
 pub(crate) const PENDING_OVERHEAD: usize = 1 << 10;
 
-/// The limit on the memory that all connections of an ORB hold for unfinished messages: those received in part, those that
-/// wait for their upcall or its end, and those that wait to be sent.
+/// The limit on the memory that all connections of an ORB hold for unfinished messages: those received in part, those
+/// that wait for their upcall or its end, and those that wait to be sent.
 #[derive(Debug)]
 pub struct MemoryLimit {
     limit: usize,
@@ -31,8 +31,8 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Default of the limit, in octets: eight messages of the longest permitted by default, seven of them of one host, or some
-    /// 30,000 idle connections.
+    /// Default of the limit, in octets: eight messages of the longest permitted by default, seven of them of one host,
+    /// or some 30,000 idle connections.
     pub const DEFAULT_OCTETS: usize = 512 << 20;
 
     /// Makes a limit of `octets`, of which none are held.
@@ -183,8 +183,8 @@ pub(crate) struct Reserved {
 impl Reserved {
     /// Octets of a holding that are not counted separately: [`CONNECTION_OCTETS`] include them.
     pub(crate) const FREE: usize = 4 << 10;
-    /// Reservations are multiples of this number of octets. It is small, as the last chunk of each connection is mostly unused,
-    /// and large compared with small messages, so that they rarely change a reservation.
+    /// Reservations are multiples of this number of octets. It is small, as the last chunk of each connection is mostly
+    /// unused, and large compared with small messages, so that they rarely change a reservation.
     const CHUNK: usize = 16 << 10;
     /// Octets that are reserved and not held stay below this: two chunks.
     const MOST_UNUSED: usize = Self::CHUNK << 1;
@@ -210,8 +210,8 @@ impl Reserved {
         self.octets.load(Ordering::Relaxed)
     }
 
-    /// Adjusts the reservation to the octets held, and returns whether they are reserved. Several threads may call it at a
-    /// time, each with its own view of `held`; `held` is evaluated again after each change.
+    /// Adjusts the reservation to the octets held, and returns whether they are reserved. Several threads may call it
+    /// at a time, each with its own view of `held`; `held` is evaluated again after each change.
     #[inline]
     pub(crate) fn cover(&self, held: impl Fn() -> usize) -> bool {
         let Some(memory) = &self.memory else {
@@ -394,14 +394,14 @@ mod tests {
             })
             .collect();
         assert!(!all[0].cover(|| MIB + (64 << 10)));
-        // Not even by another connection of its host.
+        // Another connection of its host gets nothing either.
         let another = Reserved::of(&greedy[0]);
         assert!(!another.cover(|| 64 << 10));
         let modest = PeerMemory::within(&memory);
         let (one, other) = (Reserved::of(&modest), Reserved::of(&modest));
         assert!(one.cover(|| 128 << 10) && other.cover(|| 128 << 10));
         assert!(!other.cover(|| 144 << 10));
-        // What is reserved stays so.
+        // A reservation is kept.
         assert!(all.iter().all(|reserved| reserved.cover(|| MIB)));
         drop((all, another, one, other));
         assert_eq!(memory.held(), 0);

@@ -1,5 +1,5 @@
-//! Threads of loom and their parking, which orders what precedes `unpark` before what follows `park`. Loom's own `unpark` is
-//! lost when its thread is about to lock a mutex.
+//! Threads of loom and their parking, which orders what precedes `unpark` before what follows `park`. Loom's own
+//! `unpark` is lost when its thread is about to lock a mutex.
 //!
 //! The models of connections use them, too.
 #![allow(
@@ -25,7 +25,8 @@ pub(crate) fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static)
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Thread(Arc<Token>);
 
-/// What [`park`] waits for. Loom's `Notify` would be woken spuriously too, at the price of twice as many schedules.
+/// The token that [`park`] waits for. Loom's `Notify` would be woken spuriously too, at twice as many
+/// schedules.
 #[derive(Debug, Default)]
 struct Token {
     is_there: Mutex<bool>,
@@ -52,7 +53,7 @@ impl Thread {
         *is_there = false;
     }
 
-    /// What distinguishes it from other threads.
+    /// The id that distinguishes it from other threads.
     pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }

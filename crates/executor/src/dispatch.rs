@@ -1,3 +1,5 @@
+//! The threads on which upcalls run.
+
 use tokio::runtime::RuntimeFlavor;
 
 use crate::WorkerPool;

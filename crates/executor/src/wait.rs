@@ -1,3 +1,5 @@
+//! The wait policy: how long a thread spins before it parks.
+
 use core::time::Duration;
 
 /// The behaviour of a thread that waits for octets which may be microseconds away.

@@ -15,7 +15,7 @@ use zorb_executor::{
 const LOW: Priority = Priority(10);
 const HIGH: Priority = Priority(30);
 
-/// What a job sees of the thread that runs it.
+/// The properties of its thread that a job sees.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     thread: String,

@@ -281,7 +281,7 @@ impl Message {
     /// Makes a message of octets that were encoded in this process. Copies them unless they are in one piece.
     ///
     /// # Errors
-    /// Those of [`MessageHeader::parse`]; [`BadMagic`](ProtocolError::BadMagic) for fewer than twelve octets.
+    /// Returns the errors of [`MessageHeader::parse`]; [`BadMagic`](ProtocolError::BadMagic) for fewer than twelve octets.
     pub fn from_gather(message: zorb_cdr::Gather) -> Result<Self, ProtocolError> {
         let octets = message.into_bytes();
         let Some(header) = octets.first_chunk::<HEADER_LEN>() else {

@@ -56,7 +56,7 @@ impl<'a> LocateRequestHeader<'a> {
     /// Before GIOP 1.2 there is no other, and the key is sent.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode), and that of a profile or reference that cannot be encoded.
+    /// Returns the errors of [`encode`](Self::encode), and that of a profile or reference that cannot be encoded.
     pub fn encode_for<O: ByteOrder>(
         mut e: Encoder<O>,
         version: Version,

@@ -96,7 +96,7 @@ impl<'a> ReplyHeader<'a> {
     /// Reads the parts that most clients need: request id, status, and the position of the body.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     #[inline]
     pub fn head(message: &'a Message) -> Result<(u32, ReplyStatus, usize), ProtocolError> {
         let common = match message.frame.fragment_starts() {
@@ -226,7 +226,7 @@ impl ReplyBuilder<'_> {
     /// After an error the encoder holds a part of a message.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// Returns the errors of [`encode`](Self::encode).
     #[inline]
     pub fn write<O: ByteOrder>(
         &self,
@@ -299,7 +299,8 @@ impl ReplyBuilder<'_> {
 ///
 /// # Errors
 /// [`Truncated`](zorb_cdr::DecodeErrorKind::Truncated) if the body ends early;
-/// [`InvalidEnum`](zorb_cdr::DecodeErrorKind::InvalidEnum) for a completion status that the specification does not have.
+/// [`InvalidEnum`](zorb_cdr::DecodeErrorKind::InvalidEnum) for a completion status that the specification does not
+/// have.
 pub fn read_system_exception<O: ByteOrder>(
     d: &mut Decoder<'_, O>,
 ) -> Result<SystemException, DecodeError> {

@@ -146,8 +146,8 @@ impl<'a> RequestHeader<'a> {
     ///
     /// # Errors
     /// [`Malformed`](ProtocolError::Malformed) if the header ends early;
-    /// [`BadResponseFlags`](ProtocolError::BadResponseFlags) and [`BadAddressing`](ProtocolError::BadAddressing) for values that
-    /// the specification does not have.
+    /// [`BadResponseFlags`](ProtocolError::BadResponseFlags) and [`BadAddressing`](ProtocolError::BadAddressing) for
+    /// values that the specification does not have.
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
         by_order!(message.header.endian, O => match Self::read_common::<O>(message) {
             Some(header) => Ok(header),
@@ -322,7 +322,7 @@ impl RequestBuilder<'_> {
     /// (NEEDS_ADDRESSING_MODE). Before GIOP 1.2 there is no other, and [`key`](Self::key) is sent.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode), and that of a profile or reference that cannot be encoded.
+    /// Returns the errors of [`encode`](Self::encode), and that of a profile or reference that cannot be encoded.
     pub fn encode_for<O: ByteOrder>(
         &self,
         target: &TargetAddress<'_>,
@@ -335,14 +335,14 @@ impl RequestBuilder<'_> {
         }
         e.write_u32(self.request_id);
         e.write_u8(self.response.in_version(self.version));
-        write_whom(&mut e, self.version, target, self.key)?;
+        write_target(&mut e, self.version, target, self.key)?;
         write_operation(&mut e, self.version, self.operation, self.contexts)?;
         finish(e, self.version, arguments)
     }
 }
 
 /// Writes a request's target, behind the response flags.
-fn write_whom<O: ByteOrder>(
+fn write_target<O: ByteOrder>(
     e: &mut Encoder<O>,
     version: Version,
     target: &TargetAddress<'_>,

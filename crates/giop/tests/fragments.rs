@@ -125,7 +125,7 @@ fn header(piece: &[u8]) -> MessageHeader {
     MessageHeader::parse(piece.first_chunk().unwrap()).unwrap()
 }
 
-/// What the specification and the receivers that are known ask of the pieces of one message.
+/// The rules of the specification and of known receivers for the pieces of one message.
 fn check_pieces(pieces: &[Vec<u8>], version: Version, most: usize) {
     let last = pieces.len() - 1;
     for (n, piece) in pieces.iter().enumerate() {
@@ -249,7 +249,7 @@ fn a_large_message_of_1_1_is_cut_wherever_it_may_be() {
         "no piece is small"
     );
 
-    // What may not be cut goes in one piece, and what is behind it is cut again.
+    // Octets that may not be cut go in one piece, and those behind them are cut again.
     let doubles = Value::Doubles(vec![1.5; 1000]);
     let found = pieces(
         request::<LittleEndian>(Version::V1_1, 1, std::slice::from_ref(&doubles)),
@@ -324,6 +324,6 @@ fn no_piece_of_1_1_is_too_long_for_omniorb() {
             .iter()
             .all(|piece| piece.len() <= Fragments::MAX_OCTETS_1_1)
     );
-    // What is not asked to be cut is not.
+    // A message is cut only on request.
     assert_eq!(pieces(whole(), 200_000).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! What the feature `probes` adds. In a target of its own, so that all else is compiled as it is for the other tests.
+//! The marks of the feature `probes`. In a target of its own, so that all else is compiled as for the other tests.
 
 use zorb_giop::probe::{MARKS, Point, mark, take};
 

@@ -32,8 +32,8 @@ use crate::options::Options;
 /// ```
 ///
 /// Every file that was read, included files among them, is reported to cargo (`rerun-if-changed`), so that the script
-/// runs again only when one of them changes. Paths are relative to the directory of the package, where cargo starts build
-/// scripts.
+/// runs again only when one of them changes. Paths are relative to the directory of the package, where cargo starts
+/// build scripts.
 #[derive(Debug, Clone, Default)]
 #[must_use = "`compile` does it"]
 pub struct Build {
@@ -45,11 +45,11 @@ pub struct Build {
 /// Why a [`Build`] failed.
 ///
 /// The error of the operating system is the [`source`](std::error::Error::source), and `Display` does not show it. The
-/// alternate form (`{:#}`) and `Debug` show both, so that a `main` that returns the error prints readable diagnostics with
-/// their cause.
-pub struct BuildError(Cause);
+/// alternate form (`{:#}`) and `Debug` show both, so that a `main` that returns the error prints readable diagnostics
+/// with their cause.
+pub struct BuildError(BuildFailure);
 
-enum Cause {
+enum BuildFailure {
     Idl(Diagnostics),
     NoOutDir,
     Write(PathBuf, io::Error),
@@ -121,20 +121,21 @@ impl Build {
         self
     }
 
-    /// Compiles, writes the file `name` into the directory, and prints the files it depends on for cargo. Returns the path
-    /// of the written file.
+    /// Compiles, writes the file `name` into the directory, and prints the files it depends on for cargo. Returns the
+    /// path of the written file.
     ///
-    /// The file has one statement a line; with the feature `format` it is formatted as by rustfmt. Its items allow the lints
-    /// on unused code, as rustc does for the output of macros.
+    /// The file has one statement a line; with the feature `format` it is formatted as by rustfmt. Its items allow the
+    /// lints on unused code, as rustc does for the output of macros.
     ///
     /// # Errors
-    /// The IDL is faulty, the file cannot be written, or there is no `OUT_DIR`. Cargo runs a failed script again anyway.
+    /// The IDL is faulty, the file cannot be written, or there is no `OUT_DIR`. Cargo runs a failed script again
+    /// anyway.
     pub fn compile(self, name: impl AsRef<Path>) -> Result<PathBuf, BuildError> {
         let out_dir = self
             .out_dir
             .clone()
             .or_else(|| env::var_os("OUT_DIR").map(PathBuf::from));
-        let out_dir = out_dir.ok_or(BuildError(Cause::NoOutDir))?;
+        let out_dir = out_dir.ok_or(BuildError(BuildFailure::NoOutDir))?;
         self.compile_to(&out_dir.join(name), &mut io::stdout().lock())
     }
 
@@ -144,11 +145,11 @@ impl Build {
             Ok(output) => output.dependencies.as_slice(),
             Err(diagnostics) => diagnostics.dependencies(),
         };
-        let failed = |error| BuildError(Cause::Write(path.to_path_buf(), error));
+        let failed = |error| BuildError(BuildFailure::Write(path.to_path_buf(), error));
         for file in dependencies {
             writeln!(cargo, "cargo:rerun-if-changed={}", file.display()).map_err(failed)?;
         }
-        let output = output.map_err(|diagnostics| BuildError(Cause::Idl(diagnostics)))?;
+        let output = output.map_err(|diagnostics| BuildError(BuildFailure::Idl(diagnostics)))?;
         fs::write(path, written(items::allowed(output.tokens))).map_err(failed)?;
         Ok(path.to_path_buf())
     }
@@ -169,7 +170,7 @@ impl BuildError {
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         match &self.0 {
-            Cause::Idl(diagnostics) => Some(diagnostics),
+            BuildFailure::Idl(diagnostics) => Some(diagnostics),
             _ => None,
         }
     }
@@ -178,9 +179,9 @@ impl BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Cause::Idl(diagnostics) => write!(f, "the IDL has errors\n\n{diagnostics}"),
-            Cause::NoOutDir => f.write_str("OUT_DIR is not set: this is for build scripts"),
-            Cause::Write(path, error) => {
+            BuildFailure::Idl(diagnostics) => write!(f, "the IDL has errors\n\n{diagnostics}"),
+            BuildFailure::NoOutDir => f.write_str("OUT_DIR is not set: this is for build scripts"),
+            BuildFailure::Write(path, error) => {
                 write!(f, "cannot write {}", path.display())?;
                 match f.alternate() {
                     true => write!(f, ": {error}"),
@@ -200,7 +201,7 @@ impl fmt::Debug for BuildError {
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0 {
-            Cause::Write(_, error) => Some(error),
+            BuildFailure::Write(_, error) => Some(error),
             _ => None,
         }
     }

@@ -39,14 +39,14 @@ impl ObjectAdapter {
         self.missing_child(key).is_some()
     }
 
-    /// Makes the adapters that a key names by their activators, outermost first. One request at a time does so for each name;
-    /// other requests for that adapter, and for those below it, wait until its activator is done.
+    /// Makes the adapters that a key names by their activators, outermost first. One request at a time does so for each
+    /// name; other requests for that adapter, and for those below it, wait until its activator is done.
     ///
     /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::AdapterActivator`).
     ///
     /// # Errors
-    /// OBJECT_NOT_EXIST if an activator returns `false`, or does not make the adapter; OBJ_ADAPTER if it raises a system
-    /// exception; the exceptions by which the parents' managers refuse requests.
+    /// OBJECT_NOT_EXIST if an activator returns `false`, or does not make the adapter; OBJ_ADAPTER if it raises a
+    /// system exception; the exceptions by which the parents' managers refuse requests.
     ///
     /// # Cancel safety
     /// Safe: adapters made so far stay. A running activator is dropped, and the next request calls it again.
@@ -67,8 +67,8 @@ impl ObjectAdapter {
         Ok(())
     }
 
-    /// The child of this name, made by the adapter activator if it is missing; `None` if there is no activator, or it makes
-    /// none.
+    /// The child of this name, made by the adapter activator if it is missing; `None` if there is no activator, or it
+    /// makes none.
     ///
     /// # Errors
     /// The exception that the activator raises.
@@ -82,7 +82,7 @@ impl ObjectAdapter {
     ) -> Result<Option<Arc<Adapter>>, SystemException> {
         let id = ObjectId::from(name);
         let _guard = parent.child_activations.begin(&id).await;
-        let _made = Made {
+        let _made = CreatedAdapter {
             server: self,
             parent,
             name,
@@ -102,13 +102,13 @@ impl ObjectAdapter {
 }
 
 /// Makes the adapter that an activator has created visible to requests, when the activator is done or dropped.
-struct Made<'a> {
+struct CreatedAdapter<'a> {
     server: &'a ObjectAdapter,
     parent: &'a Adapter,
     name: &'a str,
 }
 
-impl Drop for Made<'_> {
+impl Drop for CreatedAdapter<'_> {
     fn drop(&mut self) {
         if let Some(child) = self.server.find(self.parent, self.name) {
             child.show();

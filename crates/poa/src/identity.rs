@@ -1,4 +1,4 @@
-//! Which object an entry of an adapter is, and which servants are active for which objects.
+//! The identity of an entry of an adapter, and the servants that are active, each with its objects.
 
 use crate::growth::reserve_one;
 use crate::key::ObjectId;
@@ -18,7 +18,7 @@ const SHORT_OCTETS: usize = 14;
 /// The id of an object within its adapter, as its entry keeps it.
 #[derive(Debug, Clone)]
 pub(crate) enum Identity {
-    /// Of a transient object whose id the system chose.
+    /// The index of a transient object whose id the system chose.
     Index(Index),
     /// Any octets, if they are few.
     Short(u8, [u8; SHORT_OCTETS]),
@@ -76,9 +76,10 @@ impl ServantAddress {
 
     /// The hash of the address. Entries keep it, so that a table that grows looks at no servant.
     ///
-    /// Servants that are made one after the other are mostly near each other in memory. The marks of a stretch of memory
-    /// follow each other from a place that looks random: so do the places of such servants in a table, which then shares cache
-    /// lines among their activations, and reads their entries in the order of their memory when it grows.
+    /// Servants that are made one after the other are mostly near each other in memory. The marks of a stretch of
+    /// memory follow each other from a place that looks random: so do the places of such servants in a table, which
+    /// then shares cache lines among their activations, and reads their entries in the order of their memory when it
+    /// grows.
     pub(crate) const fn mark(self) -> u32 {
         let granule = self.0 as u64 / GRANULE_OCTETS;
         let first = (granule / STRETCH).wrapping_mul(MULTIPLIER) >> 32;
@@ -89,14 +90,15 @@ impl ServantAddress {
 /// Octets between two allocations, at least.
 const GRANULE_OCTETS: u64 = 16;
 
-/// Granules of a stretch of memory. Stretches that meet in a table crowd it, so they are short: a few groups of its places.
+/// Granules of a stretch of memory. Stretches that meet in a table crowd it, so they are short: a few groups of its
+/// places.
 const STRETCH: u64 = 64;
 
 /// Odd, and its bits look random.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hash of a mark. Addresses of servants are nothing that a peer could choose. `hashbrown` chooses a place by the lowest
-/// bits, and distinguishes entries there by the seven highest ones.
+/// The hash of a mark. Addresses of servants are nothing that a peer could choose. `hashbrown` chooses a place by the
+/// lowest bits, and distinguishes entries there by the seven highest ones.
 fn hash(mark: u32) -> u64 {
     let mark = u64::from(mark);
     mark ^ mark.wrapping_mul(MULTIPLIER) & !u64::from(u32::MAX)
@@ -104,17 +106,18 @@ fn hash(mark: u32) -> u64 {
 
 /// An entry of an active object map.
 pub(crate) trait MapEntry {
-    /// The identity of its servant, if it has one that says which it is.
+    /// The address of its servant, if the servant has one.
     fn servant_address(&self) -> Option<ServantAddress>;
 
-    /// The mark of that.
+    /// The mark of the servant, beside its address.
     fn servant_mark(&self) -> u32;
 
-    /// Which object it is.
+    /// The identity of its object.
     fn identity(&self) -> &Identity;
 }
 
-/// The servants of an active object map, by address. A servant is alive as long as it is in here, since the map holds it.
+/// The servants of an active object map, by address. A servant is alive as long as it is in here, since the map holds
+/// it.
 #[derive(Debug)]
 pub(crate) enum Servants<M> {
     /// UNIQUE_ID: the entry of each. That keeps its octets, and not what it is.
@@ -146,8 +149,8 @@ impl<M: MapEntry> Servants<M> {
         }
     }
 
-    /// Notes a servant that `put` makes active, with the entry that it gives, unless `put` fails. With UNIQUE_ID the servant must
-    /// not be active yet. `put` runs under the lock, and runs nothing of the application's.
+    /// Notes a servant that `put` makes active, with the entry that it gives, unless `put` fails. With UNIQUE_ID the
+    /// servant must not be active yet. `put` runs under the lock, and runs nothing of the application's.
     pub(crate) fn activate<E: From<ActiveAlready>>(
         &self,
         address: Option<ServantAddress>,
@@ -186,7 +189,8 @@ impl<M: MapEntry> Servants<M> {
         }
     }
 
-    /// Notes that an entry with a servant is no longer in the map, or that `fresh`, of the same servant, is there instead.
+    /// Notes that an entry with a servant is no longer in the map, or that `fresh`, of the same servant, is there
+    /// instead.
     pub(crate) fn deactivate(&self, object: &M, fresh: Option<&Arc<M>>) {
         let Some(address) = object.servant_address() else {
             return;

@@ -13,12 +13,12 @@
 //!  4  code: 16 octets
 //! 20  key of one of the kinds above …
 //! ```
-//! All numbers are big-endian. An authenticated key contains another one, and a code over all octets of that (keyed BLAKE3,
-//! the first 16 octets), which cannot be made without the server's secret. Any other key is a *plain* key, such as the
-//! `Bank` of `corbaloc::host/Bank`.
+//! All numbers are big-endian. An authenticated key contains another one, and a code over all octets of that (keyed
+//! BLAKE3, the first 16 octets), which cannot be made without the server's secret. Any other key is a *plain* key, such
+//! as the `Bank` of `corbaloc::host/Bank`.
 //!
-//! Finding the adapter of a persistent key needs no parsing: the path is looked up as one string of octets. Its parts are
-//! counted, so that it is unambiguous for all names.
+//! Finding the adapter of a persistent key needs no parsing: the path is looked up as one string of octets. Its parts
+//! are counted, so that it is unambiguous for all names.
 
 use crate::seal::CODE_LEN;
 use crate::table::Index;
@@ -36,8 +36,8 @@ const KIND_PERSISTENT: u8 = 2;
 const KIND_NAMED: u8 = 3;
 /// An authenticated key: a key of another kind and its code.
 const KIND_SEALED: u8 = 4;
-/// Octets below this one are reserved for kinds of later versions. They are not printable, so that a plain key may be a word
-/// that begins with "ZRB".
+/// Octets below this one are reserved for kinds of later versions. They are not printable, so that a plain key may be a
+/// word that begins with "ZRB".
 const KINDS: u8 = 0x20;
 
 /// Octets of the key of a transient object whose id the adapter assigns.
@@ -62,25 +62,25 @@ pub enum ObjectKey<'a> {
     Indexed {
         /// The run of the server that made the key.
         instance: InstanceId,
-        /// Which adapter.
+        /// The index of the adapter.
         adapter: Index,
-        /// Which object there.
+        /// The index of the object in its map.
         object: Index,
     },
     /// A key of a transient adapter whose ids the application assigns.
     Named {
         /// The run of the server that made the key.
         instance: InstanceId,
-        /// Which adapter.
+        /// The index of the adapter.
         adapter: Index,
-        /// Which object there.
+        /// The id of the object in its adapter.
         id: &'a [u8],
     },
     /// A key of a persistent adapter.
     Persistent {
         /// The server and the adapter: an encoded [`Path`].
         path: &'a [u8],
-        /// Which object there.
+        /// The id of the object in its adapter.
         id: &'a [u8],
     },
     /// A key of an adapter with authenticated keys, which cannot be guessed.
@@ -170,8 +170,8 @@ impl<'a> ObjectKey<'a> {
         octets.into()
     }
 
-    /// The key within an authenticated one, whether its code is right or not; a key of another kind itself. `None` for an
-    /// authenticated key within another, which no server makes.
+    /// The key within an authenticated one, whether its code is right or not; a key of another kind itself. `None` for
+    /// an authenticated key within another, which no server makes.
     #[must_use]
     pub fn unsealed(self) -> Option<Self> {
         match self {

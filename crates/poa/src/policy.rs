@@ -14,13 +14,13 @@
     reason = "the specification has these and no others"
 )]
 pub enum Lifespan {
-    /// TRANSIENT: references end with their adapter. Afterwards they are OBJECT_NOT_EXIST, even if an adapter of the same name
-    /// is created again.
+    /// TRANSIENT: references end with their adapter. Afterwards they are OBJECT_NOT_EXIST, even if an adapter of the
+    /// same name is created again.
     #[default]
     #[doc(alias = "TRANSIENT")]
     Transient,
-    /// PERSISTENT: references outlive the process. They work again when a server with the same id and the same endpoints
-    /// creates an adapter of the same path and activates an object of the same id.
+    /// PERSISTENT: references outlive the process. They work again when a server with the same id and the same
+    /// endpoints creates an adapter of the same path and activates an object of the same id.
     #[doc(alias = "PERSISTENT")]
     Persistent,
 }
@@ -52,8 +52,8 @@ pub enum OneWayOrder {
     /// On arrival, after the earlier ones have begun. Requests whose servants await may end in another order.
     #[default]
     Started,
-    /// When the earlier one-way requests of the connection to adapters of this policy have ended. Requests with a reply do
-    /// not wait for them, so that a one-way request may await a request that comes on its own connection.
+    /// When the earlier one-way requests of the connection to adapters of this policy have ended. Requests with a reply
+    /// do not wait for them, so that a one-way request may await a request that comes on its own connection.
     Ended,
 }
 
@@ -61,13 +61,13 @@ pub enum OneWayOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum KeyProtection {
-    /// Keys can be guessed: a key identifies its object, and protects nothing. A client that knows the key of one object may
-    /// construct those of others.
+    /// Keys can be guessed: a key identifies its object, and protects nothing. A client that knows the key of one
+    /// object may construct those of others.
     #[default]
     None,
-    /// Keys have a code that only the server can make ([`KeySecret`](crate::KeySecret)), and are 20 octets longer. A key with a
-    /// wrong code, or without one, is OBJECT_NOT_EXIST, whether its object exists or not. A client may pass its key on: the key
-    /// is a capability.
+    /// Keys have a code that only the server can make ([`KeySecret`](crate::KeySecret)), and are 20 octets longer. A
+    /// key with a wrong code, or without one, is OBJECT_NOT_EXIST, whether its object exists or not. A client may pass
+    /// its key on: the key is a capability.
     Authenticated,
 }
 
@@ -170,19 +170,20 @@ pub enum ThreadModel {
     #[default]
     #[doc(alias = "ORB_CTRL_MODEL")]
     OrbControlled,
-    /// SINGLE_THREAD_MODEL: upcalls of servants and servant managers take turns, in the order of their requests. An upcall
-    /// keeps its turn while it awaits. Collocated calls that it makes to objects of the adapter share its turn.
+    /// SINGLE_THREAD_MODEL: upcalls of servants and servant managers take turns, in the order of their requests. An
+    /// upcall keeps its turn while it awaits. Collocated calls that it makes to objects of the adapter share its turn.
     ///
-    /// The specification permits recursive calls by the same thread, and does not mention calls that come back through another
-    /// process. Such a call arrives on a connection, which does not identify the upcall that caused it. It waits for the turn
-    /// of that upcall, which waits for the call, until a timeout (`RelativeRoundtripTimeout`) ends one of them.
+    /// The specification permits recursive calls by the same thread, and does not mention calls that come back through
+    /// another process. Such a call arrives on a connection, which does not identify the upcall that caused it. It
+    /// waits for the turn of that upcall, which waits for the call, until a timeout (`RelativeRoundtripTimeout`) ends
+    /// one of them.
     #[doc(alias = "SINGLE_THREAD_MODEL")]
     SingleThread,
-    /// MAIN_THREAD_MODEL: the upcalls of all adapters of the ORB with this policy take turns, as the upcalls of one adapter do
-    /// with [`SingleThread`](Self::SingleThread).
+    /// MAIN_THREAD_MODEL: the upcalls of all adapters of the ORB with this policy take turns, as the upcalls of one
+    /// adapter do with [`SingleThread`](Self::SingleThread).
     ///
-    /// DIFFERENCE: the specification names the thread that runs the main loop of the ORB. Here upcalls exclude each other, and
-    /// run on any thread of the runtime.
+    /// DIFFERENCE: the specification names the thread that runs the main loop of the ORB. Here upcalls exclude each
+    /// other, and run on any thread of the runtime.
     #[doc(alias = "MAIN_THREAD_MODEL")]
     MainThread,
 }
@@ -241,8 +242,8 @@ pub struct Policies {
     pub key_protection: KeyProtection,
 }
 
-/// The type of a POA policy, with the number that the specification assigns to it; [`OneWayOrder`] and [`KeyProtection`]
-/// have none.
+/// The type of a POA policy, with the number that the specification assigns to it; [`OneWayOrder`] and
+/// [`KeyProtection`] have none.
 ///
 /// Source: CORBA 3.3 Part 1, ORB Interface (`CORBA::PolicyType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -304,8 +305,8 @@ impl PoaPolicy {
 #[error("policy {index} ({policy:?}) is not possible: {why}")]
 #[non_exhaustive]
 pub struct InvalidPolicy {
-    /// The index of the policy in the list, from 0. For [`Policies`] that were not made from a list, the list is that of all
-    /// policy types in the order of their numbers.
+    /// The index of the policy in the list, from 0. For [`Policies`] that were not made from a list, the list is that
+    /// of all policy types in the order of their numbers.
     pub index: u16,
     /// The type of the policy that breaks the rule.
     pub policy: PoaPolicyType,
@@ -323,10 +324,10 @@ impl InvalidPolicy {
 }
 
 /// A rule on two policies: the condition in which they exclude each other, their types, and the reason.
-type Rule = (fn(&Policies) -> bool, [PoaPolicyType; 2], &'static str);
+type Exclusion = (fn(&Policies) -> bool, [PoaPolicyType; 2], &'static str);
 
 /// The rules of CORBA 3.3 Part 1 §15.3.8.3 (create_POA).
-const RULES: [Rule; 4] = [
+const EXCLUSIONS: [Exclusion; 4] = [
     (
         |policies| {
             policies.servant_retention == ServantRetention::NonRetain
@@ -393,16 +394,16 @@ impl Policies {
         ..Self::DEFAULT
     };
 
-    /// PERSISTENT and USER_ID: references outlive the process, and the application assigns ids. For objects with a record in a
-    /// database, for example.
+    /// PERSISTENT and USER_ID: references outlive the process, and the application assigns ids. For objects with a
+    /// record in a database, for example.
     pub const PERSISTENT: Self = Self {
         lifespan: Lifespan::Persistent,
         id_assignment: IdAssignment::User,
         ..Self::DEFAULT
     };
 
-    /// Whether keys consist of indexes. This depends on the policies of lifespan and id assignment only, so that other policies
-    /// do not change the keys of an adapter.
+    /// Whether keys consist of indexes. This depends on the policies of lifespan and id assignment only, so that other
+    /// policies do not change the keys of an adapter.
     pub(crate) const fn is_indexed(self) -> bool {
         matches!(
             (self.lifespan, self.id_assignment),
@@ -425,7 +426,7 @@ impl Policies {
     }
 
     fn check(&self, index: impl Fn(PoaPolicyType) -> Option<u16>) -> Result<(), InvalidPolicy> {
-        for (is_broken, policies, why) in RULES {
+        for (is_broken, policies, why) in EXCLUSIONS {
             if !is_broken(self) {
                 continue;
             }

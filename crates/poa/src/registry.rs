@@ -61,8 +61,8 @@ impl ObjectAdapter {
     /// The name of the adapter whose object ids are the whole keys.
     pub const PLAIN_NAME: &'static str = "INSPOA";
 
-    /// A server with the two adapters that always exist, under one manager in the HOLDING state: the root, and the adapter of
-    /// [plain keys](Self::plain). `server_id` becomes a part of persistent keys.
+    /// A server with the two adapters that always exist, under one manager in the HOLDING state: the root, and the
+    /// adapter of [plain keys](Self::plain). `server_id` becomes a part of persistent keys.
     #[must_use]
     pub fn new(instance: InstanceId, server_id: &str) -> Self {
         let transient = Table::new();
@@ -128,8 +128,9 @@ impl ObjectAdapter {
         let _ = self.common.owner.set(owner);
     }
 
-    /// Sets the function that runs blocking upcalls whose servants are found by servant managers during the request. For other
-    /// upcalls it is known before whether they block ([`ActiveObject::blocks`]). To be called once, before requests come.
+    /// Sets the function that runs blocking upcalls whose servants are found by servant managers during the request.
+    /// For other upcalls it is known before whether they block ([`ActiveObject::blocks`]). To be called once, before
+    /// requests come.
     pub fn set_off_reactor(&self, off_reactor: OffReactor) {
         let _ = self.common.off_reactor.set(off_reactor);
     }
@@ -145,8 +146,8 @@ impl ObjectAdapter {
         self.common.secret.get().is_some()
     }
 
-    /// Returns the id of this run of the server, which stands in transient object keys. The same key in a later run is thus
-    /// unknown, OBJECT_NOT_EXIST.
+    /// Returns the id of this run of the server, which stands in transient object keys. The same key in a later run is
+    /// thus unknown, OBJECT_NOT_EXIST.
     #[must_use]
     pub fn instance(&self) -> InstanceId {
         self.instance
@@ -193,8 +194,8 @@ impl ObjectAdapter {
         self.by_path.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a child of `parent` (`PortableServer::POA::create_POA`). `manager`: a shared manager; `None` for a new one, in the
-    /// HOLDING state.
+    /// Makes a child of `parent` (`PortableServer::POA::create_POA`). `manager`: a shared manager; `None` for a new
+    /// one, in the HOLDING state.
     ///
     /// # Errors
     /// [`AdapterError::InvalidPolicy`], [`AdapterError::AlreadyExists`], [`AdapterError::Full`], and
@@ -209,10 +210,12 @@ impl ObjectAdapter {
         self.create_with(parent, name, policies, manager, AdapterOptions::default())
     }
 
-    /// Makes a child of `parent` as [`create`](Self::create) does, with options: scheduled upcalls, or a fixed set of ids.
+    /// Makes a child of `parent` as [`create`](Self::create) does, with options: scheduled upcalls, or a fixed set of
+    /// ids.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create), and [`AdapterError::WrongPolicy`] for a set of ids without USER_ID and RETAIN.
+    /// Returns the errors of [`create`](Self::create), and [`AdapterError::WrongPolicy`] for a set of ids without
+    /// USER_ID and RETAIN.
     pub fn create_with(
         &self,
         parent: &Adapter,
@@ -338,16 +341,18 @@ impl ObjectAdapter {
         &self.managers
     }
 
-    /// Destroys an adapter and those below it (`PortableServer::POA::destroy`), and etherealizes their objects. Requests for
-    /// their objects are OBJECT_NOT_EXIST from now on. References of transient adapters stay invalid; those of persistent
-    /// ones work again when the adapter is made again, by the application or by its parent's activator. Held requests are
-    /// looked up again, as new ones are. The root and the adapter of plain keys are not destroyed.
+    /// Destroys an adapter and those below it (`PortableServer::POA::destroy`), and etherealizes their objects.
+    /// Requests for their objects are OBJECT_NOT_EXIST from now on. References of transient adapters stay invalid;
+    /// those of persistent ones work again when the adapter is made again, by the application or by its parent's
+    /// activator. Held requests are looked up again, as new ones are. The root and the adapter of plain keys are not
+    /// destroyed.
     pub fn destroy(&self, adapter: &Arc<Adapter>) {
         self.destroy_with(adapter, true);
     }
 
-    /// Destroys an adapter and those below it, as [`destroy`](Self::destroy). `etherealize_objects`: whether servant activators
-    /// etherealize the objects. Returns the destroyed adapters, children first: [`Adapter::completed`] waits for their upcalls.
+    /// Destroys an adapter and those below it, as [`destroy`](Self::destroy). `etherealize_objects`: whether servant
+    /// activators etherealize the objects. Returns the destroyed adapters, children first: [`Adapter::completed`] waits
+    /// for their upcalls.
     pub fn destroy_with(
         &self,
         adapter: &Arc<Adapter>,
@@ -408,8 +413,9 @@ impl ObjectAdapter {
         gone
     }
 
-    /// Whether any manager has left HOLDING. Before that, the server may still be creating its adapters and objects, so a
-    /// missing persistent object may come to exist. Costs a walk over the adapters until it is true, and a load afterwards.
+    /// Whether any manager has left HOLDING. Before that, the server may still be creating its adapters and objects, so
+    /// a missing persistent object may come to exist. Costs a walk over the adapters until it is true, and a load
+    /// afterwards.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         if self.begun.load(Ordering::Relaxed) {
@@ -434,7 +440,8 @@ impl ObjectAdapter {
         }
     }
 
-    /// Removes every object, and drops its servant once the upcalls on it have ended; later requests are OBJECT_NOT_EXIST.
+    /// Removes every object, and drops its servant once the upcalls on it have ended; later requests are
+    /// OBJECT_NOT_EXIST.
     pub fn clear(&self) {
         self.destroy_below(self.paths(), &[], true);
         for adapter in [&self.root, &self.plain] {
@@ -442,7 +449,8 @@ impl ObjectAdapter {
         }
     }
 
-    /// An active object for which `is_it` returns `true`. Takes time in proportion to the active objects of all adapters.
+    /// An active object for which `is_it` returns `true`. Takes time in proportion to the active objects of all
+    /// adapters.
     #[must_use]
     pub fn find_object(&self, is_it: impl Fn(&ActiveObject) -> bool) -> Option<Arc<ActiveObject>> {
         let below: Vec<_> = self.paths().values().map(Arc::clone).collect();
@@ -452,8 +460,8 @@ impl ObjectAdapter {
             .find_map(|adapter| adapter.entries().into_iter().find(|object| is_it(object)))
     }
 
-    /// The number of events that may have changed the target of a key, for caches of targets. While it is the same as before a
-    /// [`locate`](Self::locate), the result of that is valid, unless it was [for one
+    /// The number of events that may have changed the target of a key, for caches of targets. While it is the same as
+    /// before a [`locate`](Self::locate), the result of that is valid, unless it was [for one
     /// request](ActiveObject::is_for_one_request). Costs one load.
     #[must_use]
     #[inline]
@@ -471,14 +479,14 @@ impl ObjectAdapter {
         parsed.unsealed()
     }
 
-    /// Finds the object that `key` names, in constant time for any number of adapters and objects. Transient objects with
-    /// SYSTEM_ID take two look-ups by index, wait-free. Others take a hash table for the id, and persistent ones another for
-    /// the path. With a default servant or a servant manager, an object that is not active is found, too.
+    /// Finds the object that `key` names, in constant time for any number of adapters and objects. Transient objects
+    /// with SYSTEM_ID take two look-ups by index, wait-free. Others take a hash table for the id, and persistent ones
+    /// another for the path. With a default servant or a servant manager, an object that is not active is found, too.
     ///
     /// # Errors
-    /// [`Missing`]. It [raises](Missing::raise) OBJECT_NOT_EXIST for a key of another ORB or of another life of this one, for a
-    /// wrong or missing code, for a destroyed adapter, and for an object that is not active. It raises OBJ_ADAPTER if the
-    /// default servant or servant manager is not set.
+    /// [`Missing`]. It [raises](Missing::raise) OBJECT_NOT_EXIST for a key of another ORB or of another life of this
+    /// one, for a wrong or missing code, for a destroyed adapter, and for an object that is not active. It raises
+    /// OBJ_ADAPTER if the default servant or servant manager is not set.
     #[inline]
     pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, Missing> {
         let parsed = ObjectKey::parse(key);
@@ -491,8 +499,8 @@ impl ObjectAdapter {
         }
     }
 
-    /// Finds the object of a parsed key. `sealed`: whether the key had a right code. Adapters whose keys have no codes reject
-    /// such a key.
+    /// Finds the object of a parsed key. `sealed`: whether the key had a right code. Adapters whose keys have no codes
+    /// reject such a key.
     #[inline]
     fn locate_parsed(
         &self,
@@ -536,8 +544,8 @@ impl ObjectAdapter {
 }
 
 impl ObjectAdapter {
-    /// A temporary object for one that [`locate`](Self::locate) has not found, if the adapter's manager is not ACTIVE: by the
-    /// specification, the manager holds, discards or refuses requests before their objects are looked up.
+    /// A temporary object for one that [`locate`](Self::locate) has not found, if the adapter's manager is not ACTIVE:
+    /// by the specification, the manager holds, discards or refuses requests before their objects are looked up.
     #[must_use]
     pub fn held_missing(&self, key: &[u8]) -> Option<Arc<ActiveObject>> {
         match self.open(ObjectKey::parse(key)?)? {

@@ -1,3 +1,5 @@
+//! The address of one end of an open connection.
+
 use std::{fmt, net::SocketAddr, path::PathBuf};
 
 /// One end of a connection as the operating system names it, for messages, traces and origin checks.

@@ -1,3 +1,5 @@
+//! The capabilities of a transport.
+
 /// The unit in which octets of a connection arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! Endpoints: a scheme and an address, as text.
+
 use std::{
     any::Any,
     borrow::Cow,

@@ -1,3 +1,5 @@
+//! The error of a connection or listener that cannot be opened.
+
 use std::{error::Error, fmt, io};
 
 use crate::Endpoint;

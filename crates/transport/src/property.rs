@@ -1,3 +1,5 @@
+//! Properties of transports, which policies set.
+
 use std::{
     any::{Any, TypeId},
     collections::HashMap,

@@ -1,3 +1,5 @@
+//! The registry of transports, by the scheme of an endpoint.
+
 use std::{collections::BTreeMap, io, str::FromStr, sync::Arc};
 
 use crate::{
@@ -107,8 +109,8 @@ impl Registry {
     /// Connects by the transport that `endpoint` needs; see [`Transport::connect`].
     ///
     /// # Errors
-    /// Those of the transport; an error of kind [`Unsupported`](std::io::ErrorKind::Unsupported) if the registry has none for
-    /// the scheme.
+    /// Returns the errors of the transport; an error of kind [`Unsupported`](std::io::ErrorKind::Unsupported) if the
+    /// registry has none for the scheme.
     ///
     /// # Cancel safety
     /// Dropping the future closes the sockets that it has opened.
@@ -125,8 +127,8 @@ impl Registry {
     /// Listens by the transport that `endpoint` needs; see [`Transport::listen`].
     ///
     /// # Errors
-    /// Those of the transport; an error of kind [`Unsupported`](std::io::ErrorKind::Unsupported) if the registry has none for
-    /// the scheme.
+    /// Returns the errors of the transport; an error of kind [`Unsupported`](std::io::ErrorKind::Unsupported) if the
+    /// registry has none for the scheme.
     ///
     /// # Cancel safety
     /// Dropping the future closes the sockets that it has opened.

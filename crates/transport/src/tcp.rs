@@ -1,3 +1,5 @@
+//! The transport over TCP.
+
 use std::{
     io,
     net::{SocketAddr, ToSocketAddrs},

@@ -1,3 +1,5 @@
+//! The traits that a transport implements.
+
 use std::{
     fmt::Debug,
     future::Future,
@@ -76,11 +78,11 @@ pub trait Connection: Send + Sync + Debug + 'static {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 
     /// Reads as [`poll_read`](Self::poll_read) does. Where the read has emptied the connection, it registers the waker
-    /// with the reactor at once, so that the next read needs no system call to find nothing. The default, for a transport
-    /// that cannot do so, leaves that to the next `poll_read`.
+    /// with the reactor at once, so that the next read needs no system call to find nothing. The default, for a
+    /// transport that cannot do so, leaves that to the next `poll_read`.
     ///
     /// # Errors
-    /// Those of [`poll_read`](Self::poll_read).
+    /// Returns the errors of [`poll_read`](Self::poll_read).
     fn poll_read_and_register(
         &self,
         cx: &mut Context<'_>,
@@ -138,8 +140,8 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// Costs several system calls for each wait, so that other writes cost only their own.
     ///
     /// # Errors
-    /// The connection cannot be registered with a reactor: the process has no descriptor left, or the home runtime has shut
-    /// down.
+    /// The connection cannot be registered with a reactor: the process has no descriptor left, or the home runtime has
+    /// shut down.
     fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Ends the outgoing direction, which the peer reads as the end of the stream; reading goes on. Octets that were
@@ -207,7 +209,8 @@ pub trait Listener: Send + Sync + Debug + 'static {
 /// The futures are polled inside a tokio runtime with I/O and time enabled; tokio panics elsewhere.
 ///
 /// # For implementers
-/// 1. A connection or listener belongs to the runtime inside which the future was polled, whose reactor wakes its tasks.
+/// 1. A connection or listener belongs to the runtime inside which the future was polled, whose reactor wakes its
+///    tasks.
 /// 2. Dropping the future cancels the attempt, and leaves nothing behind.
 /// 3. An endpoint of another scheme is an error of kind `InvalidInput`, not a panic.
 /// 4. The cause's [`io::ErrorKind`] survives into the error.
@@ -259,8 +262,8 @@ pub trait Transport: Send + Sync + Debug + 'static {
     /// not change.
     ///
     /// # Errors
-    /// The transport has no such property, or the property cannot have this value. A value that the operating system refuses
-    /// is an error of connecting or listening.
+    /// The transport has no such property, or the property cannot have this value. A value that the operating system
+    /// refuses is an error of connecting or listening.
     fn with_property(&self, name: &str, value: &str) -> Result<Arc<dyn Transport>, PropertyError> {
         Err(PropertyError::unknown(name, value, self.properties()))
     }

@@ -1,3 +1,5 @@
+//! The transport over UNIX stream sockets.
+
 use std::{
     ffi::OsStr,
     fs, io,

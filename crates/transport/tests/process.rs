@@ -1,4 +1,4 @@
-//! What is true of a whole process, and so is tried in one of its own.
+//! Properties of a whole process, tested in one of its own.
 use std::{
     fs::File,
     future::poll_fn,
@@ -34,7 +34,7 @@ fn without_descriptors_accepting_fails_again_and_again_and_then_goes_on() {
                 let error = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap_err();
                 assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
             }
-            // Nor can anybody wait for room to write, which is an error as well and no panic.
+            // Waiting for room to write is an error as well, and no panic.
             while client.try_write(&[IoSlice::new(&[0; 65536])]).is_ok() {}
             let error = poll_fn(|cx| client.poll_write_ready(cx)).await.unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EMFILE));

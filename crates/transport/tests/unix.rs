@@ -74,7 +74,7 @@ async fn a_live_socket_is_not_replaced() {
         error.to_string(),
         format!("cannot listen on uiop://{}", place.path.display())
     );
-    // The first to come was our question whether anybody is there.
+    // The first connection was our own, which asked whether a listener is there.
     Unix::default().connect(&place.endpoint()).await.unwrap();
     for _ in 0..2 {
         other.accept().unwrap();

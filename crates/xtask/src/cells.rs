@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which cells had to pass, and which did.
+/// The cells that had to pass, and those that did.
 #[derive(Debug)]
 pub struct Tally {
     expected: BTreeSet<String>,
@@ -42,7 +42,7 @@ pub fn tally() -> Result<Tally, String> {
 /// Prints the verdict on the last run.
 ///
 /// # Errors
-/// As [`tally`], and other cells ran than are expected.
+/// Returns the errors of [`tally`], and one if other cells ran than are expected.
 pub fn show() -> Done {
     let (lines, verdict) = tally()?.verdict();
     println!("{lines}");

@@ -67,7 +67,7 @@ pub fn variables(named: &str) -> [(&'static str, OsString); 4] {
     ]
 }
 
-/// What starts a program in the machine.
+/// The command that starts a program in the machine.
 #[must_use]
 pub fn command(program: &str) -> Command {
     let mut command = Command::new(recipe());

@@ -28,7 +28,7 @@ pub(crate) fn run(chore: &str, options: &MeasureOptions) -> Done {
 /// A chore in its short form, a phase of the tests: with the program that has been built with them.
 ///
 /// # Errors
-/// As [`run`].
+/// Returns the errors of [`run`].
 pub(crate) fn quickly(chore: &str) -> Done {
     let mut build = step::cargo();
     build

@@ -44,10 +44,10 @@ const PROGRAMS: [&str; 14] = [
 const SERVICES: &str = "/usr/share/idl/omniORB/COS/CosTrading.idl";
 
 /// A peer with a makefile: its folder, what it is made of besides, and where it is built.
-type Made = (&'static str, &'static [&'static str], &'static str);
+type PeerBuild = (&'static str, &'static [&'static str], &'static str);
 
 /// The one of the interop tests.
-const TESTED: Made = (
+const TESTED: PeerBuild = (
     "tests/interop/omniorb",
     &[
         "tests/interop/interop.idl",
@@ -58,7 +58,7 @@ const TESTED: Made = (
 );
 
 /// The one that is timed.
-const TIMED: Made = (
+const TIMED: PeerBuild = (
     "benches/peers/omniorb",
     &[
         "benches/bench.idl",
@@ -89,7 +89,7 @@ pub fn ready() -> Done {
 /// Makes the peer ready that is timed.
 ///
 /// # Errors
-/// As [`ready`].
+/// Returns the errors of [`ready`].
 pub fn ready_to_compare() -> Done {
     let missing: Vec<_> = missing()
         .into_iter()
@@ -101,14 +101,14 @@ pub fn ready_to_compare() -> Done {
     make(TIMED)
 }
 
-fn make((folder, others, built): Made) -> Done {
+fn make((folder, others, built): PeerBuild) -> Done {
     let paths = [&[folder], others].concat();
     let sources = Sources::read(&root(), &paths, &root().join(built))?;
     if !sources.are_noted() {
         sources.touch_changed()?;
     }
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    // Which also finds out whether something is missing.
+    // This also detects a missing package.
     run(Command::new("make")
         .arg("--silent")
         .arg("-C")

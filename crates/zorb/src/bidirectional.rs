@@ -29,26 +29,26 @@ const NO_LISTENER_PORT: u16 = 1;
 /// The application's rule for callbacks: called with the client's address and each endpoint that it offers, it returns
 /// whether calls to that endpoint may use the client's connection.
 #[derive(Clone)]
-pub(crate) struct Rule(Arc<Permits>);
+pub(crate) struct CallbackRule(Arc<Permits>);
 
 type Permits = dyn Fn(&Address, &Endpoint) -> bool + Send + Sync;
 
-impl Rule {
+impl CallbackRule {
     pub(crate) fn new(rule: impl Fn(&Address, &Endpoint) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(rule))
     }
 }
 
-impl fmt::Debug for Rule {
+impl fmt::Debug for CallbackRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rule").finish_non_exhaustive()
+        f.debug_struct("CallbackRule").finish_non_exhaustive()
     }
 }
 
 /// The ORB's bidirectional connections: connections on which both ends send requests.
 #[derive(Debug)]
 pub(crate) struct BidirectionalCalls {
-    rule: Option<Rule>,
+    rule: Option<CallbackRule>,
     offered: Mutex<HashMap<Endpoint, Vec<Weak<BidirectionalConnection>>>>,
     /// The adapters whose objects peers may call on connections that this ORB has opened.
     adapters: RwLock<Vec<Arc<Adapter>>>,
@@ -58,7 +58,7 @@ pub(crate) struct BidirectionalCalls {
 
 impl BidirectionalCalls {
     pub(crate) fn new<O: Owner>(
-        rule: Option<Rule>,
+        rule: Option<CallbackRule>,
         orb: &Weak<O>,
         serving: &Arc<Serving<O>>,
         published: &Published,
@@ -81,7 +81,7 @@ impl BidirectionalCalls {
 
     /// Reads a client's BI_DIR_IIOP context and remembers the endpoints that the rule permits.
     pub(crate) fn take(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) {
-        let Some(Rule(rule)) = &self.rule else {
+        let Some(CallbackRule(rule)) = &self.rule else {
             return;
         };
         let read = zorb_cdr::decode_encapsulation(context, WireFormat::default(), ListenPoints);

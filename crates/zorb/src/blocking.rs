@@ -75,7 +75,7 @@ impl Builder {
     /// The ORB lives on a thread of its own unless a [`lane`](Self::lane) is set.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build); [`Error::Thread`] when the operating system refuses a thread.
+    /// Returns the errors of [`build`](Self::build); [`Error::Thread`] when the operating system refuses a thread.
     ///
     /// # Blocking
     /// Blocks until the ORB listens.
@@ -92,7 +92,7 @@ impl Orb {
     /// Reads an object URL, and blocks: see [`zorb::Orb::string_to_object`](crate::Orb::string_to_object).
     ///
     /// # Errors
-    /// Those of [`zorb::Orb::string_to_object`](crate::Orb::string_to_object).
+    /// Returns the errors of [`zorb::Orb::string_to_object`](crate::Orb::string_to_object).
     pub fn string_to_object(&self, text: &str) -> Result<ObjectRef, Error> {
         self.0.string_to_object(text).wait()
     }
@@ -101,7 +101,7 @@ impl Orb {
     /// [`zorb::Orb::resolve_initial_references`](crate::Orb::resolve_initial_references).
     ///
     /// # Errors
-    /// Those of [`zorb::Orb::resolve_initial_references`](crate::Orb::resolve_initial_references).
+    /// Returns the errors of [`zorb::Orb::resolve_initial_references`](crate::Orb::resolve_initial_references).
     pub fn resolve_initial_references(&self, name: &str) -> Result<ObjectRef, Error> {
         self.0.resolve_initial_references(name).wait()
     }
@@ -115,7 +115,7 @@ impl Orb {
     /// connection notices the shutdown within a quarter of a second.
     ///
     /// # Errors
-    /// Those of [`zorb::Orb::shutdown`](crate::Orb::shutdown).
+    /// Returns the errors of [`zorb::Orb::shutdown`](crate::Orb::shutdown).
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
         self.0.shutdown(wait_for_completion).wait()
     }

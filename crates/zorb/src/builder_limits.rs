@@ -1,7 +1,7 @@
-//! Builder methods for what peers may do to the ORB: limits on their connections, upcalls, memory and time, callbacks on
-//! their connections, and connections to the places that their references name.
+//! Builder methods for what peers may do to the ORB: limits on their connections, upcalls, memory and time, callbacks
+//! on their connections, and connections to the places that their references name.
 
-use crate::bidirectional::Rule;
+use crate::bidirectional::CallbackRule;
 use crate::builder::Builder;
 use core::time::Duration;
 use zorb_connection::Overload;
@@ -35,7 +35,7 @@ impl Builder {
         mut self,
         rule: impl Fn(&Address, &Endpoint) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.settings.accept_bidirectional = Some(Rule::new(rule));
+        self.settings.accept_bidirectional = Some(CallbackRule::new(rule));
         self
     }
 
@@ -51,8 +51,8 @@ impl Builder {
         self
     }
 
-    /// Limits the connections served at a time that come from one host, so that one host cannot lock others out; five sixths of
-    /// [`max_connections`](Self::max_connections) unless set.
+    /// Limits the connections served at a time that come from one host, so that one host cannot lock others out; five
+    /// sixths of [`max_connections`](Self::max_connections) unless set.
     ///
     /// A host is an IPv4 address or an IPv6 network of 64 bits; all clients on UNIX sockets together are one host.
     /// Where all clients share one address, that of a proxy or by NAT, set it to the value of `max_connections`.
@@ -72,23 +72,23 @@ impl Builder {
         self
     }
 
-    /// Limits the [upcalls](Self::max_upcalls) of the clients of one [host](Self::max_connections_per_host) that may be pending at a
-    /// time; 16,384 unless set.
+    /// Limits the [upcalls](Self::max_upcalls) of the clients of one [host](Self::max_connections_per_host) that may be
+    /// pending at a time; 16,384 unless set.
     pub fn max_upcalls_per_host(mut self, upcalls: usize) -> Self {
         self.settings.serving.upcalls_per_host = Some(upcalls.max(1));
         self
     }
 
-    /// Limits the [upcalls](Self::max_upcalls) of one connection that may be pending at a time; 4,096 unless set. The octets of their
-    /// requests are limited too, by [`max_message_octets`](Self::max_message_octets).
+    /// Limits the [upcalls](Self::max_upcalls) of one connection that may be pending at a time; 4,096 unless set. The
+    /// octets of their requests are limited too, by [`max_message_octets`](Self::max_message_octets).
     #[doc(alias = "maxServerThreadPerConnection")]
     pub fn max_upcalls_per_connection(mut self, upcalls: usize) -> Self {
         self.settings.serving.upcalls_per_connection = Some(upcalls.max(1));
         self
     }
 
-    /// Sets the policy for requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set. It
-    /// makes them wait: once 256 requests or 64 KiB of a connection wait, the connection is not read until there is
+    /// Sets the policy for requests beyond the limits on [upcalls](Self::max_upcalls); [`Overload::Wait`] unless set.
+    /// It makes them wait: once 256 requests or 64 KiB of a connection wait, the connection is not read until there is
     /// room, so that its client waits in the end.
     ///
     /// CancelRequest and CloseConnection behind waiting requests are read all the same, and so are replies to the
@@ -102,15 +102,16 @@ impl Builder {
         self
     }
 
-    /// Closes connections of peers that make no progress for this long; the limit is 30 seconds unless set. Zero switches these
-    /// checks off; slow clients are still closed while memory is scarce ([`max_memory_octets`](Self::max_memory_octets)).
+    /// Closes connections of peers that make no progress for this long; the limit is 30 seconds unless set. Zero
+    /// switches these checks off; slow clients are still closed while memory is scarce
+    /// ([`max_memory_octets`](Self::max_memory_octets)).
     ///
     /// A client has to make progress within a message, from the first octet of its header to the last one of its last
     /// fragment, and while replies wait for it. Its connection has to move 240 octets a second, averaged over each such
     /// time, and enough to finish the data held for it within ten minutes: a message of 64 MiB needs 112 KB/s. A
-    /// connection is closed between once and twice this time after its client has stopped, as the ORB looks once a second at
-    /// most. A connection on which no octet has come is closed after 60 seconds. A client that has called may be silent as
-    /// long as [`idle_timeout`](Self::idle_timeout) permits.
+    /// connection is closed between once and twice this time after its client has stopped, as the ORB looks once a
+    /// second at most. A connection on which no octet has come is closed after 60 seconds. A client that has called may
+    /// be silent as long as [`idle_timeout`](Self::idle_timeout) permits.
     ///
     /// A server that has begun a reply has to make progress in the same way, or its connection is closed and the calls
     /// on it are COMM_FAILURE. [`round_trip_timeout`](Self::round_trip_timeout) limits the time before the reply
@@ -144,8 +145,8 @@ impl Builder {
         self
     }
 
-    /// Limits the octets of memory that the decoded arguments or results of one message may take: `for_each_octet` for each
-    /// octet of the message, and `beside` for any message; 16 and 256 KiB unless set. A message that takes more is
+    /// Limits the octets of memory that the decoded arguments or results of one message may take: `for_each_octet` for
+    /// each octet of the message, and `beside` for any message; 16 and 256 KiB unless set. A message that takes more is
     /// MARSHAL.
     ///
     /// Elements that are large in memory and small in a message take most: a union with a large member, a struct with
@@ -159,9 +160,9 @@ impl Builder {
         self
     }
 
-    /// Limits the connections to other ORBs at a time; unless set, half as many as the process may have descriptors, and 10,000 at
-    /// most. Connections that are being made or closed count. A quarter is reserved for endpoints that the program or
-    /// its operator named: endpoints in references of peers get at most three quarters.
+    /// Limits the connections to other ORBs at a time; unless set, half as many as the process may have descriptors,
+    /// and 10,000 at most. Connections that are being made or closed count. A quarter is reserved for endpoints that
+    /// the program or its operator named: endpoints in references of peers get at most three quarters.
     ///
     /// At the limit, a call that needs another connection closes the least recently used idle one, which is
     /// [counted](crate::Counter::OutgoingConnectionsPurged); a call to an endpoint that a peer named closes only
@@ -174,8 +175,8 @@ impl Builder {
         self
     }
 
-    /// Limits the connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
-    /// two names of a host count as two. A connection serves all callers of a runtime.
+    /// Limits the connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one
+    /// host, and two names of a host count as two. A connection serves all callers of a runtime.
     ///
     /// At the limit, a call that needs another connection closes an idle one to the host, or fails, as described at
     /// [`max_outgoing_connections`](Self::max_outgoing_connections).
@@ -185,8 +186,8 @@ impl Builder {
         self
     }
 
-    /// Sets the number of connections that the references to one endpoint share; 1 unless set, and for 0. Each reference
-    /// uses one of them, so its calls keep their order.
+    /// Sets the number of connections that the references to one endpoint share; 1 unless set, and for 0. Each
+    /// reference uses one of them, so its calls keep their order.
     ///
     /// One connection serves any number of callers, and sends their requests in batches. Several connections pay where
     /// long messages of some callers would make others wait, or where the server has a thread for each connection.
@@ -196,9 +197,9 @@ impl Builder {
         self
     }
 
-    /// Sets whether the ORB connects to a UNIX socket that a peer names; `false` unless set. A peer names one by a reference
-    /// in an argument, a result or a forward; a naming service does so, too. With `true`, a peer can make this process
-    /// connect to any socket of its host that this process may connect to.
+    /// Sets whether the ORB connects to a UNIX socket that a peer names; `false` unless set. A peer names one by a
+    /// reference in an argument, a result or a forward; a naming service does so, too. With `true`, a peer can make
+    /// this process connect to any socket of its host that this process may connect to.
     ///
     /// With `false`, such a reference is used by its other endpoints; a call is IMP_LIMIT if there is none. Sockets
     /// that the application has named itself ([`Orb::string_to_object`](crate::Orb::string_to_object),

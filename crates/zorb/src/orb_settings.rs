@@ -1,6 +1,6 @@
 //! The settings of a running ORB, which its builder collects.
 
-use crate::bidirectional::Rule;
+use crate::bidirectional::CallbackRule;
 use crate::descriptors;
 use crate::endpoints::{Listen, Publishing};
 use crate::interceptor::Interceptor;
@@ -67,7 +67,7 @@ pub(crate) struct Settings {
     /// The wait policy; `None` for the lane's.
     pub(crate) wait: Option<WaitPolicy>,
     /// The rule for callbacks on clients' connections (bidirectional GIOP); `None` permits none.
-    pub(crate) accept_bidirectional: Option<Rule>,
+    pub(crate) accept_bidirectional: Option<CallbackRule>,
     /// The interceptor of every call.
     pub(crate) interceptor: Option<Arc<dyn Interceptor>>,
     /// The limit on outgoing connections in all; `None` for the default.

@@ -1,4 +1,4 @@
-//! What is measured: a value of every type, once for all benches.
+//! The measured values: one of every type, once for all benches.
 
 #![allow(dead_code, reason = "each bench uses its part")]
 

@@ -85,8 +85,8 @@ const COPIED: usize = crate::encoder::FIRST_CAPACITY;
 
 /// Why a value does not come out of an any.
 ///
-/// An error of decoding is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
-/// (`{:#}`) shows both.
+/// An error of decoding is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate
+/// form (`{:#}`) shows both.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
@@ -121,7 +121,7 @@ impl Any {
     /// Puts a value into an any. Allocates.
     ///
     /// # Errors
-    /// Those of [`Encode::encode`], such as an exceeded bound or text with a NUL.
+    /// Returns the errors of [`Encode::encode`], such as an exceeded bound or text with a NUL.
     pub fn new<T: IdlType + ?Sized>(value: &T) -> Result<Self, EncodeError> {
         let mut e = Encoder::holding(STORED);
         value.put_idl(&mut e)?;
@@ -179,8 +179,8 @@ impl Any {
         Ok(Self::written(ty.clone(), &mut e))
     }
 
-    /// Returns the TypeCode of the value, as the sender or [`with_type_code`](Self::with_type_code) stated it: aliases and
-    /// bounds included.
+    /// Returns the TypeCode of the value, as the sender or [`with_type_code`](Self::with_type_code) stated it: aliases
+    /// and bounds included.
     #[must_use]
     pub const fn type_code(&self) -> &TypeCode {
         &self.ty

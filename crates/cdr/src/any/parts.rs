@@ -120,7 +120,7 @@ impl Any {
     /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded) if a member is longer than its type allows.
     pub fn of_members(ty: &TypeCode, members: &[Self]) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
-        let mut made = Made::default();
+        let mut made = PartialAny::default();
         match view.kind() {
             TcKind::Struct => {}
             TcKind::Except => made.e.write_raw_string(view.id().as_bytes())?,
@@ -138,11 +138,11 @@ impl Any {
     /// Makes a sequence or array of its elements.
     ///
     /// # Errors
-    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not a sequence or array, or an element or the length of an array is
-    /// another; [`BoundExceeded`](EncodeErrorKind::BoundExceeded) for more elements than a sequence may have.
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not a sequence or array, or an element or the length of an
+    /// array is another; [`BoundExceeded`](EncodeErrorKind::BoundExceeded) for more elements than a sequence may have.
     pub fn of_elements(ty: &TypeCode, elements: &[Self]) -> Result<Self, EncodeError> {
         let view = ty.view().unaliased();
-        let mut made = Made::default();
+        let mut made = PartialAny::default();
         let (bound, found) = (view.bound(), elements.len());
         let fits = u64::try_from(found).is_ok_and(|found| found <= u64::from(bound));
         match view.kind() {
@@ -180,7 +180,7 @@ impl Any {
         if label.kind() == TcKind::Enum && discriminator >= enumerators {
             return Err(EncodeErrorKind::Expected("the ordinal of an enumerator").into());
         }
-        let mut made = Made::default();
+        let mut made = PartialAny::default();
         write_label(label.kind(), discriminator, &mut made.e)?;
         match (view.selected(discriminator), member) {
             (Some(selected), Some(member)) => made.add(selected.ty, member)?,
@@ -199,7 +199,7 @@ impl Any {
         let found = (0_u32..).zip(view.members()).find(|(_, m)| m.name == name);
         match found {
             Some((ordinal, _)) if view.kind() == TcKind::Enum => {
-                let mut made = Made::default();
+                let mut made = PartialAny::default();
                 made.e.write_u32(ordinal);
                 Ok(made.finish(ty))
             }
@@ -250,11 +250,11 @@ impl Parts<'_> {
 }
 
 /// A value under construction.
-struct Made {
+struct PartialAny {
     e: Encoder<NativeEndian>,
 }
 
-impl Default for Made {
+impl Default for PartialAny {
     fn default() -> Self {
         Self {
             e: Encoder::holding(STORED),
@@ -262,7 +262,7 @@ impl Default for Made {
     }
 }
 
-impl Made {
+impl PartialAny {
     /// Appends a part, converted to `ty`.
     fn add(&mut self, ty: TypeRef<'_>, part: &Any) -> Result<(), EncodeError> {
         if !same(part.ty.view(), ty, Sameness::Convertible) {

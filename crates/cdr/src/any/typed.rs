@@ -158,7 +158,7 @@ impl<T: IdlValue> IdlValue for Vec<T> {
 impl<T: IdlValue, const N: usize> IdlType for [T; N] {
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "there is no array in IDL of more than an unsigned long can count, nor in anybody's memory"
+        reason = "there is no array in IDL of more than an unsigned long can count, nor any memory can hold"
     )]
     const TYPE: &'static StaticType = &StaticType::Array(T::TYPE, N as u32);
 

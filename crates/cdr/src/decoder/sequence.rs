@@ -17,7 +17,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// Reads a `sequence<octet>`, borrowed, that can be [kept](OctetsRef::keep) without copying.
     ///
     /// # Errors
-    /// Those of [`read_octets`](Self::read_octets).
+    /// Returns the errors of [`read_octets`](Self::read_octets).
     pub fn read_octets_ref(&mut self) -> Result<OctetsRef<'de>, DecodeError> {
         let octets = self.read_octets()?;
         Ok(OctetsRef::of_frame(octets, self.frame))

@@ -21,7 +21,7 @@ pub(super) struct ValueWriter {
     ids: Ids,
     /// Nesting levels of values written since the stack was last checked.
     levels: u16,
-    /// Of those, values in chunks.
+    /// The depth of those values that are in chunks.
     depth: u32,
     /// The stack that was allocated for nested values.
     stack: Pieces,

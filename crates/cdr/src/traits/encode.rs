@@ -44,8 +44,8 @@ pub trait Encode {
     /// Appends the value, behind the padding that its alignment needs.
     ///
     /// # Errors
-    /// An error if the value has no form on the wire: see [`EncodeErrorKind`]. The encoder may hold a part of the value then,
-    /// and has to be dropped.
+    /// An error if the value has no form on the wire: see [`EncodeErrorKind`]. The encoder may hold a part of the value
+    /// then, and has to be dropped.
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
 
     /// Writes values one after the other, without a count.
@@ -89,7 +89,7 @@ pub trait Encode {
     /// they are ([`Encoder::take_lending`]). Nothing is left out if `lent` is taken already.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// Returns the errors of [`encode`](Self::encode).
     #[doc(hidden)]
     #[inline(always)]
     fn encode_lent<'a, O: ByteOrder>(
@@ -104,7 +104,7 @@ pub trait Encode {
     /// Encodes values one after the other, as [`encode_lent`](Self::encode_lent) does.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// Returns the errors of [`encode`](Self::encode).
     #[doc(hidden)]
     #[inline(always)]
     fn encode_slice_lent<'a, O: ByteOrder>(

@@ -235,7 +235,7 @@ struct Reader {
 
 /// A type that an indirection may lead to.
 struct IndirectionTarget {
-    /// From the start of the outermost frame.
+    /// The position from the start of the outermost frame.
     position: usize,
     link: Link,
     /// Its parameters are still being read.

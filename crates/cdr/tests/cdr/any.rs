@@ -23,7 +23,7 @@ fn hex(digits: &str) -> Vec<u8> {
         .collect()
 }
 
-// What the IDL compiler makes.
+// The code that the IDL compiler generates.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Color {
@@ -347,7 +347,7 @@ fn values_that_are_none_of_their_type_are_refused() {
         .0,
         DecodeErrorKind::CountTooLarge { .. }
     ));
-    // What cannot be in an any at all.
+    // Types that cannot be in an any at all.
     assert_eq!(
         fault::<Any>(&hex(
             "0000001f 00000014 00 000000 00000001 00 000000 00000001 00 000000 00000000"
@@ -358,7 +358,7 @@ fn values_that_are_none_of_their_type_are_refused() {
 }
 
 #[test]
-fn values_without_octets_cannot_keep_anybody_busy() {
+fn values_without_octets_cannot_keep_a_reader_busy() {
     let empty = TypeCode::structure("", "", &[]);
     let many = TypeCode::array(&TypeCode::array(&empty, u32::MAX), u32::MAX);
     let kinds = [

@@ -49,7 +49,7 @@ fn bit_fields_are_packed_from_the_lowest_bit() {
     assert_eq!(big(&Whole { all: -1 }), [0xff; 8]);
     assert_eq!(big(&Nothing {}), [0]);
     assert_eq!(<Packed as Decode>::LAYOUT.stride(), 8);
-    // What no field has is ignored.
+    // Bits of no field are ignored.
     let octets = [0xff; 8];
     let read: Packed = decode::<BigEndian, _>(&octets, modern()).unwrap();
     assert_eq!(

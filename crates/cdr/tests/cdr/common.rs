@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Support that the tests share.
 
 #![allow(
     dead_code,
@@ -62,7 +62,7 @@ pub fn decode<'de, O: ByteOrder, T: Decode<'de>>(
     Decoder::<O>::from_slice(octets, format).get()
 }
 
-/// What is wrong with big-endian octets in the usual format.
+/// The error of reading big-endian octets in the usual format.
 pub fn fault<T: for<'de> Decode<'de>>(octets: &[u8]) -> (DecodeErrorKind, usize) {
     fault_in::<T>(octets, modern())
 }

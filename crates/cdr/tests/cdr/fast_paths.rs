@@ -1,4 +1,5 @@
-//! Sequences and arrays that move in blocks are, octet for octet and fault for fault, what their elements are one by one.
+//! Sequences and arrays that move in blocks are, octet for octet and fault for fault, what their elements are one by
+//! one.
 
 use crate::common::*;
 use std::fmt::Debug;
@@ -145,7 +146,7 @@ where
             is_same_array(&array, "whole").map(|(_, end)| end),
             Ok(array.len())
         );
-        // What is spoilt: every octet in turn, the count among them.
+        // Malformed octets: every octet changed in turn, the count among them.
         for (at, bad) in (start..message.len()).flat_map(|n| [(n, 0xff), (n, 0x80), (n, 2)]) {
             let mut spoilt = message.clone();
             spoilt[at] = bad;
@@ -156,7 +157,7 @@ where
             spoilt[at] = bad;
             let _ = is_same_array(&spoilt, &format!("octet {at} is {bad}"));
         }
-        // What is cut short. The number of missing octets may count one element or all.
+        // Truncated octets. The number of missing octets may count one element or all.
         for end in start..message.len() {
             assert!(read::<Vec<T>, O>(&message[..end], start, format).is_err());
         }
@@ -345,7 +346,7 @@ fn a_vec_that_is_used_again_keeps_what_it_had_before() {
     let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
     d.read_into(&mut values).unwrap();
     assert_eq!(values, [part(0), part(1), part(2)]);
-    // What is wrong leaves no value that is none.
+    // A malformed value never becomes an invalid one.
     let mut octets = big(&vec![Color::Blue; 3]);
     octets[4 + 2 * 4 + 3] = 9;
     let mut values = vec![Color::Green];

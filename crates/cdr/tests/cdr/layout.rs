@@ -30,7 +30,7 @@ cdr_enum!(Kind { One });
 struct Empty {}
 cdr_struct!(Empty {});
 
-/// What the layout says is what is written, from every start.
+/// A type is written as its layout describes, from every start.
 fn check<T: Encode + for<'de> Decode<'de> + Codec>(value: &T) {
     let layout = <T as Decode>::LAYOUT;
     assert!(layout.is_fixed());

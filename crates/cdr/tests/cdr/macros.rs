@@ -1,4 +1,4 @@
-//! What the macros make does not depend on what is around it.
+//! The code of the macros does not depend on its surroundings.
 
 #![deny(warnings)]
 

@@ -42,7 +42,7 @@ fn leading_zeros_may_be_missing() {
     let read = |octets: &[u8]| decode::<BigEndian, Fixed<4, 2>>(octets, modern()).unwrap();
     assert_eq!(read(&[0x5c]).to_string(), "0.05");
     assert_eq!(read(&[0x12, 0x3c]).to_string(), "1.23");
-    // What follows is not touched.
+    // The octets behind are not touched.
     let octets = [0x5c, 0x12, 0x34, 0x5c, 7];
     let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
     assert_eq!(d.get::<Fixed<5, 2>>().unwrap().unscaled(), 5);

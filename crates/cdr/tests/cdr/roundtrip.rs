@@ -1,4 +1,4 @@
-//! What is written is read again, whatever the values, the order and the place.
+//! A value that is written is read again, for all values, byte orders and positions.
 
 use crate::common::*;
 use bytes::Bytes;

@@ -291,7 +291,7 @@ fn ucs_2_has_the_order_of_the_message_and_no_mark() {
     assert_eq!(read, "€a");
     let Dec(read) = decode::<LittleEndian, Dec<WideStr>>(&little, ucs2).unwrap();
     assert_eq!(read, "€a");
-    // What would be a mark in UTF-16 is a character here.
+    // A byte order mark of UTF-16 is a character here.
     let Dec(read) = decode::<BigEndian, Dec<WideStr>>(&[0, 0, 0, 2, 0xfe, 0xff], ucs2).unwrap();
     assert_eq!(read, "\u{feff}");
 

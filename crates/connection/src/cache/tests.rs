@@ -1,4 +1,6 @@
-mod limits;
+//! Tests of the connection cache.
+
+mod connection_limits;
 
 use super::*;
 use crate::CallError;

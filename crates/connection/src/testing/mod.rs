@@ -1,13 +1,13 @@
 //! Support for the tests of the crate: streams in memory, an owner without an ORB, and a peer that a test plays itself.
 
-mod owner;
 mod peer;
 mod stream;
+mod stub_owner;
 
 pub(crate) use crate::mock::settings;
-pub(crate) use owner::{KEY, TestOwner, Wanted};
 pub(crate) use peer::{Peer, fragments, located, reply, request, request_with};
 pub(crate) use stream::{Stream, pair};
+pub(crate) use stub_owner::{KEY, TestOwner, Wanted};
 
 use crate::cache::ConnectionOrigin;
 use crate::owner::PeerOrb;

@@ -1,6 +1,6 @@
 //! The other end of a connection, played by the test.
 
-use super::owner::KEY;
+use super::stub_owner::KEY;
 use super::{Stream, in_time};
 use core::future::poll_fn;
 use std::io::IoSlice;

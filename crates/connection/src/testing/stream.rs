@@ -92,25 +92,25 @@ impl Pipe {
 /// One end of a stream in memory. It is closed when its last clone is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
-    end: Arc<End>,
+    end: Arc<StreamEnd>,
     blocks: bool,
 }
 
 #[derive(Debug)]
-struct End {
+struct StreamEnd {
     incoming: Arc<Direction>,
     outgoing: Arc<Direction>,
     address: Address,
 }
 
-impl End {
+impl StreamEnd {
     fn close(&self) {
         self.outgoing.end(false);
         self.incoming.end(true);
     }
 }
 
-impl Drop for End {
+impl Drop for StreamEnd {
     fn drop(&mut self) {
         self.close();
     }
@@ -120,7 +120,7 @@ impl Drop for End {
 pub(crate) fn pair() -> (Stream, Stream) {
     let (to, from) = (Direction::new(), Direction::new());
     let end = |incoming: &Arc<Direction>, outgoing: &Arc<Direction>| Stream {
-        end: Arc::new(End {
+        end: Arc::new(StreamEnd {
             incoming: Arc::clone(incoming),
             outgoing: Arc::clone(outgoing),
             address: Address::Unix(None),

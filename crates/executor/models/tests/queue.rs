@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Dynamic threads stay: loom has no clock.
 const FOR_EVER: Duration = Duration::MAX;
 
-/// What a model's requests do: nothing, but each has a number.
+/// The requests of a model: they do nothing, but each has a number.
 type Numbers = Queue<usize>;
 
 /// A queue of lanes with so many static threads each, and so much room for requests that wait.
@@ -60,7 +60,7 @@ fn start(queue: &Arc<Numbers>) -> Vec<thread::JoinHandle<Vec<(usize, bool)>>> {
     workers.into_iter().map(run).collect()
 }
 
-/// What the threads have run, in ascending order.
+/// The jobs that the threads have run, in ascending order.
 fn join(threads: Vec<thread::JoinHandle<Vec<(usize, bool)>>>) -> Vec<(usize, bool)> {
     let ran = threads.into_iter().map(|thread| thread.join().unwrap());
     let mut ran: Vec<_> = ran.flatten().collect();

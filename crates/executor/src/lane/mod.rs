@@ -1,3 +1,5 @@
+//! Lanes: tokio runtimes in which connections live and servants run.
+
 use std::{
     fmt, io,
     sync::{Arc, Weak, mpsc},

@@ -32,7 +32,8 @@ pub use spawned::{SpawnError, Spawned};
 use worker::Shared;
 pub use worker::{blocking, current_priority};
 
-/// Threads that run requests, and bounded queues of the requests that no thread is free for (Real-time CORBA 1.2, section
+/// Threads that run requests, and bounded queues of the requests that no thread is free for (Real-time CORBA 1.2,
+/// section
 /// 5.8, "Thread Pools").
 ///
 /// Each thread enters the runtime of its lane and drives one job at a time to its end. So a job may block or compute
@@ -56,9 +57,9 @@ pub use worker::{blocking, current_priority};
 ///                         └────────────▶│  queue   │──▶│ thread │ ─────┘
 ///                                       └──────────┘   └────────┘
 /// ```
-/// With [`Builder::lanes`] a request goes to the lane of exactly its priority, and is refused where there is none. A lane
-/// without an idle thread starts a dynamic one if it may, then [borrows](Builder::borrowing) one of a lower lane if it may,
-/// then queues, then refuses. Without lanes, all requests share one queue, and with a real-time
+/// With [`Builder::lanes`] a request goes to the lane of exactly its priority, and is refused where there is none. A
+/// lane without an idle thread starts a dynamic one if it may, then [borrows](Builder::borrowing) one of a lower lane
+/// if it may, then queues, then refuses. Without lanes, all requests share one queue, and with a real-time
 /// [`Scheduling`](crate::Scheduling) a thread takes the priority of each request before it runs it.
 ///
 /// # Life of a thread
@@ -90,7 +91,7 @@ pub struct WorkerPool {
 }
 
 impl WorkerPool {
-    /// Most threads of a pool, static and dynamic ones of all lanes together.
+    /// The largest number of threads of a pool: static and dynamic ones of all lanes together.
     pub const MAX_THREADS: usize = MAX_THREADS;
 
     /// Returns a builder of a pool, for its lanes, threads, queue and scheduling.
@@ -128,15 +129,15 @@ impl WorkerPool {
     /// Submits a job without a deadline that takes no room in octets.
     ///
     /// # Errors
-    /// Those of [`submit`](Self::submit).
+    /// Returns the errors of [`submit`](Self::submit).
     pub fn try_submit(&self, priority: Priority, job: Job) -> Result<(), Rejected> {
         self.submit(Submission::new(priority, job))
     }
 
     /// Assigns a request to a thread, or queues it where there is room.
     ///
-    /// Takes the pool's lock for a moment and wakes one thread at most; starts a thread where a dynamic one is due. Allocates
-    /// nothing else. Safe to call from anywhere, the pool's own threads included.
+    /// Takes the pool's lock for a moment and wakes one thread at most; starts a thread where a dynamic one is due.
+    /// Allocates nothing else. Safe to call from anywhere, the pool's own threads included.
     ///
     /// # Errors
     /// [`Rejected`] returns the job when no thread is free and the queue is full, when no lane has its priority, when
@@ -148,12 +149,12 @@ impl WorkerPool {
 
     /// Assigns a request to a thread or to the queue, and waits until there is room for it. It is for submitters that
     /// read no further input meanwhile. Of several that wait, the most urgent request goes first; one that comes by
-    /// [`submit`](Self::submit) meanwhile may take the room before it. Each try takes the pool's lock, and a request that waits
-    /// allocates once.
+    /// [`submit`](Self::submit) meanwhile may take the room before it. Each try takes the pool's lock, and a request
+    /// that waits allocates once.
     ///
     /// # Errors
-    /// Those of [`submit`](Self::submit), but [`RejectReason::Full`] only for a request that takes more octets than the
-    /// queue ever has for its lane.
+    /// Returns the errors of [`submit`](Self::submit), but [`RejectReason::Full`] only for a request that takes more
+    /// octets than the queue ever has for its lane.
     ///
     /// # Cancel safety
     /// A request that has no room yet is dropped.
@@ -176,8 +177,8 @@ impl WorkerPool {
         }
     }
 
-    /// Runs any future on a thread of a lane, and returns its result to the caller. Allocates for the result, and for the job
-    /// unless the pool has a [box](Self::job) for it.
+    /// Runs any future on a thread of a lane, and returns its result to the caller. Allocates for the result, and for
+    /// the job unless the pool has a [box](Self::job) for it.
     ///
     /// # Errors
     /// The reason why the pool does not take it, as for [`submit`](Self::submit).

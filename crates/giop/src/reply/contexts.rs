@@ -16,7 +16,8 @@ impl ReplyStatus {
     /// Reads the status of an encoded reply.
     ///
     /// # Errors
-    /// Those of [`ReplyHeader::head`], and those of [`MessageHeader::parse`] for octets that begin no message.
+    /// Returns the errors of [`ReplyHeader::head`], and those of [`MessageHeader::parse`] for octets that begin no
+    /// message.
     pub fn of(reply: &Gather) -> Result<Self, ProtocolError> {
         let header = reply.chunks().next().and_then(<[u8]>::first_chunk);
         let header = header.copied().unwrap_or([0; HEADER_OCTETS]);

@@ -74,7 +74,7 @@ impl ReplySlot {
     /// Stores a reply that was encoded in this process.
     ///
     /// # Errors
-    /// Those of [`ReplyHeader::head`]; the slot does not change then.
+    /// Returns the errors of [`ReplyHeader::head`]; the slot does not change then.
     pub fn set_local(&mut self, message: Message) -> Result<(), ProtocolError> {
         let (_, status, body) = ReplyHeader::head(&message)?;
         self.set_message(message, status, body);

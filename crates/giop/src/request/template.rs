@@ -2,7 +2,7 @@
 
 use super::{
     BODY_ALIGNMENT, ID_POSITION, RESPONSE_BEHIND_ID, ResponseFlags, TargetAddress, finish_in, seal,
-    write_contexts, write_header, write_operation, write_whom,
+    write_contexts, write_header, write_operation, write_target,
 };
 use crate::context::ServiceContext;
 use crate::header::{HEADER_LEN, MessageKind, Version};
@@ -70,8 +70,8 @@ impl Ready {
     }
 }
 
-/// Whether two names are the same. Those of usual length, which is from 8 to 32 octets, are compared as two numbers, without
-/// a call.
+/// Whether two names are the same. Those of usual length, which is from 8 to 32 octets, are compared as two numbers,
+/// without a call.
 #[inline]
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
@@ -110,7 +110,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
         }
         e.write_u32(0);
         e.write_u8(0);
-        write_whom(&mut e, version, target, key)?;
+        write_target(&mut e, version, target, key)?;
         Ok(Self {
             version,
             octets: e.finish().to_vec().into(),
@@ -147,7 +147,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
     /// Encodes a request in place: on success `e` has the message.
     ///
     /// # Errors
-    /// Those of [`encode`](Self::encode).
+    /// Returns the errors of [`encode`](Self::encode).
     #[inline(always)]
     pub fn encode_in(
         &self,
@@ -332,7 +332,7 @@ mod tests {
             .encode_for(target, e(), |_| Ok(()))
             .unwrap()
             .to_vec();
-        // As it is written first, when it is kept, and when it is ready.
+        // The request is written a first time, when it is kept, and when it is ready.
         for times in 0..3 {
             let copied = template.encode(e(), id, response, operation, contexts, arguments);
             assert_eq!(copied.unwrap().to_vec(), written, "{times}");

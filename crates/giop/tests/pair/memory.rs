@@ -167,7 +167,7 @@ fn a_large_message_behind_another_is_not_moved_once_it_is_received() {
         let (room, is_in_place) = receive(&large);
         assert!(is_in_place && room >= large.len(), "{room}");
     }
-    // What was expected and did not come is not expected again.
+    // Octets that were expected and did not come are not expected again.
     assert!(receive(&small).1);
     receive(&large);
     receive(&small);

@@ -1,3 +1,5 @@
+//! Tests of adapters, their objects and their keys.
+
 use super::*;
 use crate::incoming::Incoming;
 use crate::object::Forward;

@@ -8,7 +8,7 @@ use xtask::step::Done;
 /// Runs executables, first here, where what they say without ATM is tested, then in the machine if it is ready.
 ///
 /// # Errors
-/// As [`executables::run`].
+/// Returns the errors of [`executables::run`].
 pub(crate) fn run_all(
     executables: &[&Executable],
     setting: &Setting,

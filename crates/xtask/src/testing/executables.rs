@@ -1,7 +1,7 @@
 //! Test executables: built by one `cargo test --no-run`, and run side by side.
 //!
-//! `cargo test` runs one executable at a time. Most of ours hold few tests, or one that is longer than the others, and leave
-//! a CPU idle.
+//! `cargo test` runs one executable at a time. Most of ours hold few tests, or one that is longer than the others, and
+//! leave a CPU idle.
 
 use crate::testing::summary::Summary;
 use crate::testing::workspace::Workspace;
@@ -28,13 +28,13 @@ pub(crate) struct Executable {
     program: PathBuf,
 }
 
-/// What becomes of warnings when tests are built.
+/// How a build of the tests treats warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Warnings {
     /// They are shown.
     Shown,
-    /// Clippy compiles, and its warnings fail the build. What clippy compiles is not compiled for tests once more, as it would be
-    /// after `cargo clippy`.
+    /// Clippy compiles, and its warnings fail the build. What clippy compiles is not compiled for tests once more, as
+    /// it would be after `cargo clippy`.
     Denied,
 }
 
@@ -71,8 +71,8 @@ fn cpus() -> usize {
 
 /// Builds tests of the workspace: the `targets` that cargo's arguments select, or everything, examples included.
 ///
-/// All packages are built together, whatever is run of them: what cargo builds for one package alone has other features,
-/// and nothing in common with this.
+/// All packages are built together, whatever is run of them: what cargo builds for one package alone has other
+/// features, and nothing in common with this.
 ///
 /// # Errors
 /// Something does not compile, or has warnings that are [denied](Warnings::Denied).
@@ -89,7 +89,7 @@ pub(crate) fn build(
         Ok(())
     })?;
     if targets.is_empty() && warnings == Warnings::Denied {
-        // What is no test has warnings as well.
+        // Other targets than tests have warnings as well.
         let others = ["build", "--workspace", "--bins", "--benches"];
         compile(&others, warnings, |_| Ok(()))?;
     }
@@ -228,7 +228,7 @@ impl Executable {
             .stdin(Stdio::null());
         if self.target == TRYBUILD {
             command.env(TRYBUILD_FLAGS.0, TRYBUILD_FLAGS.1);
-            // What a user's compiler says.
+            // The output of a user's compiler.
             command.env_remove(WRAPPER);
         }
         let name = self.name();

@@ -1,4 +1,5 @@
-//! `cargo xtask test`: everything, in phases that can also be run one by one; `cargo xtask check`: what a change touches.
+//! `cargo xtask test`: everything, in phases that can also be run one by one; `cargo xtask check`: what a change
+//! touches.
 
 mod atm;
 mod beside;
@@ -64,11 +65,11 @@ enum Phase {
     Compilers,
     /// Attacks on a server in a process of its own, in their short form: memory and descriptors, but no times
     Attacks,
-    /// The experiments in their short form, to see that they run. Not among the phases unless it is named or asked for by
-    /// `--figures`
+    /// The experiments in their short form, to see that they run. Not among the phases unless it is named or asked for
+    /// by `--figures`
     Figures,
-    /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items. Begins
-    /// when the tests are built, and runs beside the other phases
+    /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items.
+    /// Begins when the tests are built, and runs beside the other phases
     Packages,
 }
 
@@ -87,8 +88,8 @@ const ELSEWHERE: [(&str, &str, Phase); 10] = [
 ];
 
 impl Phase {
-    /// Seconds that a phase may take on two CPUs, beside the packages, with nothing in the target folder but what the build step
-    /// has made. A phase that takes longer is no failure; it is a reason to look for what has become slow.
+    /// Seconds that a phase may take on two CPUs, beside the packages, with nothing in the target folder but what the
+    /// build step has made. A phase that takes longer is no failure; it is a reason to look for what has become slow.
     const fn budget(self) -> Duration {
         Duration::from_secs(match self {
             Self::Unit => 90,
@@ -193,7 +194,7 @@ impl Times {
     }
 }
 
-/// As `12 s of 45 s`.
+/// Writes `12 s of 45 s`.
 fn took(time: Duration, budget: Duration) -> String {
     let over = if time > budget {
         ", over its budget"

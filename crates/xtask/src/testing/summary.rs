@@ -48,7 +48,7 @@ impl Summary {
     }
 }
 
-/// As `12 passed, 0 failed, 1 skipped`.
+/// Writes `12 passed, 0 failed, 1 skipped`.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed, {} failed", self.passed, self.failed)?;

@@ -78,7 +78,7 @@ impl Workspace {
             let folder = folder.ok_or_else(|| format!("{}: no folder", package.name))?;
             let name = package.name.to_string();
             folders.insert(name.clone(), folder.to_path_buf());
-            // What a feature alone adds is tested where features are.
+            // The items that a feature alone adds are tested with the features.
             let runs = |target: &&Target| target.is_test() && target.required_features.is_empty();
             for target in package.targets.iter().filter(runs) {
                 tests.push((name.clone(), target.name.clone()));

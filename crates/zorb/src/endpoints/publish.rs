@@ -7,10 +7,10 @@ use zorb_transport::{Endpoint, Registry, host_name};
 
 /// A value of the option `publish`: alternative rules, of which the first that yields an endpoint counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Publish(Vec<Rule>);
+pub(crate) struct Publish(Vec<PublishRule>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Rule {
+enum PublishRule {
     /// This endpoint; port 0 means each port that is listened to.
     Endpoint(Endpoint),
     /// This host in place of that of each endpoint.
@@ -31,13 +31,13 @@ impl Publish {
     /// The expected and the found text.
     pub(crate) fn read(text: &str, transports: &Registry) -> Result<Self, String> {
         text.split('|')
-            .map(|rule| Rule::read(rule.trim(), transports))
+            .map(|rule| PublishRule::read(rule.trim(), transports))
             .collect::<Result<_, _>>()
             .map(Self)
     }
 }
 
-impl Rule {
+impl PublishRule {
     fn read(text: &str, transports: &Registry) -> Result<Self, String> {
         // A colon distinguishes endpoints from the other rules.
         if text.contains(':') {
@@ -99,7 +99,7 @@ impl Publishing {
             // No server would answer. Activating a servant reports it as an error.
             return Ok(Vec::new());
         }
-        let host = (self.host.iter()).map(|host| Publish(vec![Rule::Host(host.clone())]));
+        let host = (self.host.iter()).map(|host| Publish(vec![PublishRule::Host(host.clone())]));
         let rules: Vec<Publish> = host.chain(self.rules.iter().cloned()).collect();
         // Endpoints with a published host or port of their own are exempt from the rules.
         let ruled: Vec<&Endpoint> = listening
@@ -160,7 +160,7 @@ fn own(listen: &Listen) -> Option<(Option<&str>, Option<u16>)> {
     (host.is_some() || port.is_some()).then_some((host.as_deref(), port))
 }
 
-impl Rule {
+impl PublishRule {
     fn apply(&self, listening: &[&Endpoint]) -> Vec<Endpoint> {
         // The listening endpoints, with `host` in place of theirs.
         let at = |host: &str| {

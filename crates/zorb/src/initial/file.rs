@@ -15,8 +15,8 @@ const MAX_FILE_OCTETS: u64 = 1 << 20;
 /// type, but have the size 0 and may block in `read` for ever, so an empty file is not read.
 ///
 /// # Errors
-/// Those of the operating system, and `InvalidInput` or `InvalidData` for a file that is refused. No error shows
-/// contents of the file.
+/// Returns the errors of the operating system, and `InvalidInput` or `InvalidData` for a file that is refused. No error
+/// shows contents of the file.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = open(path, flags, Mode::empty())?;

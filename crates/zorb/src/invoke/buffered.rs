@@ -35,7 +35,7 @@ impl ObjectRef {
     /// since its connection could not be made is [counted](crate::Counter::OneWaysRefused), and is no error here.
     ///
     /// # Cancel safety
-    /// Safe: what was begun is sent.
+    /// Safe: a message that was begun is sent.
     #[doc(alias = "BUFFER_FLUSH")]
     pub async fn flush_one_ways(&self) -> Result<(), SystemException> {
         let orb = self.orb().inner();
@@ -62,7 +62,7 @@ impl Orb {
     /// shut down.
     ///
     /// # Cancel safety
-    /// Safe: what was begun is sent.
+    /// Safe: a message that was begun is sent.
     #[doc(alias = "BUFFER_FLUSH")]
     pub async fn flush_one_ways(&self) -> Result<(), SystemException> {
         self.inner().check_not_down()?;

@@ -1,18 +1,19 @@
 //! Collocated calls by a message, and where their upcalls run.
 //!
-//! A two-way call to an object whose POA has no real-time policies is begun by its caller, and becomes a task where it awaits.
-//! A one-way call is a task, or has a thread where servants may block, and begins when those before it have.
+//! A two-way call to an object whose POA has no real-time policies is begun by its caller, and becomes a task where it
+//! awaits. A one-way call is a task, or has a thread where servants may block, and begins when those before it have.
 //!
 //! To objects of POAs with real-time policies, the decisions in their order:
 //!
 //! 1. The POA has no thread pool: the caller runs the upcall.
-//! 2. The caller is an upcall in the same pool, and in the same lane if there are lanes: it runs the upcall itself, since
+//! 2. The caller is an upcall in the same pool, and in the same lane if there are lanes: it runs the upcall itself,
+//!    since
 //!    a pool whose threads all wait for calls to it would never make progress. Without lanes its thread has the native priority of
 //!    the call meanwhile.
 //! 3. Else the call goes through the queue of the object's lane, whose threads run it; the caller waits.
 //!
-//! A deadline orders the queue, and a call that is late is not made, as for requests from elsewhere. One-way calls always take
-//! the queue.
+//! A deadline orders the queue, and a call that is late is not made, as for requests from elsewhere. One-way calls
+//! always take the queue.
 
 use super::Invocation;
 use super::collocated::{own, runtime_gone};
@@ -41,7 +42,7 @@ use zorb_poa::{ActiveObject, Missing, Outcome, ServerRequest, UpcallChain};
 pub(super) struct LocalMessage {
     pub(super) request: ServerRequest,
     deadline: Option<Instant>,
-    /// Of a one-way call, among those of its reference.
+    /// The turn of a one-way call among those of its reference.
     turn: Option<Turn>,
 }
 
@@ -83,8 +84,8 @@ impl ObjectRef {
 }
 
 impl LocalMessage {
-    /// Dispatches the call, and waits for the outcome of a two-way one. `None` for a one-way call that is on its way, which has
-    /// the `intercepted` then.
+    /// Dispatches the call, and waits for the outcome of a two-way one. `None` for a one-way call that is on its way,
+    /// which has the `intercepted` then.
     pub(super) async fn dispatch(
         self,
         orb: &Arc<OrbInner>,
@@ -196,8 +197,8 @@ async fn run_scheduled(
     result.await.map_err(|_| runtime_gone())
 }
 
-/// Polls a call once, here, at its native priority; one that is not ready then goes on as a task of the runtime that the
-/// caller is in, whatever becomes of the caller.
+/// Polls a call once, here, at its native priority; one that is not ready then goes on as a task of the runtime that
+/// the caller is in, whatever becomes of the caller.
 fn begin_here(
     orb: &Arc<OrbInner>,
     planned: &Planned,
@@ -288,8 +289,8 @@ async fn run(
     result.await.map_err(|_| runtime_gone())
 }
 
-/// Runs an upcall without a reply, which its caller does not wait for, when its turn has come: in a task, or on a thread where
-/// servants may block.
+/// Runs an upcall without a reply, which its caller does not wait for, when its turn has come: in a task, or on a
+/// thread where servants may block.
 fn run_one_way(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,

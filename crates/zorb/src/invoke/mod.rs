@@ -141,8 +141,8 @@ impl ObjectRef {
     /// The exceptions of the operation, and system exceptions of the ORB.
     ///
     /// # Cancel safety
-    /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest unless it may be one
-    /// that mishandles it. The caller does not learn whether the operation was carried out.
+    /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest unless it may
+    /// be one that mishandles it. The caller does not learn whether the operation was carried out.
     #[doc(hidden)]
     #[expect(
         clippy::manual_async_fn,
@@ -176,7 +176,7 @@ impl ObjectRef {
     /// generated stubs.
     ///
     /// # Errors
-    /// Those of [`invoke`](Self::invoke).
+    /// Returns the errors of [`invoke`](Self::invoke).
     ///
     /// # Cancel safety
     /// That of [`invoke`](Self::invoke). An upcall of a collocated call that has begun goes on.

@@ -37,8 +37,8 @@ pub struct NamingClient {
 }
 
 impl NamingClient {
-    /// Makes the client of the ORB's initial reference `NameService`. Costs a call of `_is_a`, unless the type id of the
-    /// reference is that of a naming context.
+    /// Makes the client of the ORB's initial reference `NameService`. Costs a call of `_is_a`, unless the type id of
+    /// the reference is that of a naming context.
     ///
     /// # Errors
     /// [`NamingError::Unconfigured`] when the ORB has no such initial reference, [`NamingError::System`] when the
@@ -55,8 +55,8 @@ impl NamingClient {
         Self::at(&object).await
     }
 
-    /// Makes the client of a naming context by its reference. Costs a call of `_is_a`, unless the type id of the reference is
-    /// that of a naming context.
+    /// Makes the client of a naming context by its reference. Costs a call of `_is_a`, unless the type id of the
+    /// reference is that of a naming context.
     ///
     /// # Errors
     /// [`NamingError::System`] when the context cannot be reached, [`NamingError::NotAContext`] for an object of
@@ -88,8 +88,8 @@ impl NamingClient {
         &self.context
     }
 
-    /// Returns the context as a `NamingContextExt`, which has stringified names and URLs; `None` for older servers, which lack
-    /// it. Costs a call of `_is_a`, unless the type id of the reference is that of the interface.
+    /// Returns the context as a `NamingContextExt`, which has stringified names and URLs; `None` for older servers,
+    /// which lack it. Costs a call of `_is_a`, unless the type id of the reference is that of the interface.
     ///
     /// # Errors
     /// [`NamingError::System`] when the call fails.
@@ -101,8 +101,8 @@ impl NamingClient {
         ext.map_err(|exception| service_failed(&self.context, exception))
     }
 
-    /// Returns the object bound to a name, as a reference of type `T`. Costs a call of the object's `_is_a`, unless the type id
-    /// of its reference is that of `T`, or `T` is [`ObjectRef`].
+    /// Returns the object bound to a name, as a reference of type `T`. Costs a call of the object's `_is_a`, unless the
+    /// type id of its reference is that of `T`, or `T` is [`ObjectRef`].
     ///
     /// # Errors
     /// [`NamingError::NotFound`], [`NamingError::InvalidName`], [`NamingError::Nil`], [`NamingError::WrongType`], and
@@ -139,8 +139,8 @@ impl NamingClient {
     /// path; [`NamingError::InvalidName`].
     ///
     /// # Cancel safety
-    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail with
-    /// [`NamingError::AlreadyBound`], because of the first one.
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail
+    /// with [`NamingError::AlreadyBound`], because of the first one.
     pub async fn bind(
         &self,
         name: impl IntoName,
@@ -158,8 +158,8 @@ impl NamingClient {
     /// object is bound within the path; [`NamingError::InvalidName`].
     ///
     /// # Cancel safety
-    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call ends in the same
-    /// binding.
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call ends in the
+    /// same binding.
     pub async fn rebind(
         &self,
         name: impl IntoName,
@@ -173,11 +173,11 @@ impl NamingClient {
     /// [`bind`](Self::bind) does.
     ///
     /// # Errors
-    /// Those of [`bind`](Self::bind).
+    /// Returns the errors of [`bind`](Self::bind).
     ///
     /// # Cancel safety
-    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail with
-    /// [`NamingError::AlreadyBound`], because of the first one.
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail
+    /// with [`NamingError::AlreadyBound`], because of the first one.
     pub async fn bind_context(
         &self,
         name: impl IntoName,
@@ -191,11 +191,11 @@ impl NamingClient {
     /// [`bind`](Self::bind) does. The former context is not destroyed.
     ///
     /// # Errors
-    /// Those of [`rebind`](Self::rebind), but `not_context` when an object is bound to the name.
+    /// Returns the errors of [`rebind`](Self::rebind), but `not_context` when an object is bound to the name.
     ///
     /// # Cancel safety
-    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call ends in the same
-    /// binding.
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call ends in the
+    /// same binding.
     pub async fn rebind_context(
         &self,
         name: impl IntoName,
@@ -219,11 +219,11 @@ impl NamingClient {
     /// Makes a context and binds it to a name that is not bound. Makes missing contexts as [`bind`](Self::bind) does.
     ///
     /// # Errors
-    /// Those of [`bind`](Self::bind).
+    /// Returns the errors of [`bind`](Self::bind).
     ///
     /// # Cancel safety
-    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail with
-    /// [`NamingError::AlreadyBound`], because of the first one.
+    /// The binding may have been made or not, and contexts that were made on the path stay. A repeated call may fail
+    /// with [`NamingError::AlreadyBound`], because of the first one.
     pub async fn bind_new_context(&self, name: impl IntoName) -> Result<Self, NamingError> {
         let name = checked(name)?;
         match self.make(&name).await {
@@ -236,9 +236,9 @@ impl NamingClient {
         }
     }
 
-    /// Returns the context bound to a name; makes it and the missing contexts of the path, as `mkdir -p` does. When two clients
-    /// make a context at the same time, JacORB's service may replace one by the other, and this may return the replaced
-    /// one.
+    /// Returns the context bound to a name; makes it and the missing contexts of the path, as `mkdir -p` does. When two
+    /// clients make a context at the same time, JacORB's service may replace one by the other, and this may return the
+    /// replaced one.
     ///
     /// # Errors
     /// [`NamingError::NotFound`] with `not_context`, or [`NamingError::NotAContext`], when an object is bound;
@@ -254,11 +254,12 @@ impl NamingClient {
         }
     }
 
-    /// Returns the context bound to a name. Costs a call of `_is_a`, unless the type id of its reference is that of a naming
-    /// context.
+    /// Returns the context bound to a name. Costs a call of `_is_a`, unless the type id of its reference is that of a
+    /// naming context.
     ///
     /// # Errors
-    /// Those of [`resolve`](Self::resolve); [`NamingError::NotAContext`] if an object of another interface is bound.
+    /// Returns the errors of [`resolve`](Self::resolve); [`NamingError::NotAContext`] if an object of another interface
+    /// is bound.
     ///
     /// # Cancel safety
     /// Safe: the calls change nothing at the service, and can be repeated.
@@ -299,8 +300,8 @@ impl NamingClient {
     /// [`NamingError::InvalidName`].
     ///
     /// # Cancel safety
-    /// The context may have been destroyed without its binding being removed. A repeated call removes the binding, or fails
-    /// with [`NamingError::NotFound`] if it has been removed.
+    /// The context may have been destroyed without its binding being removed. A repeated call removes the binding, or
+    /// fails with [`NamingError::NotFound`] if it has been removed.
     pub async fn remove_context(&self, name: impl IntoName) -> Result<(), NamingError> {
         let name = checked(name)?;
         let is_gone = |error: &NamingError| {

@@ -114,7 +114,7 @@ impl Bindings {
     /// Polls for the next binding: [`next`](Self::next) for hand-written futures.
     ///
     /// # Errors
-    /// Those of [`next`](Self::next).
+    /// Returns the errors of [`next`](Self::next).
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Entry, NamingError>>> {
         loop {
             if let Some(entry) = self.ready.pop_front() {

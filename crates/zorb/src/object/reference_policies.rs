@@ -39,8 +39,8 @@ impl ObjectRef {
     /// Returns the reference with policies that are chosen at run time, in place of its own or over them.
     ///
     /// # Errors
-    /// Those of [`PolicyOverrides::from_policies`]: BAD_PARAM, minor code 30, if two policies are of one type, and
-    /// NO_PERMISSION for a policy that clients cannot override.
+    /// Returns the errors of [`PolicyOverrides::from_policies`]: BAD_PARAM, minor code 30, if two policies are of one
+    /// type, and NO_PERMISSION for a policy that clients cannot override.
     #[doc(alias = "_set_policy_overrides")]
     pub fn set_policy_overrides(
         &self,
@@ -109,8 +109,8 @@ impl ObjectRef {
         self.with_policies(&PolicyOverrides::new().relative_round_trip_timeout(limit))
     }
 
-    /// Returns the reference with a code set: its `char`s and `string`s travel in `set`, whatever its server's native set and
-    /// [the ORB's](crate::Builder::native_char_code_set).
+    /// Returns the reference with a code set: its `char`s and `string`s travel in `set`, whatever its server's native
+    /// set and [the ORB's](crate::Builder::native_char_code_set).
     ///
     /// If the server states the set, it is negotiated, and the calls use a connection of their own. Otherwise nothing
     /// is negotiated: text travels in `set`, and wide text cannot travel. That is for servers that are found by

@@ -1,3 +1,5 @@
+//! Tests of options from the environment and the arguments.
+
 use super::*;
 use crate::Orb;
 use crate::orb_settings::Settings;

@@ -43,7 +43,7 @@ impl Orb {
     /// Sets policies that are chosen at run time: see [`set_policies`](Self::set_policies).
     ///
     /// # Errors
-    /// Those of [`PolicyOverrides::from_policies`]; no policy changes then.
+    /// Returns the errors of [`PolicyOverrides::from_policies`]; no policy changes then.
     #[doc(alias = "ORBPolicyManager")]
     #[doc(alias = "PolicyManager")]
     pub fn set_policy_overrides(

@@ -32,7 +32,7 @@ impl Orb {
     /// Starts an ORB with these settings, in this lane.
     ///
     /// # Errors
-    /// Those of [`Builder::build`](crate::Builder::build).
+    /// Returns the errors of [`Builder::build`](crate::Builder::build).
     pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
         settings.real_time.check()?;
         let mut acceptors = Vec::new();

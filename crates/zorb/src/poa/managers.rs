@@ -38,8 +38,9 @@ use zorb_poa::{
 pub struct Servant(pub(super) Arc<dyn Skeleton>);
 
 impl Servant {
-    /// The servant's implementation, such as `Savings` of an `AccountServant<Savings>`, shared with the adapter. `None` if it has
-    /// another type, or if the skeleton is written by hand and has no `Skeleton::servant`. Costs a reference count.
+    /// The servant's implementation, such as `Savings` of an `AccountServant<Savings>`, shared with the adapter. `None`
+    /// if it has another type, or if the skeleton is written by hand and has no `Skeleton::servant`. Costs a reference
+    /// count.
     #[must_use]
     pub fn downcast<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.0.servant()?.downcast().ok()
@@ -339,7 +340,7 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// Those of [`set_servant_manager`](Self::set_servant_manager).
+    /// Returns the errors of [`set_servant_manager`](Self::set_servant_manager).
     #[doc(alias = "set_servant_manager")]
     #[doc(alias = "ServantActivator")]
     pub fn set_servant_activator<F, A>(&self, incarnate: F) -> Result<(), Error>
@@ -374,9 +375,10 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and RETAIN,
-    /// [`AdapterError::ServantManagerSet`](zorb_poa::AdapterError::ServantManagerSet) if the POA has a servant manager already,
-    /// since one cannot be replaced, [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed) if the POA is destroyed.
+    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and
+    /// RETAIN, [`AdapterError::ServantManagerSet`](zorb_poa::AdapterError::ServantManagerSet) if the POA has a servant
+    /// manager already, since one cannot be replaced, [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed) if
+    /// the POA is destroyed.
     #[doc(alias = "USE_SERVANT_MANAGER")]
     pub fn set_servant_manager(&self, activator: impl ServantActivator) -> Result<(), Error> {
         Ok(self.adapter.set_activator(Managed::new(self, activator))?)
@@ -401,8 +403,8 @@ impl Poa {
     /// the previous one. Takes time in proportion to the number of active objects.
     ///
     /// # Errors
-    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and RETAIN,
-    /// [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed).
+    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and
+    /// RETAIN, [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed).
     pub fn deactivate_unused(&self, now: Instant, unused_for: Duration) -> Result<usize, Error> {
         Ok(self.adapter.deactivate_unused(now, unused_for)?)
     }
@@ -410,7 +412,7 @@ impl Poa {
     /// Sets the servant locator, which returns the servant of each request.
     ///
     /// # Errors
-    /// Those of [`set_servant_manager`](Self::set_servant_manager), with NON_RETAIN in place of RETAIN.
+    /// Returns the errors of [`set_servant_manager`](Self::set_servant_manager), with NON_RETAIN in place of RETAIN.
     #[doc(alias = "set_servant_manager")]
     pub fn set_servant_locator(&self, locator: impl ServantLocator) -> Result<(), Error> {
         Ok(self.adapter.set_locator(Managed::new(self, locator))?)

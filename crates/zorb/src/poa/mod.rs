@@ -165,9 +165,9 @@ impl Poa {
     /// ORB's shutdown. Allocates the key and the reference.
     ///
     /// # Errors
-    /// [`Error::NoEndpoint`] when the ORB listens nowhere, [`AdapterError::WrongPolicy`] when ids
-    /// are assigned by the user or with NON_RETAIN, [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA
-    /// already, unless the POA has MULTIPLE_ID.
+    /// [`Error::NoEndpoint`] when the ORB listens nowhere, [`AdapterError::WrongPolicy`] when ids are assigned by the
+    /// user or with NON_RETAIN, [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA already,
+    /// unless the POA has MULTIPLE_ID.
     #[doc(alias = "activate_object")]
     pub fn activate<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
@@ -209,7 +209,7 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// Those of [`activate`](Self::activate).
+    /// Returns the errors of [`activate`](Self::activate).
     pub fn activate_with<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
         make: impl FnOnce(&S::Ref) -> S,
@@ -251,7 +251,7 @@ impl Poa {
     /// [`deactivate_object`](Self::deactivate_object) frees it if the object is never activated.
     ///
     /// # Errors
-    /// Those of [`activate`](Self::activate).
+    /// Returns the errors of [`activate`](Self::activate).
     pub fn create_reference<T: Interface>(&self) -> Result<T, Error> {
         self.check_published()?;
         let key = self.adapter.reserve()?;
@@ -331,7 +331,7 @@ impl Poa {
     /// [`deactivate_object`](Self::deactivate_object) ends the forward.
     ///
     /// # Errors
-    /// Those of [`activate`](Self::activate).
+    /// Returns the errors of [`activate`](Self::activate).
     #[doc(alias = "ServantLocator")]
     pub fn create_forward<T: Interface>(&self, forward: Forward) -> Result<T, Error> {
         self.check_published()?;
@@ -386,8 +386,9 @@ impl Poa {
     /// POA's path.
     ///
     /// # Errors
-    /// Those of [`create_poa`](Self::create_poa); [`AdapterError::InvalidPolicy`] for policies that exclude each other;
-    /// [`AdapterError::NoKeySecret`] for persistent authenticated keys without a [secret](crate::Builder::key_secret).
+    /// Returns the errors of [`create_poa`](Self::create_poa); [`AdapterError::InvalidPolicy`] for policies that
+    /// exclude each other; [`AdapterError::NoKeySecret`] for persistent authenticated keys without a
+    /// [secret](crate::Builder::key_secret).
     #[doc(alias = "create_POA")]
     pub fn create_poa_with(
         &self,
@@ -422,7 +423,8 @@ impl Poa {
     /// ```
     ///
     /// # Errors
-    /// Those of [`create_poa_with`](Self::create_poa_with); [`AdapterError::WrongPolicy`] without USER_ID and RETAIN.
+    /// Returns the errors of [`create_poa_with`](Self::create_poa_with); [`AdapterError::WrongPolicy`] without USER_ID
+    /// and RETAIN.
     pub fn create_poa_of_ids(
         &self,
         name: &str,

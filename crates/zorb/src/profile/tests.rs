@@ -1,3 +1,5 @@
+//! Tests of the profiles of references.
+
 use super::*;
 use zorb_cdr::{Encoder, NativeEndian, WCharSet};
 use zorb_giop::ior::{

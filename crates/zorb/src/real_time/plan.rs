@@ -102,7 +102,7 @@ impl Scheduled {
     /// Plans a call with the caller's priority, if it has one. Only CLIENT_PROPAGATED uses that priority.
     ///
     /// # Errors
-    /// Those of [`plan`](Self::plan).
+    /// Returns the errors of [`plan`](Self::plan).
     pub(crate) fn plan_at(
         &self,
         settings: &RealTimeSettings,
@@ -134,8 +134,8 @@ impl Scheduled {
     /// The band that a request states, to bind its connection to.
     ///
     /// # Errors
-    /// MARSHAL for a malformed, doubled or missing RTCorbaPriorityRange; INV_POLICY if the POA has no priority model, or no
-    /// lane in the band.
+    /// MARSHAL for a malformed, doubled or missing RTCorbaPriorityRange; INV_POLICY if the POA has no priority model,
+    /// or no lane in the band.
     pub(crate) fn bind_band(
         &self,
         contexts: Option<&ServiceContexts<'_>>,

@@ -19,8 +19,8 @@ impl Poa {
     /// own, in HOLDING.
     ///
     /// # Errors
-    /// Those of [`create_poa_with`](Self::create_poa_with), and [`AdapterError::InvalidPolicy`] for real-time policies
-    /// that exclude each other.
+    /// Returns the errors of [`create_poa_with`](Self::create_poa_with), and [`AdapterError::InvalidPolicy`] for
+    /// real-time policies that exclude each other.
     #[doc(alias = "create_POA")]
     pub fn create_rt_poa(
         &self,
@@ -86,8 +86,8 @@ impl Poa {
     /// Makes a reference to an object with a priority of its own: see [`create_reference`](Self::create_reference).
     ///
     /// # Errors
-    /// Those of `create_reference`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for a
-    /// priority below 0 or without a lane.
+    /// Returns the errors of `create_reference`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED;
+    /// BAD_PARAM for a priority below 0 or without a lane.
     pub fn create_reference_with_priority<T: Interface>(
         &self,
         priority: Priority,
@@ -100,7 +100,7 @@ impl Poa {
     /// [`create_reference_with_id`](Self::create_reference_with_id).
     ///
     /// # Errors
-    /// Those of `create_reference_with_id` and of
+    /// Returns the errors of `create_reference_with_id` and of
     /// [`activate_object_with_id_and_priority`](Self::activate_object_with_id_and_priority).
     pub fn create_reference_with_id_and_priority<T: Interface>(
         &self,
@@ -114,8 +114,8 @@ impl Poa {
     /// Activates an object with a priority of its own: see [`activate`](Self::activate).
     ///
     /// # Errors
-    /// Those of `activate`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for a priority
-    /// below 0 or without a lane.
+    /// Returns the errors of `activate`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM
+    /// for a priority below 0 or without a lane.
     pub fn activate_object_with_priority<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
         servant: S,
@@ -129,8 +129,9 @@ impl Poa {
     /// [`activate_object_with_id`](Self::activate_object_with_id).
     ///
     /// # Errors
-    /// Those of `activate_object_with_id`; [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED; BAD_PARAM for
-    /// a priority below 0 or without a lane; BAD_INV_ORDER, minor code 18, if the object has another priority already.
+    /// Returns the errors of `activate_object_with_id`; [`AdapterError::WrongPolicy`] unless the POA has
+    /// SERVER_DECLARED; BAD_PARAM for a priority below 0 or without a lane; BAD_INV_ORDER, minor code 18, if the object
+    /// has another priority already.
     pub fn activate_object_with_id_and_priority<S: InterfaceSkeleton<Ref: Interface>>(
         &self,
         id: impl AsRef<[u8]>,

@@ -55,7 +55,7 @@ impl Selection {
     /// The priority that a call from the current thread states.
     ///
     /// # Errors
-    /// Those of [`priority_of_call`].
+    /// Returns the errors of [`priority_of_call`].
     pub(crate) fn priority(
         &self,
         settings: &RealTimeSettings,
@@ -70,7 +70,8 @@ impl Selection {
 /// been set.
 ///
 /// # Errors
-/// DATA_CONVERSION, minor code 2, if the native priority of the thread maps to none; UNKNOWN if the transform refuses it.
+/// DATA_CONVERSION, minor code 2, if the native priority of the thread maps to none; UNKNOWN if the transform refuses
+/// it.
 pub(crate) fn priority_of_call(
     settings: &RealTimeSettings,
     model: PriorityModel,
@@ -126,7 +127,7 @@ fn mark(settings: &RealTimeSettings, candidate: &mut Candidate, priority: Option
 /// # Errors
 /// INV_POLICY if client and server both have bands, if the client has bands and the server no priority model, if no
 /// band holds the priority, or if no endpoint has it. NO_RESOURCES, minor code 2, if no endpoint lies in the band.
-/// Those of [`priority_of_call`].
+/// Returns the errors of [`priority_of_call`].
 pub(crate) fn select(
     settings: &RealTimeSettings,
     candidates: &mut Vec<Candidate>,

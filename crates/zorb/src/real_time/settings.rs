@@ -83,7 +83,7 @@ impl RealTimeSettings {
     /// Sets the native priority of the calling thread to that of `priority`.
     ///
     /// # Errors
-    /// Those of [`native`](Self::native), and NO_PERMISSION if the operating system refuses it.
+    /// Returns the errors of [`native`](Self::native), and NO_PERMISSION if the operating system refuses it.
     pub(crate) fn apply(&self, priority: Priority) -> Result<(), SystemException> {
         let Some(native) = self.native(priority)? else {
             return Ok(());

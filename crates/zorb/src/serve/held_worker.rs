@@ -12,7 +12,7 @@ impl Watcher for OrbInner {
             return;
         }
         let is_it = |object: &ActiveObject| address(object) == holder.object;
-        // One that a default servant or a locator serves is in no map: it is reported when its upcall has ended.
+        // An object of a default servant or a servant locator is in no map: it is reported when its upcall has ended.
         let Some(object) = self.adapters().find_object(is_it) else {
             return;
         };

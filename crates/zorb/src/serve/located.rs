@@ -1,4 +1,4 @@
-//! Which object a request or LocateRequest names, and answers to the latter.
+//! Locates the object that a request or LocateRequest names, and answers the latter.
 
 use super::enter;
 use super::upcall::describe;
@@ -9,7 +9,8 @@ use bytes::Bytes;
 use zorb_giop::{Ior, LocateReply, SystemException, SystemExceptionKind, TargetAddress};
 use zorb_poa::{Missing, PoaManagerState};
 
-/// Where an object is, for a LocateRequest. A POA manager holds no answer: the object is here, and its requests are held.
+/// Where an object is, for a LocateRequest. A POA manager holds no answer: the object is here, and its requests are
+/// held.
 pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>) -> LocateReply {
     let object = match found {
         Ok(Found::Object(object)) if object.refusal() == Some(Missing::Object) => {
@@ -36,8 +37,8 @@ pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>
 }
 
 impl OrbInner {
-    /// The object key of a target, however it is addressed (KeyAddr, ProfileAddr, ReferenceAddr). A profile is read by the
-    /// transport that it belongs to. `None` for one that belongs to none, or is malformed.
+    /// The object key of a target, however it is addressed (KeyAddr, ProfileAddr, ReferenceAddr). A profile is read by
+    /// the transport that it belongs to. `None` for one that belongs to none, or is malformed.
     #[cold]
     pub(super) fn key_of(&self, target: &TargetAddress<'_>) -> Option<Bytes> {
         let profile = match target {

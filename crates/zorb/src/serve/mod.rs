@@ -1,9 +1,9 @@
-//! Serving requests: what the ORB does with those that its connections have received.
+//! Serving requests: from their receipt by a connection to their reply.
 //!
 //! The steps behind receiving and parsing ([`zorb_connection::server`]): **locate** the target, **admit** the request
-//! (state of the POA manager, limits), **dispatch** it to the servant, **reply**. A request that waits, for its servant,
-//! its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that it waits
-//! before.
+//! (state of the POA manager, limits), **dispatch** it to the servant, **reply**. A request that waits, for its
+//! servant, its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that
+//! it waits before.
 
 mod deadline;
 mod dispatch;
@@ -314,8 +314,8 @@ fn is_shut_down(orb: &OrbInner, state: PoaManagerState) -> bool {
     state == PoaManagerState::Inactive && orb.is_stopping()
 }
 
-/// Leaves a request without an answer, as those that have not been read: CloseConnection follows, after which the client
-/// may send the request again, elsewhere.
+/// Leaves a request without an answer, as those that have not been read: CloseConnection follows, after which the
+/// client may send the request again, elsewhere.
 #[cold]
 fn leave_unanswered(receipt: &Receipt, pending: Option<Pending>) {
     let request_id = receipt.request_id;
@@ -379,8 +379,8 @@ fn refuse(
     answer(connection, pending, receipt.refusal(exception));
 }
 
-/// Goes on with a pending request whose target has been located, unless its client has cancelled it. Its turn ends when it
-/// has begun.
+/// Goes on with a pending request whose target has been located, unless its client has cancelled it. Its turn ends when
+/// it has begun.
 fn go_on(pending: Pending, target: RequestTarget, request: ServerRequest, turn: Option<Turn>) {
     pending.go_on(move |pending| {
         let _turn = turn;

@@ -4,8 +4,8 @@ use super::results::Results;
 use core::fmt;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, SendCodec};
 
-/// The results of an operation with 13 to 32 results: a tuple, in the order of the IDL. More results are a tuple of such groups,
-/// as in `(ManyResults((a, b, …)), last)`.
+/// The results of an operation with 13 to 32 results: a tuple, in the order of the IDL. More results are a tuple of
+/// such groups, as in `(ManyResults((a, b, …)), last)`.
 ///
 /// It implements `Debug` and `PartialEq`, which Rust's tuples of more than twelve members lack.
 ///
@@ -42,7 +42,7 @@ pub trait ShowAll {
     /// Formats the members as a tuple.
     ///
     /// # Errors
-    /// Those of the formatter.
+    /// Returns the errors of the formatter.
     fn show_all(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 

@@ -328,7 +328,7 @@ pub trait Parameters: Sized {
     /// Decodes the arguments of a kept request, and returns its receipt, by which the reply is made.
     ///
     /// # Errors
-    /// Those of [`ServerRequest::arguments`].
+    /// Returns the errors of [`ServerRequest::arguments`].
     fn read(kept: &Self::Kept) -> (Receipt, Result<Self::Decoded<'_>, SystemException>);
 
     /// Takes the collector of cycles among the values of the request: see [`ServerRequest::take_cycles`].

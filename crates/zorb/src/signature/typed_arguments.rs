@@ -25,7 +25,7 @@ pub trait TypedArgument<P: Parameter>: Encode + Send + Sync {
     /// The upcall's argument.
     ///
     /// # Errors
-    /// Those of [`Encode::encode`].
+    /// Returns the errors of [`Encode::encode`].
     fn to_owned_argument(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
@@ -34,7 +34,7 @@ pub trait TypedArguments<P: Parameters>: Encode + Send + Sync {
     /// The upcall's argument.
     ///
     /// # Errors
-    /// Those of [`Encode::encode`].
+    /// Returns the errors of [`Encode::encode`].
     fn to_owned_argument(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
@@ -216,7 +216,7 @@ pub trait TypedResult: SendCodec {
     /// Checks and converts the value for the caller.
     ///
     /// # Errors
-    /// Those of [`Codec::encode`](zorb_cdr::Codec::encode).
+    /// Returns the errors of [`Codec::encode`](zorb_cdr::Codec::encode).
     fn convert(value: Self::Value, orb: &Orb) -> Result<Self::Value, EncodeError>;
 }
 
@@ -243,7 +243,7 @@ pub trait TypedResults: Results {
     /// Checks and converts the results for the caller.
     ///
     /// # Errors
-    /// Those of [`Results::encode`].
+    /// Returns the errors of [`Results::encode`].
     fn convert(values: Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError>;
 }
 

@@ -61,10 +61,10 @@ pub trait CustomMarshal: Sized {
 /// An error of CDR is the [`source`](core::error::Error::source), and `Display` does not show it. The alternate form
 /// (`{:#}`) shows both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MarshalError(Cause);
+pub struct MarshalError(MarshalFailure);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+enum MarshalFailure {
     Read(DecodeError),
     Write(EncodeError),
     Expected(&'static str),
@@ -75,16 +75,16 @@ impl MarshalError {
     /// BAD_PARAM in writing.
     #[must_use]
     pub const fn expected(what: &'static str) -> Self {
-        Self(Cause::Expected(what))
+        Self(MarshalFailure::Expected(what))
     }
 }
 
 impl fmt::Display for MarshalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Cause::Read(_) => f.write_str("cannot unmarshal the state of the value")?,
-            Cause::Write(_) => f.write_str("cannot marshal the state of the value")?,
-            Cause::Expected(what) => write!(f, "expected {what}")?,
+            MarshalFailure::Read(_) => f.write_str("cannot unmarshal the state of the value")?,
+            MarshalFailure::Write(_) => f.write_str("cannot marshal the state of the value")?,
+            MarshalFailure::Expected(what) => write!(f, "expected {what}")?,
         }
         match self.source() {
             Some(source) if f.alternate() => write!(f, ": {source}"),
@@ -96,9 +96,9 @@ impl fmt::Display for MarshalError {
 impl Error for MarshalError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Cause::Read(error) => Some(error),
-            Cause::Write(error) => Some(error),
-            Cause::Expected(_) => None,
+            MarshalFailure::Read(error) => Some(error),
+            MarshalFailure::Write(error) => Some(error),
+            MarshalFailure::Expected(_) => None,
         }
     }
 }
@@ -172,7 +172,7 @@ impl DataOutput<'_> {
     fn done(&mut self, result: Result<(), EncodeError>) -> Result<(), MarshalError> {
         result.map_err(|error| {
             self.failed = Some(error);
-            MarshalError(Cause::Write(error))
+            MarshalError(MarshalFailure::Write(error))
         })
     }
 }
@@ -258,7 +258,7 @@ impl<'de> DataInput<'_, 'de> {
     fn done<T>(&mut self, result: Result<T, DecodeError>) -> Result<T, MarshalError> {
         result.map_err(|error| {
             self.failed = Some(error);
-            MarshalError(Cause::Read(error))
+            MarshalError(MarshalFailure::Read(error))
         })
     }
 }
@@ -318,11 +318,11 @@ fn write(state: &impl CustomMarshal, e: AnyEncoder<'_>) -> Result<(), EncodeErro
     let mut output = DataOutput { e, failed: None };
     let result = state.marshal(&mut output);
     match (output.failed, result) {
-        (Some(error), _) | (None, Err(MarshalError(Cause::Write(error)))) => Err(error),
-        (None, Err(MarshalError(Cause::Expected(what)))) => {
+        (Some(error), _) | (None, Err(MarshalError(MarshalFailure::Write(error)))) => Err(error),
+        (None, Err(MarshalError(MarshalFailure::Expected(what)))) => {
             Err(EncodeErrorKind::Expected(what).into())
         }
-        (None, Err(MarshalError(Cause::Read(_)))) => {
+        (None, Err(MarshalError(MarshalFailure::Read(_)))) => {
             Err(EncodeErrorKind::Expected("a value that can be marshalled").into())
         }
         (None, Ok(())) => Ok(()),
@@ -343,9 +343,11 @@ fn read<T: ValueState + CustomMarshal>(
         }
     };
     match (input.failed, result) {
-        (Some(error), _) | (None, Err(MarshalError(Cause::Read(error)))) => Err(error),
-        (None, Err(MarshalError(Cause::Expected(what)))) => Err(own(what)),
-        (None, Err(MarshalError(Cause::Write(_)))) => Err(own("a value that can be unmarshalled")),
+        (Some(error), _) | (None, Err(MarshalError(MarshalFailure::Read(error)))) => Err(error),
+        (None, Err(MarshalError(MarshalFailure::Expected(what)))) => Err(own(what)),
+        (None, Err(MarshalError(MarshalFailure::Write(_)))) => {
+            Err(own("a value that can be unmarshalled"))
+        }
         (None, Ok(state)) => {
             *read = Some(Box::new(state));
             Ok(())
@@ -365,12 +367,12 @@ mod tests {
         let unfit = EncodeError::from(EncodeErrorKind::EmbeddedNul);
         for (error, source, text) in [
             (
-                MarshalError(Cause::Read(short)),
+                MarshalError(MarshalFailure::Read(short)),
                 short.to_string(),
                 "cannot unmarshal the state of the value",
             ),
             (
-                MarshalError(Cause::Write(unfit)),
+                MarshalError(MarshalFailure::Write(unfit)),
                 unfit.to_string(),
                 "cannot marshal the state of the value",
             ),

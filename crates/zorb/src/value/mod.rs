@@ -169,7 +169,7 @@ impl<T: ValueState> Value<T> {
     /// Locks the state for writing, as a `T`. Blocks while another thread reads or writes.
     ///
     /// # Panics
-    /// Those of [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     #[must_use]
     #[expect(clippy::expect_used, reason = "the panic that is documented")]
     pub fn write(&self) -> ValueWrite<'_, T> {

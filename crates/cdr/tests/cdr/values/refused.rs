@@ -1,4 +1,4 @@
-//! What is wrong, and what is too much.
+//! Malformed values, and values beyond the limits.
 
 use crate::common::modern;
 use crate::values::support::*;

@@ -116,7 +116,7 @@ pub(crate) fn value<O: ByteOrder>(
     d.end_value(head)
 }
 
-/// What a message is made of: an unsigned long or long, a string, an octet, a double, aligned as they must be; a mark
+/// The parts of a message: an unsigned long or long, a string, an octet, a double, aligned as they must be; a mark
 /// at the next multiple of 4, and the offset to such a mark from here.
 #[derive(Clone, Copy)]
 pub(crate) enum Item {
@@ -168,7 +168,7 @@ pub(crate) fn reads(items: &[Item], count: usize, also: impl Fn(&[Option<Shared>
     also(&values);
 }
 
-/// What is wrong with the first of the values that is wrong.
+/// The error of the first malformed value.
 pub(crate) fn fault(items: &[Item]) -> Kind {
     let big = wire_of::<BigEndian>(items);
     let mut d = Decoder::<BigEndian>::from_slice(&big, modern());

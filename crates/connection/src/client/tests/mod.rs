@@ -1,8 +1,8 @@
 //! Clients against a peer that the test plays.
 
-mod blocking;
-mod buffered;
+mod blocked_callers;
+mod buffered_one_ways;
 mod calls;
-mod driver;
+mod driver_and_lease;
 mod ends;
-mod one_way;
+mod one_way_batches;

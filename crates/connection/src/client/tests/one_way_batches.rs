@@ -58,7 +58,7 @@ async fn a_call_takes_the_batch_along() {
 #[tokio::test]
 async fn a_full_batch_is_written_by_its_sender() {
     let (ours, theirs) = pair();
-    // Without its driver.
+    // The client has no driver.
     let client = undriven(ours.clone(), &connect_settings());
     let mut sent = 0;
     while ours.writes() == 0 {

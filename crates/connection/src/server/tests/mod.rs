@@ -1,12 +1,12 @@
 //! Tests of served connections.
 
-mod backlog;
-mod header_cache;
-mod memory;
-mod pending;
+mod cache_hits;
+mod held_memory;
+mod pending_requests;
 mod promotion;
 mod requests;
-mod thread;
+mod thread_per_connection;
+mod waiting_requests;
 
 use zorb_cdr::NativeEndian;
 use zorb_giop::{

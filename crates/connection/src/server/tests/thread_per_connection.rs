@@ -115,8 +115,8 @@ fn an_idle_connection_of_a_thread_is_closed_in_order() {
     assert!(peer.receive_blocking().is_none());
 }
 
-/// A stream whose peer is silent until the other end of `says` is dropped, and whose socket is full until its reader waits
-/// for room.
+/// A stream whose peer is silent until the other end of `says` is dropped, and whose socket is full until its reader
+/// waits for room.
 #[derive(Debug)]
 struct Full {
     reads: mpsc::Sender<()>,

@@ -256,8 +256,8 @@ async fn a_client_that_is_gone_gives_its_place_back_while_its_upcall_runs_on() {
     assert_eq!(serving.pending_upcalls(), 2);
 }
 
-/// The two clients of a host with two upcalls at a time: the client of both upcalls, and one whose backlog is full, with
-/// further requests unread.
+/// The two clients of a host with two upcalls at a time: the client of both upcalls, and one whose backlog is full,
+/// with further requests unread.
 async fn stuck(owner: &Arc<TestOwner>, serving: &Arc<Serving<TestOwner>>) -> (Peer, Peer) {
     let first = served(owner, serving).1;
     for id in [1, 2] {
