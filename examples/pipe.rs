@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .string_to_object(&reference)
         .await?
         .unchecked_narrow();
-    let error = object.shout("anybody?").await.unwrap_err();
+    let error = object.shout("hello?").await.unwrap_err();
     println!("without the transport: {error:#}");
     assert_eq!(stranger.object_to_string(&object), reference);
 

@@ -53,7 +53,7 @@ struct Options {
 
 /// The number that the id of an object is: eight octets.
 fn number(id: &ObjectId) -> Result<u64, SystemException> {
-    // Ids come out of keys, which anybody can write.
+    // Ids come from keys, which any client can make up.
     let octets = id.as_ref().try_into().map_err(|_| no_such_object())?;
     Ok(u64::from_be_bytes(octets))
 }

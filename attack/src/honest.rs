@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PACE: Duration = Duration::from_millis(1);
 
 #[derive(clap::Args, Debug)]
-pub(crate) struct Options {
+pub(crate) struct HonestOptions {
     /// Where the victim listens
     #[arg(long)]
     address: SocketAddr,
@@ -57,7 +57,7 @@ impl Latency {
 ///
 /// # Errors
 /// The key is not in hexadecimal digits, or standard output is closed.
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(options: &HonestOptions) -> Result<(), Failure> {
     let target = Target {
         address: options.address,
         key: unhex(&options.key).ok_or("the key has to be in hexadecimal digits")?,

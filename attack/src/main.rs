@@ -1,13 +1,15 @@
 //! Attacks on a server in a process of its own, with a limit on its memory, and what an honest client sees of them.
 //!
-//! `cargo xtask attack` starts this program; `cargo xtask claims bounds` reads what it prints. For each attack it starts
+//! `cargo xtask attack` starts this program; `cargo xtask claims bounds` reads what it prints. For each attack it
+//! starts
 //!
-//! - the *victim* (`victim`): a server with zorb's default settings, whose memory and descriptors are read from `/proc`;
+//! - the *victim* (`victim`): a server with zorb's default settings, whose memory and descriptors are read from
+//!   `/proc`;
 //! - the *honest client* (`honest`): a call a millisecond from a host of its own, before, during and after the attack.
 //!
-//! The attacks run as SCHED_IDLE, as attackers have CPUs of their own. Their parameters are drawn at random from a seed that is
-//! printed; `--seed` repeats them. Hosts are source addresses in 127.0.0.0/8. Each row is a line of JSON: its name, what was
-//! measured, the aim.
+//! The attacks run as SCHED_IDLE, as attackers have CPUs of their own. Their parameters are drawn at random from a seed
+//! that is printed; `--seed` repeats them. Hosts are source addresses in 127.0.0.0/8. Each row is a line of JSON: its
+//! name, what was measured, the aim.
 
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
@@ -38,9 +40,9 @@ enum Role {
     /// Runs the attacks
     Run(Run),
     /// Serves until standard input ends
-    Victim(victim::Options),
+    Victim(victim::VictimOptions),
     /// Calls once a millisecond until standard input ends
-    Honest(honest::Options),
+    Honest(honest::HonestOptions),
 }
 
 #[derive(Args, Debug)]

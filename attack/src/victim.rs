@@ -43,7 +43,7 @@ zorb::idl! {
 use attacked::{ListenerRef, Sparse, Victim, VictimServant};
 
 #[derive(clap::Args, Debug)]
-pub(crate) struct Options {
+pub(crate) struct VictimOptions {
     /// Octets of memory that the process may have
     #[arg(long)]
     memory: u64,
@@ -149,7 +149,7 @@ pub(crate) const TRIM: &str = "trim";
 /// # Errors
 /// A limit cannot be set, or the ORB does not start.
 #[tokio::main]
-pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: &VictimOptions) -> Result<(), Failure> {
     limit(Resource::Data, options.memory)?;
     limit(Resource::Nofile, options.descriptors)?;
     let mut builder = Orb::builder().listen("iiop://127.0.0.1:0");

@@ -1,7 +1,7 @@
 //! The abilities of the bench programs: the option `--can`.
 
-/// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
-/// says so, and measures nothing.
+/// The abilities of these programs, by the words in which `--can` prints them: a comparison that needs one of a
+/// later version says so, and measures nothing.
 const ABILITIES: [&str; 14] = [
     "runtime=default",
     "runtime=main",

@@ -41,7 +41,7 @@ struct Options {
     threads: Option<usize>,
     #[command(flatten)]
     life: Life,
-    /// What the servant looks at of octet sequences.
+    /// The part of an octet sequence that the servant reads.
     #[arg(long, default_value = "all")]
     look: Look,
     /// Tell at the end what was allocated between the last two calls of `sync`.
@@ -68,7 +68,7 @@ type Count = Option<(u64, u64)>;
 struct Server {
     orb: Orb,
     look: Look,
-    /// What was sent, folded: the sum over all calls, so that their order does not matter.
+    /// The digest of all arguments: the sum over all calls, so that their order does not matter.
     digest: AtomicU64,
     calls: AtomicU64,
     /// At the last two calls of `sync`.

@@ -1,4 +1,4 @@
-//! Where an end of ours lives: what the options `--runtime`, `--wait` and `--sync` mean.
+//! The runtime and the waiting of an end of ours: the options `--runtime`, `--wait` and `--sync`.
 
 use clap::{Args, ValueEnum};
 use std::future::Future;
@@ -31,7 +31,7 @@ pub(crate) enum Flavor {
 pub(crate) enum Wait {
     Park,
     Adaptive,
-    /// As long as any wait may.
+    /// Spins for the longest time that a wait may take.
     Spin,
 }
 
@@ -47,10 +47,10 @@ pub(crate) enum Scope {
 /// Options of both programs: runtime, waiting, dispatch.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Life {
-    /// Where the ORB lives.
+    /// The runtime of the ORB.
     #[arg(long, default_value = "default")]
     pub(crate) runtime: Flavor,
-    /// How octets are waited for.
+    /// The way of waiting for octets.
     #[arg(long)]
     pub(crate) wait: Option<Wait>,
     /// When one-way calls are done; only a client makes them.

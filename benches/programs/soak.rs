@@ -1,9 +1,9 @@
 //! Looks for a wake-up that is lost once in a million calls: very many calls of the kinds that could lose one, and a
 //! watchdog.
 //!
-//! `cargo xtask soak [-- --calls N --only TEXT]`. Prints a line for each part and ends with status 0; or says which part
-//! stands still, and ends with status 1. It takes as long as it takes, and says on stderr how far it is: what ends it is
-//! that nothing happens any more. A million calls of each kind take about half an hour.
+//! `cargo xtask soak [-- --calls N --only TEXT]`. Prints a line for each part and ends with status 0; or says which
+//! part stands still, and ends with status 1. It takes as long as it takes, and says on stderr how far it is: what ends
+//! it is that nothing happens any more. A million calls of each kind take about half an hour.
 
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
@@ -50,7 +50,7 @@ struct Options {
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a one-way call of SYNC_NONE is refused with when there is no room for it.
+/// The exception that refuses a one-way call of SYNC_NONE when there is no room for it.
 const NO_ROOM: (SystemExceptionKind, u32) =
     (SystemExceptionKind::Transient, minor::REQUEST_DISCARDED);
 
@@ -70,14 +70,14 @@ enum Kind {
     Threads,
 }
 
-/// Where the tasks of a part are.
+/// The runtime of a part's tasks.
 #[derive(Debug, Clone, Copy)]
 enum Flavor {
     Multi,
     Current,
 }
 
-/// What is done at a time: all on one reference.
+/// The work of one round: all on one reference.
 #[derive(Debug, Clone)]
 struct Part {
     kind: Kind,

@@ -9,7 +9,7 @@ zorb::idl! {
         typedef sequence<octet> Image;
         interface Station {
             string forecast(in string place);
-            /// What the satellite sees, turned upside down.
+            /// The picture of the satellite, turned upside down.
             Image flip(in Image seen);
         };
     };

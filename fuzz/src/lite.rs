@@ -1,5 +1,5 @@
-//! GIOPlite's headers: what the other end sends is passed on as far as it is GIOPlite, however it is cut, and what is written as
-//! GIOPlite is read as the GIOP that it was made of.
+//! GIOPlite's headers: what the other end sends is passed on as far as it is GIOPlite, however it is cut, and what is
+//! written as GIOPlite is read as the GIOP that it was made of.
 
 use bytes::BytesMut;
 use shorten::{Lengthener, Shortener};
@@ -25,7 +25,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// What is passed on of octets that come in such pieces, into such buffers, and why it ends before theirs.
+/// The octets that are passed on of such pieces, into such buffers, and why they end before the pieces do.
 fn lengthened(octets: &[u8], piece: usize, room: usize) -> (Vec<u8>, Option<ErrorKind>) {
     let mut lengthener = Lengthener::default();
     let mut out = Vec::new();
@@ -59,8 +59,8 @@ fn receive(rest: &mut &[u8], to: &mut BytesMut) -> io::Result<usize> {
     Ok(octets)
 }
 
-/// What is written of octets in such chunks, of which the transport takes one more of each write than of the one before; nothing if they are no
-/// messages.
+/// The octets that are written for these in such chunks, while the transport takes one more octet of each write than of
+/// the one before. `None` if they are not messages.
 fn shortened(octets: &[u8], chunk: usize) -> Option<Vec<u8>> {
     let (mut shortener, mut out) = (Shortener::default(), Vec::new());
     let (mut at, mut most) = (0, 0);

@@ -116,7 +116,7 @@ pub(crate) fn reconnects(scene: &mut Scene) -> Result<(), Failure> {
         let note = "the slowest first call beside them";
         (scene.report).timed("client-milliseconds", milliseconds, aim, note);
     }
-    // What they hold is theirs until they end. Some began late: requests that had been read wait for others to end.
+    // They hold their memory until they end. Some began late: requests that had been read wait for others to end.
     let (full, quick) = UPCALL_MILLISECONDS;
     let patience = Duration::from_millis(scene.sized(full, quick).into()) * 4;
     let started = Instant::now();

@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use xtask::step::Done;
 
-/// Which attacks, and how.
+/// The attacks, and their options.
 #[derive(Args, Debug, Default)]
 #[group(id = "attack")]
-pub(crate) struct Options {
+pub(crate) struct AttackOptions {
     /// Attacks whose names contain one of these; all of them unless named
     attacks: Vec<String>,
     /// A debug build, fewer connections and shorter times; what is a time is not checked
@@ -59,7 +59,7 @@ impl From<Line> for Row {
 ///
 /// # Errors
 /// A row falls short, or an attack cannot be made.
-pub(crate) fn run(options: &Options) -> Done {
+pub(crate) fn run(options: &AttackOptions) -> Done {
     let mut short = Vec::new();
     attack(options, |row| {
         println!("{}", row.line());
@@ -78,16 +78,16 @@ pub(crate) fn run(options: &Options) -> Done {
 /// # Errors
 /// An attack cannot be made.
 pub(crate) fn rows(attacks: &[String]) -> Result<Vec<Row>, String> {
-    let options = Options {
+    let options = AttackOptions {
         attacks: attacks.to_vec(),
-        ..Options::default()
+        ..AttackOptions::default()
     };
     let mut rows = Vec::new();
     attack(&options, |row| rows.push(row))?;
     Ok(rows)
 }
 
-fn attack(options: &Options, mut each: impl FnMut(Row)) -> Done {
+fn attack(options: &AttackOptions, mut each: impl FnMut(Row)) -> Done {
     if options.quick {
         // Among the programs of the tests, whose dependencies are compiled already.
         programs::choose(programs::DEV);

@@ -11,13 +11,13 @@ struct Area {
     name: &'static str,
     about: &'static str,
     /// Measures. An error is a measurement that could not be made, which is no better than a short one.
-    rows: fn(&Options) -> Result<Vec<Row>, String>,
+    rows: fn(&ClaimsOptions) -> Result<Vec<Row>, String>,
 }
 
 /// Arguments of `claims`.
 #[derive(Args, Debug)]
 #[group(id = "claims")]
-pub(crate) struct Options {
+pub(crate) struct ClaimsOptions {
     /// One of the areas that `claims` without an area lists
     area: Option<String>,
     /// Of `bounds`, `engine`, `figures`, `poa`, `protocols`, `speed` and `waiting`: rows whose names contain one of these
@@ -26,7 +26,7 @@ pub(crate) struct Options {
     #[arg(long)]
     list: bool,
     #[command(flatten)]
-    compare: compare::Options,
+    compare: compare::CompareOptions,
 }
 
 /// Every area there is.
@@ -94,7 +94,7 @@ fn list() {
 ///
 /// # Errors
 /// There is no such area, nothing could be measured, or a claim falls short.
-pub(crate) fn run(options: &Options) -> Done {
+pub(crate) fn run(options: &ClaimsOptions) -> Done {
     let Some(name) = options.area.as_deref() else {
         list();
         return Ok(());
@@ -176,11 +176,11 @@ mod tests {
 
     #[test]
     fn an_unknown_area_is_an_error() {
-        let options = Options {
+        let options = ClaimsOptions {
             area: Some("no such area".to_owned()),
             rows: Vec::new(),
             list: false,
-            compare: compare::Options {
+            compare: compare::CompareOptions {
                 rounds: 1,
                 quick: true,
                 record: false,

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-/// What the program prints.
+/// The output of the program.
 #[derive(Deserialize)]
 struct Measured {
     numbers: BTreeMap<String, f64>,
-    /// What `sched_rt_runtime_us` was.
+    /// The value of `sched_rt_runtime_us`.
     #[serde(default)]
     bound: String,
     /// Why nothing can be measured here.
@@ -107,7 +107,7 @@ pub(crate) fn rows(words: &[String]) -> Result<Vec<Row>, String> {
     Ok(wanted.iter().map(row).collect())
 }
 
-/// What follows from several numbers.
+/// The conclusions from several numbers.
 fn compute(numbers: &mut BTreeMap<String, f64>) {
     let of = |name: &str| numbers.get(name).copied().unwrap_or(f64::NAN);
     let met = ["high", "medium", "low"].map(|name| of(&format!("deadlines/{name}/met")));

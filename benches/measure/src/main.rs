@@ -36,17 +36,17 @@ enum Chore {
     /// Attacks a server in a process of its own, and measures its memory and the latency of an honest client
     Attack {
         #[command(flatten)]
-        options: attack::Options,
+        options: attack::AttackOptions,
     },
     /// Prints what is measured beside what is aimed at, and fails when something falls short
     Claims {
         #[command(flatten)]
-        options: claims::Options,
+        options: claims::ClaimsOptions,
     },
     /// Times our calls beside those of omniORB and of no ORB at all, or of another revision of ours, and prints ratios
     Compare {
         #[command(flatten)]
-        options: compare::Options,
+        options: compare::CompareOptions,
         /// Beside the programs of this revision, which are built in a worktree, and fails when a row takes longer
         #[arg(long, value_name = "REV")]
         against: Option<String>,
@@ -56,7 +56,7 @@ enum Chore {
     /// Redoes the experiments of the papers, and writes their data, pictures and page
     Figures {
         #[command(flatten)]
-        options: figures::Options,
+        options: figures::FiguresOptions,
     },
     /// Counts instructions of the hot path, and fails when there are more than benches/instructions.txt has
     Instructions {

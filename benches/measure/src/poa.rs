@@ -1,7 +1,8 @@
-//! `cargo xtask claims poa`: what finding an object costs, what objects take, and that nothing is lost while they come and go.
+//! `cargo xtask claims poa`: what finding an object costs, what objects take, and that nothing is lost while they come
+//! and go.
 //!
-//! Look-ups are those of the figures ([`figures::demultiplexing`](crate::figures)), in one process; the rest is measured by
-//! `papers-poa`, a process for each row.
+//! Look-ups are those of the figures ([`figures::demultiplexing`](crate::figures)), in one process; the rest is
+//! measured by `papers-poa`, a process for each row.
 
 use crate::compare::work;
 use crate::measure::instructions::of_a_call;
@@ -58,8 +59,8 @@ fn at_most(name: impl Into<String>, measured: f64, aim: f64, note: impl Into<Str
 const MILLISECONDS: u32 = 200;
 const ROUNDS: usize = 5;
 
-/// Nanoseconds of a look-up by each of these questions to `papers-demultiplexing`: the fastest of the rounds' medians, since
-/// whatever else the machine does takes time and gives none.
+/// Nanoseconds of a look-up by each of these questions to `papers-demultiplexing`: the fastest of the rounds' medians,
+/// since whatever else the machine does takes time and gives none.
 fn nanoseconds(questions: &[&str]) -> Result<Vec<f64>, String> {
     let program = programs::ours("papers-demultiplexing");
     let mut fastest = vec![f64::INFINITY; questions.len()];
@@ -76,7 +77,7 @@ fn nanoseconds(questions: &[&str]) -> Result<Vec<f64>, String> {
     Ok(fastest)
 }
 
-/// What a program prints when it is given `input`: values, a line each.
+/// The output of a program for `input`: values, a line each.
 fn answers(program: &str, args: &[&str], input: &str) -> Result<Vec<Value>, String> {
     let failed = |e: std::io::Error| format!("{program}: {e}");
     let mut child = Command::new(program)
@@ -102,7 +103,7 @@ fn number(answer: &Value, name: &str) -> Result<f64, String> {
     found.ok_or_else(|| format!("no {name} in {answer}"))
 }
 
-/// What `papers-poa` answers to one question.
+/// The answer of `papers-poa` to one question.
 fn ask(args: &[&str]) -> Result<Value, String> {
     let answers = answers(&programs::ours("papers-poa"), args, "")?;
     answers
@@ -231,8 +232,8 @@ fn servants() -> Result<Vec<Row>, String> {
     ])
 }
 
-/// Instructions of `noparams` at a57131b, before keys had codes, objects stamps of their use, and adapters a hash for long paths:
-/// `zorb-current`, client and server.
+/// Instructions of `noparams` at a57131b, before keys had codes, objects stamps of their use, and adapters a hash for
+/// long paths: `zorb-current`, client and server.
 const OLD_INSTRUCTIONS: [f64; 2] = [4364.0, 4357.0];
 const INSTRUCTIONS: f64 = 1.01;
 

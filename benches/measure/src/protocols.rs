@@ -1,5 +1,5 @@
-//! `cargo xtask claims protocols`: what transports and messaging cost, circuits of ATM in their virtual machine among them, and
-//! what becomes of calls when servers do not answer or are killed.
+//! `cargo xtask claims protocols`: what transports and messaging cost, circuits of ATM in their virtual machine among
+//! them, and what becomes of calls when servers do not answer or are killed.
 
 use crate::measure::{instructions, programs, quiet, tools};
 use crate::row::{Aim, Row};
@@ -13,11 +13,11 @@ const PROGRAM: &str = "papers-protocols";
 const RESOLUTION: f64 = 1.05;
 /// Calls that callgrind counts, beyond those of a run with fewer.
 const COUNTED: u32 = 2_000;
-/// Of a connect timeout, by how much connecting may end earlier or later.
+/// The share of a connect timeout by which connecting may end earlier or later.
 const OF_LIMIT: f64 = 0.2;
 
-/// Measures the rows whose names contain one of the words, or all. With `quick`, a thousandth of the flood is sent, and few
-/// rounds are made.
+/// Measures the rows whose names contain one of the words, or all. With `quick`, a thousandth of the flood is sent, and
+/// few rounds are made.
 ///
 /// # Errors
 /// The program does not build, run or say what it has measured.
@@ -65,7 +65,7 @@ fn say(args: &[&str]) -> Result<Vec<Value>, String> {
     said_by(Command::new(programs::ours(PROGRAM)), args)
 }
 
-/// What a command says that runs the program with these arguments.
+/// The output of the program with these arguments.
 fn said_by(mut command: Command, args: &[&str]) -> Result<Vec<Value>, String> {
     let output = command.args(args).output();
     let output = output.map_err(|e| format!("{PROGRAM} does not start: {e}"))?;

@@ -6,7 +6,7 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) measured: f64,
     pub(crate) aim: Aim,
-    /// For people; empty, or shown in parentheses.
+    /// A note for readers; empty, or shown in parentheses.
     pub(crate) note: String,
 }
 

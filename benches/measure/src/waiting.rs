@@ -1,12 +1,13 @@
-//! `cargo xtask claims waiting`: the default wait policy beside parking, on a machine that is quiet and on one that is not.
+//! `cargo xtask claims waiting`: the default wait policy beside parking, on a machine that is quiet and on one that is
+//! not.
 //!
-//! Each round measures every cell with the default policy and with [`Park`](https://docs.rs/zorb), in random order, beside
-//! the same load: processes that compute, one per CPU or several, at different priorities; a build; tasks that compute in the
-//! same runtimes; or nothing but a quota of CPU time for the two programs.
+//! Each round measures every cell with the default policy and with [`Park`](https://docs.rs/zorb), in random order,
+//! beside the same load: processes that compute, one per CPU or several, at different priorities; a build; tasks that
+//! compute in the same runtimes; or nothing but a quota of CPU time for the two programs.
 
 mod neighbours;
 
-use crate::compare::{Cell, Options, once};
+use crate::compare::{Cell, CompareOptions, once};
 use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Sample, Work};
@@ -52,15 +53,15 @@ const fn work(op: &'static str, size: usize, iters: usize) -> Work {
 
 /// So many calls that a spin which loses the CPU once, at the beginning, does not decide the mean.
 const WORKS: [Work; 2] = [work("noparams", 0, 20_000), work("octet", 65_536, 8_000)];
-/// Of those, one in so many beside busy tasks: a tokio worker with tasks that are always ready looks at its sockets once in some
-/// sixty polls of them, so that a call takes milliseconds.
+/// Of those, one in so many beside busy tasks: a tokio worker with tasks that are always ready looks at its sockets
+/// once in some sixty polls of them, so that a call takes milliseconds.
 const TASKS_SHARE: usize = 20;
 const PLACEMENTS: [Placement; 2] = [Placement::Same, Placement::Split];
 
 /// The mean of the default policy may be this much of that of parking, and its p99 this much.
 const MEAN: f64 = 1.1;
 const P99: f64 = 2.0;
-/// What spinning is for: on a quiet machine with a CPU for each program, of omniORB's time.
+/// The share of omniORB's time that spinning aims at, on a quiet machine with a CPU for each program.
 const QUIET: f64 = 0.3;
 
 /// One cell of the matrix, with its samples by round: the default policy's, and parking's.
@@ -126,7 +127,7 @@ fn p99_us(sample: &Sample) -> f64 {
 ///
 /// # Errors
 /// A program does not build, run or end.
-pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, String> {
+pub(crate) fn rows(options: &CompareOptions, words: &[String]) -> Result<Vec<Row>, String> {
     programs::ready()?;
     tools::ready(&["taskset", "nice", "chrt"])?;
     let (rounds, share) = options.effort();

@@ -76,7 +76,7 @@ impl Cube {
         }
     }
 
-    /// What the server folds for one call.
+    /// The digest that the server adds for one call.
     fn digest(&self) -> u64 {
         match self {
             Self::Void => 1,

@@ -1,5 +1,5 @@
-//! Cubes over every messaging, by TCP and by circuits of ATM, beside as many octets over sockets and in frames without an ORB: in a
-//! machine whose interfaces 0 and 1 are joined.
+//! Cubes over every messaging, by TCP and by circuits of ATM, beside as many octets over sockets and in frames without
+//! an ORB: in a machine whose interfaces 0 and 1 are joined.
 
 use crate::call::{self, Request};
 use crate::cubes::{self, CubesRef};
@@ -17,7 +17,7 @@ use zorb_floor::report::Line;
 use zorb_papers::dialogue::{self, Failure};
 use zorb_papers::{place, sockets};
 
-/// What is asked for.
+/// The measurement to make.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Rounds; in each all protocols answer every question.
@@ -99,7 +99,7 @@ impl Program {
         Ok(Self(Command::new(program).args(words).spawn()?))
     }
 
-    /// What a server writes into a file when it serves.
+    /// The text that a server writes into a file once it serves.
     fn publishing(words: &[&str], name: &str) -> Result<(Self, String), Failure> {
         let file = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         let path = file.display().to_string();
@@ -125,7 +125,7 @@ impl Drop for Program {
     }
 }
 
-/// What answers questions.
+/// A program that answers questions.
 enum Way {
     Orb(CubesRef),
     Sockets(End, Vec<u8>),
@@ -148,7 +148,7 @@ impl Way {
     }
 }
 
-/// What has no ORB.
+/// A program without an ORB.
 const RAW: &str = "raw";
 
 fn name_of(version: Version) -> String {

@@ -1,4 +1,4 @@
-//! What is claimed of lanes, each measured by one function.
+//! The claims about lanes, each measured by one function.
 
 use crate::experiments::Parties;
 use crate::hand_over;
@@ -219,8 +219,8 @@ async fn allocations(numbers: &mut Numbers, place: &Place) -> Result<(), Failure
     Ok(())
 }
 
-/// Deadlines that are met when half as many requests again come as a thread can serve: first come, first served, and the
-/// earliest deadline first with late requests refused.
+/// Deadlines that are met when half as many requests again come as a thread can serve: first come, first served, and
+/// the earliest deadline first with late requests refused.
 async fn overload(numbers: &mut Numbers, place: &Place) -> Result<(), Failure> {
     const WORK: u32 = 1_000;
     const CALLS: u64 = 6_000;

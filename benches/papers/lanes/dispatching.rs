@@ -89,7 +89,7 @@ impl Pattern for Serialized {
 #[derive(Default)]
 struct Recursive {
     lock: Mutex<()>,
-    /// Of the thread that has it; 0: none.
+    /// The number of the thread that holds it; 0: none.
     owner: AtomicU64,
     /// Used by the owner alone, and never over an upcall.
     table: RwLock<Table>,

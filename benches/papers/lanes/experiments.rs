@@ -229,7 +229,7 @@ impl Parties {
         })
     }
 
-    /// With lanes, and best-effort clients.
+    /// Runs the experiment with lanes and best-effort clients.
     pub(crate) async fn with_lanes(place: &Place, best_effort: u32) -> Result<Self, Failure> {
         Self::start(Kind::Lanes, place, best_effort).await
     }

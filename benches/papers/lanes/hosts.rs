@@ -1,4 +1,4 @@
-//! Where the ends of an experiment run: a CPU each, the same one, or hosts with a network between them.
+//! The places of the ends of an experiment: a CPU each, the same one, or hosts with a network between them.
 
 use crate::world::lane;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -8,7 +8,7 @@ use std::process::Command;
 use zorb::executor::Lane;
 use zorb_papers::dialogue::Failure;
 
-/// What the threads of one end have in common: CPUs, a network and an address in it.
+/// The place of all threads of one end: CPUs, a network and an address in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) cpus: Vec<usize>,
@@ -18,7 +18,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// On these CPUs, in the network of the process.
+    /// A place on these CPUs, in the network of the process.
     pub(crate) fn here(cpus: &[usize]) -> Result<Self, Failure> {
         Ok(Self {
             cpus: cpus.to_vec(),
@@ -132,7 +132,7 @@ struct Named<'a>(&'a str);
 
 impl Drop for Named<'_> {
     fn drop(&mut self) {
-        // One that was not made cannot be removed.
+        // A namespace that was not made cannot be removed.
         let _ = ip(&["netns", "delete", self.0]);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use zorb_papers::dialogue::Failure;
 
-/// What the caller of low priority is stuck in.
+/// The place where the caller of low priority is held up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stuck {
     Nowhere,
@@ -27,7 +27,7 @@ const ALL: [(&str, Stuck); 4] = [
     ("a full queue", Stuck::Queue),
 ];
 
-/// What the high and the low caller share.
+/// The resource that the high and the low caller share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sharing {
     /// A connection, the thread that reads it, a queue and a thread that serves.
@@ -58,7 +58,7 @@ pub(crate) async fn measure(report: Report, time: Duration, place: &Place) -> Re
     Ok(())
 }
 
-/// What 99 of 100 calls at high priority take no longer than, in milliseconds.
+/// The 99th percentile of calls at high priority, in milliseconds.
 async fn probe(
     sharing: Sharing,
     stuck: Stuck,

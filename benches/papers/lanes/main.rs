@@ -1,14 +1,15 @@
 //! Real-time CORBA under load: the experiments of the dissertation's chapter 7, those of its chapters 2 and 4 to 6 that
 //! belong to them, and what is claimed of lanes.
 //!
-//! - `papers-lanes experiments --seconds S` measures S seconds for each point, and prints a line of JSON for each value.
+//! - `papers-lanes experiments --seconds S` measures S seconds for each point, and prints a line of JSON for each
+//!   value.
 //! - `papers-lanes claims --seconds S [WORD…]` prints numbers by their names, as one JSON object.
 //!
 //! A server is one ORB; where it has lanes, they are those of a thread pool of Real-time CORBA, and requests run at the
-//! priority that their client propagates. Each client is an ORB with a thread of its own. All are threads of one process,
-//! which share connections over TCP only: those of a host have its CPUs, and where there are two hosts, each has a network
-//! namespace of its own. Threads are SCHED_FIFO, which needs the privilege; the kernel's bound on real-time threads
-//! (`sched_rt_runtime_us`) is lifted for the run, restored after it, and printed.
+//! priority that their client propagates. Each client is an ORB with a thread of its own. All are threads of one
+//! process, which share connections over TCP only: those of a host have its CPUs, and where there are two hosts, each
+//! has a network namespace of its own. Threads are SCHED_FIFO, which needs the privilege; the kernel's bound on
+//! real-time threads (`sched_rt_runtime_us`) is lifted for the run, restored after it, and printed.
 
 #![expect(clippy::print_stdout, reason = "its result is lines of output")]
 
@@ -47,7 +48,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Role {
-    /// All that is drawn.
+    /// All experiments that are drawn.
     Experiments {
         /// How long each point is measured.
         #[arg(long, default_value_t = 3.0)]
@@ -58,7 +59,7 @@ enum Role {
         /// How long the high-priority client is watched.
         #[arg(long, default_value_t = 60.0)]
         seconds: f64,
-        /// Those whose names contain one of these; all of them unless given.
+        /// The experiments whose names contain one of these; all unless given.
         words: Vec<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! What the experiments say: a line of JSON for each value.
+//! The output of the experiments: a line of JSON for each value.
 
 use serde::Serialize;
 
@@ -54,7 +54,7 @@ impl Report {
         });
     }
 
-    /// What cannot be measured here, and why.
+    /// A value that cannot be measured here, and the reason.
     pub(crate) fn missing(self, missing: &str) {
         print(&Line::Missing { missing });
     }

@@ -85,7 +85,7 @@ pub(crate) struct Server {
     orb: Orb,
     reference: String,
     pool: Option<Threadpool>,
-    /// Where it runs, if it is not a lane of its own.
+    /// The place where it runs, if it is not a lane of its own.
     _runtime: Option<Lane>,
 }
 
@@ -96,7 +96,7 @@ impl Server {
         Self::lanes_with(host, &lanes, |options| options).await
     }
 
-    /// The same with so many threads of each lane, and what else the pool is to have.
+    /// Starts a server with so many threads in each lane, and the pool's further settings.
     pub(crate) async fn lanes_with(
         host: &Host,
         lanes: &[(Priority, usize)],
@@ -351,7 +351,7 @@ impl Client {
     }
 }
 
-/// What a client does.
+/// The work of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     /// Calls a second (the dissertation's section 7.2.2); none for one call after the other (section 7.2.3).
@@ -360,7 +360,7 @@ pub(crate) struct Load {
     pub(crate) microseconds: u32,
 }
 
-/// What became of its calls.
+/// The outcome of its calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) made: u64,

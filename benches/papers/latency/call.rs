@@ -10,7 +10,7 @@ use zorb_papers::latency::{
 use zorb_papers::place::with_room;
 use zorb_papers::with_operations;
 
-/// Which kind of servant.
+/// The kind of servant.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Interface {
     Sequence,
@@ -40,7 +40,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// By its word, with so many elements; nothing for an unknown one.
+    /// The call of that name, with so many elements; `None` for an unknown name.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the pattern wraps, as every peer's does"
@@ -111,7 +111,7 @@ impl Operation {
         }
     }
 
-    /// What a servant folds of a call.
+    /// The digest that a servant makes of a call.
     pub(crate) fn digest(&self) -> u64 {
         match &self.payload {
             Payload::NoParams => 1,

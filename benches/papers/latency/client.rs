@@ -41,7 +41,7 @@ struct Options {
     life: Life,
 }
 
-/// What a result is made of.
+/// The numbers of a result.
 fn asked(op: &str, size: usize, octets: usize, calls: (usize, usize), digest: u64) -> Asked {
     Asked {
         peer: "zorb".to_owned(),

@@ -22,7 +22,7 @@ pub(crate) struct Crowd {
 const HEAD: usize = 12;
 
 impl Crowd {
-    /// Of the server of a stringified reference.
+    /// Finds the server of a stringified reference.
     ///
     /// # Errors
     /// It is none, or of another protocol.

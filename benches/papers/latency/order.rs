@@ -32,14 +32,14 @@ impl FromStr for Order {
     }
 }
 
-/// Whose turn it is.
+/// The turns of the clients.
 #[derive(Debug)]
 pub(crate) struct Turns {
     order: Order,
     servants: usize,
     operations: usize,
     done: usize,
-    /// Of Marsaglia's xorshift, the same in every peer.
+    /// The state of Marsaglia's xorshift, which is the same in every peer.
     state: u64,
 }
 

@@ -156,13 +156,14 @@ pub(crate) fn servants(calls: usize) -> Result<serde_json::Value, Failure> {
         let kept = root.create_poa_with("kept", Policies::PERSISTENT, Some(manager))?;
         let id = 7_u64.to_be_bytes();
         let active = kept.activate_object_with_id(id, RowServant::new(One(7)))?;
-        // Of as many references as those of different objects have: a call binds a reference of its own.
+        // As many references as for different objects: a call binds a reference of its own.
         let mut same = Vec::with_capacity(ROUND);
         for _ in 0..ROUND {
             same.push((far(&client, &active).await?, 7));
         }
         call(&same, true).await?;
-        // A call through a locator beside one of a default servant: neither servant is remembered from one request to the next.
+        // A call through a locator beside one of a default servant: neither servant is remembered from one request to
+        // the next.
         let found = far(&client, &located.create_reference_with_id(id)?).await?;
         let found = vec![(found, 7); ROUND];
         let unlocated = far(&client, &table.create_reference_with_id(id)?).await?;
@@ -195,7 +196,8 @@ pub(crate) fn servants(calls: usize) -> Result<serde_json::Value, Failure> {
             for (times, rows) in times.iter_mut().zip([&same, &rows]) {
                 times.push(timed(rows, true).await?);
             }
-            // Less than one microsecond of some twenty, which drift by more: the round between two others beside their mean.
+            // Less than one microsecond of some twenty, which drift by more: the round between two others beside their
+            // mean.
             let before = timed(&unlocated, true).await?;
             let between = timed(&found, true).await?;
             let after = timed(&unlocated, true).await?;

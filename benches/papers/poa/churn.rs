@@ -68,7 +68,7 @@ type Published = RwLock<Vec<(Vec<u8>, u64)>>;
 
 struct World {
     adapters: ObjectAdapter,
-    /// By who changes them.
+    /// The published tables, by the thread that changes them.
     published: [Published; 2],
     /// The last number of each, since what was published in one run is called in the next.
     numbers: [AtomicU64; 2],
@@ -205,7 +205,7 @@ pub(crate) fn churn(dispatches: u64) -> Result<serde_json::Value, Failure> {
             world.ended.store(true, Ordering::Relaxed);
         });
     };
-    // What tables and threads keep is there after a while.
+    // The memory that tables and threads keep is allocated after a while.
     run(dispatches / 4);
     let before = resident()?;
     run(dispatches);

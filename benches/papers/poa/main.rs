@@ -1,15 +1,19 @@
-//! Measurements of adapters for `cargo xtask claims poa`: memory, time of activation, calls through servants of each kind, and
-//! adapters whose objects come and go while they are called.
+//! Measurements of adapters for `cargo xtask claims poa`: memory, time of activation, calls through servants of each
+//! kind, and adapters whose objects come and go while they are called.
 //!
 //! Each run answers one question by a line of JSON:
-//! - `memory transient|ids OBJECTS`: octets of an activated object beside its servant, by the memory of the process, and the
+//! - `memory transient|ids OBJECTS`: octets of an activated object beside its servant, by the memory of the process,
+//!   and the
 //!   seconds that activating all takes.
-//! - `wire OBJECTS CALLS`: nanoseconds of a call over TCP to one of so many objects at random, and to one that is always the same,
+//! - `wire OBJECTS CALLS`: nanoseconds of a call over TCP to one of so many objects at random, and to one that is
+//!   always the same,
 //!   by one of so many references at random.
-//! - `servants CALLS`: nanoseconds of a call over TCP to an active object, to a different object of a default servant each
+//! - `servants CALLS`: nanoseconds of a call over TCP to an active object, to a different object of a default servant
+//!   each
 //!   time, to the same object of a default servant, and to one of a servant locator; and by how many octets the process grows
 //!   during the second.
-//! - `churn DISPATCHES`: two threads activate, deactivate and destroy while four look up and dispatch; what is wrong is counted.
+//! - `churn DISPATCHES`: two threads activate, deactivate and destroy while four look up and dispatch; what is wrong is
+//!   counted.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "its result is a line of output")]
 
@@ -39,17 +43,17 @@ enum Question {
     Wire {
         /// How many.
         objects: usize,
-        /// Of each kind.
+        /// The number of calls of each kind.
         calls: usize,
     },
     /// Calls of default servants and locators.
     Servants {
-        /// Of each kind.
+        /// The number of calls of each kind.
         calls: usize,
     },
     /// Objects that come and go.
     Churn {
-        /// By all threads together.
+        /// The number of dispatches by all threads together.
         dispatches: u64,
     },
 }

@@ -1,5 +1,5 @@
-//! Calls over circuits of ATM, beside frames on such a circuit without sessions and without an ORB: in a machine whose interfaces
-//! 0 and 1 are joined.
+//! Calls over circuits of ATM, beside frames on such a circuit without sessions and without an ORB: in a machine whose
+//! interfaces 0 and 1 are joined.
 
 use crate::ends::{Failure, Remote, builder, by};
 use crate::idl::bench::TtcpRef;
@@ -12,20 +12,20 @@ use zorb_atm::{AtmOptions, CircuitId, FrameSocket, Quality};
 /// The circuits that the ORBs and the frames go by.
 const OF_ORBS: u16 = 500;
 const OF_FRAMES: u16 = 501;
-/// What the kernel is asked for, as the transport asks.
+/// The quality of service that the transport asks the kernel for.
 const RECEIVE_BUFFER: usize = AtmOptions::DEFAULT_RECEIVE_BUFFER;
 /// Octets of a one-way call's argument.
 const OCTETS: usize = 64 << 10;
 /// Octets of a frame that is sent there and back: those of a call without arguments, half of them each way.
 const PING: usize = 54;
-/// Where the machine's module loses frames.
+/// The file by which the machine's module is made to lose frames.
 const DROP_EVERY: &str = "/sys/module/atmpair/parameters/drop_every";
 /// One frame of so many is lost where frames are.
 const LOSS: u32 = 100;
 
 // ---- Frames ------------------------------------------------------------------------------------
 
-/// What a frame begins with, and a number behind it.
+/// The first octets of a frame, with a number behind them.
 const DATA: u8 = 1;
 const CREDIT: u8 = 2;
 const ASK: u8 = 3;
@@ -41,8 +41,8 @@ fn circuit(interface: u16) -> Result<FrameSocket, Failure> {
     Ok(socket)
 }
 
-/// The head of a frame: its kind, its number or that of the question that it answers, and of what has come the number behind the last
-/// frame and the octets in all.
+/// The head of a frame: its kind, its number or that of the question that it answers, and of what has come the number
+/// behind the last frame and the octets in all.
 fn head(kind: u8, number: u64, next: u64, octets: u64) -> [u8; HEAD] {
     let mut head = [kind; HEAD];
     for (at, it) in head[1..].chunks_exact_mut(8).zip([number, next, octets]) {
@@ -58,8 +58,8 @@ fn numbers(frame: &[u8]) -> Option<[u64; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-/// The far end of the frames: sends back what it is to echo, and counts what data come, for which it grants credit as often as the
-/// session layer acknowledges.
+/// The far end of the frames: sends back what it is to echo, and counts what data come, for which it grants credit as
+/// often as the session layer acknowledges.
 pub(crate) fn serve_frames() -> Result<(), Failure> {
     let socket = circuit(1)?;
     let most = socket.receive_buffer().saturating_sub(Config::RESERVE) / 4;
@@ -94,7 +94,7 @@ pub(crate) fn serve_frames() -> Result<(), Failure> {
 struct Frames {
     socket: FrameSocket,
     far: Child,
-    /// Of the next frame with data, and of the last question.
+    /// The number of the next frame with data, and of the last question.
     number: u64,
     question: u64,
 }
@@ -155,7 +155,8 @@ impl Frames {
         Ok(times)
     }
 
-    /// Sends as many octets as the calls do, within the credit of the far end's buffer. Returns how many have come, a second.
+    /// Sends as many octets as the calls do, within the credit of the far end's buffer. Returns how many have come, a
+    /// second.
     fn flood(&mut self, calls: usize) -> Result<f64, Failure> {
         let before = self.ask()?;
         self.socket.set_receive_timeout(Some(AGAIN))?;
@@ -209,8 +210,8 @@ async fn calls(to: &TtcpRef, number: usize) -> Result<Vec<u64>, Failure> {
     Ok(times)
 }
 
-/// Sends so many one-way calls, whose numbers go on from `first`, and waits for their execution. Returns the octets of their
-/// arguments, a second.
+/// Sends so many one-way calls, whose numbers go on from `first`, and waits for their execution. Returns the octets of
+/// their arguments, a second.
 async fn flood(to: &TtcpRef, first: u64, calls: usize) -> Result<f64, Failure> {
     let mut data = vec![0x5a; OCTETS];
     data[..4].copy_from_slice(&0_u32.to_be_bytes());

@@ -17,8 +17,8 @@ pub(crate) const SCHEMES: [&str; 4] = ["iiop", "uiop", "iioplite", "uioplite"];
 /// Clients whose one-way calls a server counts apart.
 pub(crate) const CLIENTS: usize = 16;
 
-/// Serves the benchmark's interface. Of one-way octets that begin with a client's number and that of the call, it checks the
-/// order.
+/// Serves the benchmark's interface. Of one-way octets that begin with a client's number and that of the call, it
+/// checks the order.
 #[derive(Default)]
 pub(crate) struct Server {
     orb: Option<Orb>,
@@ -105,7 +105,7 @@ impl Ttcp for Server {
     }
 }
 
-/// What every ORB of these programs knows.
+/// The settings of every ORB of these programs.
 pub(crate) fn builder() -> Builder {
     Orb::builder()
         .transport(Arc::new(GiopLite::over_tcp()))
@@ -197,7 +197,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Of a few empty files.
+        // The folder has only a few empty files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -29,7 +29,7 @@ const OPERATIONS: [&str; 10] = [
     "echoOctetSeq",
 ];
 
-/// What calls send.
+/// The arguments of calls.
 struct Arguments {
     octets: Vec<u8>,
     longs: Vec<i32>,
@@ -47,7 +47,7 @@ impl Arguments {
             d: 4.0,
         };
         Self {
-            // Of no client whose order is checked.
+            // A client number whose order is not checked.
             octets: vec![0xff; OCTETS],
             longs: vec![7; OCTETS / 4],
             structs: vec![one; OCTETS / 24],

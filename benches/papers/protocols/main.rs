@@ -1,5 +1,5 @@
-//! The cost of protocols, and the fate of calls when servers end: the measurements behind `cargo xtask claims protocols`.
-//! Each prints a line of JSON.
+//! The cost of protocols, and the fate of calls when servers end: the measurements behind `cargo xtask claims
+//! protocols`. Each prints a line of JSON.
 //!
 //! - `latency`: the median time of every operation of `bench.idl` over TCP, UNIX sockets and GIOPlite, in turns.
 //! - `octets`: octets on the wire of a call over GIOP and over GIOPlite.
@@ -59,7 +59,7 @@ enum What {
         /// In all.
         #[arg(long, default_value_t = 1_000_000)]
         calls: u32,
-        /// Of each.
+        /// The octets of each message.
         #[arg(long, default_value_t = 65_536)]
         octets: usize,
         /// Clients, each an ORB of its own.

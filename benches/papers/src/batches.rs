@@ -3,14 +3,14 @@
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// What some batches took, each divided by its length.
+/// The times of some batches, each divided by its length.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Times {
     /// Nanoseconds of one, in the batch in the middle.
     pub p50_ns: f64,
     /// In the batch that one in a hundred is slower than.
     pub p99_ns: f64,
-    /// All that were timed.
+    /// All timed batches.
     pub calls: usize,
 }
 
@@ -18,7 +18,7 @@ pub struct Times {
 const LONG: Duration = Duration::from_micros(10);
 /// Batches that are timed however long they take.
 const LEAST: usize = 9;
-/// As many tell the 99th of a hundred well enough.
+/// So many batches suffice for the 99th percentile.
 const MOST: usize = 1_000;
 
 /// Times `batch`, which does a thing that often, until `patience` is over. What `prepare` does before each one, for
@@ -34,7 +34,7 @@ pub fn time<S>(
     time_by(|_| begin.elapsed(), state, most, patience, prepare, batch)
 }
 
-/// The same by any clock, which may look at `state`.
+/// Times batches by any clock, which may read `state`.
 fn time_by<S>(
     clock: impl Fn(&S) -> Duration,
     state: &mut S,
@@ -78,21 +78,21 @@ fn time_by<S>(
 mod tests {
     use super::*;
 
-    /// Time that passes by what is done.
+    /// Time that passes with each batch.
     #[derive(Default)]
-    struct Made {
+    struct TestClock {
         now: Duration,
         lengths: Vec<usize>,
     }
 
     fn made(each: Duration, most: usize, patience: Duration) -> (Times, Vec<usize>) {
-        let mut made = Made::default();
-        let batch = |made: &mut Made, length: usize| {
+        let mut made = TestClock::default();
+        let batch = |made: &mut TestClock, length: usize| {
             made.now += each * u32::try_from(length).unwrap();
             made.lengths.push(length);
         };
         let times = time_by(
-            |made: &Made| made.now,
+            |made: &TestClock| made.now,
             &mut made,
             most,
             patience,

@@ -38,7 +38,7 @@ pub fn run<A: Serialize>(
 /// Blocks the thread until there is one.
 ///
 /// # Errors
-/// Those of standard input.
+/// Returns the errors of standard input.
 pub fn next() -> io::Result<Option<Vec<String>>> {
     let mut line = String::new();
     if io::stdin().lock().read_line(&mut line)? == 0 {
@@ -50,7 +50,7 @@ pub fn next() -> io::Result<Option<Vec<String>>> {
 /// Answers it by what was measured.
 ///
 /// # Errors
-/// Those of standard output.
+/// Returns the errors of standard output.
 pub fn answer(line: &Line) -> io::Result<()> {
     say(&line.to_json())
 }
@@ -58,7 +58,7 @@ pub fn answer(line: &Line) -> io::Result<()> {
 /// Answers it by what was measured, or by why it was not.
 ///
 /// # Errors
-/// Those of standard output, or the answer cannot be written as JSON.
+/// Returns the errors of standard output, or the answer cannot be written as JSON.
 pub fn answer_or_refuse(measured: Result<impl Serialize, Failure>) -> io::Result<()> {
     let json = match measured {
         Ok(answer) => serde_json::to_string(&answer),
@@ -72,14 +72,14 @@ pub fn answer_or_refuse(measured: Result<impl Serialize, Failure>) -> io::Result
 /// Says any line of JSON.
 ///
 /// # Errors
-/// Those of standard output.
+/// Returns the errors of standard output.
 pub fn say(json: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{json}")?;
     out.flush()
 }
 
-/// What a word stands for.
+/// The value that a word stands for.
 ///
 /// # Errors
 /// It stands for nothing of the kind, or there is no such word.

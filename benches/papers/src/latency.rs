@@ -1,6 +1,6 @@
 //! The interface of the experiments on latency and scalability, and what client and server make of its arguments alike.
 
-/// What every ORB's programs implement.
+/// The operations that every ORB's programs implement.
 #[zorb::idl_file("latency.idl")]
 pub mod idl {}
 

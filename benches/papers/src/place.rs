@@ -1,4 +1,5 @@
-//! Where the two ends of an experiment's program are: options that they share, and the settings of an ORB that follow from them.
+//! The places of the two ends of an experiment's program: options that they share, and the settings of an ORB that
+//! follow from them.
 
 use crate::dialogue::{self, Failure};
 use crate::sockets;
@@ -55,8 +56,8 @@ pub async fn take_leave(orb: &Orb) -> Result<(), SystemException> {
 /// How long a server may take to say that it ends.
 pub const FAREWELL: Duration = Duration::from_secs(10);
 
-/// Makes a call, and again while it is refused because there is no room for it, as a one-way call of SYNC_NONE may be. Other
-/// tasks have their turn in between.
+/// Makes a call, and again while it is refused because there is no room for it, as a one-way call of SYNC_NONE may be.
+/// Other tasks have their turn in between.
 ///
 /// # Errors
 /// The call's, but for that one.
@@ -86,7 +87,7 @@ pub fn check_shutdown(called: Result<(), SystemException>) -> Result<(), Failure
     }
 }
 
-/// Where a server of one machine listens: on a UNIX socket at that path, or at a free port of that host.
+/// The endpoint of a server of one machine: a UNIX socket at that path, or a free port of that host.
 ///
 /// # Errors
 /// There is no current folder for the path to be in.
@@ -97,7 +98,7 @@ pub fn endpoint(unix: Option<&Path>, host: &str) -> std::io::Result<String> {
     })
 }
 
-/// What octets go over.
+/// The transport below.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Over {
     /// An ORB.
@@ -114,13 +115,13 @@ pub struct Common {
     /// The file with the server's references.
     #[arg(long)]
     pub ior: PathBuf,
-    /// What octets go over.
+    /// The transport below.
     #[arg(long, default_value = "orb")]
     pub over: Over,
     /// Octets of the socket queues; the operating system's unless given.
     #[arg(long)]
     pub queue: Option<usize>,
-    /// Sockets are asked again and again for a while before anybody sleeps, as an ORB of ours does.
+    /// Sockets are asked again and again for a while before a thread parks, as in an ORB of ours.
     #[arg(long)]
     pub spin: bool,
     /// Echoed by clients; accepted of both, as by every peer.
@@ -149,7 +150,7 @@ impl Server {
     /// The endpoint that it listens on.
     ///
     /// # Errors
-    /// Those of [`endpoint`].
+    /// Returns the errors of [`endpoint`].
     pub fn endpoint(&self) -> std::io::Result<String> {
         let plain = endpoint(self.unix.as_deref(), &self.host)?;
         Ok(match self.lite {
@@ -161,7 +162,7 @@ impl Server {
     /// Serves with an ORB: see [`serve`].
     ///
     /// # Errors
-    /// Those of [`serve`].
+    /// Returns the errors of [`serve`].
     pub async fn with_orb(
         &self,
         activate: impl FnOnce(&Orb) -> Result<Vec<String>, Failure>,
@@ -173,7 +174,7 @@ impl Server {
     /// Serves the floor's messages over sockets, and ends the process after a farewell.
     ///
     /// # Errors
-    /// Those of [`sockets::serve_all`].
+    /// Returns the errors of [`sockets::serve_all`].
     pub fn over_sockets(&self) -> Result<(), Failure> {
         let Common {
             ior, queue, spin, ..

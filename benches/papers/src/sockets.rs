@@ -10,8 +10,8 @@ use zorb_floor::message::{Kind, head};
 use zorb_floor::report::Farewell;
 use zorb_floor::write_whole;
 
-/// Asks for both queues of a socket to be so long, in octets; Linux doubles it, and counts its own bookkeeping in. It has
-/// to be done before the socket connects or listens: the window's scale depends on it.
+/// Asks for both queues of a socket to be so long, in octets; Linux doubles it, and counts its own bookkeeping in. It
+/// has to be done before the socket connects or listens: the window's scale depends on it.
 ///
 /// # Errors
 /// The operating system's.
@@ -61,7 +61,7 @@ pub fn fold(digest: u64) {
     DIGEST.fetch_add(digest, Ordering::Relaxed);
 }
 
-/// What the server has folded by now.
+/// The digest of the server by now.
 #[must_use]
 pub fn farewell() -> Farewell {
     Farewell {

@@ -1,4 +1,4 @@
-//! From the marks of a call (`zorb_giop::probe`) to its steps.
+//! The steps of a call, computed from its marks (`zorb_giop::probe`).
 
 use std::collections::BTreeMap;
 use zorb_giop::probe::{Mark, Point};
@@ -25,10 +25,10 @@ fn client(point: Point, before: Point) -> Option<&'static str> {
     })
 }
 
-/// The same in a server.
+/// The steps of a server.
 fn server(point: Point, before: Point) -> Option<&'static str> {
     Some(match point {
-        // What is read first of a request, it has waited for.
+        // The server has waited for the first octets of a request.
         Point::Read if before == Point::Read => "read",
         Point::Framed => "transport receive",
         Point::HeaderRead => "messaging receive",
@@ -46,7 +46,7 @@ fn server(point: Point, before: Point) -> Option<&'static str> {
     })
 }
 
-/// Which end of a call is looked at.
+/// The end of a call whose steps are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
     /// The caller's.
@@ -56,7 +56,7 @@ pub enum End {
 }
 
 impl End {
-    /// What a call begins with, and what is the last of it.
+    /// The first and the last step of a call.
     fn bounds(self) -> (Point, Point) {
         match self {
             Self::Client => (Point::Called, Point::Returned),
@@ -91,7 +91,7 @@ impl Call {
 
 /// The calls among the marks; `cost` is what a mark takes, which is no part of the step that it ends.
 ///
-/// Of a server's marks a call is what lies between a write and the next one's end, if there is a request in it.
+/// At a server, the marks between one write and the end of the next are a call, if they contain a request.
 #[must_use]
 pub fn calls(marks: &[Mark], end: End, cost: f64) -> Vec<Call> {
     let (first, last) = end.bounds();
@@ -110,7 +110,7 @@ pub fn calls(marks: &[Mark], end: End, cost: f64) -> Vec<Call> {
             seen = (true, false);
             continue;
         }
-        // Of what was before the first mark nothing is known.
+        // The time before the first mark is unknown.
         let Some(before) = before else { continue };
         if let Some(name) = end.name(mark.point, before.point) {
             let took = mark.at.saturating_sub(before.at) as f64 - cost;
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(steps["messaging send"], 1.0);
         assert_eq!(steps["wait and read"], 99.5);
         assert!(!steps.contains_key("transport receive"));
-        // From the first mark to the last, less what all but the first take.
+        // The time from the first mark to the last, less that of all marks but the first.
         assert_eq!(marks(&calls), 8.0);
         let sum: f64 = steps.values().sum();
         assert_eq!(sum, 143.0 - 7.0 * 0.5);

@@ -78,7 +78,7 @@ impl Payload {
         }
     }
 
-    /// What a servant folds for one call with it.
+    /// The digest that a servant adds for one call with it.
     pub(crate) fn digest(&self) -> u64 {
         match self {
             Self::Chars(chars) => digest_chars(chars),

@@ -1,4 +1,4 @@
-//! The transmitter, over whichever of the three.
+//! The transmitter, over each of the three layers.
 
 use crate::layer;
 use crate::payload::{Kind, Payload, TtcpRef};
@@ -21,7 +21,7 @@ enum Sender {
 /// One buffer, in the form in which it is sent.
 enum Buffer {
     Typed(Payload),
-    /// With the head in front.
+    /// A message, its head included.
     Message(Vec<u8>),
 }
 

@@ -19,17 +19,17 @@ use zorb_papers::steps::{self, Call, End, Steps};
 struct Answer {
     p50_ns: f64,
     p99_ns: f64,
-    /// What a mark takes.
+    /// The time of a mark.
     mark_ns: f64,
-    /// What the middle half of the calls take from outside, and all marks of the client's in one of them: the steps of the
-    /// client, which are of the same calls, are what is left, but for what is in no step.
+    /// The times of the middle half of the calls from outside, and of all marks of the client's in one of them. The
+    /// difference is the time of the client's steps, and of the time outside of all steps.
     whole_ns: f64,
     marks_ns: f64,
     client: Steps,
     server: Steps,
 }
 
-/// What is sent.
+/// The arguments of a call.
 enum Argument {
     None,
     Octets(Vec<u8>),

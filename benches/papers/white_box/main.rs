@@ -1,11 +1,12 @@
-//! Where a call's time goes, client and server, by the marks of the feature `probes`.
+//! The steps of a call's time, at client and server, by the marks of the feature `probes`.
 //!
 //! `papers-white-box serve --ior FILE [--unix PATH]` writes its reference to FILE and serves; `papers-white-box call
-//! --ior FILE` reads questions, a line each, `noparams|octets|structs UNITS CALLS`, and answers each with a line of JSON: what a
-//! call takes, and the nanoseconds of each step of the client and of the server. `shutdown` ends the server.
+//! --ior FILE` reads questions, a line each, `noparams|octets|structs UNITS CALLS`, and answers each with a line of
+//! JSON: what a call takes, and the nanoseconds of each step of the client and of the server. `shutdown` ends the
+//! server.
 //!
-//! A step is what passes between two marks, less what a mark itself takes, which each program finds out when it starts; of
-//! each step the mean over the same calls is printed, the middle half by how long they took, so that steps add up.
+//! A step is what passes between two marks, less what a mark itself takes, which each program finds out when it starts;
+//! of each step the mean over the same calls is printed, the middle half by how long they took, so that steps add up.
 #![forbid(unsafe_code)]
 
 mod call;

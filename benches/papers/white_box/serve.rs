@@ -10,7 +10,7 @@ use zorb_papers::steps::of_server;
 
 struct Servant {
     orb: Orb,
-    /// What a mark takes.
+    /// The time of a mark.
     cost: f64,
 }
 

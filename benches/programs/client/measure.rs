@@ -10,7 +10,7 @@ use zorb::{Builder, Interface, Orb, SystemExceptionKind};
 use zorb_floor::counting;
 use zorb_floor::report::{Measured, nanoseconds};
 
-/// What was measured, and what was allocated meanwhile.
+/// The measured times, and the allocations meanwhile.
 pub(crate) type Outcome = (Vec<Measured>, Option<(u64, u64)>);
 
 /// The reference in the file, narrowed: so the connection is there.
@@ -50,7 +50,7 @@ async fn one_by_one(
     })
 }
 
-/// The same from `options.in_flight` tasks at a time.
+/// Measures calls by `options.in_flight` tasks at a time.
 async fn beside_each_other(
     server: &TtcpRef,
     operation: &Arc<Operation>,
@@ -81,7 +81,8 @@ async fn timed(
     // Until something has been answered each request says in which code sets it is.
     server.sync().await?;
     operation.repeat(&server, options.warmup, || ()).await?;
-    // Twice, since a server remembers an operation when it sees it again, and an operation seen before marks the end of the steady state.
+    // Twice, since a server remembers an operation when it sees it again, and an operation seen before marks the end of
+    // the steady state.
     for _ in 0..2 {
         server.sync().await?;
     }

@@ -5,7 +5,7 @@ use crate::flavor::Failure;
 use zorb::{Bytes, SystemException, SystemExceptionKind, minor};
 use zorb_floor::{digest, report::Asked};
 
-/// What a one-way call of SYNC_NONE is refused with when there is no room for it.
+/// The exception that refuses a one-way call of SYNC_NONE when there is no room for it.
 const NO_ROOM: (SystemExceptionKind, u32) =
     (SystemExceptionKind::Transient, minor::REQUEST_DISCARDED);
 
@@ -68,7 +68,7 @@ impl Operation {
         )
     }
 
-    /// What the result is made of, for that many calls.
+    /// The numbers that the result is computed from, for that many calls.
     pub(crate) fn asked(&self, options: &Options) -> Asked {
         let digest = match options.look {
             Look::Ends if options.op.contains("octet") => digest::ends(&self.payload.octets),

@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// among them.
     #[arg(long, default_value_t = 1)]
     pub(crate) in_flight: usize,
-    /// How octet sequences are handed over.
+    /// The type by which octet sequences are passed.
     #[arg(long, default_value = "slice")]
     pub(crate) octets: Octets,
     /// Tell what is allocated during the timed calls.
@@ -45,7 +45,7 @@ pub(crate) struct Options {
     /// blocking socket.
     #[arg(long)]
     pub(crate) endian: Option<Endian>,
-    /// What the servant reads of octet sequences: the same option as the server's.
+    /// The part of an octet sequence that the servant reads: the same option as the server's.
     #[arg(long, default_value = "all")]
     pub(crate) look: Look,
 }

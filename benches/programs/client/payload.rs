@@ -34,7 +34,7 @@ impl Payload {
         payload
     }
 
-    /// What a servant folds for one call with it.
+    /// The digest that a servant adds for one call with it.
     pub(crate) fn digest(&self, op: &str) -> u64 {
         match op {
             _ if op.contains("noparams") => 1,

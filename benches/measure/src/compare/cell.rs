@@ -1,3 +1,5 @@
+//! A cell of a comparison: a peer, its work and the placement of its programs.
+
 use crate::measure::peer::Peer;
 use crate::measure::place::Placement;
 use crate::measure::run::{Sample, Work};
@@ -25,7 +27,7 @@ impl PartialEq for Cell {
     }
 }
 
-/// Which number of a sample counts.
+/// The number of a sample that counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stat {
     /// Microseconds, the middle of all calls.
@@ -47,8 +49,8 @@ impl Stat {
         }
     }
 
-    /// The number that says most of that work: only the whole of one-way calls is timed, and only the whole of many threads says
-    /// what they hinder each other.
+    /// The number that says most of that work: only the whole of one-way calls is timed, and only the whole of many
+    /// threads says what they hinder each other.
     pub(crate) fn main_of(work: &Work) -> Self {
         match work.op {
             "oneway_noparams" => Self::CallsPerSecond,

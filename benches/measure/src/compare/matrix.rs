@@ -9,10 +9,10 @@ use crate::measure::run::Work;
 type Row = (Work, &'static [Placement], &'static [&'static str]);
 
 const PINNED: &[Placement] = &[Same, Split];
-/// Of calls that take so long that their callers park.
+/// The placements for calls so long that their callers park.
 const LONG: &[Placement] = &[Same, Split, Awake];
 
-/// With so many calls a round that it takes a tenth of a second, or so.
+/// Work with so many calls that a round takes about a tenth of a second.
 pub(crate) const fn work(op: &'static str, size: usize) -> Work {
     let iters = match (op.as_bytes(), size) {
         (b"oneway_noparams", _) => 20_000,

@@ -2,10 +2,10 @@
 
 mod against;
 mod cell;
+mod compared_table;
 mod grouped;
 mod matrix;
 mod results;
-mod table;
 
 pub(crate) use cell::{Cell, Stat};
 pub(crate) use grouped::fill;
@@ -21,19 +21,20 @@ use xtask::step::{Done, root, target};
 /// How `compare` and the rows of `claims speed` that need a comparison are run.
 #[derive(Args, Clone, Debug)]
 #[group(id = "compare")]
-pub(crate) struct Options {
+pub(crate) struct CompareOptions {
     /// Rounds; the medians of them count
     #[arg(long, default_value_t = 15)]
     pub(crate) rounds: usize,
     /// Fewer calls a round, and three rounds: to see that everything runs, not for figures
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Write what was measured into the checked-in files: benches/compare.json, benches/compare.md, and the tables of README.md and COMPARE.md
+    /// Write what was measured into the checked-in files: benches/compare.json, benches/compare.md, and the tables of
+    /// README.md and COMPARE.md
     #[arg(long)]
     pub(crate) record: bool,
 }
 
-impl Options {
+impl CompareOptions {
     /// Rounds, and how many of the usual calls are made in one.
     pub(crate) fn effort(&self) -> (usize, usize) {
         if self.quick {
@@ -48,7 +49,7 @@ impl Options {
 ///
 /// # Errors
 /// Something does not build, run or end, or a server was sent something else than its clients sent.
-pub(crate) fn run(options: &Options, against: Option<&str>, rows: &[String]) -> Done {
+pub(crate) fn run(options: &CompareOptions, against: Option<&str>, rows: &[String]) -> Done {
     if let Some(revision) = against {
         return against::run(revision, options, rows);
     }
@@ -64,7 +65,7 @@ pub(crate) fn run(options: &Options, against: Option<&str>, rows: &[String]) -> 
     }
     let results = results::measure(&cells, &abilities, options)?;
     let file = results.write(&target().join("compare"))?;
-    let tables = table::all(&results);
+    let tables = compared_table::all(&results);
     println!("{tables}");
     println!("every round is in {}", file.display());
     if options.record {

@@ -1,6 +1,6 @@
 //! Measuring cells round by round, and what came of it.
 
-use crate::compare::Options;
+use crate::compare::CompareOptions;
 use crate::compare::cell::{Cell, Stat};
 use crate::measure::awake::Awake;
 use crate::measure::machine::{self, Machine};
@@ -18,7 +18,7 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) cell: Cell,
-    /// By round; none if it cannot be measured yet.
+    /// The samples by round; empty if the cell cannot be measured yet.
     samples: Vec<Sample>,
     /// Missing abilities of our programs or of this machine.
     pub(crate) lacks: Vec<&'static str>,
@@ -54,7 +54,7 @@ struct File<'a> {
     machine: &'a Machine,
     placements: String,
     rounds: usize,
-    /// Of the last minute, after each round.
+    /// The load average of the last minute, after each round.
     loads: &'a [f64],
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<&'a str>,
@@ -68,11 +68,11 @@ struct File<'a> {
 pub(crate) fn measure(
     cells: &[Cell],
     abilities: &Abilities,
-    options: &Options,
+    options: &CompareOptions,
 ) -> Result<Results, String> {
     let (rounds, share) = options.effort();
     let cpus = Cpus::pick()?;
-    // To see that everything runs no machine has to be quiet.
+    // A check that everything runs needs no quiet machine.
     let warning = if options.quick {
         None
     } else {

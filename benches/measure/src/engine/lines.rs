@@ -14,7 +14,7 @@ struct Shipped<'a> {
     tests: Vec<Module<'a>>,
 }
 
-/// Where the text of a module is.
+/// The place of a module's text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Module<'a> {
     Named(&'a str),

@@ -1,5 +1,5 @@
-//! `cargo xtask claims engine`: how simple the path of a call is, and what that costs beside bb80c2d, which had a path for each
-//! kind of caller.
+//! `cargo xtask claims engine`: how simple the path of a call is, and what that costs beside bb80c2d, which had a path
+//! for each kind of caller.
 //!
 //! Lines, functions and constants are counted in the sources; allocations and instructions are measured with release
 //! programs; ratios are those of the last `cargo xtask compare --against bb80c2d --record`.
@@ -7,7 +7,7 @@
 mod lines;
 mod path;
 
-use crate::compare::{Options, work};
+use crate::compare::{CompareOptions, work};
 use crate::measure::instructions::{Instructions, of_a_call};
 use crate::measure::peer::Peer;
 use crate::measure::run::Work;
@@ -42,8 +42,8 @@ const FEWER_LINES: f64 = 2_000.0;
 const FUNCTIONS: f64 = 25.0;
 const FILES: f64 = 12.0;
 
-/// Where the numbers are that say how calls wait, read and write. Limits on what peers can take are elsewhere, and no part of
-/// the tuning.
+/// Where the numbers are that say how calls wait, read and write. Limits on what peers can take are elsewhere, and no
+/// part of the tuning.
 const TUNED: [&str; 9] = [
     "crates/executor/src/wait.rs",
     "crates/connection/src/spin.rs",
@@ -94,7 +94,7 @@ const ALLOCATIONS: [&str; 3] = [
 const SLOWER: [&str; 3] = ["octet-1-mib/", "octet-8-mib/", "p99/noparams/"];
 
 /// Counts or measures a group of rows.
-type Group = fn(&Options) -> Result<Vec<Row>, String>;
+type Group = fn(&CompareOptions) -> Result<Vec<Row>, String>;
 
 /// The groups of rows, by the first word of their names.
 const GROUPS: [(&str, Group); 7] = [
@@ -115,7 +115,7 @@ const GROUPS: [(&str, Group); 7] = [
 ///
 /// # Errors
 /// Something cannot be read, built or counted.
-pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, String> {
+pub(crate) fn rows(options: &CompareOptions, words: &[String]) -> Result<Vec<Row>, String> {
     let is_chosen =
         |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     let mut rows = Vec::new();

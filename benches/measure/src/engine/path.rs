@@ -4,7 +4,7 @@ use super::lines;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where the paragraph begins.
+/// The line at which the paragraph begins.
 const BEGIN: &str = "From socket to servant and back:";
 /// The folders of the functions, that of the connection's server first.
 const FOLDERS: [&str; 7] = [
@@ -62,8 +62,8 @@ fn defines(code: &[String], function: &str) -> bool {
     has_function && has_type
 }
 
-/// Finds each function of the paragraph in the sources; one that could be in several files is taken to be in one that the
-/// walk has been in, or else in the first.
+/// Finds each function of the paragraph in the sources; one that could be in several files is taken to be in one that
+/// the walk has been in, or else in the first.
 ///
 /// # Errors
 /// A function is in none of the sources, or there is no such paragraph.

@@ -1,7 +1,8 @@
-//! The parts of COMPARE.md that are generated from the data, and the section on verdicts of the page of the papers, between markers.
+//! The parts of COMPARE.md that are generated from the data, and the section on verdicts of the page of the papers,
+//! between markers.
 
 use crate::figures::data::Data;
-use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
+use crate::figures::latency::latency_programs::{DEDICATED, OMNIORB, RAW, ZORB};
 use crate::figures::throughput::flood::{Kind, Queue, Road, panel};
 use crate::figures::{EXPERIMENTS, Experiment, cubit, scale, steady, throughput};
 use crate::markers::filled;
@@ -84,7 +85,7 @@ fn machine(all: &All) -> String {
 /// A row of the table in COMPARE.md: what, a value a column, and the section it is from.
 type Row = (String, [Option<f64>; COLUMNS.len()], &'static Experiment);
 
-/// How programs wait, and which they are.
+/// The programs, and how they wait.
 const COLUMNS: [&str; 5] = [
     "parking: zorb",
     "parking: omniORB",
@@ -175,7 +176,7 @@ fn octets(all: &All) -> Vec<Row> {
     vec![row(Kind::Octets), row(Kind::Structs)]
 }
 
-/// Without an ORB octets stand for all types.
+/// The panel of octets, which stand for all types without an ORB.
 fn panel_of_octets() -> String {
     panel(
         Kind::Octets,

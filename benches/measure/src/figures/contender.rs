@@ -1,6 +1,6 @@
 //! Contenders: a series of a picture in one placement, with a running dialogue.
 
-use crate::figures::data::{Collected, Place};
+use crate::figures::data::{Collected, PanelPoint};
 use crate::figures::session::Session;
 use crate::measure::dialogue::{Answer, Dialogue, Pair};
 use crate::measure::place::Placement;
@@ -8,7 +8,7 @@ use crate::measure::place::Placement;
 /// Both placements of every figure of calls.
 pub(crate) const PLACEMENTS: [Placement; 2] = [Placement::Same, Placement::Split];
 
-/// As the title of a panel says where the programs are.
+/// The placement of the programs, as in the title of a panel.
 pub(crate) const fn place_title(placement: Placement) -> &'static str {
     match placement {
         Placement::Same => "both programs on one CPU",
@@ -18,7 +18,7 @@ pub(crate) const fn place_title(placement: Placement) -> &'static str {
     }
 }
 
-/// One who is asked.
+/// A contender: a pair of programs in one placement.
 #[derive(Debug)]
 pub(crate) struct Contender {
     pub(crate) series: &'static str,
@@ -30,7 +30,7 @@ impl Contender {
     /// Starts every pair in every placement.
     ///
     /// # Errors
-    /// One does not start.
+    /// A pair does not start.
     pub(crate) fn start_all(
         session: &Session,
         pairs: &[(&'static str, Pair)],
@@ -49,10 +49,10 @@ impl Contender {
         Ok(all)
     }
 
-    /// Ends all of them.
+    /// Ends all pairs.
     ///
     /// # Errors
-    /// One does not end well, or its servants were sent something else than its client sent.
+    /// A program fails at its end, or its servants received other data than its client sent.
     pub(crate) fn end_all(all: Vec<Self>) -> Result<(), String> {
         all.into_iter().try_for_each(|one| one.dialogue.end())
     }
@@ -60,7 +60,7 @@ impl Contender {
     /// Goes on in another placement, with the same programs.
     ///
     /// # Errors
-    /// Those of [`Dialogue::move_to`].
+    /// Returns the errors of [`Dialogue::move_to`].
     pub(crate) fn move_to(
         &mut self,
         session: &Session,
@@ -76,14 +76,14 @@ impl Contender {
     /// One measurement.
     ///
     /// # Errors
-    /// Those of [`Dialogue::ask`].
+    /// Returns the errors of [`Dialogue::ask`].
     pub(crate) fn ask(&mut self, request: &str) -> Result<Answer, String> {
         self.dialogue.ask(request)
     }
 
     /// Its place in the panel of that name and its placement.
-    pub(crate) fn place(&self, panel: &str, x: f64, unit: &'static str) -> Place {
-        Place {
+    pub(crate) fn place(&self, panel: &str, x: f64, unit: &'static str) -> PanelPoint {
+        PanelPoint {
             panel: format!("{panel}, {}", self.placement),
             series: self.series.to_owned(),
             x,

@@ -10,12 +10,12 @@ use std::path::Path;
 /// One measured value.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Point {
-    /// What it is drawn in: `struct, split`.
+    /// The name of its panel: `struct, split`.
     pub(crate) panel: String,
     /// Who: `zorb`, `omniORB`, `raw`.
     pub(crate) series: String,
     pub(crate) x: f64,
-    /// Where it stands instead, if the axis has names.
+    /// Its place, if the axis has names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
     /// The median over the rounds.
@@ -35,7 +35,7 @@ pub(crate) struct Point {
     /// Its value in each round; none in data of before they were kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) each: Vec<f64>,
-    /// Which of the experiment's loops those rounds are of: what two points were in the same round can be compared.
+    /// The loop of the experiment that those rounds belong to: two points can be compared within a round of one loop.
     #[serde(default, skip_serializing_if = "is_first")]
     pub(crate) run: usize,
     pub(crate) unit: String,
@@ -55,7 +55,7 @@ pub(crate) struct Data {
     /// average includes our own programs of a minute ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) others: Option<f64>,
-    /// What counted or sampled and its version, where that made numbers; not known in data of before it was kept.
+    /// The tool that counted or sampled, and its version; not known in older data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) tools: BTreeMap<String, String>,
     /// Disturbances of the measurement.
@@ -70,7 +70,7 @@ const fn is_first(run: &usize) -> bool {
     *run == 0
 }
 
-/// With as many digits as tell anything of a round.
+/// Rounds a value to the digits that are significant in a round.
 fn kept(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }
@@ -91,7 +91,7 @@ impl Point {
         self.text_times(1.0)
     }
 
-    /// The same in a unit of which there are so many in one.
+    /// The values in a unit of which there are so many in one.
     pub(crate) fn text_times(&self, times: f64) -> String {
         let [value, low, high] =
             [self.value, self.low, self.high].map(|value| three_digits(times * value));
@@ -216,7 +216,7 @@ impl Data {
     fn tool(&self, name: &str) -> Option<String> {
         let said = match (self.tools.get(name), name) {
             (Some(version), _) => return Some(format!("{name} {version}")),
-            // Which are kept with the machine, whether they were used or not.
+            // The versions are kept with the machine, whether they were used or not.
             (None, "valgrind") => &self.machine.valgrind,
             (None, "rustc") => &self.machine.rustc,
             (None, _) => return None,
@@ -224,11 +224,11 @@ impl Data {
         version(said).map(|version| format!("{name} {version}"))
     }
 
-    /// Of how many rounds values are: of fewer where one takes long.
+    /// The number of rounds behind the values: fewer where a round takes long.
     fn text_rounds(&self, each: &[usize]) -> String {
         let (least, most) = (each.iter().min(), each.iter().max());
         match (*least.unwrap_or(&0), *most.unwrap_or(&0)) {
-            // Of before points knew.
+            // Older data, whose points do not have their number of rounds.
             (0, _) => format!("up to {} rounds", self.rounds),
             (1, 1) => "one round".to_owned(),
             (least, most) if least == most => format!("{most} rounds"),
@@ -284,9 +284,9 @@ pub(crate) fn version(said: &str) -> Option<&str> {
     words.find(|word| word.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// Where a value belongs.
+/// The point of a value: its panel, series and place in it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct PanelPoint {
     pub(crate) panel: String,
     pub(crate) series: String,
     pub(crate) x: f64,
@@ -304,7 +304,7 @@ pub(crate) struct Collected {
 /// The values of all rounds for a point.
 #[derive(Debug)]
 struct Cell {
-    place: Place,
+    place: PanelPoint,
     run: usize,
     values: Vec<f64>,
     p99s: Vec<f64>,
@@ -312,26 +312,26 @@ struct Cell {
 }
 
 impl Collected {
-    /// What comes now is of other rounds than what came before.
+    /// The following points are of other rounds than those before.
     pub(crate) const fn other_rounds(&mut self) {
         self.run += 1;
     }
 
     /// One round's value, and what a hundredth of its calls took longer than.
-    pub(crate) fn add(&mut self, place: Place, value: f64, p99: Option<f64>) {
+    pub(crate) fn add(&mut self, place: PanelPoint, value: f64, p99: Option<f64>) {
         let cell = self.cell(place);
         cell.values.push(value);
         cell.p99s.extend(p99);
     }
 
     /// One round's rate, and the octets that it is of.
-    pub(crate) fn add_sent(&mut self, place: Place, rate: f64, octets: f64) {
+    pub(crate) fn add_sent(&mut self, place: PanelPoint, rate: f64, octets: f64) {
         let cell = self.cell(place);
         cell.values.push(rate);
         cell.sent.push(octets);
     }
 
-    fn cell(&mut self, place: Place) -> &mut Cell {
+    fn cell(&mut self, place: PanelPoint) -> &mut Cell {
         let found = self.cells.iter().position(|cell| cell.place == place);
         let at = found.unwrap_or_else(|| {
             self.cells.push(Cell {
@@ -438,8 +438,8 @@ pub(crate) mod tests {
         }
     }
 
-    fn place(x: f64) -> Place {
-        Place {
+    fn place(x: f64) -> PanelPoint {
+        PanelPoint {
             panel: "p".to_owned(),
             series: "zorb".to_owned(),
             x,
@@ -573,7 +573,7 @@ pub(crate) mod tests {
         data.machine.valgrind = "valgrind-3.19.0".to_owned();
         let of = |data: &Data, tools: &[&str]| data.caption_of(&[5], tools);
         assert!(!of(&data, &[]).contains("Made with"));
-        // Of before versions were kept.
+        // Older data without versions.
         assert!(!of(&data, &["perf"]).contains("Made with"));
         assert!(of(&data, &["valgrind"]).ends_with(" Made with valgrind 3.19.0."));
         data.tools.insert("perf".to_owned(), "6.1".to_owned());

@@ -15,7 +15,7 @@ pub(crate) enum Holds {
     More,
     /// There is what the paper saw, and less of it.
     Less,
-    /// What it needs has not been measured, or does not exist here.
+    /// The data has not been measured, or does not exist here.
     Unknown,
     /// The rounds are too far apart to decide.
     Untold,
@@ -31,7 +31,7 @@ impl Holds {
         if holds { Self::Yes } else { Self::No }
     }
 
-    /// What several that were judged each for itself are together: in part as soon as two are sure to differ, whatever
+    /// The verdict on several that were judged one by one: in part as soon as two are sure to differ, whatever
     /// the others are.
     pub(crate) fn all(each: impl IntoIterator<Item = Self>) -> Self {
         let parts = each.into_iter().flat_map(|one| match one {
@@ -58,7 +58,7 @@ impl Holds {
         }
     }
 
-    /// What a claim is that asks for both.
+    /// The verdict on a claim that asks for both.
     pub(crate) fn and(first: Self, second: Self) -> Self {
         match (first, second) {
             (Self::No, _) | (_, Self::No) => Self::No,
@@ -85,12 +85,12 @@ impl Holds {
     }
 }
 
-/// Where the programs ran of which something is said.
+/// The placement of the programs of the finding.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Placed {
     /// Client and server on one CPU.
     Same,
-    /// On a CPU each.
+    /// Each program has a CPU of its own.
     Split,
     /// There is one process, and no network.
     Alone,
@@ -114,12 +114,12 @@ impl Placed {
 pub(crate) struct Finding {
     /// In our own words, with the figure or table.
     pub(crate) claim: String,
-    /// With numbers from the data.
+    /// The result, with numbers from the data.
     pub(crate) seen: String,
     pub(crate) holds: Holds,
     /// Where, if it is not where the experiment's other findings are of.
     pub(crate) placed: Option<Placed>,
-    /// What of it is a number of ours that has to stay: name, value, aim.
+    /// Its number of ours that has to stay: name, value, aim.
     pub(crate) number: Option<(String, f64, Aim)>,
 }
 
@@ -187,8 +187,8 @@ impl Finding {
     }
 }
 
-/// What a page says of a finding: medians without their quartiles, and as many of the first clauses as fit. The first
-/// one is always there: a text is written so that it fits, which a test of the page checks.
+/// The text of a page about a finding: medians without their quartiles, and as many of the first clauses as
+/// fit. The first one is always there: a text is written so that it fits, which a test of the page checks.
 fn brief(seen: &str, most: usize) -> String {
     let medians = without_quartiles(seen);
     let mut brief = String::new();

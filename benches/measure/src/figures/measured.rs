@@ -1,27 +1,27 @@
-//! A number with how far the rounds are apart, and what follows from it: here and nowhere else a finding gets its
-//! verdict from two measured numbers.
+//! A measured number with the spread of its rounds. Each verdict that a finding draws from two measured numbers is
+//! drawn here.
 
 use crate::figures::data::Point;
 use crate::figures::finding::Holds;
 use crate::measure::statistics::{median, quantile, three_digits};
 
-/// So many rounds at most are kept each by itself; a run of more is refused.
+/// The most rounds that are kept one by one; a run of more is refused.
 pub(crate) const MOST_ROUNDS: usize = 16;
 
-/// What is within this factor of something is as good as equal to it: what the page calls *the same*, *about* and *as
+/// Two numbers within this factor of each other count as equal: the page calls them *the same*, *about* and *as
 /// fast*. The quartiles of a quarter to a half of all points are farther apart than that, so that a smaller one would
 /// tell nothing.
 pub(crate) const EQUAL: f64 = 1.15;
 
-/// What is worth no more than this is worth nothing: where many rounds are close to each other it can still be seen.
+/// A gain of no more than this counts as none: where many rounds are close to each other it can still be seen.
 pub(crate) const NOTHING: f64 = 1.05;
 
-/// What is said of a ratio to what may be nothing.
+/// The note on a ratio whose divisor may be zero.
 pub(crate) const LOST: &str = "less than the rounds can tell";
 
-/// The median over the rounds, and between which numbers it lies by their quartiles. What is computed from several that
-/// are of the same rounds is computed in each of them, as a machine that is slower for a while is so for all; of what
-/// is not of the same rounds it is the least and the most that the quartiles allow.
+/// The median over the rounds, with the quartiles as its bounds. A number that is computed from several of the same
+/// rounds is computed in each round, since a machine that is slower for a while is slower for all of them. From numbers
+/// of different rounds come the least and the greatest value that the quartiles allow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) median: f64,
@@ -30,22 +30,22 @@ pub(crate) struct Measured {
     each: Each,
 }
 
-/// What a number is in each round.
+/// The value of a number in each round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Each {
-    /// The same in all rounds there are.
+    /// Equal in all rounds.
     Constant,
-    /// Not kept, or computed from what is of other rounds.
+    /// Not kept, or computed from numbers of different rounds.
     Unknown,
     Known(Rounds),
 }
 
-/// Values in the order of rounds that a run went through.
+/// Values in the order of a run's rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rounds {
     run: usize,
     count: usize,
-    /// So many as are counted; nothing behind them.
+    /// The values of the counted rounds; the rest is unused.
     values: [f64; MOST_ROUNDS],
 }
 
@@ -69,7 +69,7 @@ impl Rounds {
         Self::new(self.run, &each)
     }
 
-    /// What comes of both in each round; none if they are not of the same ones.
+    /// The combined values of both in each round; none if they are of different rounds.
     fn with(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Option<Self> {
         if (self.run, self.count) != (other.run, other.count) {
             return None;
@@ -94,7 +94,7 @@ impl From<&Point> for Measured {
 }
 
 impl Measured {
-    /// What does not differ from round to round.
+    /// A number that is equal in all rounds.
     pub(crate) const fn exactly(value: f64) -> Self {
         Self {
             median: value,
@@ -128,7 +128,7 @@ impl Measured {
         })
     }
 
-    /// What comes of two numbers in each round; none if it is not known of each.
+    /// The combined values of two numbers in each round; none if a round of either is unknown.
     fn in_each(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Option<Self> {
         let rounds = match (self.each, other.each) {
             (Each::Known(a), Each::Known(b)) => a.with(&b, of),
@@ -142,7 +142,7 @@ impl Measured {
         Self::of_rounds(rounds?)
     }
 
-    /// Whether it is above nothing in every round of which it is known.
+    /// Whether it is above zero in every known round.
     fn is_something(self) -> bool {
         match self.each {
             Each::Known(rounds) => rounds.all().iter().all(|value| *value > 0.0),
@@ -154,7 +154,7 @@ impl Measured {
         self.median.is_finite() && self.least.is_finite() && self.most.is_finite()
     }
 
-    /// How many times another one it is; no number where the other may be nothing, as the difference of two times may.
+    /// Its ratio to another one; not a number where the other may be zero, as the difference of two times may.
     pub(crate) fn over(self, other: Self) -> Self {
         if other.least <= 0.0 {
             return Self::exactly(f64::NAN);
@@ -172,7 +172,7 @@ impl Measured {
         })
     }
 
-    /// How much more than another one it is.
+    /// Its difference to another one.
     pub(crate) fn minus(self, other: Self) -> Self {
         let each = self.in_each(other, |of, less| of - less);
         each.unwrap_or_else(|| {
@@ -195,7 +195,7 @@ impl Measured {
         })
     }
 
-    /// What becomes of it by a function that grows.
+    /// The number under an increasing function.
     pub(crate) fn map(self, grows: impl Fn(f64) -> f64) -> Self {
         let each = match self.each {
             Each::Known(rounds) => rounds.map(&grows).map_or(Each::Unknown, Each::Known),
@@ -211,7 +211,7 @@ impl Measured {
         self.map(|value| factor * value)
     }
 
-    /// What it is of the whole where it is such a part of something that is itself such a part of it; neither is below
+    /// Its share of the whole where it is a share of something that is itself a share of the whole; neither is below
     /// nothing.
     pub(crate) fn part_of(self, part: Self) -> Self {
         let each = self.in_each(part, |of, part| of * part);
@@ -224,17 +224,17 @@ impl Measured {
         })
     }
 
-    /// So many of the whole, less this.
+    /// The rest of the whole, less this.
     pub(crate) fn rest_of(self, whole: f64) -> Self {
         Self::exactly(whole).minus(self)
     }
 
-    /// All of them together.
+    /// The sum of all.
     pub(crate) fn sum(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().reduce(Self::plus)
     }
 
-    /// The one in the middle: of each round, or else by their medians.
+    /// The median of all: in each round, or else by their medians.
     pub(crate) fn middle(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let all: Vec<Self> = all.into_iter().collect();
         let part = |of: fn(&Self) -> f64| median(all.iter().map(of));
@@ -275,7 +275,7 @@ impl Measured {
         all.min_by(|a, b| a.median.total_cmp(&b.median))
     }
 
-    /// What both ends of it say, if they say the same.
+    /// The verdict of both quartiles, if it is the same.
     fn judged(self, of: impl Fn(f64) -> Holds) -> Holds {
         if !self.is_finite() {
             return Holds::Untold;
@@ -321,7 +321,7 @@ impl Measured {
         self.at_most(EQUAL)
     }
 
-    /// An effect beside what a paper saw of it, as ratios above one: as large, or larger, or less, or none at all.
+    /// Compares an effect with that in a paper, as ratios above one: as large, or larger, or less, or none at all.
     pub(crate) fn beside(self, low: f64, high: f64) -> Holds {
         self.judged(|value| match value {
             none if none <= NOTHING => Holds::No,
@@ -331,7 +331,7 @@ impl Measured {
         })
     }
 
-    /// An amount beside what a paper saw of it: as much, or more, or less.
+    /// Compares an amount with that in a paper: as much, or more, or less.
     pub(crate) fn about(self, low: f64, high: f64) -> Holds {
         self.judged(|value| match value {
             less if less < low / EQUAL => Holds::Less,
@@ -360,12 +360,12 @@ impl Measured {
         Self::exactly(self.median)
     }
 
-    /// Of what is a part of one: `58 % (57 to 61)`.
+    /// The text of a share of one: `58 % (57 to 61)`.
     pub(crate) fn share(self) -> String {
         self.times(100.0).percent()
     }
 
-    /// Of what is in percent already.
+    /// The text of a number that is in percent already.
     pub(crate) fn percent(self) -> String {
         let whole = |value: f64| match value.abs() {
             small if small < 9.95 => format!("{value:.1}"),
@@ -397,7 +397,7 @@ impl Measured {
     }
 }
 
-/// What one is of the other, where there are both.
+/// The ratio of one to the other, where there are both.
 pub(crate) fn ratio(of: Option<Measured>, to: Option<Measured>) -> Option<Measured> {
     Some(of?.over(to?))
 }

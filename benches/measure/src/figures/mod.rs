@@ -41,13 +41,13 @@ use xtask::step::{Done, root, target};
 
 /// An experiment of a paper, or one in its spirit.
 pub(crate) struct Experiment {
-    /// As it is asked for, and as its files are called.
+    /// The name of the experiment on the command line and in its files.
     pub(crate) name: &'static str,
     /// The papers, and their figures and tables by their numbers; none if it is ours.
     pub(crate) sources: &'static [Source],
-    /// What the paper found, in a few sentences of our own; of an experiment of ours, what it asks.
+    /// The finding of the paper, in a few sentences of our own; the question of an experiment of ours.
     pub(crate) found: &'static str,
-    /// What the data shows beside that, in at most three sentences; `None` where it lacks a number of them.
+    /// The result of the data beside that, in at most three sentences; `None` where it lacks a number of them.
     pub(crate) seen: fn(&Data) -> Option<String>,
     /// How it was measured, in short paragraphs.
     pub(crate) method: &'static str,
@@ -57,7 +57,7 @@ pub(crate) struct Experiment {
     pub(crate) measure: fn(&Session) -> Result<Vec<Point>, String>,
     /// Its pictures, drawn from the data alone.
     pub(crate) charts: fn(&Data) -> Vec<Chart>,
-    /// What its paper says of them and what is seen today, computed from the data.
+    /// The paper's claims about them and today's results, computed from the data.
     pub(crate) findings: fn(&Data) -> Vec<Finding>,
 }
 
@@ -93,10 +93,10 @@ const FINDINGS: &str = "# Findings in full\n\nThe numbers behind each claim of [
 const ROUNDS: usize = 5;
 const QUICK_ROUNDS: usize = 1;
 
-/// Which experiments, and how.
+/// The experiments, and their options.
 #[derive(Args, Clone, Debug)]
 #[group(id = "figures")]
-pub(crate) struct Options {
+pub(crate) struct FiguresOptions {
     /// Experiments to redo; all of them unless named
     names: Vec<String>,
     /// A quick look at everything, into target/figures instead of docs: to see that it runs, not for figures
@@ -113,7 +113,7 @@ pub(crate) struct Options {
     redraw: bool,
 }
 
-/// Where a run writes: data and pictures, the page, and how the page calls the former.
+/// The files that a run writes: data and pictures, the page, and how the page calls the former.
 struct Out {
     folder: PathBuf,
     page: PathBuf,
@@ -169,7 +169,7 @@ impl Out {
 ///
 /// # Errors
 /// There is no experiment of a name, something does not build, run or end, or a file cannot be written.
-pub(crate) fn run(options: &Options) -> Done {
+pub(crate) fn run(options: &FiguresOptions) -> Done {
     let experiments = choose(&options.names)?;
     if options.list {
         for experiment in experiments {
@@ -198,7 +198,7 @@ pub(crate) fn run(options: &Options) -> Done {
     let session = ready(options)?;
     let mut failed = Vec::new();
     for experiment in experiments {
-        // What one of them lacks is not the others' fault.
+        // A missing part of one of them does not stop the others.
         if let Err(why) = one(&session, &out, experiment) {
             eprintln!("{}: {why}", experiment.name);
             failed.push(experiment.name);
@@ -225,15 +225,15 @@ fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
 }
 
 /// Builds the programs. Without omniORB's there are pictures without omniORB, which say so.
-fn ready(options: &Options) -> Result<Session, String> {
+fn ready(options: &FiguresOptions) -> Result<Session, String> {
     tools::ready(&["taskset", "prlimit", "git"])?;
     let omniorb = match options.names.as_slice() {
-        // Of one process, without peers.
+        // This experiment has one process, without peers.
         [name] if name == lanes::EXPERIMENT.name => {
             lanes::build()?;
             Err("not asked for".to_owned())
         }
-        // Of one program, of which each is linked as a whole.
+        // This experiment has one program, which is linked as a whole.
         [name] if name == cubit::EXPERIMENT.name => {
             cubit::build()?;
             peers::ready_to_compare()

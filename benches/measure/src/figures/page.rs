@@ -18,7 +18,7 @@ pub(crate) struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// What the data shows.
+    /// The findings that the data shows.
     pub(crate) fn of(experiment: &'a Experiment, data: &'a Data) -> Self {
         Self {
             experiment,
@@ -35,7 +35,7 @@ impl<'a> Shown<'a> {
         filled(&with_place(page, name), name, &self.section(pictures))
     }
 
-    /// What stands between the markers.
+    /// The text between the markers.
     fn section(&self, pictures: &str) -> String {
         let Experiment {
             name,
@@ -98,7 +98,7 @@ impl<'a> Shown<'a> {
         filled(&with_place(page, name), name, &section)
     }
 
-    /// Of all that is shown: pictures and tables.
+    /// The caption of all pictures and tables.
     fn caption(&self) -> String {
         let data = self.data;
         let mut tools: Vec<&str> = data.tools.keys().map(String::as_str).collect();

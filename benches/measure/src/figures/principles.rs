@@ -2,7 +2,7 @@
 
 use crate::figures::Experiment;
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
-use crate::figures::data::{Collected, Data, Place, Point};
+use crate::figures::data::{Collected, Data, PanelPoint, Point};
 use crate::figures::finding::{Finding, Holds, Placed, with_unit};
 use crate::figures::measured::{Measured, NOTHING, ratio};
 use crate::figures::session::Session;
@@ -50,7 +50,7 @@ const STEPS: [&str; 10] = [
     "8 compiled",
     "9 in an any",
 ];
-/// What the paper's table says is gained by each of the first seven, in words of our own, and by which of its rows, which
+/// The gain of each of the first seven by the paper's table, in words of our own, and by which of its rows, which
 /// have no numbers there.
 const PROBLEMS: [(&str, &str); 7] = [
     (
@@ -150,15 +150,15 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     for (_, dialogue) in programs {
         dialogue.end()?;
     }
-    // Not asked round by round, as they are the same in all.
+    // These are not measured round by round, as they are equal in all.
     collected.other_rounds();
     instructions(session, &mut collected)?;
     sizes(session, &mut collected)?;
     Ok(collected.points())
 }
 
-fn line(kind: &str, part: &str, series: &str, x: f64, unit: &'static str) -> Place {
-    Place {
+fn line(kind: &str, part: &str, series: &str, x: f64, unit: &'static str) -> PanelPoint {
+    PanelPoint {
         panel: format!("{kind}, {part}"),
         series: series.to_owned(),
         x,
@@ -167,8 +167,8 @@ fn line(kind: &str, part: &str, series: &str, x: f64, unit: &'static str) -> Pla
     }
 }
 
-fn bar(panel: &str, step: usize, unit: &'static str) -> Place {
-    Place {
+fn bar(panel: &str, step: usize, unit: &'static str) -> PanelPoint {
+    PanelPoint {
         panel: panel.to_owned(),
         series: "a call".to_owned(),
         x: step as f64,
@@ -224,7 +224,7 @@ fn sizes(session: &Session, collected: &mut Collected) -> Result<(), String> {
         for &types in types {
             session.step(format!("a program of {types} types, {how}"));
             let more = size(how, types)?.saturating_sub(none);
-            let place = Place {
+            let place = PanelPoint {
                 panel: "sizes".to_owned(),
                 series: how.to_owned(),
                 x: types as f64,
@@ -361,7 +361,7 @@ fn call(data: &Data, kind: &str, series: &str) -> Option<Measured> {
     at(data, kind, "call", series)
 }
 
-/// What every step gains over the one before, by name; nothing if one is missing.
+/// The gain of every step over the one before, by name; nothing if one is missing.
 fn gains(data: &Data, kind: &str) -> Vec<(Measured, &'static str)> {
     let pairs = STEPS[..8].windows(2);
     let gain = |pair: &[&'static str]| {
@@ -420,7 +420,7 @@ fn findings(data: &Data) -> Vec<Finding> {
     all
 }
 
-/// What all steps are worth together, beside what the paper says.
+/// The gain of all steps together, beside that of the paper.
 fn optimised(data: &Data) -> Vec<Finding> {
     let us = |value: Measured| value.with_unit("µs");
     let optimised = |(kind, claim, low, high): (&str, &str, f64, f64)| {

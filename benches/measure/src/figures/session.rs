@@ -1,4 +1,4 @@
-//! What the experiments of one run share.
+//! The state that the experiments of one run share.
 
 use crate::figures::data::version;
 use crate::measure::machine::said;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A run: how thorough it is, where programs are pinned, and who is there.
 pub(crate) struct Session {
-    /// To see that everything runs, not for figures.
+    /// Whether the run only checks that everything works, and makes no figures.
     pub(crate) quick: bool,
     pub(crate) rounds: usize,
     pub(crate) cpus: Cpus,
@@ -17,7 +17,7 @@ pub(crate) struct Session {
     pub(crate) omniorb: Result<(), String>,
     bar: ProgressBar,
     missing: RefCell<Vec<String>>,
-    /// What made numbers, and its version.
+    /// The tools that made numbers, with their versions.
     tools: RefCell<BTreeMap<String, String>>,
 }
 
@@ -147,10 +147,10 @@ impl Session {
         self.some_rounds(self.rounds, points, contenders, one)
     }
 
-    /// The same in so many rounds: where points are many or slow.
+    /// Measures the points in so many rounds, where points are many or slow.
     ///
     /// # Errors
-    /// As [`rounds`](Self::rounds).
+    /// Returns the errors of [`rounds`](Self::rounds).
     pub(crate) fn some_rounds<P, C>(
         &self,
         rounds: usize,

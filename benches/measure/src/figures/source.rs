@@ -25,10 +25,10 @@ pub(crate) const DISSERTATION: Paper = Paper {
     title: "Patterns for Providing Real-Time Guarantees in DOC Middleware",
 };
 
-/// What of a paper an experiment redoes: figures, tables and sections, by their numbers.
+/// The parts of a paper that an experiment redoes: figures, tables and sections, by their numbers.
 pub(crate) type Source = (Paper, &'static str);
 
-/// Where an experiment is from, for the page and the list.
+/// The source of an experiment, for the page and the list.
 pub(crate) fn origin(sources: &[Source]) -> String {
     if sources.is_empty() {
         return "An experiment of our own, beyond the papers' numbers.".to_owned();

@@ -3,11 +3,11 @@
 
 use crate::figures::data::{Data, Point};
 use crate::figures::finding::count;
-use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
+use crate::figures::latency::latency_programs::{DEDICATED, OMNIORB, RAW, ZORB};
 use crate::figures::measured::{EQUAL, Measured};
 use crate::measure::statistics::{median, three_digits};
 
-/// How many times its lower quartile the upper one of a point is.
+/// The ratio of a point's upper quartile to its lower one.
 fn apart(point: &Point) -> f64 {
     point.high / point.low
 }
@@ -25,7 +25,7 @@ const fn has_rounds(point: &Point) -> bool {
     !point.each.is_empty()
 }
 
-/// What the quartiles of a ratio are where it is known what a number was in each round.
+/// The quartiles of a ratio where the number of each round is known.
 const RATIOS_OF_ROUNDS: &str = "The quartiles of a ratio or difference are those of its values in each round, which drift of the machine \
                                 changes little; for numbers of different rounds they are the least and the most that both quartiles allow.";
 
@@ -33,7 +33,7 @@ const RATIOS_OF_ROUNDS: &str = "The quartiles of a ratio or difference are those
 const RATIOS_OF_QUARTILES: &str =
     "The quartiles of a ratio are the least and the most that the quartiles of both numbers allow.";
 
-/// All that is known of how steady the machine was, from the data of all experiments by their names.
+/// The report on the steadiness of the machine, from the data of all experiments by their names.
 pub(super) fn text(all: &[(&str, &Data)]) -> String {
     let ratios = match all
         .iter()
@@ -55,8 +55,8 @@ pub(super) fn text(all: &[(&str, &Data)]) -> String {
     paragraphs.join("\n\n")
 }
 
-/// How many ratios of zorb to omniORB are how far apart, of what both were in the same rounds, and how many of them would be
-/// if nothing were known of the rounds.
+/// How many ratios of zorb to omniORB are how far apart, of what both were in the same rounds, and how many of them
+/// would be if nothing were known of the rounds.
 fn beside(all: &[(&str, &Data)]) -> Option<String> {
     let (mut alone, mut far, mut number) = (0, 0, 0);
     for (_, data) in all {
@@ -174,7 +174,7 @@ mod tests {
         ]);
         (latency.points[0].low, latency.points[0].high) = (10.0, 12.7);
         (latency.points[2].low, latency.points[2].high) = (10.0, 15.0);
-        // Of one round there is nothing to tell.
+        // A single round has no spread.
         latency.points[3].rounds = 1;
         let text = text(&[("latency", &latency), ("scale", &data(&[]))]);
         for words in [

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 /// How long a program may take to start, to end, and to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a client says of one measurement. Times are nanoseconds of a call; what was not measured is not a number.
+/// A client's report of one measurement. Times are nanoseconds of a call; an unmeasured value is not a number.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Answer {
     #[serde(default = "not_a_number")]
@@ -69,7 +69,7 @@ impl Answer {
 /// The command lines of the two, but for `--ior FILE` and where they are pinned.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
-    /// As errors name it.
+    /// The name in errors.
     pub(crate) name: String,
     /// None for a client that needs no server.
     pub(crate) server: Option<Vec<String>>,
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     fn shell(server: Option<&str>, client: &str) -> Pair {
-        // What is behind the script is `$0` and so on, the reference's file `$1`.
+        // The arguments behind the script are `$0` and so on, the reference's file `$1`.
         let words = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
         Pair {
             name: "test".to_owned(),

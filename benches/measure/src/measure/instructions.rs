@@ -8,17 +8,17 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Of one call.
+/// The instructions of one call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Instructions {
     pub(crate) client: f64,
     pub(crate) server: f64,
 }
 
-/// Counts by what a run with more calls takes more than one with fewer, so that starting and ending do not count. The calls
-/// that it has more are untimed ones: of a timed one, a client's clock and the sorting of its times take some 300, whatever
-/// makes it. Both programs run under callgrind, which slows them alike, on one CPU, so that who waits for whom is as in
-/// life.
+/// Counts by what a run with more calls takes more than one with fewer, so that starting and ending do not count. The
+/// calls that it has more are untimed ones: of a timed one, a client's clock and the sorting of its times take some
+/// 300, whatever makes it. Both programs run under callgrind, which slows them alike, on one CPU, so that who waits for
+/// whom is as in life.
 ///
 /// # Errors
 /// A program fails, or callgrind does.

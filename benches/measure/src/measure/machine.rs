@@ -28,7 +28,7 @@ impl Machine {
     /// This one, now.
     pub(crate) fn here() -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        // What a run itself writes is no change of what is measured, nor is any text.
+        // The files that a run writes do not change the measured code, nor does any text.
         let changed = said(
             "git",
             &[
@@ -71,7 +71,7 @@ impl Machine {
         }
     }
 
-    /// As items of a list in a page.
+    /// The description as items of a list in a page.
     pub(crate) fn lines(&self) -> String {
         let commit = self.commit();
         let Self {

@@ -6,7 +6,7 @@ use std::path::Path;
 /// One way to make a call: who serves, who calls, how each waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
-    /// Without spaces; of what is printed and written down.
+    /// The name in output and records, without spaces.
     pub(crate) name: &'static str,
     server: Program,
     client: Program,
@@ -19,7 +19,7 @@ pub(crate) struct Peer {
 /// A program and its options beside those of all.
 #[derive(Clone, Copy, Debug)]
 enum Program {
-    /// With omniORB's own options.
+    /// omniORB's program, with its own options.
     Omni(&'static [&'static str]),
     Floor(&'static str),
     Zorb(&'static [&'static str]),
@@ -111,7 +111,7 @@ const OMNI: Peer = omni("omni", OMNI_SERVER);
 const FLOOR: Peer = floor("raw", "block", "block");
 const FLOOR_SPIN: Peer = floor("raw-spin", "spin", "spin");
 
-/// Without spinning, as omniORB waits.
+/// Options for waiting without spinning, as omniORB does.
 const PARKED: &[&str] = &["--runtime", "dedicated", "--wait", "park"];
 const PARK: Peer = zorb(
     "zorb-dedicated",

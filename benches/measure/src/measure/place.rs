@@ -1,9 +1,9 @@
-//! Which CPU a program runs on.
+//! The CPU that a program runs on.
 
 use std::fmt;
 use std::fs;
 
-/// Where the two programs of a comparison are.
+/// The placement of the two programs of a comparison.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Placement {
     /// Both on one CPU.
@@ -12,7 +12,7 @@ pub(crate) enum Placement {
     Split,
     /// The same, but a CPU that has nothing to do does not [sleep](crate::measure::awake).
     Awake,
-    /// Where the kernel puts them.
+    /// The CPUs that the kernel chooses.
     Free,
 }
 
@@ -79,7 +79,7 @@ impl Cpus {
         Ok(Self { client, server })
     }
 
-    /// Where the placement has this side; anywhere if none.
+    /// The CPUs of this side in the placement; any CPU if there are none.
     pub(crate) const fn cpu(self, placement: Placement, side: Side) -> Option<usize> {
         match (placement, side) {
             (Placement::Free, _) => None,

@@ -21,7 +21,7 @@ const RELEASE: Profile = Profile {
     folder: "release",
 };
 
-/// What shows that an experiment runs: the programs that the tests have built already.
+/// The profile for trying an experiment: the programs that the tests have built already.
 pub(crate) const DEV: Profile = Profile {
     name: "dev",
     folder: "debug",
@@ -38,7 +38,7 @@ fn profile() -> Profile {
     *PROFILE.get_or_init(|| RELEASE)
 }
 
-/// Where the programs of ours are, built with the chosen profile.
+/// The folder of our programs, built with the chosen profile.
 pub(crate) fn folder() -> PathBuf {
     target().join(profile().folder)
 }
@@ -92,7 +92,7 @@ pub(crate) fn build_ours() -> Done {
     )
 }
 
-/// What our client and our server can both do, by the words in which they say it.
+/// The common abilities of our client and our server, by the words in which they print them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abilities(BTreeSet<String>);
 
@@ -121,7 +121,7 @@ impl Abilities {
         Self(text.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Those of the words that they do not know.
+    /// The words that they do not know.
     pub(crate) fn lack<'a>(&self, wanted: &[&'a str]) -> Vec<&'a str> {
         let unknown = wanted.iter().filter(|word| !self.0.contains(**word));
         unknown.copied().collect()

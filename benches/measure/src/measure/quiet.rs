@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Others may use so much of a CPU, as a machine's housekeeping does.
 const QUIET: f64 = 0.1;
-/// What is called a while here, in which that is looked at; and how many in a row have to be quiet.
+/// The length of one observation; and the number of observations in a row that have to be quiet.
 const WHILE: Duration = Duration::from_secs(1);
 const IN_A_ROW: usize = 3;
 /// How long is looked without waiting.
@@ -24,8 +24,8 @@ pub(crate) struct Others {
     pub(crate) warning: Option<String>,
 }
 
-/// Waits until others use hardly anything of the CPUs, and says so on the terminal if that takes longer than it takes to
-/// see it. What the load average of the last minute is does not matter: it is of what was before.
+/// Waits until others use hardly anything of the CPUs, and says so on the terminal if that takes longer than it takes
+/// to see it. What the load average of the last minute is does not matter: it is of what was before.
 ///
 /// Blocks the thread for three seconds at least, for five minutes at most.
 pub(crate) fn wait() -> Others {
@@ -45,7 +45,7 @@ pub(crate) fn wait() -> Others {
     settled(used)
 }
 
-/// What others use for a moment, which is not waited to end: for a look, not for figures.
+/// The CPU time that others use at the moment, without waiting for it to end: for a look, not for figures.
 ///
 /// Blocks the thread for a fifth of a second.
 pub(crate) fn look() -> Others {
@@ -101,8 +101,8 @@ fn times() -> Option<Times> {
 }
 
 impl Times {
-    /// From `/proc/stat`: user, nice, system, idle, waiting for a disk, interrupts of two kinds, and what other guests of
-    /// the host have taken, which is as bad; what guests of ours take is in the first.
+    /// From `/proc/stat`: user, nice, system, idle, waiting for a disk, interrupts of two kinds, and what other guests
+    /// of the host have taken, which is as bad; what guests of ours take is in the first.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let ticks = lines.next()?.strip_prefix("cpu ")?;

@@ -89,7 +89,7 @@ pub(crate) struct Server {
     peer: &'static Peer,
     placement: Placement,
     cpus: Cpus,
-    /// What clients say that they called.
+    /// The operation that clients report.
     expected: (u64, u64),
     /// If the placement wants it.
     _awake: Option<Awake>,
@@ -117,10 +117,10 @@ impl Server {
         Self::start_from(programs::folder(), peer, placement, cpus, under, more)
     }
 
-    /// The same, with programs of ours from another folder.
+    /// Starts the programs, ours from another folder.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Returns the errors of [`start`](Self::start).
     pub(crate) fn start_from(
         ours: PathBuf,
         peer: &'static Peer,
@@ -267,7 +267,7 @@ pub(crate) fn compare((calls, sum): (u64, u64), farewell: &Farewell) -> Result<(
     ))
 }
 
-/// What a command prints, if it ends well within the time. No clock is read meanwhile: that would be a third
+/// The output of a command, if it succeeds within the time. No clock is read meanwhile: that would be a third
 /// program on the CPUs of the two that are measured.
 pub(crate) fn to_end(command: &Command, most: Duration) -> Result<String, String> {
     let mut watched = Command::new("timeout");
@@ -288,7 +288,8 @@ fn said(status: ExitStatus, stdout: &[u8], stderr: &[u8]) -> Result<String, Stri
     Err(format!("ended with {status}: {}", why.trim()))
 }
 
-/// Waits for the end of a server that a client ended; its line or two fit into a pipe, so nothing has to be read meanwhile.
+/// Waits for the end of a server that a client ended; its line or two fit into a pipe, so nothing has to be read
+/// meanwhile.
 fn wait(child: &mut Child, most: Duration) -> Result<String, String> {
     let begin = Instant::now();
     while child.try_wait().map_err(|e| e.to_string())?.is_none() {

@@ -42,9 +42,9 @@ pub(crate) fn median_ratio(of: &[Option<f64>], to: &[Option<f64>]) -> Option<f64
     median(pairs.filter_map(|(of, to)| Some((*of)? / (*to)?)))
 }
 
-/// How far two runs of the same thing are seen apart: the distance of the median of their ratios from one, or, if that is
-/// larger, the half-width of its confidence interval of 95 %, 1.57 times the interquartile range over the square root of
-/// their number (McGill, Tukey and Larsen, Variations of Box Plots, 1978).
+/// How far two runs of the same thing are seen apart: the distance of the median of their ratios from one, or, if that
+/// is larger, the half-width of its confidence interval of 95 %, 1.57 times the interquartile range over the square
+/// root of their number (McGill, Tukey and Larsen, Variations of Box Plots, 1978).
 pub(crate) fn resolution(ratios: &[f64]) -> Option<f64> {
     let middle = median(ratios.iter().copied())?;
     let range = quantile(ratios, 0.75)? - quantile(ratios, 0.25)?;
@@ -58,7 +58,7 @@ pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
 }
 
-/// As many digits as say something: three.
+/// A number with three significant digits.
 pub(crate) fn three_digits(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();

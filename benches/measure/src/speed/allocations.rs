@@ -5,11 +5,11 @@ use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Server, Work};
 use crate::row::Aim::AtMost;
-use crate::speed::claim::{Claim, Measured};
+use crate::speed::claim::{Claim, SpeedNumber};
 
 const OPERATIONS: [(&str, usize); 3] = [("noparams", 0), ("octet", 65_536), ("struct", 1_024)];
 
-/// Which of the two programs are ours, and so count.
+/// The programs of the two that are ours, and so count.
 #[derive(Clone, Copy)]
 enum Ours {
     Both,
@@ -41,7 +41,7 @@ pub(crate) fn claims() -> Vec<Claim> {
 }
 
 /// Allocations during ten thousand calls, after as many that do not count.
-fn count(peer: &str, ours: Ours, work: Work, flavor: &str) -> Result<Measured, String> {
+fn count(peer: &str, ours: Ours, work: Work, flavor: &str) -> Result<SpeedNumber, String> {
     let work = Work {
         iters: 10_000,
         warmup: 10_000,
@@ -74,7 +74,7 @@ fn count(peer: &str, ours: Ours, work: Work, flavor: &str) -> Result<Measured, S
         value += number as f64;
         notes.push(format!("{side} {number}, {octets} octets"));
     }
-    Ok(Measured {
+    Ok(SpeedNumber {
         value,
         note: format!("in 10,000 calls: {}", notes.join("; ")),
     })

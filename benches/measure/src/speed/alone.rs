@@ -1,7 +1,7 @@
 //! Claims about what happens in one process: `benches/alone.rs` measures it.
 
 use crate::row::Aim::AtMost;
-use crate::speed::claim::{Claim, Measured};
+use crate::speed::claim::{Claim, SpeedNumber};
 use std::collections::HashMap;
 use xtask::step::{cargo, root};
 
@@ -17,7 +17,7 @@ const ROWS: [(&str, f64, &str); 5] = [
 pub(crate) fn claims() -> Vec<Claim> {
     let claim = |(name, aim, unit): (&'static str, f64, &'static str)| {
         Claim::new(name, AtMost(aim), &[], move |session| {
-            Ok(Measured {
+            Ok(SpeedNumber {
                 value: session.alone(name)?,
                 note: unit.to_owned(),
             })

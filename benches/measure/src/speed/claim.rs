@@ -1,22 +1,24 @@
+//! Claims about the speed of calls, and the ways to measure them.
+
 use crate::compare::{Cell, Stat};
 use crate::measure::statistics::three_digits;
 use crate::row::{Aim, Row};
-use crate::speed::session::Session;
+use crate::speed::speed_session::SpeedSession;
 
 /// A number and how it came about.
 #[derive(Clone, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct SpeedNumber {
     pub(crate) value: f64,
-    /// For people.
+    /// A note for readers.
     pub(crate) note: String,
 }
 
 /// A measurement of any kind.
-type Measure = dyn Fn(&mut Session) -> Result<Measured, String>;
+type Measure = dyn Fn(&mut SpeedSession) -> Result<SpeedNumber, String>;
 
 /// How a claim is measured.
 pub(crate) enum How {
-    /// What one cell is of another, in the same round.
+    /// The ratio of one cell to another, in the same round.
     Ratio { of: Cell, to: Cell, stat: Stat },
     /// In any other way.
     By(Box<Measure>),
@@ -36,7 +38,7 @@ impl Claim {
         name: impl Into<String>,
         aim: Aim,
         needs: &'static [&'static str],
-        how: impl Fn(&mut Session) -> Result<Measured, String> + 'static,
+        how: impl Fn(&mut SpeedSession) -> Result<SpeedNumber, String> + 'static,
     ) -> Self {
         Self {
             name: name.into(),
@@ -46,8 +48,8 @@ impl Claim {
         }
     }
 
-    /// What can be said now. What cannot be measured is short, and says why.
-    pub(crate) fn row(&self, session: &mut Session) -> Row {
+    /// The verdict so far. A claim that cannot be measured is short, and says why.
+    pub(crate) fn row(&self, session: &mut SpeedSession) -> Row {
         let lacks = session.abilities().lack(self.needs);
         let measured = if lacks.is_empty() {
             self.measure(session)
@@ -55,7 +57,7 @@ impl Claim {
             Err(not_there(&lacks))
         };
         let (value, note) = match measured {
-            Ok(Measured { value, note }) => (value, note),
+            Ok(SpeedNumber { value, note }) => (value, note),
             Err(why) => (f64::NAN, why),
         };
         Row {
@@ -66,7 +68,7 @@ impl Claim {
         }
     }
 
-    fn measure(&self, session: &mut Session) -> Result<Measured, String> {
+    fn measure(&self, session: &mut SpeedSession) -> Result<SpeedNumber, String> {
         match &self.how {
             How::By(measure) => measure(session),
             How::Ratio { of, to, stat } => ratio(session, of, to, *stat),
@@ -74,7 +76,7 @@ impl Claim {
     }
 }
 
-fn ratio(session: &Session, of: &Cell, to: &Cell, stat: Stat) -> Result<Measured, String> {
+fn ratio(session: &SpeedSession, of: &Cell, to: &Cell, stat: Stat) -> Result<SpeedNumber, String> {
     let results = session.results();
     let find = |cell| results.and_then(|results| results.find(cell));
     let (Some(one), Some(other)) = (find(of), find(to)) else {
@@ -114,14 +116,14 @@ fn ratio(session: &Session, of: &Cell, to: &Cell, stat: Stat) -> Result<Measured
             number(Stat::P99, other)
         );
     }
-    Ok(Measured { value, note })
+    Ok(SpeedNumber { value, note })
 }
 
 fn not_there(lacks: &[&str]) -> String {
     format!("not there: {}", lacks.join(", "))
 }
 
-/// To thousandths: what is behind them is noise.
+/// Rounds to thousandths: further digits are noise.
 fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

@@ -6,7 +6,7 @@ use crate::measure::place::Side;
 use crate::measure::run::Work;
 use crate::measure::system_calls::{list, moving, others};
 use crate::row::Aim::AtMost;
-use crate::speed::claim::{Claim, Measured};
+use crate::speed::claim::{Claim, SpeedNumber};
 
 /// Calls that are counted, and a fifth as many before them.
 const fn counted(op: &'static str, size: usize, iters: usize) -> Work {
@@ -21,7 +21,7 @@ const NOPARAMS: Work = counted("noparams", 0, 1_000);
 const STRUCT: Work = counted("struct", 1_024, 100);
 const MEBIBYTE: Work = counted("octet", 1 << 20, 50);
 
-/// Without spinning on either side, which a processor that only pretends to be one would do for ever.
+/// Neither side spins: on valgrind's simulated processor it would do so for ever.
 const PARK: [&str; 2] = ["--wait", "park"];
 
 pub(crate) fn claims() -> Vec<Claim> {
@@ -41,7 +41,7 @@ pub(crate) fn claims() -> Vec<Claim> {
                 let one = session.instructions(ours, NOPARAMS, &PARK, &PARK)?;
                 let none = session.instructions(floor, NOPARAMS, &[], &[])?;
                 let [one_all, none_all] = [one, none].map(|it| it.client + it.server);
-                Ok(Measured {
+                Ok(SpeedNumber {
                     value: one_all - none_all,
                     note: format!(
                         "client {:.0}, server {:.0}; floor {:.0}, {:.0}",
@@ -108,15 +108,15 @@ fn one_side(name: &str, peer: &'static str, work: Work, per: f64, aim: f64, side
             Side::Client => one.client,
             Side::Server => one.server,
         };
-        Ok(Measured {
+        Ok(SpeedNumber {
             value: of_a_call / per,
             note: format!("{of_a_call:.0} a call of {}", work.name()),
         })
     })
 }
 
-/// A copy of a mebibyte takes more instructions than all the rest of a call, whatever moves it. The servant looks at both
-/// ends of it only.
+/// A copy of a mebibyte takes more instructions than all the rest of a call, whatever moves it. The servant looks at
+/// both ends of it only.
 fn copies(octets: &'static str, side: Side) -> Claim {
     let name = format!("copies/octet-1048576/{octets}/{}", name_of(side));
     let needs = &["runtime=dedicated", "octets=bytes"];
@@ -128,7 +128,7 @@ fn copies(octets: &'static str, side: Side) -> Claim {
             Side::Server => one.server,
         };
         let note = "instructions of a call of 1 MiB".to_owned();
-        Ok(Measured { value, note })
+        Ok(SpeedNumber { value, note })
     })
 }
 
@@ -143,7 +143,7 @@ fn others_over_floor(peer: &'static str, side: Side, floor: &'static str) -> Cla
             Side::Client => it.client,
             Side::Server => it.server,
         });
-        Ok(Measured {
+        Ok(SpeedNumber {
             value: hundredths(others(&ours) - others(&without)),
             note: format!("{}; floor {}", list(&ours), list(&without)),
         })
@@ -168,7 +168,7 @@ fn system_calls(peer: &'static str, side: Side, which: &'static str, aim: f64) -
         } else {
             others(&counts)
         };
-        Ok(Measured {
+        Ok(SpeedNumber {
             value: hundredths(value),
             note: list(&counts),
         })

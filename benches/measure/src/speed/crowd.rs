@@ -6,7 +6,7 @@ use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Server, Work};
 use crate::measure::statistics::{median, median_ratio, three_digits};
 use crate::row::Aim::AtMost;
-use crate::speed::claim::{Claim, Measured};
+use crate::speed::claim::{Claim, SpeedNumber};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -19,23 +19,23 @@ const IDLE: usize = 10_000;
 pub(crate) struct Crowd {
     /// Octets of resident memory of the server, each.
     octets: f64,
-    /// What a call on another connection takes, to one of a server without them.
+    /// The time of a call on another connection, to that of a server without them.
     ratio: f64,
     note: String,
 }
 
 pub(crate) fn claims() -> Vec<Claim> {
     let needs = &["endian"];
-    let octets = |session: &mut crate::speed::session::Session| {
+    let octets = |session: &mut crate::speed::speed_session::SpeedSession| {
         let crowd = session.crowd()?;
-        Ok(Measured {
+        Ok(SpeedNumber {
             value: crowd.octets,
             note: format!("resident octets each, of {IDLE}"),
         })
     };
-    let ratio = |session: &mut crate::speed::session::Session| {
+    let ratio = |session: &mut crate::speed::speed_session::SpeedSession| {
         let crowd = session.crowd()?;
-        Ok(Measured {
+        Ok(SpeedNumber {
             value: crowd.ratio,
             note: crowd.note,
         })
@@ -81,7 +81,7 @@ pub(crate) fn measure(rounds: usize) -> Result<Crowd, String> {
 
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for round in 0..rounds.max(3) {
-        // By turns who is first.
+        // The servers take turns in being first.
         let once = |server: &mut Server| measure_once(server, &noparams);
         if round % 2 == 0 {
             with.push(once(&mut full)?);

@@ -7,13 +7,13 @@ mod counts;
 mod crowd;
 mod ratios;
 pub(crate) mod recorded;
-mod session;
+mod speed_session;
 
-use crate::compare::Options;
+use crate::compare::CompareOptions;
 use crate::measure::programs;
 use crate::row::Row;
 use claim::Claim;
-use session::Session;
+use speed_session::SpeedSession;
 use xtask::step::Done;
 
 /// Every claim.
@@ -33,26 +33,26 @@ fn all() -> Vec<Claim> {
 /// # Errors
 /// Nothing could be built, no claim is called so, or a comparison as a whole failed. What fails of a single claim is
 /// shown in its row, which is short then.
-pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, String> {
+pub(crate) fn rows(options: &CompareOptions, words: &[String]) -> Result<Vec<Row>, String> {
     each(options, words, |row| println!("{}", row.line()))
 }
 
-/// Measures the same, and says nothing.
+/// Measures the claims of [`rows`], without output meanwhile.
 ///
 /// # Errors
-/// As [`rows`].
-pub(crate) fn measured(options: &Options, words: &[String]) -> Result<Vec<Row>, String> {
+/// Returns the errors of [`rows`].
+pub(crate) fn measured(options: &CompareOptions, words: &[String]) -> Result<Vec<Row>, String> {
     each(options, words, |_| {})
 }
 
 fn each(
-    options: &Options,
+    options: &CompareOptions,
     words: &[String],
     mut see: impl FnMut(&Row),
 ) -> Result<Vec<Row>, String> {
     let claims = choose(all(), words)?;
     programs::ready()?;
-    let mut session = Session::new(options)?;
+    let mut session = SpeedSession::new(options)?;
     session.compare(&claims)?;
     let mut rows = Vec::new();
     for claim in &claims {

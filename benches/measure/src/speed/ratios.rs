@@ -7,7 +7,7 @@ use crate::measure::run::Work;
 use crate::row::Aim::{self, AtLeast, AtMost};
 use crate::speed::claim::{Claim, How};
 
-/// What it is about, the peer, the one that it is compared with, where, and what is aimed at.
+/// The subject, the peer, the one that it is compared with, the place, and the aim.
 type Row = (
     &'static str,
     Work,

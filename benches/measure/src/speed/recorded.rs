@@ -1,5 +1,5 @@
-//! `cargo xtask instructions`: instruction counts of the hot path beside those that are checked in, so that a loss shows
-//! on a noisy machine too.
+//! `cargo xtask instructions`: instruction counts of the hot path beside those that are checked in, so that a loss
+//! shows on a noisy machine too.
 
 use crate::compare::work;
 use crate::measure::instructions::{Instructions, of_a_call};
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::fs;
 use xtask::step::{Done, root};
 
-/// What may be more than what is recorded, in hundredths, and in instructions for short calls.
+/// The tolerance above the recorded number, in hundredths, and in instructions for short calls.
 const TOLERANCE: (f64, f64) = (2.0, 25.0);
 
 /// The counts.
@@ -44,7 +44,7 @@ const fn counted(op: &'static str, size: usize, iters: usize) -> Work {
     }
 }
 
-/// By row and side.
+/// Counts by row and side.
 type Counts = BTreeMap<String, f64>;
 
 /// Counts every row whose name contains one of the words, or all; compares, or records.

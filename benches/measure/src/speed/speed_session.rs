@@ -1,6 +1,6 @@
 //! Measurements that the claims of one run share.
 
-use crate::compare::{Cell, Options, Results, measure_cells};
+use crate::compare::{Cell, CompareOptions, Results, measure_cells};
 use crate::measure::instructions::{self, Instructions};
 use crate::measure::peer::Peer;
 use crate::measure::programs::Abilities;
@@ -12,11 +12,11 @@ use crate::speed::claim::{Claim, How};
 use crate::speed::crowd::{self, Crowd};
 use std::collections::HashMap;
 
-/// What an answer is kept by.
+/// The key of a kept answer.
 type Key = String;
 
-pub(crate) struct Session {
-    options: Options,
+pub(crate) struct SpeedSession {
+    options: CompareOptions,
     abilities: Abilities,
     results: Option<Results>,
     instructions: HashMap<Key, Result<Instructions, String>>,
@@ -25,9 +25,9 @@ pub(crate) struct Session {
     crowd: Option<Result<Crowd, String>>,
 }
 
-impl Session {
+impl SpeedSession {
     /// Asks the programs what they can do; they have been built.
-    pub(crate) fn new(options: &Options) -> Result<Self, String> {
+    pub(crate) fn new(options: &CompareOptions) -> Result<Self, String> {
         Ok(Self {
             options: options.clone(),
             abilities: Abilities::ask()?,

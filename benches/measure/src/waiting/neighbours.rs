@@ -14,7 +14,7 @@ const FUNCTIONS: usize = 300;
 pub(super) struct Neighbours {
     /// Each the leader of a group of its own.
     all: Vec<Child>,
-    /// Where the build has its source.
+    /// The folder of the build's source.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -77,7 +77,7 @@ impl Drop for Neighbours {
             // A compiler that a loop has started is of its group.
             let group = format!("-{}", child.id());
             let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-            // One that has ended is not there to be killed.
+            // A process that has ended cannot be killed.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -89,7 +89,7 @@ const QUOTA: [(&str, &str); 2] = [
     ("cpu.cfs_period_us", "100000"),
     ("cpu.cfs_quota_us", "50000"),
 ];
-/// Where the first version of control groups has those for CPU time.
+/// The folder of the groups for CPU time, in the first version of control groups.
 const GROUPS: &str = "/sys/fs/cgroup/cpu";
 
 /// A limit on the CPU time of this process and those that it starts, until it is dropped.
@@ -111,7 +111,7 @@ impl Quota {
         let group = before.join(format!("zorb-claims-{}", std::process::id()));
         let failed = |at: &Path, e: std::io::Error| format!("{}: {e}", at.display());
         fs::create_dir(&group).map_err(|e| failed(&group, e))?;
-        // What is not done to its end is taken back.
+        // An unfinished change is undone.
         let quota = Self { group, before };
         for (file, value) in QUOTA {
             let file = quota.group.join(file);

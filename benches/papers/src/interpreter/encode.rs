@@ -80,7 +80,7 @@ impl<const S: u8> Out<S> {
         self.0.extend_from_slice(&octets);
     }
 
-    /// What is put by its size alone.
+    /// A type that is written by its size alone.
     #[inline(always)]
     fn scalar(&mut self, ty: &Type, memory: &Memory, at: usize) {
         match ty.kind() {

@@ -4,9 +4,9 @@
 /// block and a length, four octets each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
-    /// What lies here.
+    /// A part of the value in this block.
     pub octets: Vec<u8>,
-    /// What lies elsewhere.
+    /// A part of the value in a block of its own.
     pub blocks: Vec<Self>,
 }
 

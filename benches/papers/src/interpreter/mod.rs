@@ -18,7 +18,7 @@
 //! | [`PASSED`] | who calls says how much there will be: room is made, and looked for, once; buffers are handed back; octets are a block | pass information across layers |
 //! | [`SPLIT`] | what is rare is out of the way of what is not | optimise for the cache |
 //!
-//! What it reads and writes is, octet for octet, what zorb-cdr does, in native byte order. Values are in memory as a C
+//! It reads and writes, octet for octet, the encoding of zorb-cdr, in native byte order. Values are in memory as a C
 //! compiler lays them out, but that a pointer is the number of a block.
 
 mod decode;
@@ -43,10 +43,10 @@ pub const NO_WASTE: u8 = 3;
 pub const PRECOMPUTED: u8 = 4;
 /// Callers say how much there will be.
 pub const PASSED: u8 = 5;
-/// What is rare is out of the way.
+/// Rare types are out of line.
 pub const SPLIT: u8 = 6;
 
-/// What was read is not of the type.
+/// The octets read are not a value of the type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Malformed;
 

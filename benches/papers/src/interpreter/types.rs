@@ -3,7 +3,7 @@
 use super::PRECOMPUTED;
 use zorb_cdr::{TcKind, TypeCode};
 
-/// What a type is, by what is done for it.
+/// The kind of a type, by how the interpreter treats it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(missing_docs, reason = "they are CORBA's kinds")]
 pub enum Kind {
@@ -29,7 +29,7 @@ pub struct Type {
     kind: Kind,
     /// Members of a struct; the element of a sequence.
     parts: Vec<Self>,
-    /// What `size` and `alignment` compute, and whether nothing of it is in blocks of its own.
+    /// The results of `size` and `alignment`, and whether no part of it is in blocks of its own.
     extra: Extra,
 }
 
@@ -43,7 +43,7 @@ struct Extra {
 }
 
 impl Type {
-    /// What the TypeCode says, without names.
+    /// The contents of the TypeCode, without names.
     ///
     /// # Errors
     /// There is a kind in it that the engine does not know.
@@ -99,7 +99,7 @@ impl Type {
         &self.parts
     }
 
-    /// What a sequence is of; the type itself, for others.
+    /// The element type of a sequence; the type itself, for others.
     pub(super) fn content(&self) -> &Self {
         self.parts.first().unwrap_or(self)
     }
@@ -132,7 +132,7 @@ impl Type {
         }
     }
 
-    /// What it is aligned to in memory.
+    /// Its alignment in memory.
     #[inline(always)]
     pub(super) fn alignment<const S: u8>(&self) -> usize {
         if S >= PRECOMPUTED {

@@ -1,4 +1,4 @@
-//! From the octets in a request to servant and operation, in the ways that the papers compare.
+//! Look-ups of servant and operation from the octets in a request, in the ways that the papers compare.
 
 mod hash;
 mod perfect;

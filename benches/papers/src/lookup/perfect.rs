@@ -3,8 +3,8 @@
 /// Names with their numbers, in the order of their slots.
 type Slots = &'static [(&'static [u8], u32)];
 
-/// What `new`, of `zorb_poa::Operations` or `zorb_poa::ObjectIds`, makes of the parts that the IDL compiler would compute:
-/// each name has its index. The parts live as long as the program, as constants of generated code do.
+/// The result of `new`, of `zorb_poa::Operations` or `zorb_poa::ObjectIds`, for the parts that the IDL compiler would
+/// compute: each name has its index. The parts live as long as the program, as constants of generated code do.
 pub(super) fn perfect<T, N: AsRef<[u8]>>(
     names: &[N],
     new: fn(u64, &'static [(u32, u32)], Slots) -> T,

@@ -25,7 +25,7 @@ impl Skeleton for NamedServant {
     }
 }
 
-/// What distinguishes servants.
+/// The names that distinguish servants.
 pub fn type_id(number: u32) -> String {
     format!("IDL:papers/Servant{number}:1.0")
 }
@@ -44,7 +44,7 @@ pub fn operations(count: usize) -> Vec<String> {
     (0..count as u32).map(operation).collect()
 }
 
-/// Where adapters are that have a servant each.
+/// The places of adapters that have a servant each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tree {
     /// Each in the one before, the first in the root.
@@ -58,7 +58,7 @@ pub enum Tree {
 pub struct Hierarchy {
     /// All adapters.
     pub adapters: ObjectAdapter,
-    /// Those with a servant, in their order.
+    /// The adapters with a servant, in their order.
     pub each: Vec<Arc<Adapter>>,
     /// The object keys of their servants, as requests carry them.
     pub keys: Vec<Bytes>,

@@ -13,7 +13,7 @@ use zorb_poa::{ActiveObject, KeyProtection, Lifespan, ObjectAdapter, Operations}
 #[derive(Debug)]
 struct Servant {
     number: u32,
-    /// What every servant has of its own, so that neighbours are not in one line of the cache.
+    /// The state of each servant, so that neighbours are not in one line of the cache.
     _state: [u64; 7],
 }
 
@@ -31,13 +31,13 @@ pub trait Strategy: Sized {
     /// Servants, and the operations that each of them has.
     fn new(servants: usize, operations: usize) -> Self;
 
-    /// What a request carries to name this servant: for most an object key of zorb's.
+    /// The name of this servant in a request: for most an object key of zorb's.
     fn key(&self, servant: u32, operation: u32) -> Vec<u8>;
 
-    /// What is found: something about the servant that costs nothing to know, and the operation's number.
+    /// The result of a look-up: a number of the servant that costs nothing to read, and the operation's number.
     fn find(&self, key: &[u8], operation: &[u8]) -> Option<(usize, u32)>;
 
-    /// Which servant that is.
+    /// The number of that servant.
     fn number(&self, found: usize) -> u32 {
         found as u32
     }
@@ -224,19 +224,19 @@ impl Strategy for Delayered {
     }
 }
 
-/// What zorb's servers do: the adapters' own look-up, and the operations of a generated skeleton. `P` says where the servants
-/// are.
+/// The way of zorb's servers: the adapters' own look-up, and the operations of a generated skeleton. `P` says where the
+/// servants are.
 #[derive(Debug)]
 pub struct Located<P> {
     adapters: ObjectAdapter,
     operations: Operations,
     keys: Vec<Bytes>,
-    /// By the addresses of what is found.
+    /// The numbers of servants, by their addresses.
     numbers: HashMap<usize, u32>,
     places: PhantomData<P>,
 }
 
-/// Where servants are.
+/// The places of servants.
 pub trait Places {
     /// So many, each in its adapter.
     fn hierarchy(servants: usize) -> Hierarchy;
@@ -245,8 +245,8 @@ pub trait Places {
 /// All in one adapter. `IDS`: the application has chosen the object ids.
 pub type Adapter<const IDS: bool> = Located<InOne<IDS>>;
 
-/// Every servant has an adapter of its own. `NESTED`: each adapter is in the one before, or else all of them are in the root.
-/// `NAMED`: references outlive the process, and have the adapters' names in them.
+/// Every servant has an adapter of its own. `NESTED`: each adapter is in the one before, or else all of them are in the
+/// root. `NAMED`: references outlive the process, and have the adapters' names in them.
 pub type Branches<const NESTED: bool, const NAMED: bool> = Located<InTree<NESTED, NAMED>>;
 
 /// See [`Adapter`].

@@ -31,7 +31,7 @@ pub fn so_far() -> Option<(u64, u64)> {
     ON.load(Ordering::Relaxed).then_some(counts)
 }
 
-/// What was allocated from one count to another.
+/// The allocations between two counts.
 #[must_use]
 pub fn between(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<(u64, u64)> {
     let (before, after) = (before?, after?);

@@ -8,7 +8,7 @@ pub const HEAD: usize = 12;
 /// Octets that are read at a time, if the message is not longer.
 pub const READ_OCTETS: usize = 16 << 10;
 
-/// What a message asks for.
+/// The request of a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Kind {
@@ -68,7 +68,7 @@ pub fn head(kind: Kind, body: usize) -> [u8; HEAD] {
     head
 }
 
-/// What a head says: kind and length of the body.
+/// The contents of a head: kind and length of the body.
 ///
 /// # Errors
 /// It is none.
@@ -91,7 +91,7 @@ pub fn message(kind: Kind, body: usize) -> Vec<u8> {
     head(kind, body).into_iter().chain(octets).collect()
 }
 
-/// What the server folds of a message, and the client expects it to.
+/// The digest that the server makes of a message, and that the client expects.
 #[must_use]
 pub fn folded(body: &[u8]) -> u64 {
     if body.is_empty() {

@@ -14,7 +14,7 @@ pub struct Measured {
     pub end: Instant,
 }
 
-/// What was asked for, and what everything is divided by.
+/// The number of calls, by which all values are divided.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Name to print.
@@ -31,7 +31,7 @@ pub struct Asked {
     pub warmup: usize,
     /// Threads.
     pub threads: usize,
-    /// What the servant folds for one call.
+    /// The digest that the servant adds for one call.
     pub digest: u64,
 }
 
@@ -81,7 +81,7 @@ impl Line {
         };
         let at = |thousandths: usize| {
             let index = (all.len() * thousandths / 1000).min(all.len().saturating_sub(1));
-            // Of one-way calls only the whole is timed.
+            // One-way calls are timed as a whole only.
             all.get(index).copied().unwrap_or(mean)
         };
         let folded = ((asked.iters + asked.warmup) * asked.threads) as u64;
@@ -105,7 +105,7 @@ impl Line {
         })
     }
 
-    /// The same with what the client allocated meanwhile.
+    /// Returns the report with the client's allocations.
     #[must_use]
     pub fn with_allocations(mut self, allocations: Option<(u64, u64)>) -> Self {
         self.allocations = allocations.map(|(number, _)| number);
@@ -113,7 +113,7 @@ impl Line {
         self
     }
 
-    /// As JSON.
+    /// Writes the report as a line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -137,7 +137,7 @@ pub struct Farewell {
 }
 
 impl Farewell {
-    /// As JSON.
+    /// Writes the report as a line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -1,3 +1,5 @@
+//! The ways in which an end of the raw-socket baseline waits, and the file with a server's address.
+
 use clap::ValueEnum;
 use std::{fs, io, path::Path};
 
@@ -10,7 +12,7 @@ pub enum Way {
     Spin,
     /// A current-thread runtime of tokio.
     TokioCurrent,
-    /// The same with a thread of its own, the client in a task: what a lane of one thread is.
+    /// A runtime on a thread of its own, with the client in a task, like a lane of one thread.
     TokioDedicated,
     /// A multi-thread runtime of tokio, the client in a task.
     TokioMulti,
@@ -35,7 +37,7 @@ impl Way {
 /// Says where a server is: on standard output if `to` is `-`, else in a file, by [`write_whole`].
 ///
 /// # Errors
-/// Those of the file.
+/// Returns the errors of the file.
 #[expect(clippy::print_stdout, reason = "that is what was asked for")]
 pub fn publish(to: &Path, reference: &str) -> io::Result<()> {
     if to.as_os_str() == "-" {
@@ -60,7 +62,7 @@ pub fn reference(given: &Path) -> io::Result<String> {
 /// Writes a file which others wait for: it is there whole or not at all.
 ///
 /// # Errors
-/// Those of writing and renaming.
+/// Returns the errors of writing and renaming.
 pub fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let unfinished = file.with_extension("tmp");
     fs::write(&unfinished, text)?;

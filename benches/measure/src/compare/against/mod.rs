@@ -1,18 +1,18 @@
 //! `cargo xtask compare --against REV`: this revision's programs beside those of another one.
 //!
-//! Three contenders do the same work in each round, in random order: the programs of the revision, a second copy of them,
-//! and those of this tree. What the two copies differ by is the resolution of a row: no smaller difference says anything.
-//! Both copies run in the very rounds that they are the measure of, as a machine that is quiet now may not be so in ten
-//! minutes.
+//! Three contenders do the same work in each round, in random order: the programs of the revision, a second copy of
+//! them, and those of this tree. What the two copies differ by is the resolution of a row: no smaller difference says
+//! anything. Both copies run in the very rounds that they are the measure of, as a machine that is quiet now may not be
+//! so in ten minutes.
 //!
-//! The programs of a revision are driven by the command line of `FROZEN`: it stays as it is, so that any revision can be
-//! judged from any later one. What a revision cannot do yet it says itself (`bench-client --can`).
+//! The programs of a revision are driven by the command line of `FROZEN`: it stays as it is, so that any revision can
+//! be judged from any later one. What a revision cannot do yet it says itself (`bench-client --can`).
 
 mod revision;
 mod rows;
 mod verdict;
 
-use crate::compare::Options;
+use crate::compare::CompareOptions;
 use crate::compare::cell::Cell;
 use crate::compare::results::once;
 use crate::markers;
@@ -86,7 +86,7 @@ impl Compared {
 ///
 /// # Errors
 /// A revision does not build, a program fails, or a row is short of its aim.
-pub(crate) fn run(revision: &str, options: &Options, words: &[String]) -> Done {
+pub(crate) fn run(revision: &str, options: &CompareOptions, words: &[String]) -> Done {
     tools::ready(&["taskset", "git"])?;
     programs::build(
         &["zorb-workspace"],

@@ -40,7 +40,7 @@ impl Revision {
         Ok(Self { commit, programs })
     }
 
-    /// Where its programs are.
+    /// The folder of its programs.
     pub(super) fn programs(&self) -> &Path {
         &self.programs
     }

@@ -13,7 +13,7 @@ const ALL: f64 = 1.02;
 /// The slowest hundredth of calls.
 const P99: f64 = 1.10;
 
-/// What a cell of this tree takes of what it took: above one is slower, of rates too.
+/// The time of a cell in this tree over its earlier time: above one is slower, of rates too.
 #[derive(Debug)]
 struct Ratio {
     cell: Cell,
@@ -21,7 +21,7 @@ struct Ratio {
     new: f64,
     ratio: f64,
     resolution: f64,
-    /// Where single calls are timed.
+    /// A cell in which single calls are timed.
     p99: Option<(f64, f64)>,
 }
 
@@ -42,7 +42,7 @@ impl Verdict {
         geometric_mean(&ratios).unwrap_or(f64::NAN)
     }
 
-    /// As Markdown.
+    /// The verdict as a table in Markdown.
     pub(super) fn table(&self) -> String {
         let mut text = "| work | configuration | placement | unit | old | new | cost new ÷ old | old ÷ old | p99 new ÷ old | p99 old ÷ old | |\n\
              |---|---|---|---|---:|---:|---:|---:|---:|---:|---|\n"

@@ -7,14 +7,14 @@ use std::ops::Range;
 /// Up to what medians of shares, each for itself, come together, in per cent, and are still parts of one whole.
 const WHOLE: f64 = 110.0;
 
-/// How values become places.
+/// The scale of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scale {
-    /// As they are, from nothing.
+    /// Linear, from zero.
     Linear,
-    /// By their logarithms, with lines at powers of ten.
+    /// Logarithmic, with lines at powers of ten.
     Log,
-    /// By their logarithms, with lines at powers of two.
+    /// Logarithmic, with lines at powers of two.
     Log2,
     /// A place for each name, in this order; values count places from 0, each one's middle at a half.
     Names(Vec<String>),
@@ -29,7 +29,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// From nothing, in equal steps.
+    /// An axis from zero, in equal steps.
     pub(crate) fn linear(name: &str) -> Self {
         Self::new(name, Scale::Linear)
     }
@@ -62,7 +62,7 @@ impl Axis {
     }
 
     /// The axis that shows all of these values. Logarithms are of positive values; others do not count.
-    pub(crate) fn covering(&self, values: impl IntoIterator<Item = f64>, side: Side) -> Span {
+    pub(crate) fn covering(&self, values: impl IntoIterator<Item = f64>, side: AxisSide) -> Span {
         let log = matches!(self.scale, Scale::Log | Scale::Log2);
         let shown = |value: &f64| value.is_finite() && (!log || *value > 0.0);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -74,9 +74,11 @@ impl Axis {
         }
         let (low, high) = match (&self.scale, side) {
             (Scale::Names(names), _) => (0.0, names.len().max(1) as f64),
-            (Scale::Linear, Side::Across) if low >= 0.0 => (0.0, (high * 1.03).max(f64::EPSILON)),
+            (Scale::Linear, AxisSide::Across) if low >= 0.0 => {
+                (0.0, (high * 1.03).max(f64::EPSILON))
+            }
             // More there cannot be.
-            (Scale::Linear, Side::Up)
+            (Scale::Linear, AxisSide::Up)
                 if low >= 0.0 && self.is_of_a_whole() && (95.0..=WHOLE).contains(&high) =>
             {
                 (0.0, 100.0_f64.max(high))
@@ -89,8 +91,8 @@ impl Axis {
                     (top / step).ceil() * step,
                 )
             }
-            (Scale::Log | Scale::Log2, Side::Across) => (low / 1.25, high * 1.25),
-            (Scale::Log | Scale::Log2, Side::Up) => (below(low / 1.04), above(high * 1.04)),
+            (Scale::Log | Scale::Log2, AxisSide::Across) => (low / 1.25, high * 1.25),
+            (Scale::Log | Scale::Log2, AxisSide::Up) => (below(low / 1.04), above(high * 1.04)),
         };
         Span {
             scale: self.scale.clone(),
@@ -100,9 +102,9 @@ impl Axis {
     }
 }
 
-/// Which way an axis goes.
+/// The direction of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Side {
+pub(crate) enum AxisSide {
     Across,
     Up,
 }
@@ -116,7 +118,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Where a value is, 0 at the low end and 1 at the high one.
+    /// The place of a value, 0 at the low end and 1 at the high one.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let of = |value: f64| match self.scale {
             Scale::Log | Scale::Log2 => value.max(f64::MIN_POSITIVE).ln(),
@@ -126,7 +128,7 @@ impl Span {
         (of(value) - low) / (high - low)
     }
 
-    /// Where something is written.
+    /// The values of labelled ticks.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         match &self.scale {
             Scale::Names(names) => (0..names.len()).map(|n| n as f64 + 0.5).collect(),
@@ -149,7 +151,7 @@ impl Span {
         }
     }
 
-    /// Where there is a thin line with nothing written to it.
+    /// The values of ticks with a thin line and no label.
     fn light(&self) -> Vec<f64> {
         match self.scale {
             Scale::Log => self.powers(10.0, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]),
@@ -294,7 +296,7 @@ mod tests {
     #[test]
     fn an_axis_covers_every_value_it_was_given() {
         for axis in [Axis::linear("x"), Axis::log("x"), Axis::log2("x")] {
-            for side in [Side::Across, Side::Up] {
+            for side in [AxisSide::Across, AxisSide::Up] {
                 for values in [[1.0, 7.0], [3.0, 3.0], [0.02, 99_999.0]] {
                     let span = axis.covering(values, side);
                     for value in values {
@@ -308,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_logarithmic_axis_puts_ratios_at_equal_distances() {
-        let span = Axis::log("x").covering([1.0, 1000.0], Side::Up);
+        let span = Axis::log("x").covering([1.0, 1000.0], AxisSide::Up);
         let (a, b, c) = (span.place(1.0), span.place(10.0), span.place(100.0));
         assert!(((b - a) - (c - b)).abs() < 1e-9);
         assert!(b > a);
@@ -316,13 +318,13 @@ mod tests {
 
     #[test]
     fn what_has_no_logarithm_does_not_stretch_the_axis() {
-        let span = Axis::log("x").covering([0.0, -1.0, f64::NAN, 10.0, 20.0], Side::Up);
+        let span = Axis::log("x").covering([0.0, -1.0, f64::NAN, 10.0, 20.0], AxisSide::Up);
         assert!(span.low >= 5.0, "{span:?}");
     }
 
     #[test]
     fn a_linear_axis_begins_at_nothing() {
-        let span = Axis::linear("x").covering([90.0, 100.0], Side::Up);
+        let span = Axis::linear("x").covering([90.0, 100.0], AxisSide::Up);
         assert_eq!(span.low, 0.0);
         assert_eq!(span.ticks(), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0, 120.0]);
     }
@@ -331,7 +333,7 @@ mod tests {
     fn ticks_are_inside_and_as_many_as_have_room() {
         for axis in [Axis::linear("x"), Axis::log("x"), Axis::log2("x")] {
             for values in [[1.0, 1.2], [1.0, 4.0], [0.5, 500.0], [1.0, 4_194_304.0]] {
-                let span = axis.covering(values, Side::Up);
+                let span = axis.covering(values, AxisSide::Up);
                 let ticks = span.ticks();
                 assert!(
                     (1..=11).contains(&ticks.len()),
@@ -347,7 +349,7 @@ mod tests {
 
     #[test]
     fn powers_of_two_are_written_out() {
-        let span = Axis::log2("x").covering([1.0, 1024.0], Side::Across);
+        let span = Axis::log2("x").covering([1.0, 1024.0], AxisSide::Across);
         let labels: Vec<_> = span.ticks().iter().map(|tick| span.label(*tick)).collect();
         assert_eq!(labels.first().map(String::as_str), Some("1"));
         assert_eq!(labels.last().map(String::as_str), Some("1,024"));
@@ -356,13 +358,13 @@ mod tests {
 
     #[test]
     fn large_powers_of_two_are_short() {
-        let span = Axis::log2("x").covering([1.0, 4_194_304.0], Side::Across);
+        let span = Axis::log2("x").covering([1.0, 4_194_304.0], AxisSide::Across);
         let label = |value: f64| span.label(value);
         assert_eq!(label(1024.0), "1,024");
         assert_eq!(label(4096.0), "4 Ki");
         assert_eq!(label(131_072.0), "128 Ki");
         assert_eq!(label(4_194_304.0), "4 Mi");
-        let span = Axis::log2("x").covering([1024.0, 131_072.0], Side::Across);
+        let span = Axis::log2("x").covering([1024.0, 131_072.0], AxisSide::Across);
         assert_eq!(
             (span.label(1024.0), span.label(2048.0)),
             ("1 Ki".to_owned(), "2 Ki".to_owned())
@@ -384,20 +386,20 @@ mod tests {
 
     #[test]
     fn an_axis_of_a_whole_ends_there() {
-        let span = Axis::linear("share (%)").covering([100.0, 12.0], Side::Up);
+        let span = Axis::linear("share (%)").covering([100.0, 12.0], AxisSide::Up);
         assert_eq!((span.low, span.high), (0.0, 100.0));
         // A little more is what medians made of it.
-        let span = Axis::linear("share (%)").covering([100.7], Side::Up);
+        let span = Axis::linear("share (%)").covering([100.7], AxisSide::Up);
         assert_eq!((span.low, span.high), (0.0, 100.7));
-        // What is above all the same is shown.
-        let span = Axis::linear("of raw (%)").covering([130.0], Side::Up);
+        // A value above the axis is shown all the same.
+        let span = Axis::linear("of raw (%)").covering([130.0], AxisSide::Up);
         assert!(span.high >= 130.0);
     }
 
     #[test]
     fn names_have_a_place_each() {
         let names = vec!["a".to_owned(), "b".to_owned()];
-        let span = Axis::names("x", names).covering([], Side::Across);
+        let span = Axis::names("x", names).covering([], AxisSide::Across);
         assert_eq!(span.ticks(), [0.5, 1.5]);
         assert_eq!(
             (span.label(0.5), span.label(1.5)),

@@ -1,8 +1,8 @@
 //! The layout of a picture: a title, panels in rows, the legend below them, and what it was measured on.
 
+use crate::figures::chart::axis::AxisSide;
 use crate::figures::chart::axis::Scale;
-use crate::figures::chart::axis::Side;
-use crate::figures::chart::legend::{self, Place};
+use crate::figures::chart::legend::{self, LegendPlace};
 use crate::figures::chart::style::{self, Style};
 use crate::figures::chart::{Chart, Kind, Panel, Spread, panel};
 use plotters::coord::Shift;
@@ -52,10 +52,10 @@ pub(crate) struct Layout {
     columns: usize,
     rows: usize,
     panel_width: u32,
-    /// Of every series.
+    /// The style of every series.
     looks: Vec<(String, Style)>,
-    /// Of those in the legend: name, look, whether it has a line, and where it is.
-    entries: Vec<(String, Style, bool, Place)>,
+    /// The entries of the legend: name, style, whether it has a line, and its place.
+    entries: Vec<(String, Style, bool, LegendPlace)>,
     legend_rows: u32,
     notes: Vec<String>,
     title_size: u32,
@@ -123,7 +123,7 @@ impl Layout {
         })
     }
 
-    /// Of the whole picture.
+    /// The size of the whole picture.
     pub(crate) fn size(&self) -> (u32, u32) {
         let below = self.legend_rows * LEGEND_ROW
             + u32::try_from(self.notes.len()).unwrap_or(0) * CAPTION_ROW
@@ -204,7 +204,7 @@ fn signs(chart: &Chart) -> String {
     words.join("; ")
 }
 
-/// What parts of a whole come to, where that is not the whole.
+/// The sum of the parts, where that is not the whole.
 fn together(chart: &Chart) -> Option<String> {
     let of_a_whole = chart.panels.iter().filter(|panel| panel.y.is_of_a_whole());
     let stacks = of_a_whole.filter(|panel| panel.kind == Kind::Stacked);
@@ -245,7 +245,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     let (_, panels) = head.split_vertically(TITLE * k);
     let places = panels.split_evenly((layout.rows, layout.columns));
     for (panel, place) in chart.panels.iter().zip(&places) {
-        let up = panel.y.covering(chart.heights_beside(panel), Side::Up);
+        let up = panel.y.covering(chart.heights_beside(panel), AxisSide::Up);
         panel::draw(place, panel, &up, k, &|name| layout.style(name))?;
     }
     below(&rest, layout, chart.panels.first().map(|panel| panel.kind))?;
@@ -307,7 +307,7 @@ fn sample<B: DrawingBackend>(
     Ok(())
 }
 
-/// As many pixels as plotters counts them.
+/// The number of pixels in the type that plotters uses.
 pub(crate) fn pixels(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }

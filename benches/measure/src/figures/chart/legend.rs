@@ -1,14 +1,14 @@
-//! Where the entries of a legend are: below the panels, in rows, so that they cover nothing.
+//! The places of a legend's entries: below the panels, in rows, so that they cover nothing.
 
 /// An entry's row and where in it it begins, in pixels.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct LegendPlace {
     pub(crate) row: usize,
     pub(crate) left: u32,
 }
 
 /// Places entries of these widths in rows of a width, each row in the middle.
-pub(crate) fn places(widths: &[u32], gap: u32, room: u32) -> Vec<Place> {
+pub(crate) fn places(widths: &[u32], gap: u32, room: u32) -> Vec<LegendPlace> {
     let mut rows: Vec<(Vec<u32>, u32)> = Vec::new();
     for &width in widths {
         match rows.last_mut() {
@@ -23,7 +23,7 @@ pub(crate) fn places(widths: &[u32], gap: u32, room: u32) -> Vec<Place> {
     for (row, (widths, used)) in rows.into_iter().enumerate() {
         let mut left = room.saturating_sub(used) / 2;
         for width in widths {
-            places.push(Place { row, left });
+            places.push(LegendPlace { row, left });
             left += width + gap;
         }
     }

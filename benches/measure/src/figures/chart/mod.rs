@@ -25,9 +25,9 @@ pub(crate) struct Chart {
     /// In reading order, up to so many beside each other.
     pub(crate) panels: Vec<Panel>,
     columns: usize,
-    /// What a reader has to know who sees nothing but the picture, beside what its lines and bars mean: clauses.
+    /// Notes for a reader who sees nothing but the picture, beside the meaning of its lines and bars: clauses.
     notes: Vec<String>,
-    /// What made its numbers and has a version that they may depend on.
+    /// The tools that made its numbers, with versions on which they may depend.
     tools: Vec<&'static str>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Panel {
     pub(crate) y: Axis,
     pub(crate) kind: Kind,
     pub(crate) series: Vec<Series>,
-    /// What of stacked bars is shown with its quartiles.
+    /// The part of stacked bars that is shown with its quartiles.
     pub(crate) spread: Spread,
 }
 
@@ -57,14 +57,14 @@ pub(crate) enum Kind {
 /// Whose quartiles are shown on stacked bars.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Spread {
-    /// Of no program.
+    /// Belongs to no program.
     None,
-    /// Those of the bars as a whole, which have been measured too.
+    /// The quartiles of the whole bars, which have been measured, too.
     Whole(Vec<Mark>),
-    /// Those of the lowest part and of the whole, both of which have been measured, and the parts above are what is
-    /// between.
+    /// The quartiles of the lowest part and of the whole, both of which have been measured, and the parts above are
+    /// what is between.
     Ends { first: Vec<Mark>, whole: Vec<Mark> },
-    /// Those of each part, at its upper end: where the whole is the same for all.
+    /// The quartiles of each part, at its upper end: for stacks of equal height.
     Parts,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Mark {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) p99: Option<f64>,
-    /// Of how many rounds; 0 if that is not known.
+    /// The number of rounds; 0 if that is not known.
     pub(crate) rounds: usize,
 }
 
@@ -161,7 +161,7 @@ impl Chart {
         &self.tools
     }
 
-    /// Of how many rounds each of its values is.
+    /// The number of rounds of each of its values.
     pub(crate) fn rounds(&self) -> Vec<usize> {
         let marks = self.panels.iter().flat_map(|panel| {
             let series = panel.series.iter().flat_map(|series| &series.marks);
@@ -218,7 +218,7 @@ impl Chart {
         })
     }
 
-    /// Where its panels are in rows.
+    /// The rows and columns of its panels.
     fn grid(&self) -> (usize, usize) {
         let columns = self.panels.len().clamp(1, self.columns);
         (self.panels.len().div_ceil(columns).max(1), columns)
@@ -237,7 +237,7 @@ impl Chart {
 }
 
 impl Spread {
-    /// What of it is no part of a stack.
+    /// The points that are no part of a stack.
     fn marks(&self) -> impl Iterator<Item = &Mark> {
         let (first, whole) = match self {
             Self::None | Self::Parts => (&[][..], &[][..]),
@@ -281,7 +281,7 @@ impl Panel {
         Self::of(title, Axis::names(x, names.clone()), y, kind, series)
     }
 
-    /// The same stack with what is known of it as a whole, by the labels of the points.
+    /// The stack with the measured points of the whole, by their labels.
     pub(crate) fn with_whole(mut self, points: &[(String, &Point)]) -> Self {
         let whole = self.marks_at(points);
         self.spread = match whole.is_empty() {
@@ -291,7 +291,7 @@ impl Panel {
         self
     }
 
-    /// The same stack with what is known of its lowest part and of it as a whole.
+    /// The stack with the measured points of its lowest part and of the whole.
     pub(crate) fn with_ends(
         mut self,
         first: &[(String, &Point)],
@@ -314,7 +314,7 @@ impl Panel {
         points.iter().filter_map(mark).collect()
     }
 
-    /// The same stack with the quartiles of each part.
+    /// The stack with the quartiles of each part.
     pub(crate) fn with_parts(self) -> Self {
         let spread = Spread::Parts;
         Self { spread, ..self }
@@ -331,7 +331,7 @@ impl Panel {
         }
     }
 
-    /// What the parts of each stack come to.
+    /// The sum of the parts of each stack.
     fn sums(&self) -> Vec<f64> {
         let mut sums: Vec<(f64, f64)> = Vec::new();
         for mark in self.series.iter().flat_map(|series| &series.marks) {
@@ -487,7 +487,7 @@ mod tests {
         let panel = panel.with_whole(&[("a".to_owned(), &whole), ("b".to_owned(), &whole)]);
         assert_eq!(panel.heights(), [2.0, 9.0]);
         assert!(panel.shows_spread());
-        // Of before the whole was kept.
+        // Older data, without the whole.
         assert_eq!(panel.with_whole(&[]).spread, Spread::None);
     }
 

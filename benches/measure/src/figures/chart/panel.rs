@@ -1,6 +1,6 @@
 //! Drawing one panel: its axes, and its series as lines, bars or a stack.
 
-use crate::figures::chart::axis::{Axis, Scale, Side, Span, separated};
+use crate::figures::chart::axis::{Axis, AxisSide, Scale, Span, separated};
 use crate::figures::chart::draw::{FAINT, INK, failed, font, pixels};
 use crate::figures::chart::legend;
 use crate::figures::chart::style::{Hatch, Marker, Style};
@@ -17,11 +17,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, ShapeStyle};
 
 type Drawn<'a, B> = ChartContext<'a, B, Cartesian2d<Span, Span>>;
-/// From left and from top.
+/// A position in pixels, from the left and from the top.
 type Pixel = (i32, i32);
 type Looks<'a> = &'a dyn Fn(&str) -> Option<Style>;
 
-/// What part of its place the bars of a name take.
+/// The share of its place that the bars of a name take.
 const BARS: f64 = 0.8;
 /// Bars that are as wide have room for a whisker with a light edge, and with ends too, in pixels of the SVG.
 const WITH_EDGE: u32 = 8;
@@ -43,7 +43,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     looks: Looks<'_>,
 ) -> Result<(), String> {
     let marks = panel.series.iter().flat_map(|series| &series.marks);
-    let across = panel.x.covering(marks.map(|mark| mark.x), Side::Across);
+    let across = panel.x.covering(marks.map(|mark| mark.x), AxisSide::Across);
     let title = font(13, k, FontStyle::Bold).color(&INK);
     let mut chart = ChartBuilder::on(area)
         .margin(8 * k)
@@ -172,8 +172,8 @@ fn signs<'a, B: DrawingBackend + 'a>(
     Ok(())
 }
 
-/// Of a series' line. Two pixels, and half of one more where there is half a pixel: slanted lines are drawn from corners
-/// that are rounded, so that four become three, as thick as a 99th percentile's.
+/// Of a series' line. Two pixels, and half of one more where there is half a pixel: slanted lines are drawn from
+/// corners that are rounded, so that four become three, as thick as a 99th percentile's.
 pub(crate) const fn thickness(k: u32) -> u32 {
     5 * k / 2
 }
@@ -215,7 +215,7 @@ fn bars<B: DrawingBackend>(
         };
         for mark in &series.marks {
             let left = mark.x - BARS / 2.0 + width * n as f64;
-            // From nothing, also where some are less than that.
+            // The bar begins at zero, also where some values are below.
             let corners = [(left, up.low.max(0.0)), (left + width, mark.value)];
             bar(area, chart, corners, style, k)?;
             let middle = left + width / 2.0;
@@ -254,7 +254,7 @@ fn whisker<B: DrawingBackend>(
     let has_room = |room: u32| width >= pixels(room * k);
     let middle = f64::midpoint(left, right);
     let mut paths = vec![vec![(middle, mark.low), (middle, mark.high)]];
-    // With ends, which show where it is before a hatching.
+    // The ends show the quartiles in front of a hatching.
     if has_room(WITH_ENDS) {
         let most = f64::from(ENDS * k) / f64::from(width);
         let half = (right - left) * most.min(0.25);

@@ -60,7 +60,7 @@ const fn style(
     }
 }
 
-/// Those that have the same look in every picture, and come in this order.
+/// The series that have the same style in every picture, in this order.
 const KNOWN: [(&str, Style); 7] = [
     (
         "zorb",
@@ -111,7 +111,7 @@ const KNOWN: [(&str, Style); 7] = [
 /// A part of a stack that makes it lower: marked off from the one below it.
 pub(crate) const TAKEN_AWAY: &str = "faster than the floor";
 
-/// What others get, one after the other: dark and light in turn.
+/// The colours of other series, in order: dark and light in turn.
 const OTHERS: [Style; 8] = [
     style((0, 62, 130), (Marker::Circle, None), Hatch::None),
     style(

@@ -3,7 +3,7 @@
 use crate::figures::chart::{Axis, Chart, Kind, Panel, TAKEN_AWAY};
 use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::cubit::protocol::{Orb, newest_series};
-use crate::figures::cubit::{calls, lengths, machine, times};
+use crate::figures::cubit::{calls, guest, lengths, times};
 use crate::figures::data::{Data, Point};
 use crate::measure::place::Placement;
 
@@ -15,8 +15,8 @@ pub(super) fn charts(data: &Data) -> Vec<Chart> {
         increase(data),
         overhead(data),
         by_length(data),
-        machine::bars(data),
-        machine::overhead(data),
+        guest::bars(data),
+        guest::overhead(data),
     ];
     all.retain(|chart| !chart.panels.is_empty());
     all
@@ -104,7 +104,7 @@ fn increase(data: &Data) -> Chart {
 /// The parts of a call, as Figures 7 and 8 stack them; the last is what a call takes less than the floor does.
 const PARTS: [&str; 3] = ["sockets and kernel (the floor)", "ORB", TAKEN_AWAY];
 
-/// What a part of nothing less means, where there is one.
+/// The explanation of a part below zero, where there is one.
 const FASTER: &str = "where a call takes less than the floor, which are measured apart, what it takes less is marked off from \
                       the floor; no ORB is faster than its sockets: it is the spread, or a wait that ends sooner";
 

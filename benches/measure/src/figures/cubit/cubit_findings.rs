@@ -1,8 +1,8 @@
 //! The paper's claims about its figures, and today's findings.
 
-use crate::figures::cubit::charts::floor;
+use crate::figures::cubit::cubit_charts::floor;
 use crate::figures::cubit::protocol::{Orb, newest_series};
-use crate::figures::cubit::{lengths, links, machine, times};
+use crate::figures::cubit::{emulated_links, guest, lengths, times};
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{EQUAL, Measured, NOTHING, ratio};
@@ -87,7 +87,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     all.extend(versions(data));
     all.push(over_links(data));
     all.extend(overheads(data));
-    all.extend(machine::findings(data));
+    all.extend(guest::findings(data));
     all
 }
 
@@ -178,7 +178,7 @@ fn void(data: &Data, orb: Orb, series: &str) -> Option<Measured> {
 }
 
 fn versions(data: &Data) -> [Finding; 2] {
-    // As many calls with the messages of GIOPlite as with those of the newest GIOP.
+    // GIOPlite's messages permit as many calls as those of the newest GIOP.
     let gain = |transport: &str| {
         let of = |messaging| void(data, Orb::Zorb, &format!("{messaging} over {transport}"));
         ratio(of("GIOP 1.2"), of("GIOPlite"))
@@ -218,7 +218,7 @@ fn versions(data: &Data) -> [Finding; 2] {
 fn over_links(data: &Data) -> Finding {
     let [slow, .., fast] = SPEEDS;
     let gain = |speed: &Speed| {
-        let panel = links::panel(speed);
+        let panel = emulated_links::panel(speed);
         let of = |messaging| data.measured_under(&panel, &format!("{messaging} over TCP"), "void");
         ratio(of("GIOPlite"), of("GIOP 1.2"))
     };
@@ -257,7 +257,7 @@ fn overheads(data: &Data) -> Vec<Finding> {
         let whole = void(data, Orb::Zorb, &format!("{messaging} over {over}"))?;
         Some(whole.minus(beneath(over)?))
     };
-    let protocols = machine::MESSAGINGS.map(|one| ["TCP", "UNIX"].map(|over| own(one, over)));
+    let protocols = guest::MESSAGINGS.map(|one| ["TCP", "UNIX"].map(|over| own(one, over)));
     let each: Vec<Measured> = protocols.into_iter().flatten().flatten().collect();
     let us = |value: Measured| value.with_unit("µs");
     vec![

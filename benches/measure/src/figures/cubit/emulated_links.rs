@@ -2,7 +2,7 @@
 
 use crate::figures::cubit::Operation;
 use crate::figures::cubit::protocol::{Orb, Protocol};
-use crate::figures::data::{Collected, Place};
+use crate::figures::data::{Collected, PanelPoint};
 use crate::figures::session::Session;
 use crate::figures::throughput::links::{Link, SPEEDS, Speed, no_links};
 use crate::measure::dialogue::Dialogue;
@@ -51,7 +51,7 @@ pub(super) fn measure(
                 label,
             } = *operation;
             let answer = dialogue.ask(&format!("call {name} {elements} {calls}"))?;
-            let place = Place {
+            let place = PanelPoint {
                 panel: panel(&speed),
                 series: series.clone(),
                 x: *at as f64,

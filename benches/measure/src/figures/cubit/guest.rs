@@ -1,9 +1,9 @@
 //! The cubit over circuits of ATM, beside TCP, in the virtual machine that has circuits.
 
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
-use crate::figures::cubit::charts::{Call, chart, stacked};
+use crate::figures::cubit::cubit_charts::{Call, chart, stacked};
 use crate::figures::cubit::{LENGTHS, OPERATIONS, Work};
-use crate::figures::data::{Collected, Data, Place};
+use crate::figures::data::{Collected, Data, PanelPoint};
 use crate::figures::finding::{Finding, Holds, Placed};
 use crate::figures::measured::{EQUAL, Measured, ratio};
 use crate::figures::session::Session;
@@ -19,8 +19,8 @@ const NEWEST: &str = "GIOP 1.2";
 /// The series without an ORB.
 const RAW: &str = "raw";
 const TRANSPORTS: [&str; 2] = ["TCP", "ATM"];
-/// The machine's clock counts instructions, each of which takes two to this power nanoseconds: what else the host does moves no
-/// number.
+/// The machine's clock counts instructions, each of which takes two to this power nanoseconds: what else the host does
+/// moves no number.
 const CLOCK: (&str, &str) = ("ATM_VM_ICOUNT", "1");
 const CALLS: usize = 100;
 const QUICK_CALLS: usize = 10;
@@ -47,7 +47,7 @@ struct Said {
 }
 
 impl Work {
-    /// As the program in the machine is asked.
+    /// The request to the program in the machine.
     fn question(self) -> String {
         match self {
             Self::Operation(_, operation) => format!("{}:{}", operation.name, operation.elements),
@@ -104,7 +104,7 @@ fn keep(collected: &mut Collected, work: Work, said: Said) {
         answer,
         ..
     } = said;
-    let place = |panel, x, label: &str, unit| Place {
+    let place = |panel, x, label: &str, unit| PanelPoint {
         panel,
         series: messaging.clone(),
         x,

@@ -1,14 +1,14 @@
 //! The IDL Cubit: calls of every type over every protocol that there is.
 
-mod charts;
-mod findings;
-mod links;
-mod machine;
+mod cubit_charts;
+mod cubit_findings;
+mod emulated_links;
+mod guest;
 mod protocol;
 
 use crate::figures::Experiment;
 use crate::figures::contender::PLACEMENTS;
-use crate::figures::data::{Collected, Place, Point};
+use crate::figures::data::{Collected, PanelPoint, Point};
 use crate::figures::finding::Placed;
 use crate::figures::session::Session;
 use crate::figures::source;
@@ -23,7 +23,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     sources: &[(source::PLUGGABLE, "Figures 5, 7 and 8")],
     found: "TAO makes 20 to 50 % more calls over UNIX sockets than over TCP, the most with small types. Just over half \
         of a call over TCP is I/O and the operating system. The smaller messages of GIOPlite gain 0.4 to 5 %.",
-    seen: findings::seen,
+    seen: cubit_findings::seen,
     method: "A server cubes what it is sent, by type, over GIOP 1.0 to 1.2 and GIOPlite, and every transport that the ORB \
         knows; the client checks every result.\n\n\
         The raw-socket baseline sends as many octets there and back without an ORB: for omniORB over sockets that \
@@ -37,8 +37,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         compare with no time of another machine.",
     placed: Placed::Split,
     measure,
-    charts: charts::charts,
-    findings: findings::findings,
+    charts: cubit_charts::charts,
+    findings: cubit_findings::findings,
 };
 
 const CALLS: usize = 500;
@@ -83,7 +83,7 @@ const LENGTHS: [usize; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
 /// One question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
-    /// By its place among the operations.
+    /// An operation, with its place among them.
     Operation(usize, Operation),
     /// Octets of that length.
     Length(usize),
@@ -114,12 +114,12 @@ fn times(orb: Orb, placement: Placement) -> String {
     format!("times, {}, {placement}", orb.name())
 }
 
-/// Of calls a second.
+/// The panel of calls per second.
 fn calls(orb: Orb, placement: Placement) -> String {
     format!("calls, {}, {placement}", orb.name())
 }
 
-/// Of latencies by length.
+/// The panel of latencies by length.
 fn lengths(orb: Orb, placement: Placement) -> String {
     format!("lengths, {}, {placement}", orb.name())
 }
@@ -179,8 +179,8 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     contenders
         .into_iter()
         .try_for_each(|one| one.dialogue.end())?;
-    links::measure(session, &protocols, &mut collected)?;
-    machine::measure(session, &mut collected)?;
+    emulated_links::measure(session, &protocols, &mut collected)?;
+    guest::measure(session, &mut collected)?;
     Ok(collected.points())
 }
 
@@ -190,7 +190,7 @@ fn keep(
     who: &Contender,
     (p50, p99, each_second): (f64, f64, f64),
 ) {
-    let place = |panel, x, label: &str, unit| Place {
+    let place = |panel, x, label: &str, unit| PanelPoint {
         panel,
         series: who.protocol.name(),
         x,

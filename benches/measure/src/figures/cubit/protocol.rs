@@ -5,7 +5,7 @@ use crate::measure::dialogue::Pair;
 use crate::measure::programs::{omniorb, ours};
 use std::process::Command;
 
-/// What messages are written in.
+/// The encoding of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Messaging {
     /// GIOP of that minor version.
@@ -21,7 +21,7 @@ pub(super) struct Protocol {
 }
 
 impl Protocol {
-    /// As the legend names it.
+    /// Its name in the legend.
     pub(super) fn name(self) -> String {
         let transport = if self.unix { "UNIX" } else { "TCP" };
         match self.messaging {
@@ -111,7 +111,7 @@ impl Orb {
         }
     }
 
-    /// What it speaks of those; omniORB all versions of GIOP.
+    /// The protocols of those that it speaks; omniORB all versions of GIOP.
     pub(super) fn speaks(self, known: &[Protocol]) -> Vec<Protocol> {
         let messaging = None;
         match self {

@@ -9,7 +9,7 @@ use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{EQUAL, Measured, NOTHING, ratio};
 use crate::row::Aim;
 
-/// What takes so many times less is *much* less, in the words of the paper.
+/// A time that is shorter by this factor is *much* less, in the words of the paper.
 const MUCH: f64 = 1.5;
 
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
@@ -42,7 +42,7 @@ fn ns(value: Measured) -> String {
     value.with_unit("ns")
 }
 
-/// From the first place of a line to its last.
+/// The growth from the first point of a line to its last.
 fn grown(data: &Data, panel: &str, series: &str) -> Option<Measured> {
     let line = data.measured_line(panel, series);
     ratio(
@@ -51,7 +51,7 @@ fn grown(data: &Data, panel: &str, series: &str) -> Option<Measured> {
     )
 }
 
-/// One way to look up beside another.
+/// The findings that compare one way of looking up with another.
 fn beside_each_other(data: &Data) -> Vec<Finding> {
     let at = |pattern, series| at(data, pattern, series);
     vec![
@@ -227,7 +227,7 @@ fn beside_each_other(data: &Data) -> Vec<Finding> {
     ]
 }
 
-/// With ever more servants and operations.
+/// The findings about increasing numbers of servants and operations.
 fn scaling(data: &Data) -> Vec<Finding> {
     let (random, worst) = (panel(10, "random"), panel(10, "worst"));
     let grown = |panel: &str, series: &str| grown(data, panel, series);
@@ -241,7 +241,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
                     random.factor(),
                     worst.factor()
                 );
-                // Of five hundred times as many.
+                // The last point has five hundred times as many servants as the first.
                 (seen, Holds::all([random, worst].map(|times| times.above(10.0))))
             },
         ),
@@ -314,7 +314,7 @@ fn scaling(data: &Data) -> Vec<Finding> {
     ]
 }
 
-/// With ever more POAs.
+/// The finding about increasing numbers of POAs.
 fn of_branches(data: &Data) -> Finding {
     let patterns = ["worst", "random"];
     let of = |tree: &str, series: &str| {

@@ -1,10 +1,10 @@
 //! Look-ups of servant and operation: the latency paper's Figures 31 and 32, and further.
 
-mod findings;
+mod demultiplexing_findings;
 
 use crate::figures::Experiment;
 use crate::figures::chart::{Axis, Chart, Panel};
-use crate::figures::data::{Collected, Data, Place, Point};
+use crate::figures::data::{Collected, Data, PanelPoint, Point};
 use crate::figures::finding::Placed;
 use crate::figures::session::Session;
 use crate::figures::source;
@@ -21,7 +21,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     found: "A linear search among 500 servants of 100 operations takes longest, and its worst case ×1.87 of a random \
         look-up. Active demultiplexing (the object key holds an index) and perfect hashing are as fast for any \
         request.",
-    seen: findings::seen,
+    seen: demultiplexing_findings::seen,
     method: "All in one process, without a network. Each way gets the object keys and operation names of requests to \
         zorb, and a look-up begins when the one before it has ended. *Random* looks up any operation of any \
         servant, the *worst case* the last operation of the last servant.\n\n\
@@ -32,7 +32,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     placed: Placed::Alone,
     measure,
     charts,
-    findings: findings::findings,
+    findings: demultiplexing_findings::findings,
 };
 
 /// Series, and the word by which the program knows it.
@@ -59,13 +59,13 @@ const POA_IDS: &str = "zorb's POA, the application's ids";
 const POA_FIXED: &str = "zorb's POA, ids known beforehand";
 const POA_CODES: &str = "zorb's POA, authenticated keys";
 
-/// The same where every servant has a POA of its own, by how its references name it.
+/// The panel in which every servant has a POA of its own, by the form of its references.
 const BRANCHES: [(&str, &str); 3] = [(TRANSIENT, ""), (PERSISTENT, "_names"), (WALKED, "_walked")];
 const TRANSIENT: &str = "transient references";
 const PERSISTENT: &str = "persistent references";
 const WALKED: &str = "an adapter at a time";
 
-/// Where those POAs are, as panels and the program call it, and how many of them there are.
+/// The places of those POAs, by the names of panels and the program, and their number.
 const TREES: [(&str, &[usize]); 2] = [
     (NESTED, &[1, 3, 10, 30, 100]),
     (SIBLINGS, &[1, 10, 100, 1_000]),
@@ -160,7 +160,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
             let question = format!("{word} {servants} {operations} {pattern} {milliseconds}");
             let answer = dialogue.ask(&question)?;
             for (panel, x) in asked.places() {
-                let place = Place {
+                let place = PanelPoint {
                     panel,
                     series: (*series).to_owned(),
                     x,
@@ -212,7 +212,7 @@ fn branches(session: &Session, collected: &mut Collected) -> Result<(), String> 
         |&(tree, count, pattern), (series, ending, dialogue)| {
             let question = format!("{tree}{ending} {count} {OF_MANY} {pattern} {milliseconds}");
             let answer = dialogue.ask(&question)?;
-            let place = Place {
+            let place = PanelPoint {
                 panel: branch(tree, pattern),
                 series: (*series).to_owned(),
                 x: count as f64,

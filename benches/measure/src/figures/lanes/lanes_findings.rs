@@ -1,4 +1,4 @@
-//! Who loses deadlines first, checked from the data.
+//! The lanes that miss deadlines first, checked from the data.
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
@@ -19,8 +19,8 @@ const FALLING: [(&str, f64); 3] = [
 ];
 const BEST_EFFORT: &str = "best effort, all";
 
-/// A client that makes this share of its calls is not disturbed. In 0.7 s at 25 Hz there are 17 or 18 calls, 103 %, of which one
-/// is 6 %.
+/// A client that makes this share of its calls is not disturbed. In 0.7 s at 25 Hz there are 17 or 18 calls, 103 %, of
+/// which one is 6 %.
 const WHOLE: f64 = 0.95;
 
 /// The share of its calls that a client made, at each place of a panel.
@@ -45,8 +45,8 @@ fn shown(all: &[Vec<(f64, f64)>; 3]) -> String {
     format!("calls made in %, work {work}: high {high}; medium {medium}; low {low}")
 }
 
-/// Whether no client loses anything while one of a lower priority still has something to lose: up to one call in a lane that
-/// is preempted.
+/// Whether no client loses anything while one of a lower priority still has something to lose: up to one call in a lane
+/// that is preempted.
 fn in_order(all: &[Vec<(f64, f64)>; 3]) -> Holds {
     let [high, medium, low] = all;
     let each = high
@@ -195,7 +195,7 @@ fn invocation_rate(data: &Data) -> Finding {
     let seen = format!("capacity {capacity:.0} Hz; met {}", each.join(", "));
     let holds = line.iter().map(|(rate, met)| match *rate {
         rate if rate < 0.95 * capacity => Holds::when(*met >= 99.0),
-        // What the capacity leaves of the rate, within a tenth.
+        // The rate that the capacity permits, within a tenth.
         rate if rate > 1.05 * capacity => Holds::when((met / 100.0 - capacity / rate).abs() < 0.1),
         _ => Holds::when(*met >= 90.0),
     });
@@ -224,7 +224,7 @@ fn concurrency(data: &Data) -> Finding {
     Finding::said(claim, seen, Holds::when(most <= 1.15 * least))
 }
 
-/// With a second CPU.
+/// The finding about a second CPU.
 fn doubled(data: &Data) -> Finding {
     let claim = "On two CPUs two clients make twice the calls, and more clients no more (experiment 3, Figure 7.7)";
     let one = data.at("concurrency", CONCURRENT[1], 2.0);
@@ -314,7 +314,7 @@ fn pools(data: &Data) -> [Finding; 3] {
     ]
 }
 
-/// What the client's work leaves to the server when it has a CPU of its own.
+/// The CPU time that the client's work leaves to the server when it has a CPU of its own.
 fn more_slack(data: &Data) -> Finding {
     let claim =
         "The slack grows where the clients have a CPU of their own (experiment 8, Figure 7.14b)";
@@ -335,7 +335,7 @@ fn more_slack(data: &Data) -> Finding {
     Finding::said(claim, seen, Holds::when(split > same)).placed(Placed::Split)
 }
 
-/// With the most best-effort clients: shares of the three, calls a second of best effort.
+/// Results with the most best-effort clients: shares of the three, best-effort calls per second.
 fn effort(
     data: &Data,
     claim: &str,
@@ -358,7 +358,7 @@ fn effort(
     Finding::said(claim, seen, judge(high, medium, low, effort)).with_number(
         &format!("lanes:{}", panel.replace([' ', ','], "-")),
         Some(100.0 * high),
-        // Without lanes nothing is promised.
+        // A server without lanes guarantees nothing.
         if panel.contains("without") {
             Aim::AtLeast(0.0)
         } else {

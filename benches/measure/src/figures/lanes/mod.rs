@@ -1,12 +1,12 @@
-//! Real-time CORBA under load: the experiments of the dissertation's chapter 7, and those of its chapters 2 and 4 to 6 that
-//! explain them.
+//! Real-time CORBA under load: the experiments of the dissertation's chapter 7, and those of its chapters 2 and 4 to 6
+//! that explain them.
 
-mod findings;
+mod lanes_findings;
 mod patterns;
 mod pictures;
 
 use crate::figures::Experiment;
-use crate::figures::data::{Collected, Data, Place, Point};
+use crate::figures::data::{Collected, Data, PanelPoint, Point};
 use crate::figures::finding::{Finding, Placed};
 use crate::figures::session::Session;
 use crate::figures::source;
@@ -23,7 +23,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     found: "Without priorities the most urgent client, which calls most often, loses its deadlines first. With a lane \
         for each priority the least urgent client loses first, and the most urgent one last. Best-effort clients \
         get the capacity that is left over, and no more.",
-    seen: findings::seen,
+    seen: lanes_findings::seen,
     method: "Three clients call a server: an urgent one 75 times a second, a medium one 50 times, and one with time to \
         spare 25 times. Each call keeps the server's CPU busy for a calibrated time, 0.215 ms for a *unit of \
         work*, so that 150 calls a second of 30 units fill it. A client whose call takes longer than its period \
@@ -46,7 +46,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 pub(crate) use pictures::stories;
 
 fn findings(data: &Data) -> Vec<Finding> {
-    let mut all = findings::findings(data);
+    let mut all = lanes_findings::findings(data);
     all.extend(patterns::findings(data));
     all
 }
@@ -67,7 +67,7 @@ enum Line {
     Missing {
         missing: String,
     },
-    /// What the kernel's bound on real-time threads was.
+    /// The kernel's bound on real-time threads.
     Bound {
         #[serde(rename = "bound")]
         _bound: String,
@@ -125,7 +125,7 @@ fn take(line: &str, session: &Session, collected: &mut Collected) -> Result<(), 
             unit,
         } => {
             let known = UNITS.iter().find(|known| **known == unit);
-            let place = Place {
+            let place = PanelPoint {
                 panel,
                 series,
                 x,

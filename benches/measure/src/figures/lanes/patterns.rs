@@ -1,4 +1,4 @@
-//! What explains the experiments: chapters 2 and 4 to 6 of the dissertation, checked from the data.
+//! The dissertation's explanations (chapters 2 and 4 to 6), checked from the data.
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};

@@ -1,10 +1,10 @@
-//! The latency paper's claims about two ORBs beside each other, about its own ORB at the end, and of requests made at run
-//! time.
+//! The latency paper's claims about two ORBs beside each other, about its own ORB at the end, and of requests made at
+//! run time.
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
-use crate::figures::latency::claims::{at, of_both};
-use crate::figures::latency::programs::{OMNIORB, ZORB};
+use crate::figures::latency::latency_claims::{at, of_both};
+use crate::figures::latency::latency_programs::{OMNIORB, ZORB};
 use crate::figures::latency::{FEW, MANY, MANY_REQUESTS, REQUESTS_EACH};
 use crate::figures::measured::ratio;
 
@@ -126,7 +126,7 @@ fn as_fast(data: &Data, placed: Placed, placement: &str) -> Finding {
     .placed(placed)
 }
 
-/// What is said of requests that are made at run time: zorb makes none.
+/// The note on requests that are made at run time: zorb makes none.
 fn at_run_time() -> [Finding; 3] {
     [
         "One-way dynamic requests take one ORB 2 times as long with octets, 5.6 with structs (4.2.1; Figures 13, 14, 17, 18)",

@@ -1,16 +1,17 @@
-//! Changes that all programs show at once while servants become more: the machine's doing, or that of what they have in common.
+//! Changes that all programs show at once while servants become more: an effect of the machine, or of what they have in
+//! common.
 
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, count};
-use crate::figures::latency::programs::{DEDICATED, OMNIORB, ZORB};
+use crate::figures::latency::latency_programs::{DEDICATED, OMNIORB, ZORB};
 use crate::figures::measured::EQUAL;
 use crate::measure::statistics::three_digits;
 
-/// From one number of servants to the next, what all of them do at least.
+/// The least change of all lines from one number of servants to the next.
 struct Step {
     from: f64,
     to: f64,
-    /// The change nearest to none of all that change the same way.
+    /// The smallest change, if all change in the same direction.
     shared: f64,
 }
 

@@ -7,7 +7,7 @@ use crate::figures::latency::{FEW, MANY};
 use crate::measure::place::Placement;
 
 const TIME: &str = "time of a call (µs)";
-/// Of who has no servants.
+/// The note on programs without servants.
 const RAW: &str = "raw sockets have no servants: their one measurement is the sign at the left, with its quartiles";
 
 /// A panel for each placement.

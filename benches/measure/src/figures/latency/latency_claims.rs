@@ -4,7 +4,7 @@ use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed};
 use crate::figures::latency::beside;
 use crate::figures::latency::drift;
-use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
+use crate::figures::latency::latency_programs::{DEDICATED, OMNIORB, RAW, ZORB};
 use crate::figures::latency::{FEW, MANY};
 use crate::figures::measured::{EQUAL, Measured, NOTHING, ratio};
 use crate::row::Aim;
@@ -18,13 +18,13 @@ pub(super) fn at(data: &Data, panel: &str, series: &str, x: usize) -> Option<Mea
     data.measured(&format!("{panel}, same"), series, x as f64)
 }
 
-/// How many times one place is another, for zorb and for omniORB.
+/// The ratio of one place to another, for zorb and for omniORB.
 fn both(data: &Data, to: (&str, usize), from: (&str, usize)) -> [Option<Measured>; 2] {
     let of = |series: &str, (panel, x): (&str, usize)| at(data, panel, series, x);
     [ZORB, OMNIORB].map(|series| ratio(of(series, to), of(series, from)))
 }
 
-/// What both do, for a sentence: `zorb ×1.07, omniORB ×1.08`.
+/// The results of both, for a sentence: `zorb ×1.07, omniORB ×1.08`.
 pub(super) fn of_both(ours: Measured, theirs: Measured) -> String {
     format!("zorb {}, omniORB {}", ours.factor(), theirs.factor())
 }

@@ -24,20 +24,20 @@ fn pair(name: &'static str, server: Vec<String>, client: Vec<String>) -> (&'stat
     (name, pair)
 }
 
-/// As it comes.
+/// zorb with its default settings.
 pub(crate) fn zorb() -> (&'static str, Pair) {
     let ours = |side| words(ours(&format!("papers-latency-{side}")), &[]);
     pair(ZORB, ours("server"), ours("client"))
 }
 
-/// With a thread of its own, which waits as omniORB's do.
+/// zorb with a thread for the connection, which waits as omniORB's threads do.
 pub(crate) fn dedicated() -> (&'static str, Pair) {
     let options = ["--runtime", "dedicated", "--wait", "park"];
     let ours = |side| words(ours(&format!("papers-latency-{side}")), &options);
     pair(DEDICATED, ours("server"), ours("client"))
 }
 
-/// With the settings that are its best on small calls, if it is there.
+/// omniORB with its best settings for small calls, if it is installed.
 pub(crate) fn omni(session: &Session) -> Option<(&'static str, Pair)> {
     if let Err(why) = &session.omniorb {
         session.miss(format!("{OMNIORB} ({why})"));
@@ -53,7 +53,7 @@ pub(crate) fn omni(session: &Session) -> Option<(&'static str, Pair)> {
     ))
 }
 
-/// Without an ORB.
+/// The programs without an ORB.
 pub(crate) fn raw() -> (&'static str, Pair) {
     let server = words(ours("floor-server"), &[]);
     pair(RAW, server, words(ours("floor-client"), &["--dialogue"]))

@@ -1,14 +1,14 @@
 //! Latency and scalability: the first paper's experiments from outside, Figures 6 to 26.
 
 mod beside;
-mod charts;
-mod claims;
 mod drift;
-pub(super) mod programs;
+mod latency_charts;
+mod latency_claims;
+pub(super) mod latency_programs;
 
 use crate::figures::Experiment;
 use crate::figures::contender::{Contender, PLACEMENTS};
-use crate::figures::data::{Collected, Place, Point};
+use crate::figures::data::{Collected, PanelPoint, Point};
 use crate::figures::finding::Placed;
 use crate::figures::session::Session;
 use crate::figures::source;
@@ -20,7 +20,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     found: "Orbix 2.1 and VisiBroker 2.0 performed 46 and 50 % as well as sockets. The time of a two-way \
         call to Orbix grew ×1.12 per 100 servants, since each reference had a connection of its own. Beyond some 1,000 \
         servants both ORBs crashed.",
-    seen: claims::seen,
+    seen: latency_claims::seen,
     method: "Clients make one-way and two-way calls, without parameters and with sequences of six types, to 1 to \
         100,000 servants whose interfaces have 1, 10 and 100 operations. They call the servants in the paper's \
         four orders. The worst case always calls the last operation of the last servant, which is the worst for a \
@@ -33,14 +33,14 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         show at once is no ORB's.",
     placed: Placed::Same,
     measure,
-    charts: charts::all,
-    findings: claims::all,
+    charts: latency_charts::all,
+    findings: latency_claims::all,
 };
 
 /// Numbers of servants, the paper's and on; at the second of the marked ones all units are sent too.
 const SERVANTS: [usize; 9] = [1, 100, 200, 300, 400, 500, 1000, 10_000, 100_000];
 const QUICK_SERVANTS: [usize; 2] = [1, 500];
-/// Where every size is sent, and where operations are chosen from.
+/// The panel of every size, and that of the operations.
 const FEW: usize = 1;
 const MANY: usize = 500;
 
@@ -49,7 +49,7 @@ const QUICK_UNITS: [usize; 2] = [1, 1024];
 
 const TYPES: [&str; 6] = ["octet", "struct", "short", "char", "long", "double"];
 
-/// What one request asks for, and where its answer is drawn.
+/// The measurement of one request, and the panel of its answer.
 #[derive(Clone, Debug)]
 struct Asked {
     panel: String,
@@ -65,13 +65,13 @@ fn calls(session: &Session, one_way: bool) -> (usize, usize) {
     (session.pick(calls, 100), session.pick(100, 20))
 }
 
-/// So many servants live through so many requests each, if they do; and the panel of that, with one CPU for both programs,
-/// where it takes least.
+/// So many servants live through so many requests each, if they do; and the panel of that, with one CPU for both
+/// programs, where it takes least.
 const OF_MANY_REQUESTS: usize = 1000;
 const REQUESTS_EACH: usize = 100;
 const MANY_REQUESTS: &str = "requests to each of 1,000 servants";
 
-/// What is asked for at a number of servants.
+/// The measurement at a number of servants.
 fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
     let mut all = Vec::new();
     let mut ask = |panel: String, x: usize, what: String, one_way: bool, raw_too: bool| {
@@ -150,7 +150,7 @@ fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
 /// Servants only become more in a server's life, so each round is a life of all servers: a machine that is slower for a
 /// while is so at other numbers of servants in other rounds.
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
-    let pairs = programs::pairs(session);
+    let pairs = latency_programs::pairs(session);
     let counts: &[usize] = session.pick(&SERVANTS, &QUICK_SERVANTS);
     let mut collected = Collected::default();
     for round in 1..=session.rounds {
@@ -171,7 +171,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
 /// Gives every program so many servants. That is not measured.
 fn grow(session: &Session, contenders: &mut [Contender], servants: usize) -> Result<(), String> {
     session.set_up(&format!("{servants} servants"), contenders, |contender| {
-        if contender.series == programs::RAW {
+        if contender.series == latency_programs::RAW {
             return Ok(());
         }
         ["noparams", "ops100"].into_iter().try_for_each(|of| {
@@ -187,7 +187,7 @@ fn ask(
     contender: &mut Contender,
     collected: &mut Collected,
 ) -> Result<(), String> {
-    if contender.series == programs::RAW && !asked.raw_too {
+    if contender.series == latency_programs::RAW && !asked.raw_too {
         return Ok(());
     }
     if asked.panel == MANY_REQUESTS && contender.placement != Placement::Same {
@@ -208,14 +208,14 @@ fn ask(
 }
 
 /// A bar beside that of raw sockets.
-fn beside_sockets(contender: &Contender) -> Place {
+fn beside_sockets(contender: &Contender) -> PanelPoint {
     let (x, label) = match contender.placement {
         Placement::Same => (0.0, "both on one CPU"),
         Placement::Split => (1.0, "a CPU for each"),
         Placement::Free => (2.0, "free"),
         Placement::Awake => (3.0, "a CPU for each, kept awake"),
     };
-    Place {
+    PanelPoint {
         panel: "sockets".to_owned(),
         series: contender.series.to_owned(),
         x,

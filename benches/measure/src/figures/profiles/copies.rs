@@ -11,12 +11,12 @@ use crate::measure::dialogue::Dialogue;
 use crate::measure::place::Placement;
 use tempfile::TempDir;
 
-/// Who is looked into: without an ORB nothing is allocated and what is sent is what was made.
+/// The programs that are profiled: without an ORB nothing is allocated, and the octets are sent where they were made.
 const ORBS: [Sender; 2] = [Sender::Zorb, Sender::OmniOrb];
 
-/// Of which every type is sent while allocations are counted.
+/// The size in which every type is sent while allocations are counted.
 const SIZE: usize = 8 << 10;
-/// Of which octets are while copies are.
+/// The sizes in which octets are sent while copies are counted.
 const SIZES: [usize; 2] = [SIZE, 64 << 10];
 
 /// Panels: blocks that a buffer has allocated at the receiver, and their octets for each of its own.
@@ -28,7 +28,7 @@ pub(super) fn copied(end: &str) -> String {
     format!("copies, {end}")
 }
 
-/// As a place of the panel of copies is called.
+/// The label of a size in the panel of copies.
 fn label(size: usize) -> String {
     format!("octets {} K", size >> 10)
 }
@@ -77,8 +77,8 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
     )
 }
 
-/// Buffers that go before, of each flood that is looked into with that tool, so that what is there once is there; and those
-/// that count.
+/// Buffers that go before, of each flood that is looked into with that tool, so that what is there once is there; and
+/// those that count.
 const BEFORE: usize = 100;
 const QUICK_BEFORE: usize = 20;
 const BUFFERS: usize = 1_000;
@@ -121,7 +121,7 @@ fn keep(
     Ok(())
 }
 
-/// What both ends have allocated or copied by their end, when one of the floods had many more buffers.
+/// The allocations and copies of both ends, when one of the floods had many more buffers.
 fn count(
     session: &Session,
     orb: Sender,
@@ -132,7 +132,7 @@ fn count(
     let files = ENDS.map(|end| folder.path().join(end));
     let counting = sent.first().map(|one| one.counting);
     let counting = counting.ok_or("nothing to count")?;
-    // Of a client it is not asked what it allocates.
+    // The client's allocations are not counted.
     let both = counting == Counting::Copies;
     let [client, server] = files.each_ref().map(|file| counting.words(file));
     let client = if both { client } else { Vec::new() };
@@ -188,7 +188,8 @@ fn allocations(data: &Data) -> Finding {
                 part(2),
                 part(3)
             );
-            // A copy is as long as what it is of, and half of one is no copy. What a message is received into counts, too.
+            // A copy is as long as what it is of, and half of one is no copy. What a message is received into counts,
+            // too.
             let copies = all.iter().take(8).map(|octets| octets.at_least(0.5));
             (seen, Holds::all(copies))
         },
@@ -240,7 +241,7 @@ fn copies(data: &Data) -> Finding {
                 omni_long_in.plain(),
                 times_long.0,
             );
-            // From who sends to who receives, the kernel aside.
+            // The copies from sender to receiver, the kernel's aside.
             let several = sums.map(|(zorb, omni)| [zorb, omni].map(|sum| sum.at_least(2.0)));
             let thrice = [times.1, times_long.1];
             let all = several.into_iter().flatten().chain(thrice);

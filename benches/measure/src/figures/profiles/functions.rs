@@ -1,8 +1,8 @@
-//! How many functions a call calls, by callgrind.
+//! The number of functions that a call calls, by callgrind.
 
 use crate::figures::data::{Collected, Data};
 use crate::figures::finding::{Finding, Holds, Placed};
-use crate::figures::latency::programs::{self, OMNIORB, RAW, ZORB};
+use crate::figures::latency::latency_programs::{self, OMNIORB, RAW, ZORB};
 use crate::figures::measured::Measured;
 use crate::figures::profiles::valgrind::{self, Calls, Counting};
 use crate::figures::profiles::{COUNTING_ROUNDS, ENDS, place};
@@ -53,10 +53,10 @@ fn asked(session: &Session) -> &'static [Asked] {
 fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
     let park = ["--wait", "park"];
     let mut all = vec![
-        programs::with_options(programs::zorb(), &park, &park),
-        programs::raw(),
+        latency_programs::with_options(latency_programs::zorb(), &park, &park),
+        latency_programs::raw(),
     ];
-    all.extend(programs::omni(session));
+    all.extend(latency_programs::omni(session));
     all
 }
 
@@ -89,8 +89,8 @@ fn calls(session: &Session, of: &Asked) -> usize {
     of.calls / session.pick(1, QUICK_PART)
 }
 
-/// What both ends have called by their end, when one of the calls was made many more times. Those are untimed ones: of
-/// a timed one a client looks at the clock.
+/// The functions that both ends have called by their end, when one of the calls was made many more times.
+/// Those calls are untimed: for a timed one a client reads the clock.
 fn count(session: &Session, pair: &Pair, long: Option<usize>) -> Result<[Calls; 2], String> {
     let folder = TempDir::new().map_err(|e| e.to_string())?;
     let files = ENDS.map(|end| folder.path().join(end));

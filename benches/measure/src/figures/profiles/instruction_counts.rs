@@ -1,10 +1,10 @@
 //! Counts of a buffer and of a call, as a table.
 
 use crate::figures::data::Data;
-use crate::figures::latency::programs::{OMNIORB, RAW, ZORB};
+use crate::figures::latency::latency_programs::{OMNIORB, RAW, ZORB};
 use crate::figures::profiles::{ENDS, copies, functions, one_way};
 
-/// What stands on the page below the tables of functions: a line for each thing that was counted.
+/// The text of the page below the tables of functions: a line for each thing that was counted.
 pub(super) fn table(data: &Data) -> String {
     let who = [ZORB, OMNIORB, RAW];
     let mut lines = Vec::new();

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// As many as in the paper's tables.
+/// The number of objects in the paper's tables.
 const OBJECTS: usize = 500;
 
 /// Runs, of which every one counts what the ones before have counted, but for what a server does by the clock.
@@ -57,7 +57,7 @@ impl Orb {
         }
     }
 
-    /// Which of the parts a function is of. Functions of ours are inlined, so the source decides; of
+    /// The part to which a function belongs. Functions of ours are inlined, so the source decides; of
     /// omniORB's library there is no source, but nothing of it is inlined either.
     fn part(self, share: &Share) -> &'static str {
         let Share { file, function, .. } = share;
@@ -85,7 +85,7 @@ impl Orb {
     }
 }
 
-/// From the bottom up.
+/// The parts of a bar, from the bottom up.
 pub(super) const PARTS: [&str; 3] = [
     "finding the object",
     "finding the operation",
@@ -95,7 +95,7 @@ pub(super) const PARTS: [&str; 3] = [
 /// The panel of the shares, of objects that are called in turns.
 pub(super) const PANEL: &str = "look-ups";
 
-/// The same of objects of which each has all its calls before the next.
+/// Calls of objects one after the other: each has all its calls before the next.
 pub(super) const TRAINS: &str = "look-ups, trains";
 
 /// Both orders: their panel, and what a client calls them.
@@ -134,7 +134,7 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
     )
 }
 
-/// What finding both is, in percent, of what a panel has under a label.
+/// The share of finding both, in percent of the value of a panel under a label.
 pub(super) fn finding(data: &Data, panel: &str, label: &str) -> Option<Measured> {
     let [object, operation, _] = PARTS.map(|part| data.measured_under(panel, part, label));
     Some(object?.plus(operation?))

@@ -1,21 +1,21 @@
 //! Profiles: which functions and system calls the time of floods and of calls to many objects goes to.
 
-mod charts;
 mod copies;
-mod counts;
-mod findings;
 mod functions;
+mod instruction_counts;
 mod lookups;
 mod one_way;
 mod part;
+mod profiles_charts;
+mod profiles_findings;
 mod ranked;
 mod tool;
 mod valgrind;
 
-pub(super) use charts::tables;
+pub(super) use profiles_charts::tables;
 
 use crate::figures::Experiment;
-use crate::figures::data::{Collected, Place, Point};
+use crate::figures::data::{Collected, PanelPoint, Point};
 use crate::figures::finding::Placed;
 use crate::figures::session::Session;
 use crate::figures::source;
@@ -36,7 +36,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     found: "Sockets alone spend more than 99 % of a flood in `read` and `write`; with an ORB 4 to 15 % of the time is \
         other work. A server with 500 objects spends 22 % of its time on comparing operation names, and 16 to 22 % \
         on finding objects.",
-    seen: findings::seen,
+    seen: profiles_findings::seen,
     method: "A flood sends buffers of 64 K and 128 K over TCP with socket queues of 64 K. Each program has a CPU of its \
         own; with 128 K both also share one. Functions are sampled by perf, kernel included, in a run of its own \
         in each round. System calls are counted and timed by strace, which slows them down; their number depends \
@@ -49,8 +49,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         Quartiles stand in parentheses where they differ from the median.",
     placed: Placed::Split,
     measure,
-    charts: charts::charts,
-    findings: findings::findings,
+    charts: profiles_charts::charts,
+    findings: profiles_findings::findings,
 };
 
 const SENDERS: [Sender; 4] = [
@@ -64,7 +64,7 @@ const QUEUE: Queue = Queue::K64;
 const MOST: usize = 6;
 /// Runs in which system calls are counted, which differ little.
 const COUNTING_ROUNDS: usize = 3;
-/// What is flooded while functions are sampled: more than can be in so many milliseconds.
+/// The length of a flood while functions are sampled: more than can be sent in so many milliseconds.
 const SAMPLED: (usize, usize) = (1 << 30, 250);
 const QUICK_SAMPLED: (usize, usize) = (64 << 20, 100);
 
@@ -77,11 +77,11 @@ struct Subject {
     placement: Placement,
 }
 
-/// What the name of a flood ends with if both programs are on one CPU; a CPU for each is not said.
+/// The end of a flood's name if both programs are on one CPU; a CPU for each is the default.
 const ON_ONE_CPU: &str = ", one CPU";
 
 impl Subject {
-    /// As panels and bars name it.
+    /// Its name in panels and bars.
     fn name(self) -> String {
         let Self {
             sender, kind, size, ..
@@ -219,8 +219,14 @@ fn run(
     dialogue.end()
 }
 
-fn place(panel: String, series: &str, x: f64, label: Option<String>, unit: &'static str) -> Place {
-    Place {
+fn place(
+    panel: String,
+    series: &str,
+    x: f64,
+    label: Option<String>,
+    unit: &'static str,
+) -> PanelPoint {
+    PanelPoint {
         panel,
         series: series.to_owned(),
         x,

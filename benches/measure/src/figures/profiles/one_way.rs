@@ -45,7 +45,7 @@ impl Part {
         }
     }
 
-    /// Of a system call by its name.
+    /// The part of a system call, by its name.
     fn of_call(name: &str) -> Self {
         match name {
             "read" | "readv" | "recvfrom" | "recvmsg" => Self::Reading,
@@ -58,7 +58,7 @@ impl Part {
         }
     }
 
-    /// Of a stack, a line a frame, the innermost first.
+    /// The part of a stack, a line a frame, the innermost first.
     fn of_stack(frames: &[&str]) -> Option<Self> {
         // `ffffffff816b57dd __x64_sys_openat ([kernel.kallsyms])`: whatever it has called, modules too.
         let call = frames.iter().find_map(|frame| {
@@ -77,8 +77,8 @@ impl Part {
     }
 }
 
-/// Shares of the samples in percent, of stacks with an empty line between them; none if no sample is of a system call, as
-/// where perf may not see the kernel.
+/// Shares of the samples in percent, of stacks with an empty line between them; none if no sample is of a system call,
+/// as where perf may not see the kernel.
 fn shares(text: &str) -> Option<BTreeMap<Part, f64>> {
     let mut counts: BTreeMap<Part, f64> = BTreeMap::new();
     let mut all = 0.0;
@@ -156,7 +156,7 @@ pub(super) fn findings(data: &Data) -> [Finding; 2] {
     let client = Orb::ALL.map(|orb| share(data, "client", Part::Writing, orb));
     let server = Orb::ALL.map(|orb| {
         let of = |part| share(data, "server", part, orb);
-        // Of the time outside the kernel as much as of the instructions there.
+        // The share of the time outside the kernel is taken to be that of the instructions there.
         let found = lookups::finding(data, lookups::PANEL, &format!("{}, oneway", orb.name()));
         let found = found
             .zip(of(Part::Own))
@@ -247,7 +247,7 @@ mod tests {
         let found = shares(&[module, alone].concat()).unwrap();
         assert_eq!(found[&Part::Writing], 50.0);
         assert_eq!(found[&Part::Kernel], 50.0);
-        // Nothing is said where the kernel is not seen, or not by name.
+        // There is no finding where the kernel's functions are unknown.
         let unknown = "\tffffffff816ce4a3 [unknown] ([kernel.kallsyms])\n\n";
         for unseen in [own, unknown, "\n"] {
             assert_eq!(shares(unseen), None);

@@ -1,9 +1,9 @@
-//! What is drawn of it, and the tables beside.
+//! The charts of the profiles, and the tables beside them.
 
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
 use crate::figures::data::{Data, Point};
 use crate::figures::profiles::part::{PARTS, Part};
-use crate::figures::profiles::{ENDS, ON_ONE_CPU, counts, lookups};
+use crate::figures::profiles::{ENDS, ON_ONE_CPU, instruction_counts, lookups};
 use crate::measure::statistics::three_digits;
 
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
@@ -78,7 +78,7 @@ fn parts(data: &Data, (size, place): (usize, &str), file: &str, title: &str) -> 
             panels.extend(stacked(&derived, "parts", &title, axes, &order));
         }
     }
-    // Without perf callgrind has counted in its place, and who is missing says so.
+    // Without perf, callgrind has counted in its place, and the data lists perf as missing.
     let by_perf = !data.missing.iter().any(|one| one.starts_with("perf"));
     Chart::new(
         format!("profiles-parts-{file}"),
@@ -205,7 +205,7 @@ pub(in crate::figures) fn tables(data: &Data) -> String {
             text += &format!("{}\n\n", lines.join("\n"));
         }
     }
-    text += &counts::table(data);
+    text += &instruction_counts::table(data);
     text += &lookups::spread(data).unwrap_or_default();
     text
 }

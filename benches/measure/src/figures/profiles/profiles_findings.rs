@@ -16,18 +16,18 @@ fn share_of(data: &Data, end: &str, flood: &str, parts: &[Part]) -> Option<Measu
     Measured::sum(each?)
 }
 
-/// The same of a flood of 128 K.
+/// The finding on a flood of 128 K.
 fn share(data: &Data, end: &str, flood: &str, parts: &[Part]) -> Option<Measured> {
     share_of(data, end, &format!("{flood} 128 K"), parts)
 }
 
-/// Of both ends.
+/// The shares at both ends.
 fn both(data: &Data, flood: &str, parts: &[Part]) -> [Option<Measured>; 2] {
     ["client", "server"].map(|end| share(data, end, flood, parts))
 }
 
-/// The kernel's share at one end, in percent, by its own parts or as what the others leave: whichever the rounds agree on
-/// better, since parts that go up when others go down are farther apart than what they are together.
+/// The kernel's share at one end, in percent, by its own parts or as what the others leave: whichever the rounds agree
+/// on better, since parts that go up when others go down are farther apart than what they are together.
 fn kernel(data: &Data, end: &str, flood: &str) -> Option<Measured> {
     let parts = share(data, end, flood, &[Part::Kernel, Part::KernelCopying])?;
     let left = share(data, end, flood, &OWN)?.rest_of(100.0);
@@ -37,15 +37,15 @@ fn kernel(data: &Data, end: &str, flood: &str) -> Option<Measured> {
     closer.map(|share| share.map(|percent| percent.min(100.0)))
 }
 
-/// Of both ends.
+/// The shares at both ends.
 fn kernels(data: &Data, flood: &str) -> [Option<Measured>; 2] {
     ["client", "server"].map(|end| kernel(data, end, flood))
 }
 
-/// What copies, looks at and turns data over, outside of the kernel.
+/// The functions that copy, read and convert data, outside of the kernel.
 const COPYING: [Part; 2] = [Part::Copying, Part::Marshalling];
 
-/// What is outside of the kernel.
+/// The functions outside of the kernel.
 const OWN: [Part; 3] = [Part::Copying, Part::Marshalling, Part::Rest];
 
 /// How many system calls of these names there are for a buffer.
@@ -345,7 +345,7 @@ fn typed(data: &Data) -> [Finding; 3] {
                     omni.percent()
                 );
                 let paper = |part: Measured| part.about(72.0, 72.0);
-                // What was inlined may be all of the rest, or nothing.
+                // The share of inlined functions may be all of the rest, or nothing.
                 let ours = match (paper(zorb), paper(at_most)) {
                     (least, most) if least == most => least,
                     _ => Holds::Untold,

@@ -30,7 +30,7 @@ pub(super) enum Profiler {
 /// # Errors
 /// There is neither.
 pub(super) fn pick() -> Result<Profiler, String> {
-    // Not there, and not to be had: then there is callgrind.
+    // Without perf, callgrind takes its place.
     let _ = tools::ready(&["perf"]);
     let folder = TempDir::new().map_err(|e| e.to_string())?;
     let [program, args @ ..] = &Profiler::Perf.words(&folder.path().join("try"))[..] else {
@@ -62,7 +62,7 @@ fn said(command: &mut Command) -> Result<String, String> {
 }
 
 impl Profiler {
-    /// What it is started as.
+    /// Its command.
     pub(super) const fn program(self) -> &'static str {
         match self {
             Self::Perf => "perf",
@@ -74,7 +74,7 @@ impl Profiler {
     pub(super) fn words(self, to: &Path) -> Vec<String> {
         let file = to.display().to_string();
         match self {
-            // On the clock of the CPU, since virtual machines seldom have counters of cycles.
+            // Samples by the clock of the CPU, since virtual machines seldom have counters of cycles.
             Self::Perf => words(&[
                 "perf",
                 "record",
@@ -97,7 +97,7 @@ impl Profiler {
         }
     }
 
-    /// What it found, the largest first.
+    /// Its shares, the largest first.
     ///
     /// # Errors
     /// It found nothing, or does not say.
@@ -142,7 +142,7 @@ pub(super) fn stacks(file: &Path) -> Result<String, String> {
     )
 }
 
-/// What callgrind counted, in any order.
+/// The counts of callgrind, in any order.
 ///
 /// # Errors
 /// Its output cannot be read.
@@ -208,7 +208,7 @@ pub(super) struct Called {
     pub(super) percent: f64,
 }
 
-/// What strace counted, the most frequent first.
+/// The counts of strace, the most frequent first.
 ///
 /// # Errors
 /// It wrote nothing.
@@ -237,12 +237,12 @@ mod tests {
 
     #[test]
     fn what_perf_reports_is_read() {
-        let line = " 15.20% |papers-ttcp         |[.] <F as zorb_poa::place::Place>::poll   ";
+        let line = " 15.20% |papers-ttcp         |[.] <F as zorb_poa::place::PanelPoint>::poll   ";
         let share = of_perf(line).unwrap();
         assert_eq!(share.percent, 15.2);
         assert_eq!(
             (share.object.as_str(), share.function.as_str()),
-            ("papers-ttcp", "<F as zorb_poa::place::Place>::poll")
+            ("papers-ttcp", "<F as zorb_poa::place::PanelPoint>::poll")
         );
         assert_eq!(of_perf("# a remark"), None);
     }

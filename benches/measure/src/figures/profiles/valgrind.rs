@@ -66,7 +66,7 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    /// What of it each of so many took, less what another one has in it too.
+    /// The share of each of so many, less the part that another one has in common with it.
     pub(super) fn each(self, without: Self, of: f64) -> Self {
         Self {
             blocks: significant(self.blocks - without.blocks, of),
@@ -75,13 +75,13 @@ impl Amount {
     }
 }
 
-/// What each of so many took of a difference between two runs. Starting threads and the like do not come out even, so that
-/// less than a hundredth is nothing, and so is what is less than nothing.
+/// The share of each of so many in a difference between two runs. Starting threads and the like do not come out even,
+/// so a share of less than a hundredth, or below zero, counts as zero.
 pub(super) fn significant(difference: f64, of: f64) -> f64 {
     (100.0 * difference / of).round().max(0.0) / 100.0
 }
 
-/// What dhat writes: a program point is a place in the program, with what it counted there.
+/// The output of dhat: a program point is a place in the program, with its counts.
 #[derive(Deserialize)]
 struct Dhat {
     pps: Vec<ProgramPoint>,
@@ -95,7 +95,7 @@ struct ProgramPoint {
     octets: u64,
 }
 
-/// What dhat counted.
+/// The counts of dhat.
 ///
 /// # Errors
 /// It wrote nothing that can be read.
@@ -118,12 +118,12 @@ fn amount(text: &str) -> Result<Amount, String> {
 pub(super) struct Calls {
     /// The program's and an ORB's own, what is compiled into them included.
     pub(super) own: f64,
-    /// Those of the system's libraries.
+    /// The functions of the system's libraries.
     pub(super) systems: f64,
 }
 
 impl Calls {
-    /// What of it each of so many took, less what another one has in it too.
+    /// The share of each of so many, less the part that another one has in common with it.
     pub(super) fn each(self, without: Self, of: f64) -> Self {
         Self {
             own: significant(self.own - without.own, of),
@@ -132,7 +132,7 @@ impl Calls {
     }
 }
 
-/// What callgrind counted.
+/// The counts of callgrind.
 ///
 /// # Errors
 /// It wrote nothing.

@@ -1,13 +1,13 @@
 //! Beyond the papers: a million servants, ten thousand connections, many callers.
 
-mod charts;
-mod findings;
+mod scale_charts;
+mod scale_findings;
 
 use crate::figures::Experiment;
 use crate::figures::contender::{Contender, PLACEMENTS};
 use crate::figures::data::{Collected, Point};
 use crate::figures::finding::Placed;
-use crate::figures::latency::programs::{self, OMNIORB};
+use crate::figures::latency::latency_programs::{self, OMNIORB};
 use crate::figures::session::Session;
 use crate::measure::dialogue::{Answer, Pair};
 use crate::measure::place::Placement;
@@ -17,7 +17,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     sources: &[],
     found: "The latency paper ends at 500 servants, and its ORBs failed beyond some 1,000. How does a call fare with a \
         million servants, with 10,000 connections, and with 256 callers at once?",
-    seen: findings::seen,
+    seen: scale_findings::seen,
     method: "Each round begins with new programs, which get more and more servants and connections: 1 to 1,000,000 \
         servants, called in random order; 1 to 10,000 connections, all but one idle or all in use one after the \
         other; 1 to 256 callers, tasks of a zorb client and threads of an omniORB one. The connections are those \
@@ -28,8 +28,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         program with so many callers would set it.",
     placed: Placed::Split,
     measure,
-    charts: charts::charts,
-    findings: findings::findings,
+    charts: scale_charts::charts,
+    findings: scale_findings::findings,
 };
 
 const SERVANTS: [usize; 7] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
@@ -47,8 +47,8 @@ const WARM_UP: usize = 20;
 
 /// zorb as it comes and with threads of its own, and omniORB.
 fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
-    let mut all = vec![programs::zorb(), programs::dedicated()];
-    all.extend(programs::omni(session));
+    let mut all = vec![latency_programs::zorb(), latency_programs::dedicated()];
+    all.extend(latency_programs::omni(session));
     all
 }
 
@@ -113,10 +113,13 @@ fn with_many_connections((series, pair): (&'static str, Pair)) -> (&'static str,
     } else {
         &["--max-connections", "12000"]
     };
-    let (series, mut pair) = programs::with_options((series, pair), most, &[]);
-    let (_, ours) = programs::zorb();
-    pair.client = programs::with_many_files(&ours.client);
-    pair.server = pair.server.as_deref().map(programs::with_many_files);
+    let (series, mut pair) = latency_programs::with_options((series, pair), most, &[]);
+    let (_, ours) = latency_programs::zorb();
+    pair.client = latency_programs::with_many_files(&ours.client);
+    pair.server = pair
+        .server
+        .as_deref()
+        .map(latency_programs::with_many_files);
     (series, pair)
 }
 
@@ -150,7 +153,7 @@ fn connections(session: &Session, collected: &mut Collected) -> Result<(), Strin
     Ok(())
 }
 
-/// With a connection and a thread for each of the most callers, where that is an option.
+/// The pair with a connection and a thread for each of the most callers, where that is an option.
 fn with_many_callers((series, pair): (&'static str, Pair)) -> (&'static str, Pair) {
     if series != OMNIORB {
         return (series, pair);
@@ -159,14 +162,14 @@ fn with_many_callers((series, pair): (&'static str, Pair)) -> (&'static str, Pai
     // One more is the thread that was there before.
     let threads = (MOST_CALLERS + 1).to_string();
     let server = ["-ORBmaxServerThreadPoolSize", &threads];
-    programs::with_options(
+    latency_programs::with_options(
         (series, pair),
         &server,
         &["-ORBmaxGIOPConnectionPerServer", &most],
     )
 }
 
-/// What each of so many callers is asked for.
+/// The number of calls that each of so many callers makes.
 fn calls_each(session: &Session, callers: usize) -> usize {
     session.pick((CALLS / callers).max(CALLS_EACH), 20)
 }

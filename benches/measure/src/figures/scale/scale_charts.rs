@@ -5,7 +5,7 @@ use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::data::Data;
 use crate::figures::scale::rate;
 
-/// Without which omniORB's callers wait for each other.
+/// The setting without which omniORB's callers wait for each other.
 const OMNIORB: &str = "omniORB with maxGIOPConnectionPerServer 256 and maxServerThreadPoolSize 257";
 
 /// Panels of rates and of latencies by how many there are of something, one for each placement.
@@ -74,7 +74,7 @@ pub(super) fn charts(data: &Data) -> Vec<Chart> {
 mod tests {
     use super::*;
     use crate::figures::data::tests::data;
-    use crate::figures::latency::programs::ZORB;
+    use crate::figures::latency::latency_programs::ZORB;
 
     #[test]
     fn a_picture_has_latencies_and_rates_in_both_placements() {

@@ -3,7 +3,7 @@
 use crate::figures::contender::PLACEMENTS;
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds, Placed, count};
-use crate::figures::latency::programs::{OMNIORB, ZORB};
+use crate::figures::latency::latency_programs::{OMNIORB, ZORB};
 use crate::figures::measured::{EQUAL, Measured, ratio};
 use crate::figures::scale::MOST_CALLERS;
 use crate::measure::place::Placement;
@@ -41,9 +41,9 @@ struct Many {
     panel: &'static str,
     most: usize,
     what: &'static str,
-    /// Of the number that has to stay.
+    /// The name of the number that has to stay.
     name: &'static str,
-    /// With a CPU for both programs, and with one for each.
+    /// The limits with one CPU for both programs, and with one for each.
     limits: [f64; 2],
 }
 
@@ -54,9 +54,9 @@ const MANY: [Many; 3] = [
         most: 1_000_000,
         what: "a million servants",
         name: "servants-1000000-over-1",
-        // Any of a million is in no cache: its slot, the servant, what counts its users. That is hundreds of nanoseconds, and
-        // the octets of the kernel's that are driven out of the cache take some microseconds to come back: a third of a
-        // call of ten. Half of one is more than that.
+        // Any of a million is in no cache: its slot, the servant, what counts its users. That is hundreds of
+        // nanoseconds, and the octets of the kernel's that are driven out of the cache take some microseconds to come
+        // back: a third of a call of ten. Half of one is more than that.
         limits: [1.5, 1.5],
     },
     Many {
@@ -72,9 +72,9 @@ const MANY: [Many; 3] = [
         most: 10_000,
         what: "10,000 connections, used in turn,",
         name: "active-connections-10000-over-1",
-        // On one CPU every socket is in no cache, at both ends: some five KiB of the kernel's for each, half of a call. On a
-        // CPU each a server that spins before it parks cannot for connections that are silent for half a second: a call takes
-        // what it takes with a server that sleeps, which is more than twice as long.
+        // On one CPU every socket is in no cache, at both ends: some five KiB of the kernel's for each, half of a call.
+        // On a CPU each a server that spins before it parks cannot for connections that are silent for half a second: a
+        // call takes what it takes with a server that sleeps, which is more than twice as long.
         limits: [1.6, 2.5],
     },
 ];
@@ -105,7 +105,7 @@ fn slowed(times: Measured, limit: f64) -> Holds {
     }
 }
 
-/// Of servants and connections.
+/// The findings about servants and connections.
 fn very_many(data: &Data) -> Vec<Finding> {
     let each = |many: &Many| {
         let of = |(placement, limit): (Placement, f64)| {
@@ -196,7 +196,7 @@ fn beside_omniorb(
     .placed(placed(placement))
 }
 
-/// Where that is, as findings say it.
+/// The placement, in the words of findings.
 const fn placed(placement: Placement) -> Placed {
     match placement {
         Placement::Same => Placed::Same,
@@ -254,7 +254,7 @@ impl Curve {
     }
 }
 
-/// What the slowest hundredth of the calls takes longer than, over what half of them does.
+/// The 99th percentile of the calls, over their median.
 fn spread(data: &Data, placement: Placement, series: &str) -> Option<Measured> {
     let panel = format!("callers latency, {placement}");
     let most = MOST_CALLERS as f64;
@@ -264,7 +264,8 @@ fn spread(data: &Data, placement: Placement, series: &str) -> Option<Measured> {
     Some(Measured::exactly(point.p99?).over(point.into()))
 }
 
-/// A caller that is served in turn waits for all others once. Where the slowest wait for twice, another caller was served twice.
+/// A caller that is served in turn waits for all others once. Where the slowest wait for twice, another caller was
+/// served twice.
 const TURNS: f64 = 2.0;
 
 fn callers(data: &Data) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Floods: transmitter, receiver, and the link between them.
 
 use crate::figures::contender::PLACEMENTS;
-use crate::figures::data::Place;
+use crate::figures::data::PanelPoint;
 use crate::figures::session::Session;
 use crate::figures::throughput::PAPERS;
 use crate::measure::dialogue::{Dialogue, Pair};
@@ -21,7 +21,7 @@ impl Kind {
     pub(in crate::figures) const ALL: [Self; 4] =
         [Self::Octets, Self::Chars, Self::Text, Self::Structs];
 
-    /// As requests and panels name it.
+    /// Its name in requests and panels.
     pub(in crate::figures) const fn name(self) -> &'static str {
         match self {
             Self::Octets => "octets",
@@ -97,7 +97,7 @@ pub(in crate::figures) const SENDERS: [Sender; 5] = [
 ];
 
 impl Sender {
-    /// As the legend names it.
+    /// Its name in the legend.
     pub(in crate::figures) const fn name(self) -> &'static str {
         match self {
             Self::Zorb => "zorb",
@@ -238,8 +238,8 @@ impl Flood {
         all.into_iter().try_for_each(|one| one.dialogue.end())
     }
 
-    pub(in crate::figures) fn place(&self, kind: Kind, size: usize) -> Place {
-        Place {
+    pub(in crate::figures) fn place(&self, kind: Kind, size: usize) -> PanelPoint {
+        PanelPoint {
             panel: panel(kind, &self.road, self.queue, self.placement),
             series: self.sender.name().to_owned(),
             x: size as f64,

@@ -45,7 +45,7 @@ const SENDERS: [Sender; 5] = [
     Sender::Raw,
 ];
 
-/// What shaping does not hold back for a moment, in frames: little beside a flood.
+/// The burst that shaping lets through, in frames: little beside a flood.
 const BURST: u32 = 2;
 const ADDRESSES: [&str; 2] = ["10.118.0.1", "10.118.0.2"];
 
@@ -67,7 +67,7 @@ pub(in crate::figures) struct Link {
 /// The names of the cable's ends.
 const WIRE: &str = "wire";
 
-/// What namespaces of ours are called, before the number of the process that made them.
+/// The prefix of the names of our namespaces, before the number of the process that made them.
 const PREFIX: &str = "zorb-link-";
 
 fn output_of(program: &str, args: &[&str]) -> Result<String, String> {
@@ -142,7 +142,7 @@ pub(in crate::figures) fn no_links(why: &str) -> String {
 }
 
 fn remove(host: &str) {
-    // One that has not come into being is not there to be removed.
+    // A namespace that could not be made need not be removed.
     let _ = output_of("ip", &["netns", "delete", host]);
 }
 

@@ -1,10 +1,10 @@
 //! Throughput: a transmitter floods a receiver, with and without an ORB.
 
-mod charts;
-mod findings;
 pub(super) mod flood;
 pub(super) mod links;
 mod sent;
+mod throughput_charts;
+mod throughput_findings;
 
 use crate::figures::Experiment;
 use crate::figures::data::{Collected, Point};
@@ -21,7 +21,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     sources: &[(source::THROUGHPUT, "Figures 2, 3 and 6")],
     found: "Over an ATM link of 155 Mbit/s sockets moved 62 Mbit/s, and the best ORB 39. Socket queues of 64 K instead \
         of 8 K raised throughput from 23 to 62 Mbit/s. An Ethernet of 10 Mbit/s hid the differences.",
-    seen: findings::seen,
+    seen: throughput_findings::seen,
     method: "A transmitter floods a receiver with buffers: through an ORB, through our transport layer alone, and \
         through sockets. Every receiver reads each octet. *Transport layer alone* is our transports without an \
         ORB; *zorb, writes joined* is zorb whose one-way calls are done when they are in a buffer of the ORB's, \
@@ -38,8 +38,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         omniORB for Orbix and ORBeline, and our transport layer for the ACE wrappers.",
     placed: Placed::Split,
     measure,
-    charts: charts::charts,
-    findings: findings::findings,
+    charts: throughput_charts::charts,
+    findings: throughput_findings::findings,
 };
 
 /// A flood is over when so much has been sent,
@@ -48,13 +48,13 @@ const OCTETS: usize = 64 << 20;
 const MILLISECONDS: usize = 60;
 const QUICK_OCTETS: usize = 1 << 20;
 const QUICK_MILLISECONDS: usize = 8;
-/// What goes before each flood and does not count: such a part of it, or no longer than this.
+/// The warm-up before each flood: such a part of it, or no longer than this.
 const BEGIN_PART: usize = 16;
 const BEGIN_MILLISECONDS: usize = 1;
-/// What it may take to send all of it where that is asked for: a minute is what a program may take to answer.
+/// The time limit of sending all of it where that is asked for: a program has to answer within a minute.
 const WHOLE_MILLISECONDS: usize = 40_000;
 
-/// Those of the paper, and on.
+/// The sizes of the paper, and larger ones.
 const SIZES: [usize; 14] = [
     1,
     1 << 10,
@@ -71,7 +71,7 @@ const SIZES: [usize; 14] = [
     2 << 20,
     4 << 20,
 ];
-/// Where the paper ends.
+/// The largest size of the paper.
 const PAPERS: usize = 128 << 10;
 const QUICK_SIZES: [usize; 3] = [1 << 10, 8 << 10, 64 << 10];
 
@@ -141,15 +141,16 @@ fn ask(
     })
 }
 
-/// What a flood of buffers of a size sent, which structs fill but for a part of one.
+/// The octets that a flood of buffers of a size sent, which structs fill but for a part of one.
 fn octets_of(answer: &Answer, size: usize) -> Result<f64, String> {
     let buffers = answer.more.get("iters").and_then(serde_json::Value::as_f64);
     let buffers = buffers.ok_or("no number of buffers in the answer")?;
     Ok(buffers * size as f64)
 }
 
-/// Where all 64 MB are sent too: queues of 64 K, over TCP, a CPU for each program; the sizes of the paper that differ
-/// most, and buffers of one octet by those who join them, once: that takes half a minute, and others would take as long as all else together.
+/// The panel in which all 64 MB are sent, too: queues of 64 K, over TCP, a CPU for each program; the sizes of the paper
+/// that differ most, and buffers of one octet by those who join them, once: that takes half a minute, and others would
+/// take as long as all else together.
 const WHOLE: [usize; 4] = [1 << 10, 8 << 10, 64 << 10, PAPERS];
 
 /// Sends all 64 MB, however long that takes.

@@ -1,4 +1,4 @@
-//! How much each point of a flood sent, and whether its rate depends on that.
+//! The octets that each point of a flood sent, and whether its rate depends on that number.
 
 use crate::figures::data::{Data, Point};
 use crate::figures::finding::{Finding, Holds};
@@ -7,7 +7,7 @@ use crate::figures::throughput::flood::{Kind, Queue, Road, panel};
 use crate::measure::place::Placement;
 use crate::measure::statistics::three_digits;
 
-/// What stands for the road in the panel of floods that sent everything.
+/// The name of the road in the panel of floods that sent everything.
 pub(super) const WHOLE: &str = "TCP, all of 64 MB";
 
 fn nothing() -> String {
@@ -147,7 +147,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| 1 | – | – | – | 1.00 |"), "{text}");
-        // Those that are a check are not among the points shown.
+        // The points of a check are not among those shown.
         assert!(!text.contains("128 K"), "{text}");
     }
 

@@ -174,7 +174,7 @@ fn link(data: &Data, speed: Speed) -> Chart {
     let mut senders = chart.panels.iter().flat_map(|panel| &panel.series);
     let chart = match senders.any(|series| series.name == Sender::Joined.name()) {
         true => chart,
-        // Of before they were.
+        // Older data does not have it.
         false => chart.noting(format!(
             "{} was not flooded over links",
             Sender::Joined.name()

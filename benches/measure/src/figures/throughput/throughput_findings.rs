@@ -146,7 +146,7 @@ fn without_an_orb(seen: &Seen<'_>) -> Vec<Finding> {
     ]
 }
 
-/// What all programs reach over the slowest link, with both lengths of queues and buffers of 8 K and more.
+/// The rate that all programs reach over the slowest link, with both lengths of queues and buffers of 8 K and more.
 fn slow_link(seen: &Seen<'_>) -> Vec<(f64, Measured)> {
     let senders = [Sender::Zorb, Sender::OmniOrb, Sender::Raw];
     let lines = [Queue::K8, Queue::K64].map(|q| senders.map(|s| seen.link(0, q, s)));
@@ -389,7 +389,7 @@ fn always_faster(seen: &Seen<'_>) -> Finding {
     )
 }
 
-/// What is made of the type of the buffers.
+/// The findings about the type of the buffers.
 fn by_type(seen: &Seen<'_>) -> Vec<Finding> {
     let of = |kind, sender| seen.at(kind, Queue::Default, sender, K64);
     let text = |sender| ratio(of(Kind::Chars, sender), of(Kind::Text, sender));

@@ -1,16 +1,16 @@
-//! Where a call's time goes, step by step: the pluggable-protocols paper's Tables 1 and 2 and Figures 6 to 8, the
+//! The time of a call, step by step: the pluggable-protocols paper's Tables 1 and 2 and Figures 6 to 8, the
 //! dissertation's Table 3.1.
 
-mod charts;
-mod findings;
+mod step_table;
 mod steps;
-mod table;
+mod white_box_charts;
+mod white_box_findings;
 
-pub(super) use table::tables;
+pub(super) use step_table::tables;
 
 use crate::figures::Experiment;
 use crate::figures::contender::PLACEMENTS;
-use crate::figures::data::{Collected, Place, Point};
+use crate::figures::data::{Collected, PanelPoint, Point};
 use crate::figures::finding::Placed;
 use crate::figures::session::Session;
 use crate::figures::source;
@@ -28,7 +28,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     found: "TAO's client spent 0.74 to 50.7 µs in each step of a call, its server 1.39 to 93.6 µs. Just over half of a \
         call over TCP was I/O and the operating system. Finding POA, servant and operation took 15.1 of the \
         server's 153 µs.",
-    seen: findings::seen,
+    seen: white_box_findings::seen,
     method: "zorb is built with the feature `probes`, which records a mark at the end of each step in a ring of the \
         thread; without the feature no such code exists. A step lasts from one mark to the next, less the cost of \
         a mark. Each number is the mean over the middle half of the calls by duration, the same calls for all \
@@ -41,8 +41,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         comparison. In the layers of both ends, *messaging* includes marshalling and demarshalling.",
     placed: Placed::Split,
     measure,
-    charts: charts::charts,
-    findings: findings::findings,
+    charts: white_box_charts::charts,
+    findings: white_box_findings::findings,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl Asked {
         }
     }
 
-    /// Where it stands: nothing, octets by their number, then structs.
+    /// Its order: nothing, octets by their number, then structs.
     fn x(self) -> f64 {
         match self.kind {
             "noparams" => 0.0,
@@ -163,7 +163,7 @@ fn keep(
         ..
     } = pair;
     let mut add = |panel: &str, series: &str, nanoseconds: f64| {
-        let place = Place {
+        let place = PanelPoint {
             panel: format!("{panel}, {transport}, {placement}"),
             series: series.to_owned(),
             x: asked.x(),
@@ -172,7 +172,7 @@ fn keep(
         };
         collected.add(place, nanoseconds / 1_000.0, None);
     };
-    // What is stacked on one bar, so that the spread of the whole is known.
+    // The parts of one bar are stacked, so that the spread of the whole is known.
     let mut stacks: Vec<(String, f64)> = Vec::new();
     for (end, steps) in [("client", &CLIENT[..]), ("server", &SERVER[..])] {
         let known = |name: &str| steps.iter().any(|(step, _)| *step == name);
@@ -223,7 +223,7 @@ fn keep(
         add(&together(&of), TOGETHER, took);
     }
     for (at, (name, took)) in FOUND.into_iter().zip(found).enumerate() {
-        let place = Place {
+        let place = PanelPoint {
             panel: format!("found, {transport}, {placement}"),
             series: asked.label(),
             x: at as f64,

@@ -5,14 +5,14 @@ use crate::figures::data::Data;
 use crate::figures::white_box::steps::{CLIENT, SERVER};
 use crate::figures::white_box::{TOGETHER, together};
 
-/// What is called, as the data has it, and as the head of a column has it.
+/// The operation, as named in the data, and in the head of a column.
 pub(super) const ARGUMENTS: [(&str, &str); 3] = [
     ("none", "no argument"),
     ("2048 octets", "2,048 octets"),
     ("1024 structs", "1,024 structs"),
 ];
 
-/// What stands on the page below the pictures: a table for each end, of what was called over TCP.
+/// The text of the page below the pictures: a table for each end, of the calls over TCP.
 pub(in crate::figures) fn tables(data: &Data) -> String {
     let ends = [("client", &CLIENT[..]), ("server", &SERVER[..])];
     let tables = ends.map(|(end, steps)| table(data, end, steps));

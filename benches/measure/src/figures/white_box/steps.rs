@@ -7,7 +7,7 @@
 /// The paper's Table 1 has no line for the system call that writes, which we tell from the transport's own work; it is
 /// no step of the ORB's.
 pub(super) const CLIENT: [(&str, &str); 11] = [
-    // From the stub's entry: what a call has of its own.
+    // The steps from the stub's entry, which each call has for itself.
     ("initialise", "C1 initialise"),
     // The reference's connection.
     ("get reference", "C2 get object reference"),
@@ -32,8 +32,8 @@ pub(super) const CLIENT: [(&str, &str); 11] = [
     ("demarshal", "C9 demarshal"),
 ];
 
-/// The same of a server. What passes between the end of its write and the first read of the next request belongs to no step:
-/// it waits.
+/// The steps of a server. The time between the end of its write and the first read of the next request belongs to no
+/// step: it waits.
 pub(super) const SERVER: [(&str, &str); 13] = [
     ("read", "S01 read on"),
     ("transport receive", "S02 transport receive"),
@@ -61,7 +61,7 @@ pub(super) const FOUND: [&str; 4] = [
     "operation demux",
 ];
 
-/// What they are together where all steps are drawn.
+/// Their group where all steps are drawn.
 pub(super) const FOUND_TOGETHER: &str = "S04 to S07 find the upcall";
 
 /// Steps that are no work of the ORB's, and would hide what is.
@@ -101,7 +101,7 @@ pub(super) fn number(series: &str) -> &str {
     series.split(' ').next().unwrap_or_default()
 }
 
-/// What a call takes as a whole, from outside, and what that is made of, from the bottom up.
+/// The time of a whole call, from outside, and its parts, from the bottom up.
 pub(super) const SUM: [&str; 5] = [
     "the client's own steps",
     "the system call that writes",

@@ -3,12 +3,12 @@
 use crate::figures::chart::{Axis, Chart, Kind, Panel, Series};
 use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::data::{Data, Point};
+use crate::figures::white_box::step_table::ARGUMENTS;
 use crate::figures::white_box::steps::SUM;
-use crate::figures::white_box::table::ARGUMENTS;
 use crate::figures::white_box::{TRANSPORTS, together};
 use crate::measure::place::Placement;
 
-/// What is said where a step or a part of one is below nothing.
+/// The note where a step or a part of one is below zero.
 const BELOW: &str = "below nothing: a step that takes less than marks differ by; what a mark takes on average is taken off each";
 
 /// Whether sequences of structs are called with: marshalling them takes so long that nothing could be read beside it.
@@ -21,8 +21,8 @@ fn fills_queues(label: &str) -> bool {
     is_long(label) || label == "65536 octets"
 }
 
-/// The steps of these calls on top of each other, with what is known of all of them together; each call is a name, where
-/// it stands, and its label.
+/// The steps of these calls on top of each other, with what is known of all of them together; each call is a name,
+/// where it stands, and its label.
 fn stacked(
     data: &Data,
     (of, placement): (&str, Placement),

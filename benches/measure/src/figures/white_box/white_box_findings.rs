@@ -111,7 +111,7 @@ fn is_longest(steps: &[(Measured, &str)], which: &str) -> Holds {
     each.fold(Holds::Yes, Holds::and)
 }
 
-/// What all findings below look at: a CPU for each program, unless they say otherwise.
+/// The panel of all findings below: a CPU for each program, unless they say otherwise.
 struct Seen<'a>(&'a Data);
 
 impl Seen<'_> {

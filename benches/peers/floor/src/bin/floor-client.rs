@@ -13,7 +13,7 @@ use zorb_floor::{Way, asynchronous, blocking};
 
 #[derive(Parser, Clone)]
 struct Options {
-    /// Where the server wrote what to connect to.
+    /// The file to which the server wrote its address.
     #[arg(long)]
     ior: PathBuf,
     /// Operation, as every peer's client calls them, or shutdown.
@@ -43,7 +43,7 @@ struct Options {
     dialogue: bool,
 }
 
-/// What is sent, again and again.
+/// The message that is sent repeatedly.
 struct Work {
     kind: Kind,
     message: Vec<u8>,
@@ -185,7 +185,7 @@ fn measure(options: &Options, kind: Kind, octets: usize) -> io::Result<Vec<Measu
         .collect()
 }
 
-/// What a measurement of these messages came to.
+/// The result of a measurement of these messages.
 fn line(options: &Options, kind: Kind, octets: usize, measured: Vec<Measured>) -> Option<Line> {
     let body = message(kind, octets).split_off(HEAD);
     let asked = Asked {

@@ -12,7 +12,7 @@ use zorb_floor::{Way, asynchronous, blocking, report::Farewell, write_whole};
 
 #[derive(Parser)]
 struct Options {
-    /// Where to write what clients connect to.
+    /// The file for the server's address.
     #[arg(long)]
     ior: PathBuf,
     /// Listen on a UNIX socket instead of TCP on the loopback.
