@@ -1,5 +1,5 @@
-//! Calls over circuits of ATM, between ORBs on interfaces 0 and 1: for a kernel that has them. `cargo xtask test atm` runs this
-//! in a virtual machine; elsewhere each test says that it is skipped.
+//! Calls over circuits of ATM, between ORBs on interfaces 0 and 1: for a kernel that has them. `cargo xtask test atm`
+//! runs this in a virtual machine; elsewhere each test says that it is skipped.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ zorb::idl! {
 
 use circuits::{Ledger, LedgerRef, LedgerServant};
 
-/// What a server has got.
+/// The calls that a server has got.
 #[derive(Default)]
 struct Book(Mutex<(Vec<i32>, u64)>);
 

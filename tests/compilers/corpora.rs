@@ -2,8 +2,8 @@
 //! here; all of them together become Rust that compiles without a warning.
 //!
 //! They are omniORB's own IDL and the OMG's services as Debian's package `omniorb-idl` installs them (`libcos4-dev` and
-//! `libomniorb4-dev` bring none of their own), what JacORB ships, and the legal half of the compiler's own rules. Without
-//! the first two these tests pass and say what they skipped.
+//! `libomniorb4-dev` bring none of their own), what JacORB ships, and the legal half of the compiler's own rules.
+//! Without the first two these tests pass and say what they skipped.
 
 use crate::rustc::rustc;
 use crate::support::{have, passed};
@@ -68,7 +68,7 @@ impl Corpus {
         options
     }
 
-    /// What a user's crate would be that has `modules`, each made of some files.
+    /// A user's crate that has `modules`, each compiled from some files.
     fn compile(&self, modules: &[Vec<PathBuf>]) {
         let paths = |paths: &[PathBuf]| {
             let paths: Vec<_> = paths.iter().map(|path| format!("{path:?}")).collect();

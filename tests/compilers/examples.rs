@@ -370,16 +370,16 @@ fn what_is_said_in_the_chat_is_heard_and_who_vanishes_harms_no_other() {
         grace.sees(&format!("Ada: hello {n}"));
     }
 
-    // Killed, without a word to anybody, perhaps while a line is on its way.
+    // The client is killed without a message to the server, perhaps while a line is on its way.
     drop(mallory);
-    grace.types("is anybody there?");
+    grace.types("are you there?");
     let dropped = server.find(|line| {
         line.contains("Mallory is dropped: ")
             .then(|| line.to_owned())
     });
     let dropped = dropped.expect("the server says so");
     assert!(dropped.contains("iiop://127.0.0.1:"), "{dropped}");
-    ada.sees_in_any_order(&["Grace: is anybody there?", "Mallory: (is gone)"]);
+    ada.sees_in_any_order(&["Grace: are you there?", "Mallory: (is gone)"]);
     grace.sees("Mallory: (is gone)");
     ada.types("just the two of us");
     grace.sees("Ada: just the two of us");
@@ -416,7 +416,7 @@ fn what_is_said_in_the_chat_is_heard_and_who_vanishes_harms_no_other() {
     );
 }
 
-/// What a program that has to fail says of it. Its two outputs come in any order.
+/// The message of a program that has to fail. Its two outputs come in any order.
 fn fails(name: &str, args: &[&str]) -> String {
     let ended = run(name, args);
     let said = ended.lines.join("\n");

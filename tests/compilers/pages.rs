@@ -54,7 +54,7 @@ impl Page {
     }
 }
 
-/// What stands in the page's blocks of Rust that are whole programs.
+/// The page's blocks of Rust that are whole programs.
 fn programs(page: &str) -> impl Iterator<Item = &str> {
     let blocks = page.split("\n```rust").skip(1).filter_map(|block| {
         let (_attributes, code) = block.split_once('\n')?;
@@ -63,7 +63,7 @@ fn programs(page: &str) -> impl Iterator<Item = &str> {
     blocks.filter(|code| code.contains("fn main()"))
 }
 
-/// What the page shows below a program of what it writes: the block of text before `heading`.
+/// The output that the page shows below a program: the block of text before `heading`.
 fn shown<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
     let (above, _) = page.split_once(heading).expect("that heading");
     let (_, block) = above.rsplit_once("\n```text\n").expect("a block");

@@ -1,7 +1,7 @@
-//! What cargo compiles again when IDL changes, and what it leaves alone, through each of the three front ends.
+//! The crates that cargo compiles again when IDL changes, and those that it leaves alone, by each of the front ends.
 //!
-//! A workspace of three packages, one for each front end, is checked by a real cargo again and again. It shares the target
-//! folder of trybuild's tests, which compile the ORB there with the same settings.
+//! A workspace of three packages, one for each front end, is checked by a real cargo again and again. It shares the
+//! target folder of trybuild's tests, which compile the ORB there with the same settings.
 
 use std::collections::BTreeSet;
 use std::fs;

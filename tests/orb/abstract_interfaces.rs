@@ -34,7 +34,7 @@ use desk::{
 
 type Any = Option<Abstract<PrintableRef>>;
 
-/// What a page and a letter have in common.
+/// The common interface of a page and a letter.
 trait Paper {
     fn page(&self) -> &Page;
     fn page_mut(&mut self) -> &mut Page;

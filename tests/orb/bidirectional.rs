@@ -68,7 +68,7 @@ impl Tower {
         heard
     }
 
-    /// What the last callback failed with.
+    /// The error of the last callback.
     fn failed(&self) -> (Kind, u32) {
         let failed = self.failed.lock().unwrap();
         let error = failed.as_ref().expect("an exception");
@@ -320,8 +320,8 @@ async fn callbacks_end_with_the_connection_and_come_back_with_the_next_one() {
     in_time(world.server.shutdown(true)).await.unwrap();
 }
 
-/// Passes on the connections that are made to it, until it is cut off: then it keeps what comes from the server to itself, and
-/// never closes a connection, whatever the server does.
+/// Passes on the connections that are made to it, until it is cut off: then it keeps what comes from the server to
+/// itself, and never closes a connection, whatever the server does.
 struct Relay {
     port: u16,
     is_cut_off: watch::Sender<bool>,

@@ -609,7 +609,7 @@ fn a_caller_needs_no_runtime_of_its_own() {
     }
 }
 
-/// Who makes many calls at a time keeps as many of these.
+/// A program with many calls in flight keeps as many of these.
 #[tokio::test]
 async fn what_a_call_keeps_while_it_waits_is_of_bounded_size() {
     let client = client().await;

@@ -127,7 +127,7 @@ async fn text_of_every_kind_goes_between_orbs_of_every_native_set() {
                 assert_eq!(echo.widen(text).await.as_deref(), Ok(text));
             }
             assert_eq!(echo.wide("Ж€𝄞").await.as_deref(), Ok("Ж€𝄞"));
-            // What the client's operator has named, else what the server is.
+            // The code set that the client's operator has named, else the server's native one.
             let (is_narrow, is_one) = match ours.unwrap_or(native) {
                 CharSet::Latin1 => (false, true),
                 _ => (true, false),
@@ -154,7 +154,7 @@ async fn what_a_server_states_decides_what_travels() {
     let (orb, profile) = server(CharSet::Utf8).await;
     let client = Orb::builder().build().await.unwrap();
     let ebcdic = C(0x1002_0025);
-    // What is stated for narrow text, and whether it is UTF-8 then.
+    // The code sets of narrow text that references state, and whether the text is UTF-8 then.
     for (chars, utf8) in [
         (&[C::UTF8][..], true),
         (&[C::LATIN1, C::UTF8], false),
@@ -343,7 +343,7 @@ async fn text_of_a_server_that_mislabels_it_is_read_as_what_it_is() {
     orb.shutdown(true).await.unwrap();
 }
 
-/// What a connection has agreed on is what travels on it: a reference that wants another set has another connection.
+/// Text on a connection has the agreed code set: a reference that wants another set has another connection.
 #[tokio::test]
 async fn a_reference_of_another_set_agrees_on_that() {
     for native in SETS {
@@ -452,7 +452,7 @@ async fn what_a_client_chooses_holds_for_its_connection() {
         Completed::No,
     );
 
-    // What is said once holds, may be repeated and completed, and not changed.
+    // The code sets of a connection hold: they may be repeated and completed, and not changed.
     let said = [context(latin1, 0)];
     assert!(call(&mut raw, key, "length", &said, &text).await.is_ok());
     let said = [context(latin1, utf16)];

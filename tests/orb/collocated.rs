@@ -418,7 +418,7 @@ async fn types_of_the_same_idl_that_are_others_travel_in_messages() {
         let middle = in_time(near.middle()).await.unwrap();
         assert_eq!((middle.x, middle.y), (line().from.x, line().from.y));
     }
-    // What the two have in common may be handed over.
+    // Objects that the two have in common may be passed.
     assert_eq!(in_time(near.at(&mark)).await.unwrap(), address(&mark));
 }
 

@@ -1,4 +1,4 @@
-//! What is refused, dropped, limited or timed out is counted, by cause.
+//! Refused, dropped, limited and timed-out requests are counted, by cause.
 
 use crate::savings::{account, in_time};
 use std::time::Duration;

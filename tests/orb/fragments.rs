@@ -99,7 +99,7 @@ fn all(n: usize) -> Bundle {
     }
 }
 
-/// What went over the wire: towards the server, and back.
+/// The octets on the wire: towards the server, and back.
 type Recorded = [Arc<Mutex<Vec<u8>>>; 2];
 
 /// Passes one connection on, and writes down what it carries.
@@ -281,7 +281,7 @@ async fn nothing_is_cut_unless_asked_for_or_needed() {
     world.end().await;
 }
 
-/// What GlassFish's references look like: RMI's stream format, and no ORB type.
+/// The components of GlassFish's references: RMI's stream format, and no ORB type.
 fn as_of_glassfish(profile: &mut IiopProfile) {
     (profile.components).retain(|component| component.tag != ComponentTag::ORB_TYPE);
     profile.components.push(TaggedComponent {

@@ -1,5 +1,5 @@
-//! References to several servers, and the connections to them: which server is called, how many connections there are, and
-//! what becomes of calls when a server dies or starts anew.
+//! References to several servers, and the connections to them: which server is called, how many connections there are,
+//! and what becomes of calls when a server dies or starts anew.
 
 use crate::anew::{anywhere, listening};
 use crate::savings::{AccountRef, account, in_time};
@@ -19,8 +19,8 @@ use zorb::{
     SystemException, SystemExceptionKind as Kind,
 };
 
-/// A server of an account whose owner is called so, at an address of its own: a port of 127.0.0.1 that it gives up may go to
-/// another test.
+/// A server of an account whose owner is called so, at an address of its own: a port of 127.0.0.1 that it gives up may
+/// go to another test.
 async fn server(owner: &str) -> (Orb, AccountRef) {
     let orb = Orb::builder().listen(anywhere()).build().await;
     let orb = orb.unwrap();
@@ -333,7 +333,7 @@ async fn more_servers_than_connections_are_called_in_turn() {
     assert!(client.outgoing_connections() <= 3);
 }
 
-/// What the lives of a server have executed.
+/// The requests that the lives of a server have executed.
 #[derive(Debug, Default)]
 struct Ledger {
     executed: Mutex<HashMap<u32, u32>>,
@@ -398,7 +398,7 @@ impl Life {
     }
 }
 
-/// What callers have seen of their calls.
+/// The outcomes that callers have seen.
 #[derive(Debug, Default)]
 struct Seen {
     done: Vec<u32>,
@@ -463,7 +463,7 @@ impl Load {
 
     /// Ready when so many calls more are done.
     async fn go_on(&self, calls: u32) {
-        // What was done before does not count.
+        // Earlier requests do not count.
         let _ = self.done.forget_permits(usize::MAX);
         in_time(self.done.acquire_many(calls))
             .await
@@ -483,8 +483,8 @@ impl Load {
     }
 }
 
-/// Compares the ledgers of both sides: nothing is executed twice, nothing is lost, and nothing is executed that its caller
-/// may take for not executed.
+/// Compares the ledgers of both sides: nothing is executed twice, nothing is lost, and nothing is executed that its
+/// caller may take for not executed.
 fn compare(seen: &Seen, ledger: &Ledger) {
     let executed = ledger.executed.lock().unwrap();
     let twice = executed.iter().find(|(_, times)| **times > 1);

@@ -32,7 +32,7 @@ async fn resolve(client: &Orb, url: &str) -> AccountRef {
     object.unchecked_narrow()
 }
 
-/// What is behind a plain key of `server`, seen from `client`.
+/// The object behind a plain key of `server`, seen from `client`.
 async fn plain(client: &Orb, server: &Orb, key: &[u8]) -> AccountRef {
     resolve(client, &server.corbaloc_url(key).unwrap()).await
 }
@@ -248,7 +248,7 @@ mod the_locator {
         }
         let before = asked.load(Ordering::Relaxed);
         assert!(before > 0);
-        // What is known, or dead for good, is not passed to the resolver.
+        // A key that is known, or of an object that is gone for good, is not passed to the resolver.
         let known = orb.root_poa().activate(account("known")).unwrap();
         orb.key_table().bind("known", &known).unwrap();
         let by_key = plain(&client, &orb, b"known").await;

@@ -178,7 +178,7 @@ async fn references_of_peers_take_no_more_connections_than_their_share() {
     );
     assert!(outcome.iter().all(|outcome| !outcome.contains("the limit")
         || outcome.starts_with(&format!("TRANSIENT {:x}", minor::CANNOT_CONNECT))));
-    // What the application names itself has its own.
+    // Endpoints that the application names itself have a limit of their own.
     let own = server.object(to_tcp(&client, "127.2.0.1", port).ior().clone());
     let error = in_time(own.non_existent()).await.unwrap_err();
     assert_eq!(error.kind, Kind::Timeout, "{error}");

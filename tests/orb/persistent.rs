@@ -134,7 +134,7 @@ async fn a_client_goes_on_with_what_it_has_when_the_server_s_process_is_another(
     let plain: AccountRef = in_time(plain.narrow()).await.unwrap().expect("an Account");
     let before = in_time(account.owner()).await.unwrap();
     assert_eq!(in_time(plain.owner()).await.unwrap(), before);
-    // Killed, without a word to anybody.
+    // The server is killed, and its peers get no message.
     drop(first);
     let lost = in_time(account.owner()).await.unwrap_err();
     assert!(matches!(lost.kind, Kind::CommFailure | Kind::Transient));
@@ -477,7 +477,7 @@ mod the_servant_activator {
             assert_eq!(in_time(call).await.unwrap().unwrap(), id);
         }
         assert_eq!(incarnated.load(Ordering::Relaxed), 2);
-        // What was put away comes back when it is called.
+        // An etherealized object is incarnated again when it is called.
         poa.deactivate_object_with_id("a").unwrap();
         let reference: AccountRef = poa.create_reference_with_id("a").unwrap();
         let reference = from_afar(&client, &reference).await;

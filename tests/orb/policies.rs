@@ -138,7 +138,7 @@ async fn the_object_goes_before_the_task_and_the_task_before_the_orb() {
             clock.release().await
         });
         assert_eq!((held, released), (Ok(()), Ok(())));
-        // What the calls say of themselves.
+        // The requests that the server has seen.
         let effective = |clock: &ClockRef| {
             let policy = PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT;
             clock.as_object().policy(policy)
@@ -195,7 +195,7 @@ async fn the_request_timeout_does_not_count_the_time_of_the_servant() {
         });
         assert_eq!(held, Ok(()));
     }
-    // What is not sent in time never is.
+    // A request that is not sent in time is never sent.
     let called = world.servant.called.load(Ordering::Relaxed);
     let never = PolicyOverrides::new().relative_request_timeout(Duration::ZERO);
     for clock in [&world.far, &world.near] {

@@ -90,7 +90,7 @@ async fn types_of_the_idl_are_known_unless_only_registered_ones_are() {
         (unknown.kind, unknown.minor),
         (Kind::Marshal, minor::NO_VALUE_FACTORY)
     );
-    // What is registered later is known from then on.
+    // A later registration counts from then on.
     server.register_value::<Words>();
     assert_eq!(in_time(few.count(&words)).await.unwrap(), 2);
 }

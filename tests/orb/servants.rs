@@ -280,8 +280,8 @@ fn heard_by(warnings: &Warnings, is_current_thread: bool) -> tokio::runtime::Run
         .unwrap()
 }
 
-/// The operation and the key that are reported of a servant while it blocks: called from afar or collocated, in its first
-/// poll or in a later one.
+/// The operation and the key that are reported of a servant while it blocks: called from afar or collocated, in its
+/// first poll or in a later one.
 fn reported_while_it_blocks(
     is_current_thread: bool,
     is_collocated: bool,
@@ -347,7 +347,7 @@ fn a_servant_that_does_not_return_is_reported_with_operation_and_object_while_it
     }
 }
 
-/// What is reported of a servant that blocks three times, until its worker has been seen to be held.
+/// The report on a servant that blocks three times, until its worker has been seen to be held.
 fn reported(is_blocking: bool, is_current_thread: bool) -> Vec<String> {
     let warnings = Warnings::default();
     let runtime = heard_by(&warnings, is_current_thread);

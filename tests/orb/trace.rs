@@ -1,4 +1,4 @@
-//! What a trace of the target `zorb::giop` says, at both ends of a connection.
+//! The events of the target `zorb::giop`, at both ends of a connection.
 //!
 //! Everything runs on one thread, whose subscriber records all events. The events of a
 //! client name the server's address as their peer; those of the server name another.
@@ -113,7 +113,7 @@ struct World {
     server: Orb,
     client: Orb,
     safe: SafeRef,
-    /// What the client calls its peer.
+    /// The client's name of its peer.
     address: String,
     port: u16,
     key: Vec<u8>,
@@ -169,7 +169,7 @@ impl World {
         (lines(client), lines(server))
     }
 
-    /// What the events of messages begin with, sizes and contexts aside.
+    /// The first fields of the events of messages, sizes and contexts aside.
     fn brief(lines: &[String]) -> Vec<String> {
         let keep = ["request_id", "response", "operation", "status", "exception"];
         lines
@@ -212,7 +212,7 @@ async fn a_call_is_traced_at_both_ends_with_its_headers() {
             "sending Reply request_id=0 status=\"NO_EXCEPTION\"",
         ],
     );
-    // What one end says it sends is what the other says it has got.
+    // Each message that one end reports as sent, the other reports as received.
     let sent = client[0].strip_prefix("sending").unwrap();
     assert_eq!(Some(sent), server[1].strip_prefix("received"));
     for part in [

@@ -588,7 +588,7 @@ async fn a_cycle_that_the_servant_gives_back_is_freed() {
     for late in [false, true] {
         is_freed(async |garden, knot| {
             let (back, more) = garden.back(knot, knot, late).await.unwrap();
-            // What the client has got is its own to take apart.
+            // The client may modify the values that it has got.
             for knot in [back, more].into_iter().flatten() {
                 knot.write().itself = None;
             }

@@ -121,7 +121,7 @@ fn poll_once<F: Future>(call: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     call.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// What comes of a call that has been polled once.
+/// The result of a call that has been polled once.
 async fn rest_of<F: Future>(polled: Poll<F::Output>, call: std::pin::Pin<&mut F>) -> F::Output {
     match polled {
         Poll::Ready(output) => output,

@@ -1,4 +1,4 @@
-//! What a steady call allocates, and how often a mebibyte is copied: counted in the bench programs, client and server
+//! Allocations of a steady call, and copies of a mebibyte: counted in the bench programs, client and server
 //! apart, since each is a process of its own.
 //!
 //! The bounds are what there is, and are lowered when there is less. `cargo xtask claims speed allocations` counts the
@@ -14,7 +14,7 @@ struct Bounds {
     server: u64,
 }
 
-/// What the client makes of the last steady calls, and the server between the two `sync` around them.
+/// The counts of the client over the last steady calls, and of the server between the two `sync` around them.
 const NO_PARAMS: Bounds = Bounds {
     client: 0,
     server: 0,

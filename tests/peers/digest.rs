@@ -137,7 +137,7 @@ impl<T: Value<Owned = T> + Clone, const N: usize> Value for [T; N] {
     }
 }
 
-/// What is twisted and digested like what it derefs to.
+/// Types that are twisted and digested like the targets of their `Deref`.
 macro_rules! like_target {
     ($([$($t:ident)?] $owner:ty;)+) => {$(
         impl$(<$t: Value<Owned = $t> + Clone>)? Value for $owner {

@@ -16,7 +16,7 @@ pub(crate) struct Talk {
     pub(crate) over: Over,
     /// The address that we listen at, over TCP.
     pub(crate) address: &'static str,
-    /// What is special, if anything: a part of the names of these cells.
+    /// The special feature, if any: a part of the names of these cells.
     pub(crate) setting: &'static str,
     /// Arguments of the other ORB's program that make it so.
     pub(crate) args: &'static [&'static str],
@@ -43,7 +43,7 @@ impl Talk {
         }
     }
 
-    /// What the names of cells begin with.
+    /// The prefix of the names of cells.
     pub(crate) fn prefix(&self, client: (&str, &str), server: (&str, &str)) -> String {
         let over = match self.over {
             Over::Tcp => "tcp",
@@ -73,7 +73,7 @@ impl Talk {
             // The thread that waits here may be one that others need.
             let recording = tokio::task::block_in_place(|| tap.finish());
             for (stream, messages) in recording.messages() {
-                // CloseConnection and MessageError may come before anybody has said anything.
+                // CloseConnection and MessageError may come before any other message.
                 let wrong = messages
                     .iter()
                     .filter(|m| !matches!(m.kind, CLOSE_CONNECTION | MESSAGE_ERROR))

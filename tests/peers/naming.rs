@@ -99,7 +99,7 @@ impl World {
             .expect("the ORB listens")
     }
 
-    /// What the object bound to `name` says.
+    /// The answer of the object bound to `name`.
     async fn greeting(&self, name: &str) -> String {
         let object = self
             .root

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use zorb::Ior;
 use zorb_giop::ior::{ComponentTag, IiopProfile, decode_encapsulation};
 
-/// What peers talk over.
+/// The transports between peers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     Tcp,
@@ -20,7 +20,7 @@ pub(crate) enum Over {
 pub(crate) struct Brand {
     /// In names of cells.
     pub(crate) name: &'static str,
-    /// What its server says to `orb_name`.
+    /// The answer of its server to `orb_name`.
     pub(crate) orb_name: &'static str,
     /// The byte order it writes in: `le` or `be`.
     pub(crate) order: &'static str,

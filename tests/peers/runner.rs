@@ -32,7 +32,7 @@ pub(crate) async fn connected<P: Peer>(orb: &Orb, reference: &str) -> P {
     object.narrow().await.expect("it answers").expect("a Peer")
 }
 
-/// What a cell runs in.
+/// The ORBs and references that a cell runs with.
 pub(crate) struct World<P> {
     pub(crate) orb: Orb,
     pub(crate) peer: P,
@@ -40,7 +40,8 @@ pub(crate) struct World<P> {
     pub(crate) way: Option<Way>,
     /// Whether strings travel as UTF-8 or as ISO 8859-1.
     pub(crate) utf8: bool,
-    /// Of octets, elements and calls that are many, one in so many is enough: more than 1 where each instruction costs much.
+    /// The part of octets, elements and calls that a cell uses, one in so many: more than 1 where each instruction costs
+    /// much.
     pub(crate) one_in: usize,
 }
 
@@ -70,7 +71,7 @@ macro_rules! cells {
 pub(crate) use cells;
 
 /// Runs cells one after the other, and fails at the end if one did. Those that pass are noted as
-/// `prefix/name`, unless both sides are ours, which is no cell of anybody's list.
+/// `prefix/name`, unless both sides are ours: such a cell is in no list.
 pub(crate) async fn run<P: Peer>(world: World<P>, prefix: &str, groups: &[&[Cell<P>]]) {
     let world = Arc::new(world);
     let mut failed = Vec::new();

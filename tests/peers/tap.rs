@@ -13,14 +13,14 @@ use std::thread;
 use zorb::Ior;
 use zorb_giop::ior::IiopProfile;
 
-/// Who says something.
+/// The sender of octets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Side {
     Client,
     Server,
 }
 
-/// What one side said at once.
+/// The octets of one read from one side.
 struct Chunk {
     connection: u16,
     side: Side,
@@ -142,7 +142,7 @@ pub(crate) const FRAGMENT: u8 = 7;
 /// Which connection, and who.
 pub(crate) type Stream = (u16, Side);
 
-/// What was said.
+/// The recorded octets.
 pub(crate) struct Recording {
     chunks: Vec<Chunk>,
 }
@@ -193,7 +193,7 @@ impl Recording {
                 Side::Client => (client, server),
                 Side::Server => (server, client),
             };
-            // What fits into an IP packet.
+            // The most octets of an IP packet.
             for octets in chunk.octets.chunks(16 << 10) {
                 pcap.packet(
                     from,

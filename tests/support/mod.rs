@@ -84,7 +84,7 @@ pub(crate) struct Running {
     seen: Vec<String>,
 }
 
-/// What a program has left behind.
+/// The files that a program has left behind.
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     /// Lines of its standard output and error, as they came.
@@ -132,8 +132,8 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits for a line that `find` makes something of; `None` when the program ended without it. A program that has printed
-    /// nothing for [`HANG`] hangs; one that does much on a busy machine does not.
+    /// Waits for a line that `find` makes something of; `None` when the program ended without it. A program that has
+    /// printed nothing for [`HANG`] hangs; one that does much on a busy machine does not.
     pub(crate) fn find<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         loop {
             match aside(|| self.lines.recv_timeout(HANG)) {

@@ -1,13 +1,13 @@
 //! Which crate may know which: a dependency that points the wrong way fails here.
 //!
-//! The arrows are those of ARCHITECTURE.md: `zorb` on connections and object adapter, connections on protocol, transport and
-//! executor, the protocol on the codec; the IDL compiler and its macros to one side.
+//! The arrows are those of ARCHITECTURE.md: `zorb` on connections and object adapter, connections on protocol,
+//! transport and executor, the protocol on the codec; the IDL compiler and its macros to one side.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What the code of each crate may depend on inside the house, directly. New crates go above
+/// The crates of the workspace on which each crate may depend directly. New crates go above
 /// `zorb` and are added here on purpose.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-cdr", &[]),
@@ -55,7 +55,7 @@ const ON_TOP: &[&str] = &[
     "zorb-host-features",
 ];
 
-/// What a crate from elsewhere would bring in that its user must not know: sockets, clocks and
+/// External crates that would bring in things that their user must not know: sockets, clocks and
 /// tasks below the transport; the compiler's proc_macro interface inside the compiler.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("zorb-cdr", &["tokio", "socket2", "libc", "mio"]),

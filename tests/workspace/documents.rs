@@ -135,7 +135,7 @@ fn the_crate_that_runs_commands_stays_small() {
     assert!(lines <= MOST_LINES_OF_XTASK, "{lines} lines");
 }
 
-/// What a package lacks that is to be published.
+/// The parts that a package to be published lacks.
 fn lacks(package: &Package) -> Vec<&'static str> {
     let folder = package.manifest_path.parent().unwrap();
     let has_file = |name: &str| folder.join(name).exists();

@@ -1,4 +1,4 @@
-//! What comes into the crates without I/O: neither clock nor randomness, file, environment, socket, thread or task, unless
+//! Inputs of the crates without I/O: neither clock nor randomness, file, environment, socket, thread or task, unless
 //! their caller hands it in.
 
 use crate::modules::{asks_for_tests, files, root};
@@ -10,7 +10,7 @@ use std::fs;
 /// The crates without I/O.
 const PURE: [&str; 3] = ["crates/cdr", "crates/giop", "crates/poa"];
 
-/// What brings such things in, as a part of a path. A map of the standard library draws keys unless it has a hasher.
+/// The parts of paths that bring such inputs in. A map of the standard library draws keys unless it has a hasher.
 const INPUTS: [&str; 21] = [
     "DefaultHasher",
     "HashMap",
@@ -37,7 +37,7 @@ const INPUTS: [&str; 21] = [
 /// Folders whose files say something about the machine.
 const MACHINE: [&str; 4] = ["/dev/", "/etc/", "/proc/", "/sys/"];
 
-/// What is there nevertheless, each with the reason.
+/// The exceptions, each with its reason.
 const EXCEPTIONS: [(&str, &str, &str); 10] = [
     (
         "crates/giop/src/platform.rs",

@@ -70,7 +70,7 @@ fn is_in_repository(rest: &str) -> bool {
 fn has_item(items: &str, item: &str) -> bool {
     items.match_indices(item).any(|(at, _)| {
         let rest = &items[at + item.len()..];
-        !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
+        !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') && !rest.starts_with("::")
     })
 }
 
@@ -162,6 +162,7 @@ fn an_address_of_a_missing_file_or_item_is_found() {
         (format!("{orb}#method.shutdown"), true),
         (format!("{orb}#method.shut"), false),
         ("zorb/latest/zorb/enum.Orb.html".to_owned(), false),
+        ("zorb/latest/zorb/trait.Interface.html".to_owned(), true),
         ("zorb/latest/zorb/naming/index.html".to_owned(), true),
         ("zorb-poa/latest/zorb_poa/struct.Poa.html".to_owned(), false),
         ("tracing".to_owned(), true),

@@ -1,8 +1,9 @@
-//! The arrows between the modules of a crate, and the size of files: a new cycle of more than three modules fails here, and
-//! so does a file of more than 600 lines.
+//! The arrows between the modules of a crate, and the size of files: a new cycle of more than three modules fails here,
+//! and so does a file of more than 600 lines.
 //!
-//! A module has an arrow to another one if a `use` or a path in it leads to an item of that module, directly, by `super::` or
-//! by re-exports. A re-export by itself is no arrow of the module that contains it. Code of tests and models does not count.
+//! A module has an arrow to another one if a `use` or a path in it leads to an item of that module, directly, by
+//! `super::` or by re-exports. A re-export by itself is no arrow of the module that contains it. Code of tests and
+//! models does not count.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +37,7 @@ const CODECS: [&str; 7] = [
     "crates/transport",
     "crates/zorb",
 ];
-/// What they deny.
+/// The lints that they deny.
 const DENIED: [&str; 6] = [
     "clippy::arithmetic_side_effects",
     "clippy::cast_possible_truncation",
@@ -54,7 +55,7 @@ const MOST_LINES: usize = 600;
 /// The names of a module and of those around it, from the root of its crate.
 type Name = Vec<String>;
 
-/// What a module is made of, as far as names go.
+/// The names of a module: its children, items, imports and uses.
 #[derive(Debug, Default)]
 struct Module {
     children: BTreeSet<String>,
@@ -64,7 +65,7 @@ struct Module {
     /// Names that are re-exported only: using one is an arrow, the re-export is none.
     exported: BTreeSet<String>,
     globs: Vec<Name>,
-    /// What the module uses.
+    /// The modules and items that the module uses.
     used: BTreeSet<Name>,
 }
 

@@ -1,4 +1,5 @@
-//! Names and words: one name for one type of a library, one name for one of its files, and the field's words everywhere.
+//! Names and words: one name for one type of a library, one name for one of its files, and the field's words
+//! everywhere.
 
 use crate::modules::{CRATES, files, is_shipped, root};
 use crate::page::pages;
@@ -10,7 +11,8 @@ use syn::{Attribute, Ident, Item, ItemMod, Visibility};
 
 /// Words that a comment, a message, a name or a page does not use: each stands where the field has a noun (caller,
 /// peer, reader, server) or a verb (report, return, send).
-const WORDS: [&str; 9] = [
+const WORDS: [&str; 10] = [
+    "anybody",
     "everybody",
     "lone",
     "nobody",
@@ -34,6 +36,32 @@ const SAME_TYPES: [(&str, &str, &str); 4] = [
     ("crates/executor", "Lock", CFG),
 ];
 const CFG: &str = "one of two, by the target or the feature";
+
+/// The folders of the crates beside the libraries: programs, the experiments' own library, and executables of tests.
+const MORE_CRATES: [&str; 20] = [
+    "attack/src",
+    "benches/measure/src",
+    "benches/papers/cubit",
+    "benches/papers/demultiplexing",
+    "benches/papers/lanes",
+    "benches/papers/latency",
+    "benches/papers/poa",
+    "benches/papers/principles",
+    "benches/papers/protocols",
+    "benches/papers/src",
+    "benches/papers/ttcp",
+    "benches/papers/white_box",
+    "benches/peers/floor/src",
+    "crates/cli/src",
+    "crates/xtask/src",
+    "fuzz/src",
+    "tests/compilers",
+    "tests/orb",
+    "tests/peers",
+    "tests/workspace",
+];
+/// Names of files that several modules of a crate have: a module with others below it, and its tests.
+const MODULES: [&str; 2] = ["mod.rs", "tests.rs"];
 
 /// The crate-visible types of a file.
 #[derive(Default)]
@@ -151,7 +179,7 @@ fn pages_use_the_words_of_the_field() {
 fn no_two_types_of_a_crate_have_one_name() {
     let (mut found, mut exceptions) = (Vec::new(), 0);
     let libraries = CRATES.iter().map(|(folder, _)| *folder);
-    for folder in libraries.chain(["crates/cli", "crates/xtask"]) {
+    for folder in libraries.chain(["attack", "benches/measure", "crates/cli", "crates/xtask"]) {
         let src = root().join(folder).join("src");
         let types = files(&src)
             .into_iter()
@@ -182,16 +210,19 @@ fn no_two_types_of_a_crate_have_one_name() {
 #[test]
 fn no_two_files_of_a_crate_have_one_name() {
     let mut found = Vec::new();
-    for (folder, _) in CRATES {
-        let src = root().join(folder).join("src");
-        let names = files(&src)
-            .into_iter()
-            .filter(|path| !is_test(path))
-            .map(|path| {
-                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-                (name, path.strip_prefix(&src).unwrap().display().to_string())
-            });
-        for (_, places) in repeated(names.filter(|(name, _)| name != "mod.rs")) {
+    let libraries = CRATES.iter().map(|(folder, _)| format!("{folder}/src"));
+    for folder in libraries.chain(MORE_CRATES.map(str::to_owned)) {
+        let path = root().join(&folder);
+        let all = files(&path);
+        assert!(!all.is_empty(), "{folder} has files");
+        let names = all.into_iter().map(|file| {
+            let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+            (
+                name,
+                file.strip_prefix(&path).unwrap().display().to_string(),
+            )
+        });
+        for (_, places) in repeated(names.filter(|(name, _)| !MODULES.contains(&name.as_str()))) {
             found.push(format!("{folder}: {}", places.join(", ")));
         }
     }

@@ -15,7 +15,7 @@ struct Good {
     body: Vec<u8>,
 }
 
-/// What omniORB and JacORB have sent of anys and TypeCodes.
+/// Anys and TypeCodes that omniORB and JacORB have sent.
 fn recorded() -> Vec<Good> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire");
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What a server holds of a message that is all there: memory of elements that are small in the message and large here.
+//! The memory that a server takes for a complete message: for elements that are small in the message and large here.
 
 use super::MOST;
 use crate::counting::{Memory, held_since, hold_from_here};
@@ -184,7 +184,7 @@ async fn a_server_holds_a_small_multiple_of_a_message() {
         let decoded = (Limits::MEMORY + 1) * request.len() + Limits::LEAST_MEMORY;
         let most = decoded + 2 * request.len() + MOST;
         assert!(live <= most, "{live} octets are held for {what}");
-        // What is known of the values of a message while it is read is beside it.
+        // The state of the values of a message while it is read counts beside it.
         let values = if operation == "counts" || operation == "wides" {
             16
         } else {

@@ -142,7 +142,7 @@ impl Mill {
         }
     }
 
-    /// What the server says to a request with this body.
+    /// The server's reply to a request with this body.
     pub(crate) async fn answer<O: ByteOrder>(
         &mut self,
         operation: &str,

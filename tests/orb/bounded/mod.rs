@@ -1,4 +1,4 @@
-//! What a peer can make this process allocate by announcing what it never sends, and hold by what it sends.
+//! The memory that a peer can make this process allocate by announcing octets that it never sends, and hold by sending.
 //!
 //! The counting allocator adds up every octet asked for, and those that are held, for each thread by itself; a test and
 //! the server it talks to share one.
@@ -10,7 +10,7 @@
 //! - [`mill`]: the server of these.
 
 mod changed;
-mod held;
+mod decoded_memory;
 mod malformed;
 mod mill;
 
@@ -58,7 +58,7 @@ fn a_reader_allocates_nothing_for_a_length_over_the_limit() {
             let mut reader = Reader::new(Limits::default());
             reader.reserve().unwrap();
             reader.buffer().extend_from_slice(&octets);
-            // Whichever is called first finds out.
+            // The first call detects it, on either path.
             (reader.reserve().is_err(), reader.next().is_err())
         });
         assert_eq!(refused, (true, true));

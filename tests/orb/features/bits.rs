@@ -1,4 +1,6 @@
-use crate::features::world::{from_afar, in_time, orb};
+//! Bitsets, bitmasks and maps.
+
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use std::collections::BTreeMap;
 use zorb::{SystemException, SystemExceptionKind as Kind};
 

@@ -1,6 +1,6 @@
 //! The factories of value types.
 
-use crate::features::world::{from_afar, in_time, orb};
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use zorb::{SystemException, Value};
 
 zorb::idl! {

@@ -1,4 +1,6 @@
-use crate::features::world::{from_afar, in_time, orb};
+//! Local interfaces and native types.
+
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use zorb::{Bytes, CompletionStatus, Native, SystemException, SystemExceptionKind as Kind, minor};
@@ -25,7 +27,7 @@ zorb::idl! {
         // Before local interfaces, natives stood in others.
         interface Old { Cookie take(in string what, in Cookie it); void refuse() raises (Refusal); };
 
-        // What is raised is of the language that raises it.
+        // The exception is of the language whose servant raises it.
         local interface Gate {
             void pass(in string name) raises (Spoilt, Refusal, Cookie);
             attribute long width setraises (Refusal);
@@ -79,7 +81,7 @@ impl Manager for Local {
 }
 
 impl Special for Local {
-    // What it inherits from an interface that is not local.
+    // The operations that it inherits from an interface that is not local.
     fn count(&self, by: i32) -> Result<i32, SystemException> {
         Ok(self.count.fetch_add(by, Ordering::Relaxed) + by)
     }

@@ -1,6 +1,6 @@
 //! Operations of more parameters and results than the tuples of the codec have members.
 
-use crate::features::world::{from_afar, in_time, orb};
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use zorb::{Context, ManyResults, SystemException};
 
 zorb::idl! {
@@ -46,7 +46,7 @@ use many::{Near, Wide, WideRef, WideServant};
 
 struct Servant;
 
-/// What a servant does with parameters of those names.
+/// The results of a servant for parameters of those names.
 macro_rules! servant {
     ([$($a:ident)*] [$($b:ident)*] [$($later:ident)*] [$c:ident $($more:ident)*] [$last:ident]) => {
         impl Near for Servant {

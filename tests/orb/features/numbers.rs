@@ -1,4 +1,6 @@
-use crate::features::world::{from_afar, in_time, orb};
+//! Fixed-point numbers, `long double` and integers of 8 bits.
+
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use zorb::{Fixed, LongDouble, SystemException};
 
 zorb::idl! {

@@ -1,6 +1,6 @@
-//! What only old IDL has.
+//! Constructs that only old IDL has.
 
-use crate::features::world::{from_afar, in_time, orb};
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use zorb::{Any, Orb, Principal, SystemException, TcKind, TypeCode, Value};
 
 zorb::idl! {

@@ -1,4 +1,6 @@
-use crate::features::world::{from_afar, in_time, orb};
+//! Operations with a `context` clause.
+
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use std::sync::Mutex;
 use zorb::{Context, SystemException};
 

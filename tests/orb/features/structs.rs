@@ -1,4 +1,6 @@
-use crate::features::world::{from_afar, in_time, orb};
+//! Recursive and inherited structs, and anonymous types.
+
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use zorb::SystemException;
 
 zorb::idl! {

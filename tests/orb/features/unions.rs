@@ -1,4 +1,6 @@
-use crate::features::world::{from_afar, in_time, orb};
+//! Unions.
+
+use crate::features::two_orbs::{from_afar, in_time, orb};
 use zorb::{Char, CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind as Kind};
 
 zorb::idl! {
@@ -218,7 +220,7 @@ async fn a_union_that_contains_itself_travels() {
         nothing,
         EvaluateError::Refused(Refused { why: Maybe::Unset })
     );
-    // Deeper than anybody reads: the server says so, and lives.
+    // Deeper than the limit: the server raises an exception, and serves on.
     let mut deep = number(1.0);
     for _ in 0..200 {
         deep = all(Op::Negate, vec![deep]);

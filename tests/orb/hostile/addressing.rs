@@ -1,7 +1,7 @@
 //! Servers that want their objects addressed in another way (NEEDS_ADDRESSING_MODE).
 
+use crate::hostile::honest_pair::{World, within};
 use crate::hostile::raw::{Peer, Raw, reply};
-use crate::hostile::world::{World, within};
 use tokio::join;
 use zorb::{CompletionStatus as Completed, SystemExceptionKind as Kind};
 use zorb_cdr::{BigEndian, Encoder, WireFormat};
@@ -64,7 +64,7 @@ async fn the_way_a_server_wants_is_used_from_then_on() {
             },
         };
         let target = world.bystander().object(ior.clone());
-        let target: crate::hostile::world::TargetRef = target.unchecked_narrow();
+        let target: crate::hostile::honest_pair::TargetRef = target.unchecked_narrow();
         let calling = async {
             for _ in 0..3 {
                 assert_eq!(within(target.twice(4)).await, Ok(8));

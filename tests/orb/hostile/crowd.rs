@@ -1,8 +1,8 @@
 //! Clients that are many, or leave what they asked for behind.
 
 use crate::hostile::held::is_read;
+use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Call, Raw, message};
-use crate::hostile::world::{World, reach, within};
 use std::net::SocketAddr;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;

@@ -1,7 +1,7 @@
 //! Values in cycles, accessed by a hand-written unmarshal before they are complete: MARSHAL, and no panic.
 
+use crate::hostile::honest_pair::within;
 use crate::hostile::raw::{Call, Peer, Raw, reply};
-use crate::hostile::world::within;
 use tokio::join;
 use zorb::{CompletionStatus as Completed, SystemExceptionKind as Kind};
 use zorb::{
@@ -124,7 +124,7 @@ const FORK: &str = "IDL:Pits/Fork:1.0";
 const CURIOUS: &str = "IDL:Pits/Curious:1.0";
 const CAREFUL: &str = "IDL:Pits/Careful:1.0";
 
-/// What leads to a value that is still being read.
+/// A value that leads to one that is still being read.
 fn hollow() -> Vec<(&'static str, Vec<u8>)> {
     let start = Octets::default;
     vec![
@@ -167,7 +167,7 @@ fn hollow() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What leads to complete values only, and the name that comes of it.
+/// A value that leads to complete values only, and the resulting name.
 fn complete() -> Vec<(&'static str, Vec<u8>)> {
     let start = Octets::default;
     vec![

@@ -1,6 +1,6 @@
 //! Callers that lose patience: a call dropped at any await leaves a connection that works.
 
-use crate::hostile::world::{World, reach, within};
+use crate::hostile::honest_pair::{World, reach, within};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;

@@ -1,7 +1,7 @@
 //! Servers that are not there, vanish, or close: what the caller may conclude.
 
+use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Peer, message, reply};
-use crate::hostile::world::{World, reach, within};
 use std::error::Error as _;
 use std::io;
 use tokio::join;

@@ -1,7 +1,7 @@
 //! Servers that send their clients elsewhere.
 
+use crate::hostile::honest_pair::{World, within};
 use crate::hostile::raw::{Peer, Raw, message, refusing, reply};
-use crate::hostile::world::{World, within};
 use tokio::join;
 use zorb::{CompletionStatus as Completed, Ior, SystemException, SystemExceptionKind as Kind};
 use zorb_giop::{LocateReply, MessageKind, ReplyStatus, Version};

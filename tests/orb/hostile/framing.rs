@@ -1,7 +1,7 @@
 //! Octets that are no message, or none for a server: MessageError and the end of the connection.
 
+use crate::hostile::honest_pair::World;
 use crate::hostile::raw::{Call, Raw, message};
-use crate::hostile::world::World;
 use zorb_giop::{MessageKind, Version};
 
 /// Every way to break the framing: what is sent, and the version MessageError is said in.

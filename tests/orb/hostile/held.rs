@@ -1,7 +1,7 @@
 //! Requests that wait before they are served, and clients that do not wait so long.
 
+use crate::hostile::honest_pair::World;
 use crate::hostile::raw::{Call, Raw, message};
-use crate::hostile::world::World;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use zorb::{CompletionStatus as Completed, Interface, Policies, SystemExceptionKind as Kind};

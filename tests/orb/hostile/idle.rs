@@ -2,8 +2,8 @@
 //!
 //! The clock stands still while a task is runnable, and jumps when all are idle.
 
+use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Call, Peer, Raw};
-use crate::hostile::world::{World, reach, within};
 use std::time::Duration;
 use tokio::join;
 use tokio::time::{Instant, sleep};

@@ -1,8 +1,8 @@
 //! Peers whose messages are not what they say, and peers that say too much: one call fails or none, and all other peers
 //! are served.
 
+use crate::hostile::honest_pair::{World, within};
 use crate::hostile::raw::{Call, Peer, Raw, message, reply};
-use crate::hostile::world::{World, within};
 use std::time::Duration;
 use tokio::join;
 use zorb::{CompletionStatus as Completed, Interface, SystemExceptionKind as Kind};

@@ -1,7 +1,7 @@
 //! Time limits: what a call that runs out of time may say of its completion.
 
+use crate::hostile::honest_pair::{World, within};
 use crate::hostile::raw::{Peer, Raw, message, reply};
-use crate::hostile::world::{World, within};
 use std::time::Duration;
 use tokio::join;
 use zorb::{
@@ -9,7 +9,7 @@ use zorb::{
 };
 use zorb_giop::{MessageKind, ReplyStatus, Version};
 
-/// The clock stands still while anybody has something to do, so it only passes where it has to.
+/// The clock stands still while a task can run, so time only passes where it has to.
 const SHORT: Duration = Duration::from_secs(20);
 /// More than both sockets and our queue hold.
 const HUGE: usize = 32 << 20;

@@ -26,11 +26,13 @@
 
 mod addressing;
 mod crowd;
+mod cyclic_values;
 mod drops;
 mod endings;
 mod forwards;
 mod framing;
 mod held;
+mod honest_pair;
 mod idle;
 mod liars;
 mod limits;
@@ -43,7 +45,5 @@ mod requests;
 mod share;
 mod small;
 #[cfg(target_os = "linux")]
-mod threads;
+mod thread_shortage;
 mod too_large;
-mod values;
-mod world;

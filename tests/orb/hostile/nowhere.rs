@@ -1,7 +1,7 @@
 //! References to nowhere: the right exception in bounded time, which names place and cause.
 
+use crate::hostile::honest_pair::{TargetRef, World, reach, within};
 use crate::hostile::raw::{Peer, ior};
-use crate::hostile::world::{TargetRef, World, reach, within};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

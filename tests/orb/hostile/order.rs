@@ -1,8 +1,8 @@
 //! The order of requests that wait.
 
 use crate::hostile::held::is_read;
+use crate::hostile::honest_pair::World;
 use crate::hostile::raw::{Call, Raw};
-use crate::hostile::world::World;
 use std::sync::Arc;
 use zorb_giop::ResponseFlags;
 

@@ -1,7 +1,7 @@
 //! Clients that are slow, that leave, that never listen.
 
+use crate::hostile::honest_pair::{World, within};
 use crate::hostile::raw::{Call, Raw, message};
-use crate::hostile::world::{World, within};
 use std::sync::atomic::Ordering;
 use tokio::io::AsyncWriteExt;
 use zorb::{CompletionStatus as Completed, Overload, SystemExceptionKind as Kind, minor};

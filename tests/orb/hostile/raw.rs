@@ -1,6 +1,6 @@
 //! Plain sockets that speak as much GIOP as a test wants them to.
 
-use crate::hostile::world::{TargetRef, World, within};
+use crate::hostile::honest_pair::{TargetRef, World, within};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -245,8 +245,8 @@ impl Peer {
     }
 }
 
-/// A reference to a port that refuses connections. The socket keeps the port from the listeners of other tests, and does
-/// not listen itself.
+/// A reference to a port that refuses connections. The socket keeps the port from the listeners of other tests, and
+/// does not listen itself.
 pub(crate) fn refusing() -> (TcpSocket, Ior) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -254,7 +254,7 @@ pub(crate) fn refusing() -> (TcpSocket, Ior) {
     (socket, ior)
 }
 
-/// What TAO's references call themselves.
+/// The ORB type in TAO's references.
 const SOME_ORB_TYPE: u32 = 0x5441_4f00;
 
 /// A reference to whatever is at `address`.

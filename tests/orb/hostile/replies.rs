@@ -1,7 +1,7 @@
 //! Servers that answer nonsense: the call fails with the right exception, and the next one works.
 
+use crate::hostile::honest_pair::{GreetError, TargetRef, World, reach, within};
 use crate::hostile::raw::{Peer, Raw, Written, decode, message, reply};
-use crate::hostile::world::{GreetError, TargetRef, World, reach, within};
 use std::time::Duration;
 use tokio::join;
 use zorb::SystemExceptionKind as Kind;

@@ -1,7 +1,7 @@
 //! Whole messages with something wrong in them: the call fails, the connection goes on.
 
+use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Call, Raw, Written, message};
-use crate::hostile::world::{World, reach, within};
 use zorb::executor::{Dispatch, WorkerPool};
 use zorb::{CompletionStatus as Completed, Orb, SystemException};
 use zorb::{SystemExceptionKind as Kind, minor};

@@ -1,7 +1,7 @@
 //! Clients that want more memory than their share.
 
+use crate::hostile::honest_pair::World;
 use crate::hostile::raw::{Call, Raw, decode};
-use crate::hostile::world::World;
 use zorb::{
     Builder, CompletionStatus as Completed, Overload, SystemException, SystemExceptionKind as Kind,
     minor,
@@ -18,7 +18,7 @@ async fn requests_that_wait_are_bounded_in_octets_and_others_get_through() {
     let mut world = World::start_with(limits).await;
     let key = world.key();
     let mut raw = Raw::connect(&world).await;
-    // What follows the arguments is ignored, and takes its room.
+    // The octets after the arguments are ignored, but count.
     let large = |id| {
         Call::new(&key, "wait")
             .id(id)
@@ -35,7 +35,7 @@ async fn requests_that_wait_are_bounded_in_octets_and_others_get_through() {
             (refused.kind, refused.minor, refused.completed),
             (Kind::Transient, minor::REQUEST_DISCARDED, Completed::No)
         );
-        // What the others wait for has to get through.
+        // The request that the others wait for has to be served.
         raw.send(&Call::new(&key, "twice").id(99).with(|e| e.put(&4i32)))
             .await;
         assert_eq!(raw.receive_reply(99).await, Ok(8i32));

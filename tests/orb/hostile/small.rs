@@ -1,7 +1,7 @@
 //! Small requests, one at a time, to a server that sleeps between them; and what comes when it expects another one.
 
+use crate::hostile::honest_pair::World;
 use crate::hostile::raw::{Call, Raw, message};
-use crate::hostile::world::World;
 use zorb::WaitPolicy;
 use zorb_giop::{MessageKind, ResponseFlags, Version};
 

@@ -1,7 +1,7 @@
 //! Messages beyond a limit: the call that waits for one gets an exception that names the limit, and other calls go on.
 
+use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Call, Peer, Raw, message};
-use crate::hostile::world::{World, reach, within};
 use tokio::join;
 use zorb::{
     CompletionStatus as Completed, Counter, Orb, SystemException, SystemExceptionKind as Kind,
@@ -36,7 +36,7 @@ async fn a_request_too_large_for_its_server_fails_alone() {
     let octets = vec![1; 3 << 20];
     for _ in 0..3 {
         let e = within(target.swallow(&octets)).await.unwrap_err();
-        // What is around the argument depends on the length of the key.
+        // The octets around the argument depend on the length of the key.
         check(&e, Completed::No, &["request of 31458"]);
         assert_eq!(within(target.twice(4)).await, Ok(8));
     }
@@ -209,7 +209,7 @@ async fn omniorb_s_limit_is_named_where_it_may_be_the_reason() {
         }));
         ior.profiles[0] = profile.to_tagged().unwrap();
         let target = world.bystander().object(ior);
-        let target: crate::hostile::world::TargetRef = target.unchecked_narrow();
+        let target: crate::hostile::honest_pair::TargetRef = target.unchecked_narrow();
         let serving = async {
             loop {
                 let mut raw = peer.accept().await;

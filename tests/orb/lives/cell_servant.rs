@@ -145,7 +145,7 @@ pub(crate) async fn from_afar(orb: &Orb, cell: &CellRef) -> CellRef {
     object.unchecked_narrow()
 }
 
-/// What an exception is, without its words.
+/// The kind of an exception, without its text.
 pub(crate) fn seen<T: std::fmt::Debug>(
     outcome: Result<T, SystemException>,
 ) -> (SystemExceptionKind, u32, CompletionStatus) {

@@ -1,6 +1,6 @@
 //! ORBs whose last handle is dropped.
 
-use crate::lives::world::{client, in_time, seen};
+use crate::lives::cell_servant::{client, in_time, seen};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, oneshot};
 use zorb::{Orb, SystemException, SystemExceptionKind as Kind};

@@ -24,9 +24,9 @@ macro_rules! on_both_flavours {
     };
 }
 
+mod cell_servant;
 mod dropped;
 mod reconnect;
 mod shutdown;
 mod stress;
 mod threads;
-mod world;

@@ -1,7 +1,7 @@
 //! Servers that come back: what their clients notice.
 
 use crate::anew::{anywhere, listening};
-use crate::lives::world::{
+use crate::lives::cell_servant::{
     CellRef, CellServant, Servant, client, from_afar, in_time, seen, server,
 };
 use std::sync::Arc;
@@ -94,7 +94,7 @@ async fn nothing_is_gone_for_good_while_its_server_is_starting() {
         let e = seen(in_time(cell.as_object().non_existent()).await);
         assert_eq!(e.0, Kind::Transient);
     }
-    // What belonged to the earlier run is gone, whatever comes.
+    // Objects of the earlier run are gone for good.
     let e = seen(in_time(passing.add(1, 2)).await);
     assert_eq!((e.0, e.2), (Kind::ObjectNotExist, Completed::No));
 
@@ -168,7 +168,7 @@ async fn a_reference_to_an_earlier_life_reaches_no_other_object() {
     let stale = from_afar(&client, &cell).await;
     assert_eq!(in_time(stale.add(1, 2)).await, Ok(3));
     in_time(first.shutdown(true)).await.unwrap();
-    let (_second, _, fresh) = crate::lives::world::server_at(&endpoint).await;
+    let (_second, _, fresh) = crate::lives::cell_servant::server_at(&endpoint).await;
     let fresh = from_afar(&client, &fresh).await;
     for _ in 0..3 {
         assert_eq!(in_time(fresh.add(1, 2)).await, Ok(3));

@@ -1,7 +1,7 @@
 //! ORBs that end: once, twice, from everywhere, during calls, or without a word.
 
 use crate::anew::{anywhere, listening};
-use crate::lives::world::{CellRef, client, from_afar, in_time, one_cell, seen, server};
+use crate::lives::cell_servant::{CellRef, client, from_afar, in_time, one_cell, seen, server};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::io::AsyncReadExt;

@@ -1,13 +1,13 @@
 //! Everything at once: thousands of calls that are dropped, run out of time, lose their connection
 //! or their server, and of which none hangs and none is carried out twice.
 //!
-//! What is done is decided by a seed; when it happens is up to the machine. So whatever fails here
+//! A seed decides which steps are taken; their timing is up to the machine. So a failure here
 //! may need a few runs to fail again, but what is checked holds for every order of things:
 //! a result means that the call ran once, COMPLETED_NO that it did not run, and COMPLETED_MAYBE, or
 //! a future that was dropped, that it ran at most once.
 
 use crate::anew::{anywhere, listening};
-use crate::lives::world::in_time;
+use crate::lives::cell_servant::in_time;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -133,7 +133,7 @@ async fn pass(
     (!octets.is_empty()).then_some(octets.len())
 }
 
-/// What the caller knows of a call in the end.
+/// The outcome of a call, as its caller sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Known {
     Once,

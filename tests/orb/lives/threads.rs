@@ -1,6 +1,6 @@
 //! Calls from servants, servants that block, several ORBs and several runtimes in a process.
 
-use crate::lives::world::{CellServant, Servant, client, from_afar, in_time, seen, server};
+use crate::lives::cell_servant::{CellServant, Servant, client, from_afar, in_time, seen, server};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,5 @@
-//! The tables of the specification, row by row and for every combination of policies: which combinations there are, which
-//! operations they have, what requests come to, and what each state of a manager makes of both.
+//! The tables of the specification, row by row and for every combination of policies: which combinations there are,
+//! which operations they have, what requests come to, and what each state of a manager makes of both.
 //!
 //! Source: CORBA 3.3 Part 1, The Portable Object Adapter. The rules are stated here once more, by the words of the
 //! specification, and not by the code that follows them.
@@ -288,7 +288,7 @@ async fn each_operation_is_there_for_the_policies_that_the_specification_names()
         );
         if_has(mapped, poa.servant_to_reference(&drawer(&one)), is_ok);
 
-        // What serves requests for objects that are not active.
+        // The way in which requests for inactive objects are served.
         if_has(
             has.default_servant,
             poa.get_servant(),

@@ -1,4 +1,5 @@
-//! Servers that move, behind one endpoint: references name what stands in front, which forwards each client to where the server is.
+//! Servers that move, behind one endpoint: references name what stands in front, which forwards each client to where
+//! the server is.
 
 use super::*;
 use std::sync::Mutex;
@@ -7,7 +8,7 @@ use zorb_giop::url::escape;
 /// Where the server listens now.
 type Place = Arc<Mutex<String>>;
 
-/// What stands in front: it has no objects, and knows where the server is.
+/// The server in front: it has no objects, and knows where the other server is.
 async fn front(place: &Place) -> Orb {
     let front = Orb::builder().listen("iiop://127.0.0.1:0").build();
     let front = front.await.unwrap();

@@ -82,7 +82,7 @@ async fn a_default_servant_serves_only_ids_that_its_adapter_has_assigned() {
     world.end().await;
 }
 
-/// What managers have done.
+/// The calls that managers have got.
 #[derive(Default)]
 pub(super) struct Log(Mutex<Vec<String>>);
 

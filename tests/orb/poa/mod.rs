@@ -1,5 +1,5 @@
-//! The portable object adapter by the tables of the specification: policies, servants and their managers, the current request.
-//! Each is looked at from the same ORB and over the wire.
+//! The portable object adapter by the tables of the specification: policies, servants and their managers, the current
+//! request. Each is looked at from the same ORB and over the wire.
 
 mod adapters;
 mod clauses;
@@ -9,7 +9,7 @@ mod front;
 mod identity;
 mod managers;
 mod misuse;
-mod threads;
+mod thread_policies;
 mod unused;
 
 use crate::savings::in_time;

@@ -88,7 +88,7 @@ async fn a_manager_that_holds_holds_requests_for_objects_that_are_not_active_too
                 .unwrap();
             poa.the_poa_manager().activate().unwrap();
             assert_eq!(in_time(call).await.unwrap().unwrap(), "in time");
-            // What is missing still when the manager admits it is.
+            // An object that is still missing when the manager admits the request is reported as missing.
             let missing: DrawerRef = poa.create_reference_with_id("never").unwrap();
             let never = world.both(&missing).await[at].clone();
             assert_eq!(raised(in_time(never.label()).await).0, Kind::ObjectNotExist);

@@ -247,7 +247,7 @@ async fn transforms_change_what_comes_in_and_what_an_upcall_sends() {
         .await;
     let relay: RelayRef = relay.unwrap().unchecked_narrow();
     assert_eq!(relay.pass(30).await.unwrap(), 40);
-    // What a nested call failed with is UNKNOWN to the client, too.
+    // A failure of the nested call is UNKNOWN to the client, too.
     assert!(relay.pass(77).await.is_err());
     // Not in an upcall.
     assert_eq!(at(&shifting, &there, 50).await.unwrap().priority, 50);

@@ -85,8 +85,8 @@ async fn each_lane_has_its_thread_its_reactor_and_its_endpoint() {
     server.shutdown(true).await.unwrap();
 }
 
-/// Policy and priority of this process's threads whose names end so, as the kernel has them (`proc_pid_stat(5)`, fields 40
-/// and 41).
+/// Policy and priority of this process's threads whose names end so, as the kernel has them (`proc_pid_stat(5)`, fields
+/// 40 and 41).
 fn threads_at(name: &str) -> Vec<(i32, i32)> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let mut found = Vec::new();
@@ -344,7 +344,7 @@ async fn a_pool_that_a_poa_has_is_not_destroyed() {
 /// LocateRequest of GIOP 1.0, big-endian, with id 1, for the key `x`.
 const LOCATE: &[u8] = b"GIOP\x01\0\0\x03\0\0\0\x09\0\0\0\x01\0\0\0\x01x";
 
-/// What a server says next.
+/// The next line of a server's output.
 async fn heard<const N: usize>(client: &mut TcpStream) -> [u8; N] {
     let mut octets = [0; N];
     let read = tokio::time::timeout(Duration::from_secs(60), client.read_exact(&mut octets));

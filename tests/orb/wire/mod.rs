@@ -1,9 +1,9 @@
-//! What omniORB and JacORB really said on the wire (`tests/wire/`), read and written again by us.
+//! Recorded messages of omniORB and JacORB (`tests/wire/`), read and written again by us.
 //!
 //! The comments in the recordings were made by the recorder's own decoder, in another language,
 //! so they are an expectation of their own; the digests in the calls are another.
 
-mod anys;
+mod foreign_anys;
 mod types;
 
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ fn id_of(message: &Message) -> u32 {
     }
 }
 
-/// What the recorder's comment says, in our words.
+/// The recorder's comment, in our words.
 fn described(message: &Message) -> String {
     let version = message.header.version;
     let kind = message.header.kind;

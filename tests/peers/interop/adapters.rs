@@ -1,5 +1,5 @@
-//! Object adapters of ours as clients of other ORBs see them: servant managers that forward and fail, default servants, states of
-//! POA managers, objects that come and go.
+//! Object adapters of ours as clients of other ORBs see them: servant managers that forward and fail, default servants,
+//! states of POA managers, objects that come and go.
 //!
 //! The client is the ORB in the other's server program, which keeps a reference and calls it (`keep`, `call_kept`).
 
@@ -86,7 +86,7 @@ struct World {
 }
 
 impl World {
-    /// What a call of the other ORB's comes to.
+    /// The outcome of a call of the other ORB.
     async fn call(&self, node: &NodeRef) -> Raises<String> {
         self.caller.keep(node).await.expect("the other ORB answers");
         self.call_again().await

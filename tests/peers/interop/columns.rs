@@ -1,4 +1,5 @@
-//! Our client on our own server over a transport: a column for each messaging, which is GIOP 1.0, 1.1, 1.2 and GIOPlite.
+//! Our client on our own server over a transport: a column for each messaging, which is GIOP 1.0, 1.1, 1.2 and
+//! GIOPlite.
 
 use super::client::{self, Cell, DATA, FORWARDS, OBJECTS, PeerRef, UNICODE, WAITS, WIDE};
 use crate::runner::{self, Peer, connected};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use zorb::transport::Transport;
 use zorb::{GiopLite, Interface, Orb, Version};
 
-/// What messages are written in.
+/// The encoding of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Messaging {
     /// With the minor version.
@@ -30,7 +31,7 @@ impl Messaging {
         }
     }
 
-    /// What this version can say.
+    /// The abilities of this version.
     const fn cells(self) -> &'static [&'static [Cell]] {
         match self {
             // No code sets, and no wide text.
@@ -41,7 +42,7 @@ impl Messaging {
     }
 }
 
-/// What messages go over: each makes the transport that both ORBs have, and an address for each of them.
+/// The transports: each makes the transport that both ORBs have, and an address for each of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,

@@ -1,4 +1,4 @@
-//! What the IDL compiler makes of `interop.idl`.
+//! The code that the IDL compiler generates for `interop.idl`.
 
 #[zorb::idl_file("tests/interop/interop.idl", include("tests/interop/include"))]
 pub(crate) mod generated {}

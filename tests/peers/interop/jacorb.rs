@@ -53,7 +53,7 @@ const fn brand(server_lacks: &'static [&'static str]) -> Brand {
     }
 }
 
-/// What a listener finds: JacORB's octets in its order and ours in ours, and nothing that tshark
+/// The recorded traffic: JacORB's octets in its order and ours in ours, and nothing that tshark
 /// would not agree with.
 fn heard(prefix: &str, recording: &Recording) {
     let jacorb = if prefix.starts_with("jacorb") {
@@ -154,7 +154,7 @@ mod our_client_passes_every_cell {
         }
     }
 
-    /// What is native to us changes nothing: its set is what travels.
+    /// Our native code set changes nothing: text has the peer's.
     #[tokio::test(flavor = "multi_thread")]
     async fn on_jacorb_with_iso_8859_1_here() {
         for (setting, args, utf8, groups) in [

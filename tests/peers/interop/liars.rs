@@ -20,7 +20,7 @@ use zorb_giop::{RequestBuilder, ResponseFlags};
 /// How long a liar rests between two lies: there are only so many ports.
 const REST: Duration = Duration::from_millis(5);
 
-/// What is said on a connection of its own each.
+/// The malformed messages, each on a connection of its own.
 struct Lie {
     what: &'static str,
     octets: Vec<u8>,

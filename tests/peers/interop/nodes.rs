@@ -83,7 +83,7 @@ impl LoudNode for Hosted {
     }
 }
 
-/// A member of the family, whichever: that is for its skeleton to decide.
+/// A member of the family; its skeleton decides which.
 struct Relative {
     kind: &'static str,
     weight: AtomicI32,
@@ -142,7 +142,7 @@ pub(crate) fn host_relative(orb: &Orb, kind: &str) -> Result<Option<BaseRef>, zo
     }))
 }
 
-/// What `Families::walk` has to return.
+/// The expected result of `Families::walk`.
 pub(crate) async fn walk(who: &BaseRef) -> Raises<String> {
     let mut steps = vec![who.base_op("w").await?];
     let who = who.as_object();

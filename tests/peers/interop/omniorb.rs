@@ -32,8 +32,8 @@ pub(crate) static OMNIORB: Brand = Brand {
     server_lacks: &[],
 };
 
-/// What a listener finds: LocateRequests from the client and answers to them, fragments from omniORB in the versions that have them, and nothing that
-/// tshark would not agree with.
+/// The recorded traffic: LocateRequests from the client and answers to them, fragments from omniORB in the
+/// versions that have them, and nothing that tshark would not agree with.
 fn heard(prefix: &str, recording: &Recording, omniorb: Side) {
     for (side, kind) in [(Side::Client, 3), (Side::Server, 4)] {
         assert!(
@@ -127,7 +127,7 @@ mod our_client_passes_every_cell {
         our_client(&OMNIORB, talk, &[LATIN1, LATIN1_CHAR, WIDE_LATIN1]).await;
     }
 
-    /// What our operator has named travels, if the server has it.
+    /// The code set that our operator has named is used, if the server has it.
     #[tokio::test(flavor = "multi_thread")]
     async fn on_omniorb_with_iso_8859_1_here() {
         for (setting, args, utf8, groups) in [
@@ -334,7 +334,7 @@ mod omniorb_s_client_passes_every_cell {
         their_client::<PeerRef>(&OMNIORB, talk, theirs).await;
     }
 
-    /// What is ours and UTF-8 does not fit into its strings; it finds that out itself.
+    /// Some characters of our UTF-8 do not fit into its strings; it detects that itself.
     #[tokio::test(flavor = "multi_thread")]
     async fn with_iso_8859_1() {
         let talk = Talk {

@@ -44,7 +44,7 @@ impl Server {
         self.running.finish().success();
     }
 
-    /// What it calls its object: every process has another name for it.
+    /// The name of its object: every process has another one.
     fn name(&self) -> String {
         self.running.id().to_string()
     }

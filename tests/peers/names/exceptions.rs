@@ -146,7 +146,7 @@ async fn whatever_a_server_raises_comes_back_typed_from_every_operation() {
             Raises::NotFound(NotFoundReason::NotObject, name("a").0),
             "\"a\" is not found: \"a\" is bound to a naming context where an object is needed",
         ),
-        // What no server should say.
+        // Exceptions that no server should raise.
         (
             Raises::NotFound(NotFoundReason::MissingNode, Vec::new()),
             "\"a\" is not found",

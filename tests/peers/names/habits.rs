@@ -1,4 +1,4 @@
-//! What every program does: bind a path, resolve it, replace it, take it away.
+//! The usual steps of a program: bind a path, resolve it, rebind it, unbind it.
 
 use crate::names::world::{ClockRef, GreeterRef, Kind, World, greeting, name, with_each_service};
 use zorb::naming::cos_naming::naming_context::NotFoundReason;

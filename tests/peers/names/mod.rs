@@ -1,4 +1,4 @@
-//! What programs do with a naming service, through `zorb::naming::NamingClient`: against a real
+//! Usual and unusual uses of a naming service, through `zorb::naming::NamingClient`: against a real
 //! omniNames, JacORB's name server, two of them bound into one another, and contexts of our own
 //! that answer what neither of them does.
 //!

@@ -17,7 +17,7 @@ use zorb::naming::cos_naming::{
 use zorb::naming::{Name, NamingClient};
 use zorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 
-/// What every operation with a name raises.
+/// The exception that every operation with a name raises.
 #[derive(Clone)]
 pub(crate) enum Raises {
     NotFound(NotFoundReason, Vec<NameComponent>),
@@ -82,7 +82,7 @@ impl Odd {
         bound.then(|| self.overtaken.me.get().expect("served").as_object().clone())
     }
 
-    /// What is raised of `n`: the set exception, or that of a client that is overtaken now.
+    /// The exception for `n`: the set one, or that of a client that has just been overtaken.
     fn raises(&self, n: &[NameComponent]) -> Raises {
         match &self.raises {
             Raises::Overtaken if n.len() == 1 => {

@@ -135,7 +135,7 @@ pub(crate) fn greeter(orb: &Orb, greeting: &str) -> GreeterRef {
     orb.root_poa().activate(servant).expect("the ORB listens")
 }
 
-/// What the object bound to `name` says.
+/// The answer of the object bound to `name`.
 pub(crate) async fn greeting(names: &NamingClient, name: &str) -> String {
     let greeter: GreeterRef = names.resolve(name).await.expect("bound");
     greeter.greet().await.expect("the greeter is ours")

@@ -105,7 +105,7 @@ impl Host {
         (server, reference)
     }
 
-    /// What a client on the host hears from the object of that reference.
+    /// The result of a call to that reference by a client on the host.
     fn ask(&self, reference: &str) -> String {
         let client = self.start("a_client_of_another_test", &[(REFERENCE, reference)]);
         let said = client.finish().success();
@@ -154,7 +154,7 @@ fn endpoints(reference: &str) -> Vec<String> {
 fn pair(what: &str) -> Option<(Host, Host)> {
     let (server, client) = (Host::new(what)?, Host::new(what)?);
     server.connect("eth0", &client, "eth0");
-    // What every host with containers has, and hosts of Debian.
+    // The interfaces of every host with containers, and of hosts of Debian.
     for host in [&server, &client] {
         host.ip(&[
             "link", "add", "docker0", "type", "veth", "peer", "name", "inner",
@@ -214,7 +214,7 @@ fn a_name_with_a_dead_address_leads_to_the_living_one() {
         host.address("eth0", &format!("192.0.2.{number}/24"));
         host.address("eth0", &format!("fd00:7a::{number}/64"));
     }
-    // What the client takes the name for; `ip netns exec` puts it over /etc/hosts.
+    // The client's resolution of the name; `ip netns exec` mounts it over /etc/hosts.
     let etc = Path::new("/etc/netns").join(&client.name);
     std::fs::create_dir_all(&etc).expect("root may");
     let hosts = "fd00:7a::dead bank.example\n192.0.2.1 bank.example\n";

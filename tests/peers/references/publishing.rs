@@ -1,4 +1,4 @@
-//! What servers listen to, and what their references say.
+//! The endpoints that servers listen to, and those in their references.
 
 use crate::references::{Server, client, place, profile};
 use zorb::{Error, Orb, Version};

@@ -1,13 +1,13 @@
-//! What is in the anys of `rich.idl`: what make_any makes, and what check_any looks at.
+//! The contents of the anys of `rich.idl`: the results of make_any, and the checks of check_any.
 
-use crate::rich::idl::rich::{
+use crate::rich::rich_idl::rich::{
     ANY_SEQ_TYPE_CODE, BySuit, CUBOID_TYPE_CODE, Cuboid, Detailed, Kind, LISTS_TYPE_CODE,
     LONG_SEQ_TYPE_CODE, Mixed, PRICE_TYPE_CODE, PeerRef, Plainly, Point, QuietRef, ROW_TYPE_CODE,
     STRING_SEQ_TYPE_CODE, Suit, TAG_AGAIN_TYPE_CODE, TAG_TYPE_CODE, W_TAG_TYPE_CODE,
 };
-use crate::rich::idl::rich::{Base, Holder, ListBox, Longest, Node, Plain, TextBox};
-use crate::rich::idl::rich::{Bill, ByLong, Expr, Price, Tree};
-use crate::rich::samples::{SUITS, bill, cuboid, expr, longs, plainly, point, price, tree};
+use crate::rich::rich_idl::rich::{Base, Holder, ListBox, Longest, Node, Plain, TextBox};
+use crate::rich::rich_idl::rich::{Bill, ByLong, Expr, Price, Tree};
+use crate::rich::rich_samples::{SUITS, bill, cuboid, expr, longs, plainly, point, price, tree};
 use crate::rich::values::{Graph, derived, digest_of_one, holder, longest, plain, ring};
 use std::fmt::Debug;
 use zorb::{Any, Char, IdlType, IdlValue, Interface, TcKind, TypeCode, Value, WChar};
@@ -138,7 +138,7 @@ fn list_box(n: i32) -> Value<ListBox> {
     Value::new(ListBox { value: longs(n) })
 }
 
-/// What make_any gives.
+/// The result of make_any.
 pub(crate) fn make(which: Kind, n: i32, peer: &PeerRef) -> Any {
     let again = |which| make(which, n, peer);
     match which {
@@ -219,7 +219,7 @@ fn same_union(a: &TypeCode, b: &TypeCode) -> bool {
     a.kind() == TcKind::Union && head(a) == head(b) && members(a) == members(b)
 }
 
-/// What check_type says.
+/// The answer of check_type.
 pub(crate) fn type_fault(which: Kind, it: &TypeCode, peer: &PeerRef) -> String {
     let expected = make(which, 1, peer);
     let equivalent = it.equivalent(expected.type_code());
@@ -250,7 +250,7 @@ fn values_taken<T: IdlValue + Graph>(it: &Any, expected: &T) -> String {
     }
 }
 
-/// What check_any says.
+/// The answer of check_any.
 pub(crate) fn fault(which: Kind, n: i32, it: &Any, peer: &PeerRef) -> String {
     let wrong = type_fault(which, it.type_code(), peer);
     if !wrong.is_empty() {
@@ -323,7 +323,7 @@ pub(crate) fn fault(which: Kind, n: i32, it: &Any, peer: &PeerRef) -> String {
     }
 }
 
-/// What is wrong with the one for that seed.
+/// The fault of the one for that seed.
 pub(crate) fn mixed_fault(n: i32, it: &Mixed) -> String {
     if it.mark != n as u8 || it.end != f64::from(n) / 4.0 {
         return format!("another mark or end: {it:?}");

@@ -3,7 +3,7 @@
 #[zorb::idl_file(
     "tests/peers/rich/hidden.idl",
     define("NO_ANYS"),
-    extern("Rich" = crate::rich::idl::rich)
+    extern("Rich" = crate::rich::rich_idl::rich)
 )]
 mod generated {}
 

@@ -5,14 +5,14 @@
 //! client on our own server always run.
 
 mod anys;
-mod big_endian;
 mod client;
 mod hidden;
-mod idl;
-mod jacorb;
-mod omniorb;
-mod rules;
-mod samples;
+mod rich_big_endian;
+mod rich_idl;
+mod rich_jacorb;
+mod rich_omniorb;
+mod rich_rules;
+mod rich_samples;
 mod server;
 
 mod values;

@@ -3,10 +3,10 @@
 use crate::caller::Caller;
 use crate::matrix::Talk;
 use crate::peers::{Brand, Over, Way};
-use crate::rich::idl::rich::{Base, Boxes, Node};
-use crate::rich::jacorb::JACORB;
-use crate::rich::omniorb::OMNIORB;
-use crate::rich::samples::{bill, deep_tree, expr, tree, unions};
+use crate::rich::rich_idl::rich::{Base, Boxes, Node};
+use crate::rich::rich_jacorb::JACORB;
+use crate::rich::rich_omniorb::OMNIORB;
+use crate::rich::rich_samples::{bill, deep_tree, expr, tree, unions};
 use crate::rich::values::{
     Graph, a_base, derived, digest_of_one, digest_of_two, holder, longest, plain, ring, twisted,
 };

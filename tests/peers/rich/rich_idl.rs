@@ -1,4 +1,4 @@
-//! What the IDL compiler makes of `rich.idl`.
+//! The code that the IDL compiler generates for `rich.idl`.
 
 #[zorb::idl_file("tests/interop/rich.idl", define("NO_HIDDEN"))]
 pub(crate) mod generated {}

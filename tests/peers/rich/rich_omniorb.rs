@@ -85,9 +85,10 @@ async fn our_client_passes_every_cell_on_omniorb() {
     our_client(&OMNIORB, talk("1.2"), ALL).await;
 }
 
-/// In pieces of 120 octets, so that everything stands across the end of one. Text is UTF-8: of a value in chunks, such as a
-/// truncatable one, omniORB takes the rest of the chunk for a string in ISO 8859-1, its native code set, that stands across the
-/// end of a fragment. So it does with a message that was written by hand, and reads the same message whole.
+/// In pieces of 120 octets, so that everything stands across the end of one. Text is UTF-8: of a value in chunks, such
+/// as a truncatable one, omniORB takes the rest of the chunk for a string in ISO 8859-1, its native code set, that
+/// stands across the end of a fragment. So it does with a message that was written by hand, and reads the same message
+/// whole.
 const fn in_fragments(giop: &'static str) -> Talk {
     Talk {
         setting: "rich/fragments",

@@ -1,7 +1,7 @@
 //! The rules at the head of `rich.idl`: twist and digest of what `interop.idl` has not.
 
 use crate::digest::{Digest, Value, Wide, enums, structs};
-use crate::rich::idl::rich::{
+use crate::rich::rich_idl::rich::{
     Bill, ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth, ByULong,
     ByUShort, Chain, Expr, Op, Plainly, Point, Suit, Tree, Unions, by_own::Own,
 };

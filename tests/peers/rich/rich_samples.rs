@@ -1,7 +1,7 @@
 //! Values of `rich.idl`'s types for a seed `n`. Every member has a value of its own, so that a swap
 //! shows.
 
-use crate::rich::idl::rich::{
+use crate::rich::rich_idl::rich::{
     Bill, ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth, ByULong,
     ByUShort, Chain, Cuboid, Expr, Plainly, Point, Price, Suit, Tree, Unions,
 };

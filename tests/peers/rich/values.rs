@@ -3,7 +3,7 @@
 
 use crate::digest::{Digest, Value as Plainly, Wide, digest_of};
 use crate::rich::hidden::Hidden;
-use crate::rich::idl::rich::{
+use crate::rich::rich_idl::rich::{
     Account, AccountOperations, Base, Boxes, ByLong, Derived, Empty, Holder, ListBox, LongBox,
     Longer, Longest, MaybePlain, Node, Note, NoteOperations, Plain, Point, PointBox, Rectangle,
     ShapeOperations, Special, Square, Suit, TextBox, UnionBox, WideBox,
@@ -24,7 +24,7 @@ pub(crate) struct GraphDigest<'a> {
     met: Vec<Value<ValueBase>>,
 }
 
-/// What may hold values.
+/// Types that may hold values.
 pub(crate) trait Graph: Sized {
     /// A copy of all that it reaches, twisted.
     fn twist_in(&self, t: &mut Twist) -> Self;
@@ -55,7 +55,7 @@ pub(crate) fn digest_of_one<T: Graph>(it: &T) -> u64 {
     digest_together(|d| it.feed_in(d))
 }
 
-/// What holds no values.
+/// Types that hold no values.
 macro_rules! plain {
     ($($name:ty),+ $(,)?) => {$(
         impl Graph for $name {
@@ -319,7 +319,7 @@ impl CustomMarshal for Special {
     }
 }
 
-/// What has to be registered with an ORB: types with operations, and those that come as a ValueBase.
+/// Registers value types with an ORB: types with operations, and those that arrive as a ValueBase.
 pub(crate) fn register(orb: &Orb) {
     orb.register_value::<Account>();
     orb.register_value::<Square>();
@@ -366,7 +366,7 @@ pub(crate) fn longest(n: i32) -> Value<Longest> {
     Value::new(Longest {
         base: longer(n as i16, &format!("s {n}"), n.into(), None),
         last: n as u8,
-        list: crate::rich::samples::longs(n),
+        list: crate::rich::rich_samples::longs(n),
     })
 }
 
@@ -398,11 +398,11 @@ pub(crate) fn holder(n: i32) -> Holder {
         second: plain.clone(),
         maybe: MaybePlain::It(plain.clone()),
         many: vec![plain, None],
-        at: crate::rich::samples::point(n),
+        at: crate::rich::rich_samples::point(n),
     }
 }
 
-/// What `make_base` gives.
+/// The result of `make_base`.
 pub(crate) fn made_base(hidden: bool) -> Value<Base> {
     let inner = Some(derived(8, "in", 0.5).upcast());
     if hidden {

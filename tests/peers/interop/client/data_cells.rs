@@ -238,9 +238,9 @@ pub(super) async fn cyrillic(w: Arc<World>) {
 /// Characters that the server's code set, or the one that travels, does not have.
 const UNFIT: [&str; 4] = ["日本語", "naïve ∞", "\u{100}", "🦀"];
 
-/// What does not fit is an exception, on whichever side it does not, and never another text.
+/// Text that does not fit raises an exception, at the side where it does not, and never becomes another text.
 pub(super) async fn unfit(w: Arc<World>) {
-    // What cannot travel is found here; what the server cannot keep, there.
+    // Text that cannot be sent is detected here; text that the server cannot keep, there.
     let completed = (!w.utf8).then_some(CompletionStatus::No);
     for text in UNFIT {
         let check = digest!(text, "");
@@ -339,7 +339,7 @@ pub(super) async fn bounded(w: Arc<World>) {
     echo_up_to!(shapes::MAX_CORNERS as usize, w.echo_corners, Sample::sample);
 }
 
-/// What is too long never leaves.
+/// Arguments that are too long are never sent.
 pub(super) async fn beyond_bounds(w: Arc<World>) {
     let refused = Kind::BadParam;
     let no = CompletionStatus::No;

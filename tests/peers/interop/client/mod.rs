@@ -1,20 +1,20 @@
 //! The client of `interop.idl`: calls everything and checks every rule.
 
-mod data;
+mod data_cells;
 mod ends;
 mod objects;
 mod waits;
-mod wide;
+mod wide_text_cells;
 
 pub(crate) use crate::interop::idl::interop::PeerRef;
 use crate::runner::{self, cells, raised};
 
-/// What a cell runs in.
+/// The ORBs and references that a cell runs with.
 pub(crate) type World = runner::World<PeerRef>;
 pub(crate) type Cell = runner::Cell<PeerRef>;
 
 cells! {
-    DATA: data::{
+    DATA: data_cells::{
         basic, nans, mixed, mismatch, constants, strings, latin1, latin1_char, enums, structs, bundles,
         sequences, struct_sequences, nested_sequences, bounded, beyond_bounds, arrays,
         large_octets, large_strings, large_structs, big_messages,
@@ -25,30 +25,30 @@ cells! {
     }
     WAITS: waits::{ oneways, gates, timeout, cancel, concurrent }
     /// Not in GIOP 1.0.
-    WIDE: wide::{
+    WIDE: wide_text_cells::{
         wide_chars, wide_halves, wide_strings, wide_marks, wide_sequences, wide_structs,
         wide_bounded, widen_narrow, large_wide_strings,
     }
     /// Only where there is no wide text.
-    NOT_WIDE: wide::{ wide_refused }
+    NOT_WIDE: wide_text_cells::{ wide_refused }
     /// Only for strings that travel as UTF-8 to a server that keeps them so.
-    UNICODE: data::{ strings, latin1, unicode }
+    UNICODE: data_cells::{ strings, latin1, unicode }
     /// Only for servers that keep strings in UTF-8, where an option says so.
-    UNICODE_BY_CORBALOC: data::{ unicode_by_corbaloc }
-    WIDE_UNICODE: wide::{ widen_narrow, widen_narrow_unicode }
+    UNICODE_BY_CORBALOC: data_cells::{ unicode_by_corbaloc }
+    WIDE_UNICODE: wide_text_cells::{ widen_narrow, widen_narrow_unicode }
     /// Only for servers that keep strings in ISO 8859-1, or where they travel so.
-    LATIN1: data::{ strings, latin1, unfit }
-    LATIN1_CHAR: data::{ latin1_char }
+    LATIN1: data_cells::{ strings, latin1, unfit }
+    LATIN1_CHAR: data_cells::{ latin1_char }
     /// Only for servers that keep strings in ISO 8859-5.
-    CYRILLIC: data::{ strings, cyrillic, unfit, unfit_reply }
+    CYRILLIC: data_cells::{ strings, cyrillic, unfit, unfit_reply }
     /// The same where there is wide text.
-    WIDE_LATIN1: data::{ unfit_reply }
+    WIDE_LATIN1: data_cells::{ unfit_reply }
     /// Only for servers that keep to omniORB's default limit.
-    TOO_BIG: data::{ too_big, too_big_by_corbaloc }
+    TOO_BIG: data_cells::{ too_big, too_big_by_corbaloc }
     /// Only for servers without that limit.
-    VERY_BIG: data::{ very_big_messages }
+    VERY_BIG: data_cells::{ very_big_messages }
     /// The least that says that both sides reach each other.
-    BASIC: data::{ basic }
+    BASIC: data_cells::{ basic }
     CALLBACKS: objects::{ callbacks }
     /// Only for servers that forward.
     FORWARDS: ends::{ forward, forward_loop, forward_to_nowhere, locate }

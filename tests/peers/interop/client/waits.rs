@@ -1,6 +1,6 @@
 //! Cells about calls that wait, are given up, or run at the same time.
 
-use super::data::echo;
+use super::data_cells::echo;
 use super::{World, raised};
 use crate::interop::rules::digest;
 use crate::interop::samples::{Dice, Sample};

@@ -1,6 +1,6 @@
 //! Cells about wide text.
 
-use super::data::echo;
+use super::data_cells::echo;
 use super::{World, raised};
 use crate::interop::idl::interop::types::TAG_BOUND;
 use crate::interop::rules::{Value, digest, digest_wide};

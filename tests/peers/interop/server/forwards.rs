@@ -44,7 +44,7 @@ impl interop::Forwards for Peer {
         let back = Arc::clone(&last);
         let poa = self.orb.root_poa();
         let first: NodeRef = poa.create_forward(
-            self.counted(move || Ok(back.get().expect("set before anybody can call").clone())),
+            self.counted(move || Ok(back.get().expect("set before the first call").clone())),
         )?;
         let node: NodeRef = poa.create_forward(self.forward(first.clone()))?;
         last.set(node).expect("it is set once");

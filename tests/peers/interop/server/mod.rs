@@ -1,11 +1,11 @@
 //! The servant of `interop.idl`: every comment there is a rule here.
 
-mod data;
 mod forwards;
 mod rest;
-mod wide;
+mod served_data;
+mod served_wide_text;
 
-pub(crate) use data::{digest_of_constants, octet_at};
+pub(crate) use served_data::{digest_of_constants, octet_at};
 
 use crate::interop::idl::interop::{NodeRef, PeerRef, PeerServant};
 use crate::interop::idl::shapes::Point;

@@ -173,7 +173,7 @@ impl Sequences for Peer {
     }
 }
 
-/// What `make_octets` puts at an index.
+/// The octet of `make_octets` at an index.
 pub(crate) fn octet_at(index: u32) -> u8 {
     let [least, ..] = index
         .wrapping_mul(7)

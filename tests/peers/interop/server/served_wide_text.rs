@@ -1,6 +1,6 @@
 //! Operations with wide text.
 
-use super::data::{echo, verify};
+use super::served_data::{echo, verify};
 use super::{Peer, Raises};
 use crate::interop::idl::interop::types::WideBundle;
 use crate::interop::idl::interop::{WideTexts, wide_texts};

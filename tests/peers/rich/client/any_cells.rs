@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::rich::anys::{KINDS, fault, make, mixed_fault, type_fault};
-use crate::rich::idl::rich::{Kind, Mixed, Tree};
+use crate::rich::rich_idl::rich::{Kind, Mixed, Tree};
 use std::sync::Arc;
 use zorb::{Any, TypeCode};
 

@@ -2,8 +2,8 @@
 
 use super::World;
 use crate::digest::{Value, digest};
-use crate::rich::idl::rich::{Huge, Plainly, Price};
-use crate::rich::samples::{
+use crate::rich::rich_idl::rich::{Huge, Plainly, Price};
+use crate::rich::rich_samples::{
     SUITS, bill, by_big, by_boolean, by_char, by_long, by_longlong, by_own, by_short, by_suit,
     by_truth, by_ulong, by_ushort, chain, cuboid, deep_tree, expr, plainly, tree,
 };
@@ -75,7 +75,7 @@ pub(super) async fn union_defaults(w: Arc<World>) {
         echo!(w.echo_by_longlong(&by_longlong(d, 15), &by_longlong(d + 1, 16)));
     }
     for n in 0..12 {
-        let sample = |n| crate::rich::samples::unions(n, false, true);
+        let sample = |n| crate::rich::rich_samples::unions(n, false, true);
         echo!(w.echo_unions(&sample(n), &sample(n + 1)));
     }
 }
@@ -88,14 +88,14 @@ pub(super) async fn big_labels(w: Arc<World>) {
         echo!(w.echo_by_big(&by_big(d, 13), &by_big(5, 14)));
     }
     for n in 0..12 {
-        let sample = |n| crate::rich::samples::unions(n, true, false);
+        let sample = |n| crate::rich::rich_samples::unions(n, true, false);
         echo!(w.echo_unions(&sample(n), &sample(n + 1)));
     }
 }
 
 pub(super) async fn unions_together(w: Arc<World>) {
     for n in 0..12 {
-        let sample = |n| crate::rich::samples::unions(n, false, false);
+        let sample = |n| crate::rich::rich_samples::unions(n, false, false);
         echo!(w.echo_unions(&sample(n), &sample(n + 1)));
     }
 }

@@ -2,12 +2,12 @@
 
 use super::World;
 use crate::rich::hidden::Hidden;
-use crate::rich::idl::rich::{
+use crate::rich::rich_idl::rich::{
     Account, AccountOperations as _, Base, Boxes, DescribableRef, Empty, Holder, ListBox, LongBox,
     MaybePlain, Note, Plain, PointBox, Rectangle, ShapeOperations as _, Special, Spoilt, Square,
     Suit, TextBox, UnionBox, WideBox, values::SpoilError,
 };
-use crate::rich::samples::{by_long, point};
+use crate::rich::rich_samples::{by_long, point};
 use crate::rich::server::{described, thing};
 use crate::rich::values::{
     a_base, derived, digest_of_one, digest_of_two, holder, longer, longest, made_base, plain, ring,
@@ -269,7 +269,7 @@ pub(super) async fn value_base(w: Arc<World>) {
     }
 }
 
-/// What most ORBs can, and some cannot, take as a ValueBase.
+/// Values that most ORBs accept as a ValueBase, and some do not.
 pub(super) async fn boxes_as_value_base(w: Arc<World>) {
     let text = Value::new(TextBox {
         value: "any box".to_owned(),

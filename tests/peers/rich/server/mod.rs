@@ -1,12 +1,12 @@
 //! The servant of `rich.idl`: every comment there is a rule here.
 
-mod anys;
-mod data;
-mod values;
+mod served_anys;
+mod served_rich_data;
+mod served_values;
 
-pub(crate) use values::{described, thing};
+pub(crate) use served_values::{described, thing};
 
-use crate::rich::idl::rich::{self, Control, PeerRef, PeerServant};
+use crate::rich::rich_idl::rich::{self, Control, PeerRef, PeerServant};
 use std::sync::{Arc, OnceLock};
 use zorb::{Orb, SystemException};
 
@@ -14,7 +14,7 @@ type Raises<T> = Result<T, SystemException>;
 
 pub(crate) struct Peer {
     orb: Orb,
-    /// What it is called by.
+    /// The reference of the caller.
     itself: Arc<OnceLock<PeerRef>>,
 }
 

@@ -2,12 +2,12 @@
 
 use super::{Peer, Raises};
 use crate::rich::anys::{fault, make, type_fault};
-use crate::rich::idl::rich::{Anys, Kind, Mixed, PeerRef};
+use crate::rich::rich_idl::rich::{Anys, Kind, Mixed, PeerRef};
 use zorb::{Any, TypeCode};
 
 impl Peer {
     fn itself(&self) -> &PeerRef {
-        self.itself.get().expect("set before anybody can call")
+        self.itself.get().expect("set before the first call")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Peer, Raises};
 use crate::digest::{Value, digest};
-use crate::rich::idl::rich::{
+use crate::rich::rich_idl::rich::{
     self, Bill, ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth,
     ByULong, ByUShort, Chain, Data, Expr, Huge, Mismatch, Plainly, Price, Small, Tree, Unions,
     data,

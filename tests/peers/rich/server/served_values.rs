@@ -1,8 +1,8 @@
 //! Values.
 
-use super::data::verify;
+use super::served_rich_data::verify;
 use super::{Peer, Raises};
-use crate::rich::idl::rich::{
+use crate::rich::rich_idl::rich::{
     Account, AccountOperations as _, Base, Boxes, Describable, DescribableRef, Empty, Holder,
     ListBox, Node, Note, NoteOperations as _, Plain, Rectangle, Shape, ShapeOperations as _,
     Special, Spoilt, Square, Suit, TextBox, Thing, ThingRef, ThingServant, Values, values,
@@ -43,7 +43,7 @@ pub(crate) fn thing(orb: &Orb, name: &str) -> Raises<ThingRef> {
     Ok(orb.root_poa().activate(servant).expect("the ORB listens"))
 }
 
-/// What it says of itself.
+/// Its description.
 pub(crate) async fn described(it: Option<&Abstract<DescribableRef>>) -> Raises<String> {
     match it {
         None => Ok("nil".to_owned()),
