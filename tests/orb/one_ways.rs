@@ -1,4 +1,4 @@
-//! When one-way calls are done, and in which order they arrive.
+//! One-way calls: their completion by scope, and the order in which they arrive.
 
 use std::future::Future;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! Which value types an ORB knows is the program's choice.
+//! The program chooses the value types that its ORB knows.
 
 use crate::savings::in_time;
 use zorb::{Builder, Orb, SystemException, SystemExceptionKind as Kind, Value, minor};

@@ -1,5 +1,5 @@
-//! How calls wait for their replies: trying before they sleep, reading for themselves and for
-//! others, and no caller left waiting when they are dropped, or not polled any more.
+//! Waiting for replies: calls spin before they park, and read for themselves and for others. No other caller is left
+//! waiting when one is dropped, or not polled any more.
 
 use std::future::{Future, poll_fn};
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Which crate may know which: a dependency that points the wrong way fails here.
+//! The permitted dependencies between crates: one that points the wrong way fails here.
 //!
 //! The arrows are those of ARCHITECTURE.md: `zorb` on connections and object adapter, connections on protocol,
 //! transport and executor, the protocol on the codec; the IDL compiler and its macros to one side.

@@ -1,10 +1,10 @@
-//! How ORBs live and die with the programs around them: threads and runtimes, restarts, shutdowns.
+//! The lifetime of ORBs beside that of the programs around them: threads and runtimes, restarts, shutdowns.
 //!
-//! - [`dropped`]: without a word;
+//! - [`dropped`]: ORBs that are dropped without a shutdown;
 //! - [`reconnect`]: servers that come back, in order or not;
 //! - [`shutdown`]: once, twice, from everywhere, during calls;
 //! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes;
-//! - [`stress`]: all of it at once, with everything counted.
+//! - [`stress`]: all of these at once, with every call counted.
 
 /// Runs tests on both flavours of runtime.
 macro_rules! on_both_flavours {

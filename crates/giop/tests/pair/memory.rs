@@ -1,4 +1,4 @@
-//! Where the octets of messages lie, and what of it is used again.
+//! The memory in which the octets of messages lie, and its reuse.
 
 use super::{Pipe, fragment, request};
 use zorb_cdr::BigEndian;

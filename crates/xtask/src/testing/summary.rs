@@ -1,4 +1,4 @@
-//! How many tests passed, from what libtest prints.
+//! The number of tests that passed, from the output of libtest.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How connections end, and the errors of the calls that wait.
+//! The end of a connection, and the errors of the calls that wait.
 
 use super::super::{CallError, ClientConnection};
 use crate::testing::*;
