@@ -15,6 +15,7 @@ use clap::{Args, ValueEnum};
 use executables::{Executable, Setting, Warnings};
 pub(crate) use packages::public_items::run as public_items;
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 use summary::Summary;
 use workspace::Workspace;
@@ -50,7 +51,8 @@ impl TestOptions {
     }
 }
 
-/// A part of the tests, in the order in which they run.
+/// A part of the tests, in the order in which they run. Attacks and experiments come last: beside the checks of packages they
+/// would wait for cargo's lock on the target folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Phase {
     /// Unit and integration tests that need nothing but this workspace
@@ -157,7 +159,10 @@ impl Phase {
 /// Seconds for which the tests of the workspace are built from an empty target folder.
 const BUILD: Duration = Duration::from_secs(250);
 
-/// Seconds for which its packages and its kernel are fetched.
+/// Seconds for which the peers are built beside the tests; their packages come on top where they are not installed.
+const PEERS: Duration = Duration::from_secs(90);
+
+/// Seconds for which the packages and the kernel of the machine are fetched.
 const MACHINE: Duration = Duration::from_secs(90);
 
 /// The times of the steps so far, for the end.
@@ -224,9 +229,6 @@ pub(crate) fn run(options: &TestOptions) -> Done {
         && phases
             .iter()
             .any(|p| matches!(p, Phase::Peers | Phase::Compilers));
-    if with_peers {
-        times.step("peers are built", Duration::from_secs(60), peers::ready)?;
-    }
     let counted = with_peers && options.phases.is_empty() && options.test_args.is_empty();
     if counted {
         start_record()?;
@@ -243,21 +245,21 @@ pub(crate) fn run(options: &TestOptions) -> Done {
         variables,
         runner: None,
     };
-    let machine = match phases.contains(&Phase::Atm) && !options.no_peers {
-        false => Err("--no-peers says so".to_owned()),
-        // A file that cannot be made fails no test.
-        true => times.step("the machine for ATM is made", MACHINE, || {
-            Ok(machine::ready())
-        })?,
-    };
-
-    let mut executables = Vec::new();
-    if phases.iter().any(|phase| phase.has_executables()) {
-        let targets = Phase::targets(&phases, &workspace);
-        executables = times.step("tests are built", BUILD, || {
-            executables::build(&workspace, &targets, options.warnings())
-        })?;
-    }
+    let with_machine = phases.contains(&Phase::Atm) && !options.no_peers;
+    let (executables, machine) = thread::scope(|scope| {
+        // Beside cargo, which leaves a CPU idle at times; a network may be waited for, too.
+        let prepared = scope.spawn(|| prepare(with_peers, with_machine));
+        let mut executables = Vec::new();
+        if phases.iter().any(|phase| phase.has_executables()) {
+            let targets = Phase::targets(&phases, &workspace);
+            executables = times.step("tests are built", BUILD, || {
+                executables::build(&workspace, &targets, options.warnings())
+            })?;
+        }
+        let (machine, more) = prepared.join().map_err(|_| "a thread panicked")??;
+        times.0.extend(more.0);
+        Ok::<_, String>((executables, machine))
+    })?;
     let mut beside = match phases.as_slice() {
         [.., _, Phase::Packages] => Some(Beside::start(&Phase::Packages.name())?),
         _ => None,
@@ -301,6 +303,25 @@ pub(crate) fn run(options: &TestOptions) -> Done {
     }
     println!("{all}");
     Ok(())
+}
+
+/// Readies the peers, then the machine for ATM; gives why there is no machine, and the times of both.
+///
+/// # Errors
+/// A peer cannot be made ready.
+fn prepare(peers: bool, machine: bool) -> Result<(Done, Times), String> {
+    let mut times = Times::default();
+    if peers {
+        times.step("peers are built", PEERS, peers::ready)?;
+    }
+    let machine = match machine {
+        false => Err("--no-peers says so".to_owned()),
+        // A file that cannot be made fails no test.
+        true => times.step("the machine for ATM is made", MACHINE, || {
+            Ok(machine::ready())
+        })?,
+    };
+    Ok((machine, times))
 }
 
 /// The tests of documentation, which only rustdoc can build.
