@@ -40,11 +40,11 @@ fn cache() -> PathBuf {
     target().join("atm-vm")
 }
 
-/// Installs what is missing, and gets the kernel ready.
+/// Installs the packages that are missing.
 ///
 /// # Errors
-/// This is no Linux on x86-64, something is missing and cannot be installed, or the kernel's package cannot be had.
-pub fn ready() -> Done {
+/// This is no Linux on x86-64, or something is missing and cannot be installed.
+pub fn install_packages() -> Done {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("the machine is made of Debian's packages for amd64".to_owned());
     }
@@ -52,6 +52,15 @@ pub fn ready() -> Done {
     if !missing.is_empty() {
         peers::install(&missing, &PACKAGES)?;
     }
+    Ok(())
+}
+
+/// Installs the packages that are missing, and gets the kernel ready.
+///
+/// # Errors
+/// As [`install_packages`], or the kernel's package cannot be had.
+pub fn ready() -> Done {
+    install_packages()?;
     let mut prepare = Command::new(recipe());
     run(prepare.arg("--prepare").env("ATM_VM_CACHE", cache()))
 }

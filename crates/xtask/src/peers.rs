@@ -72,15 +72,24 @@ const TIMED: PeerBuild = (
 /// Packages that it is built and run with.
 const TIMED_PACKAGES: [&str; 5] = ["omniidl", "libomniorb4-dev", "g++", "make", "pkg-config"];
 
-/// Installs what is missing and builds all peers.
+/// Installs the packages that are missing.
 ///
 /// # Errors
 /// Something is missing and we are not root, or a command fails.
-pub fn ready() -> Done {
+pub fn install_packages() -> Done {
     let missing = missing();
-    if !missing.is_empty() {
-        install(&missing, &PACKAGES)?;
+    match missing.is_empty() {
+        true => Ok(()),
+        false => install(&missing, &PACKAGES),
     }
+}
+
+/// Installs the packages that are missing and builds all peers.
+///
+/// # Errors
+/// As [`install_packages`], or a peer does not build.
+pub fn ready() -> Done {
+    install_packages()?;
     make(TESTED)?;
     make(TIMED)?;
     jacorb()

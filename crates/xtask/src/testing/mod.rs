@@ -159,7 +159,7 @@ impl Phase {
 /// Seconds for which the tests of the workspace are built from an empty target folder.
 const BUILD: Duration = Duration::from_secs(250);
 
-/// Seconds for which the peers are built beside the tests; their packages come on top where they are not installed.
+/// Seconds for which the peers are built beside the tests.
 const PEERS: Duration = Duration::from_secs(90);
 
 /// Seconds for which the packages and the kernel of the machine are fetched.
@@ -246,6 +246,14 @@ pub(crate) fn run(options: &TestOptions) -> Done {
         runner: None,
     };
     let with_machine = phases.contains(&Phase::Atm) && !options.no_peers;
+    // Not beside cargo, whose linker may be among what they replace.
+    if with_peers {
+        peers::install_packages()?;
+    }
+    if with_machine {
+        // A failure is met again where the machine is made, and fails no test.
+        let _ = machine::install_packages();
+    }
     let (executables, machine) = thread::scope(|scope| {
         // Beside cargo, which leaves a CPU idle at times; a network may be waited for, too.
         let prepared = scope.spawn(|| prepare(with_peers, with_machine));
