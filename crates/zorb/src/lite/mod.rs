@@ -2,6 +2,7 @@
 
 mod address;
 mod connection;
+mod header;
 mod shorten;
 
 use address::LiteAddressing;

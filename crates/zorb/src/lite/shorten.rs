@@ -1,53 +1,9 @@
 //! Translates headers of twelve octets to five and back, in streams that are cut anywhere. Sans I/O.
 
+use super::header::{Header, LITE_HEADER_LEN, MORE, Short, lengthened, shortened};
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
-use zorb_cdr::Endian;
-use zorb_giop::{HEADER_LEN, MessageHeader, Version};
-
-/// Octets of a header of GIOPlite.
-pub(super) const LITE_HEADER_LEN: usize = 5;
-
-const KIND: u8 = 0b111;
-const MINOR_SHIFT: u32 = 3;
-const MINOR: u8 = 0b11;
-const LITTLE_ENDIAN: u8 = 1 << 5;
-const MORE_FRAGMENTS: u8 = 1 << 6;
-const RESERVED: u8 = 1 << 7;
-
-type Header = [u8; HEADER_LEN];
-type Short = [u8; LITE_HEADER_LEN];
-
-fn shortened(header: &Header) -> io::Result<(Short, u32)> {
-    let read = MessageHeader::parse(header).map_err(io::Error::other)?;
-    let mut rest = read.kind as u8 | (read.version.minor << MINOR_SHIFT);
-    if read.endian.is_little() {
-        rest |= LITTLE_ENDIAN;
-    }
-    if read.more_fragments {
-        rest |= MORE_FRAGMENTS;
-    }
-    let [.., s0, s1, s2, s3] = *header;
-    Ok(([s0, s1, s2, s3, rest], read.size))
-}
-
-fn lengthened(short: &Short) -> io::Result<(Header, u32)> {
-    let [s0, s1, s2, s3, rest] = *short;
-    let is_little = rest & LITTLE_ENDIAN != 0;
-    let flags = u8::from(is_little) | (u8::from(rest & MORE_FRAGMENTS != 0) << 1);
-    let minor = (rest >> MINOR_SHIFT) & MINOR;
-    if rest & RESERVED != 0 || minor > Version::HIGHEST.minor {
-        let what = "expected a header of GIOPlite";
-        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-    }
-    let [g, i, o, p] = *b"GIOP";
-    let size = match Endian::from_flag(is_little) {
-        Endian::Little => u32::from_le_bytes([s0, s1, s2, s3]),
-        Endian::Big => u32::from_be_bytes([s0, s1, s2, s3]),
-    };
-    let header = [g, i, o, p, 1, minor, flags, rest & KIND, s0, s1, s2, s3];
-    Ok((header, size))
-}
+use zorb_giop::HEADER_LEN;
 
 /// Splits octets at `count`, or at their end if there are fewer.
 #[inline]
@@ -65,7 +21,7 @@ fn copy(place: &mut [u8], octets: &[u8]) {
 
 /// Octets that may be appended without an allocation.
 #[inline]
-fn room(buffer: &BytesMut) -> usize {
+pub(super) fn room(buffer: &BytesMut) -> usize {
     buffer.capacity().saturating_sub(buffer.len())
 }
 
@@ -86,9 +42,6 @@ pub(super) struct Shortener {
     body: usize,
 }
 
-/// Bodies of up to this many octets are copied behind the short header, so that a message leaves as one slice: two
-/// slices cost the kernel more than the copy.
-const MAX_COPIED: usize = 256;
 /// The limit on chunks of a message that takes the fast path.
 const MAX_CHUNKS: usize = 8;
 
@@ -111,8 +64,7 @@ impl Shortener {
         chunks: &[IoSlice<'_>],
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        if self.taken == 0
-            && self.body == 0
+        if self.is_between_messages()
             && chunks.len() <= MAX_CHUNKS
             && let Some((first, rest)) = chunks.split_first()
             && let Some((header, body)) = first.split_first_chunk()
@@ -127,7 +79,7 @@ impl Shortener {
         self.write_any(chunks, write)
     }
 
-    /// The fast path: writes a message, or the beginning of one, with a whole header.
+    /// Writes a message, or the beginning of one, with a whole header.
     #[inline]
     fn write_message(
         &mut self,
@@ -136,24 +88,34 @@ impl Shortener {
         rest: &[IoSlice<'_>],
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let written = if rest.is_empty() && body.len() <= MAX_COPIED {
-            let mut whole = [0; LITE_HEADER_LEN + MAX_COPIED];
-            if let Some((front, behind)) = whole.split_first_chunk_mut() {
-                *front = short;
-                copy(behind, body);
-            }
-            let octets = LITE_HEADER_LEN.saturating_add(body.len());
-            write(&[IoSlice::new(split(&whole, octets).0)])?
-        } else {
-            let mut slices = [IoSlice::new(&[]); MAX_CHUNKS + 1];
-            let [first, second, others @ ..] = &mut slices;
-            (*first, *second) = (IoSlice::new(&short), IoSlice::new(body));
-            for (slice, chunk) in others.iter_mut().zip(rest) {
-                *slice = *chunk;
-            }
-            let count = rest.len().saturating_add(2);
-            write(slices.get(..count).unwrap_or(&slices))?
-        };
+        let mut slices = [IoSlice::new(&[]); MAX_CHUNKS + 1];
+        let [first, second, others @ ..] = &mut slices;
+        (*first, *second) = (IoSlice::new(&short), IoSlice::new(body));
+        for (slice, chunk) in others.iter_mut().zip(rest) {
+            *slice = *chunk;
+        }
+        let count = rest.len().saturating_add(2);
+        let written = write(slices.get(..count).unwrap_or(&slices))?;
+        self.has_written(header, size, written)
+    }
+
+    /// Whether the next octet begins a message.
+    pub(super) const fn is_between_messages(&self) -> bool {
+        self.taken == 0 && self.body == 0
+    }
+
+    /// Records that `written` octets of a message were written, which has this header and a body of `size` octets. Returns
+    /// the octets of the long form that count as written.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there are none.
+    #[inline]
+    pub(super) fn has_written(
+        &mut self,
+        header: &Header,
+        size: usize,
+        written: usize,
+    ) -> io::Result<usize> {
         let Some(of_body) = written.checked_sub(LITE_HEADER_LEN) else {
             return self.stop_within(*header, written, 0);
         };
@@ -279,9 +241,6 @@ impl Shortener {
     }
 }
 
-/// The difference in octets between a long and a short header.
-const MORE: usize = HEADER_LEN - LITE_HEADER_LEN;
-
 /// The receiving side: lengthens the headers of GIOPlite messages.
 ///
 /// At the beginning of a message, octets are received behind [`MORE`] octets of room, so that the long header fits in
@@ -300,7 +259,7 @@ pub(super) struct Lengthener {
 /// The least capacity of a read into the buffer for copying, in octets.
 const READ_OCTETS: usize = 8 << 10;
 /// The least room for receiving in place, in octets.
-const LEAST_ROOM: usize = 64;
+pub(super) const LEAST_ROOM: usize = 64;
 
 impl Lengthener {
     /// Receives by `read`, which appends to a buffer, and appends lengthened messages to `to`. Returns the number of
@@ -342,7 +301,6 @@ impl Lengthener {
     ) -> io::Result<Option<usize>> {
         let before = to.len();
         to.extend_from_slice(&[0; MORE]);
-        let begin = to.len();
         let octets = match read(to) {
             Ok(octets @ 1..) => octets,
             end => {
@@ -350,7 +308,21 @@ impl Lengthener {
                 return end.map(Some);
             }
         };
-        let came = to.get(begin..).unwrap_or_default();
+        self.has_read(octets, before, to)
+    }
+
+    /// Passes on `octets` that were received at the beginning of a message, behind [`MORE`] octets of room at `before`;
+    /// `None` if its header is incomplete.
+    ///
+    /// # Errors
+    /// Of kind `InvalidData` for an invalid header of GIOPlite.
+    pub(super) fn has_read(
+        &mut self,
+        octets: usize,
+        before: usize,
+        to: &mut BytesMut,
+    ) -> io::Result<Option<usize>> {
+        let came = to.get(before.saturating_add(MORE)..).unwrap_or_default();
         let Some(short) = came.first_chunk() else {
             self.received.extend_from_slice(came);
             to.truncate(before);
@@ -370,6 +342,11 @@ impl Lengthener {
         let of_body = octets.saturating_sub(LITE_HEADER_LEN);
         self.end_body(of_body, to);
         Ok(Some(to.len().saturating_sub(before)))
+    }
+
+    /// Whether the next octet that is received begins a message.
+    pub(super) fn is_between_messages(&self) -> bool {
+        self.is_between_reads() && self.body == 0
     }
 
     /// Receives more of a body.
@@ -482,7 +459,8 @@ impl Lengthener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zorb_giop::MessageKind;
+    use zorb_cdr::Endian;
+    use zorb_giop::{MessageHeader, MessageKind, Version};
 
     fn message(kind: MessageKind, minor: u8, endian: Endian, body: usize) -> Vec<u8> {
         let header = MessageHeader {
