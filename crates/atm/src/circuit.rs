@@ -4,9 +4,11 @@
 //! read takes the frames that have arrived. The task does the rest: frames that arrive while no reader polls, and
 //! timers.
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
+    future::poll_fn,
     io::{self, IoSlice},
     mem::take,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
     time::Instant,
@@ -23,6 +25,7 @@ use tokio::{
     sync::Notify,
     time::sleep_until,
 };
+use zorb_transport::ReadOutcome;
 
 use crate::{
     session::{self, Config, End, Event, Obstacle, Statistics},
@@ -41,8 +44,8 @@ pub(crate) struct Circuit {
 #[derive(Debug)]
 struct State {
     machine: session::SessionMachine,
-    readers: HashMap<u64, Waker>,
-    writers: HashMap<u64, Waker>,
+    /// The wakers of each session that has waited.
+    waiters: BTreeMap<u64, Waiters>,
     acceptor: Option<Waker>,
     has_listener: bool,
     /// Listener and connections.
@@ -67,6 +70,13 @@ struct State {
     further: Vec<Waker>,
 }
 
+/// The wakers of a session.
+#[derive(Debug, Default)]
+struct Waiters {
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
 /// Frames that are received before other tasks have their turn.
 const FRAMES_PER_TURN: usize = 64;
 /// Frames above this keep the memory that they were received in.
@@ -87,8 +97,7 @@ impl Circuit {
             state: Mutex::new(State {
                 max_sdu: config.max_sdu,
                 machine: session::SessionMachine::new(config, fastrand::u64(..)),
-                readers: HashMap::new(),
-                writers: HashMap::new(),
+                waiters: BTreeMap::new(),
                 acceptor: None,
                 has_listener: false,
                 handles: 1,
@@ -116,16 +125,24 @@ impl Circuit {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `f` on the machine, sends the resulting frames, and wakes the waiters of its events.
+    /// Runs `act` on the machine, sends the resulting frames, and wakes the waiters of its events, and the task for an
+    /// earlier timer.
     fn with<T>(&self, act: impl FnOnce(&mut State, Instant) -> T) -> T {
+        self.run(|state, now| {
+            let done = act(state, now);
+            state.flush(&self.socket, now);
+            (done, state.wants_the_task())
+        })
+    }
+
+    /// Runs `act` on the machine, and wakes the waiters of its events. `act` sends the frames; it returns whether the task
+    /// is to be woken, too.
+    fn run<T>(&self, act: impl FnOnce(&mut State, Instant) -> (T, bool)) -> T {
         let mut state = self.lock();
-        let now = Instant::now();
-        let done = act(&mut state, now);
-        state.flush(&self.socket, now);
-        let wants = state.wants_the_task();
+        let (done, wants_the_task) = act(&mut state, Instant::now());
         let (first, further) = (state.first.take(), take(&mut state.further));
         drop(state);
-        if wants {
+        if wants_the_task {
             self.work.notify_one();
         }
         for waker in first.into_iter().chain(further) {
@@ -135,23 +152,26 @@ impl Circuit {
     }
 
     async fn drive(&self, registered: AsyncFd<Arc<Socket>>) {
-        let mut readable = None;
+        // Both are kept from turn to turn: making them anew costs more than a small frame.
+        let mut work = pin!(self.work.notified());
+        let mut timer = pin!(sleep_until(Instant::now().into()));
+        let mut armed = None;
+        let mut readable: Option<AsyncFdReadyGuard<'_, Arc<Socket>>> = None;
         loop {
-            let (turn, sleeps, is_stalled) = self.with(|state, now| {
+            let (turn, sleeps, is_stalled) = self.run(|state, now| {
                 let turn = state.receive(&self.socket, now, FRAMES_PER_TURN);
                 state.machine.handle_timeout(now);
                 state.flush(&self.socket, now);
-                state.sleeps = state.machine.poll_timeout();
+                state.set_timer(now);
                 state.waits_for_room = state.stalled.is_some();
-                (turn, state.sleeps, state.waits_for_room)
+                ((turn, state.sleeps, state.waits_for_room), state.gone)
             });
             match turn {
                 ReceiveOutcome::Empty => {
                     // Frames that have come since cause another event.
-                    if let Some(ready) = &mut readable {
-                        AsyncFdReadyGuard::clear_ready(ready);
+                    if let Some(mut ready) = readable.take() {
+                        ready.clear_ready();
                     }
-                    readable = None;
                 }
                 ReceiveOutcome::More => tokio::task::yield_now().await,
                 ReceiveOutcome::Gone => return,
@@ -159,22 +179,37 @@ impl Circuit {
             if self.is_over() {
                 return;
             }
-            let due = async {
-                match sleeps {
-                    Some(at) => sleep_until(at.into()).await,
-                    None => std::future::pending().await,
+            if armed != sleeps {
+                armed = sleeps;
+                if let Some(at) = sleeps {
+                    timer.as_mut().reset(at.into());
                 }
-            };
-            tokio::select! {
-                ready = registered.readable() => match ready {
-                    Ok(ready) => readable = Some(ready),
-                    Err(_) => return,
-                },
-                result = self.room(), if is_stalled => if result.is_err() {
-                    return;
-                },
-                () = due => {}
-                () = self.work.notified() => {}
+            }
+            let mut room = pin!(async {
+                match is_stalled {
+                    true => self.room().await,
+                    false => std::future::pending().await,
+                }
+            });
+            let goes_on = poll_fn(|cx| {
+                if let Poll::Ready(ready) = registered.poll_read_ready(cx) {
+                    readable = ready.ok();
+                    return Poll::Ready(readable.is_some());
+                }
+                if let Poll::Ready(result) = room.as_mut().poll(cx) {
+                    return Poll::Ready(result.is_ok());
+                }
+                if work.as_mut().poll(cx).is_ready() {
+                    work.set(self.work.notified());
+                    return Poll::Ready(true);
+                }
+                match armed {
+                    Some(_) => timer.as_mut().poll(cx).map(|()| true),
+                    None => Poll::Pending,
+                }
+            });
+            if !goes_on.await {
+                return;
             }
         }
     }
@@ -277,41 +312,59 @@ impl Circuit {
         self.with(|state, _| match state.machine.is_open(id) {
             Ok(true) => Poll::Ready(Ok(())),
             Ok(false) => {
-                state.readers.insert(id, cx.waker().clone());
+                state.waiters(id).reader = Some(cx.waker().clone());
                 Poll::Pending
             }
             Err(end) => Poll::Ready(Err(of_end(end))),
         })
     }
 
-    /// Reads the octets that have come. If there are none, registers `cx`.
+    /// Reads the octets that have come. If there are none, registers `cx`; if it `registers`, also if there are no more.
     pub(crate) fn read(
         &self,
         id: u64,
         buf: &mut BytesMut,
         cx: Option<&Context<'_>>,
-    ) -> io::Result<usize> {
+        registers: bool,
+    ) -> io::Result<ReadOutcome> {
         if buf.capacity() == buf.len() {
             let reason = "no room in the buffer to read into";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
-        self.with(|state, now| {
-            state.readers.remove(&id);
+        self.run(|state, now| {
+            let before = state.machine.statistics();
             let mut read = state.machine.read(id, buf);
             if read == Err(Obstacle::NotNow) {
                 state.receive(&self.socket, now, FRAMES_PER_TURN);
                 read = state.machine.read(id, buf);
             }
-            if let (Err(Obstacle::NotNow), Some(cx)) = (read, cx) {
-                state.readers.insert(id, cx.waker().clone());
+            let waits = match read {
+                Err(Obstacle::NotNow) => true,
+                Ok(_) => registers && !state.machine.is_readable(id),
+                Err(_) => false,
+            };
+            // Frames that have not been received yet are the task's: their event is still to come, or to be cleared by it.
+            let waker = cx.filter(|_| waits).map(|cx| cx.waker().clone());
+            let is_registered = waker.is_some();
+            // A read without a waker that finds nothing takes none away: an earlier read may have registered it.
+            if cx.is_some() || !waits {
+                state.waiters(id).reader = waker;
             }
-            read.map_err(of_obstacle)
+            let outcome = read.map(|octets| ReadOutcome {
+                octets,
+                is_registered,
+            });
+            state.flush(&self.socket, now);
+            // Without a frame, no timer has changed.
+            let is_changed = state.machine.statistics() != before;
+            let wants_the_task = is_changed && state.wants_the_task();
+            (outcome.map_err(of_obstacle), wants_the_task)
         })
     }
 
     /// Drops the reader's waker: frames that arrive wake no task.
     pub(crate) fn deregister(&self, id: u64) {
-        self.lock().readers.remove(&id);
+        self.lock().waiters(id).reader = None;
     }
 
     pub(crate) fn write(&self, id: u64, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -323,7 +376,7 @@ impl Circuit {
             if state.gone || state.machine.is_writable(id) {
                 return Poll::Ready(());
             }
-            state.writers.insert(id, cx.waker().clone());
+            state.waiters(id).writer = Some(cx.waker().clone());
             Poll::Pending
         })
     }
@@ -346,8 +399,7 @@ impl Circuit {
     pub(crate) fn release(&self, id: u64) {
         self.with(|state, now| {
             state.machine.release(now, id);
-            state.readers.remove(&id);
-            state.writers.remove(&id);
+            state.waiters.remove(&id);
         });
         self.leave();
     }
@@ -362,6 +414,10 @@ enum ReceiveOutcome {
 }
 
 impl State {
+    fn waiters(&mut self, id: u64) -> &mut Waiters {
+        self.waiters.entry(id).or_default()
+    }
+
     /// Takes at most `most` frames from the socket.
     fn receive(&mut self, socket: &Socket, now: Instant, most: usize) -> ReceiveOutcome {
         for _ in 0..most {
@@ -417,8 +473,12 @@ impl State {
     fn dispatch(&mut self) {
         while let Some(event) = self.machine.poll_event() {
             let waker = match event {
-                Event::Readable(id) => self.readers.remove(&id),
-                Event::Writable(id) => self.writers.remove(&id),
+                Event::Readable(id) => {
+                    (self.waiters.get_mut(&id)).and_then(|waiters| waiters.reader.take())
+                }
+                Event::Writable(id) => {
+                    (self.waiters.get_mut(&id)).and_then(|waiters| waiters.writer.take())
+                }
                 Event::Incoming => self.acceptor.take(),
             };
             match &self.first {
@@ -433,8 +493,18 @@ impl State {
         self.machine.fail();
     }
 
-    /// Whether a timer is due before the task's wake-up.
-    fn wants_the_task(&mut self) -> bool {
+    /// Sets the task's wake-up. One before the next timer stays, since it costs less than setting it anew for each frame.
+    fn set_timer(&mut self, now: Instant) {
+        let is_over = self.sleeps.is_none_or(|sleeps| sleeps <= now);
+        if is_over {
+            self.sleeps = self.machine.poll_timeout();
+        } else {
+            self.is_due_earlier();
+        }
+    }
+
+    /// Whether a timer is due before the task's wake-up, which is set to it then.
+    fn is_due_earlier(&mut self) -> bool {
         let due = self.machine.poll_timeout();
         let is_earlier = match (due, self.sleeps) {
             (Some(due), Some(sleeps)) => due < sleeps,
@@ -445,7 +515,12 @@ impl State {
             // The task is woken once for this timer.
             self.sleeps = due;
         }
-        is_earlier || self.gone || self.stalled.is_some() && !self.waits_for_room
+        is_earlier
+    }
+
+    /// Whether the task has to be woken: for an earlier timer, a full socket, or the end.
+    fn wants_the_task(&mut self) -> bool {
+        self.is_due_earlier() || self.gone || self.stalled.is_some() && !self.waits_for_room
     }
 }
 

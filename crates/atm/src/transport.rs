@@ -14,7 +14,8 @@ use bytes::BytesMut;
 use socket2::Socket;
 use zorb_transport::{
     Address, AddressError, AddressReader, AddressWriter, Addressing, BoxFuture, Capabilities,
-    Connection, Endpoint, EndpointAddress, Listener, Operation, Transport, TransportError,
+    Connection, Endpoint, EndpointAddress, Listener, Operation, ReadOutcome, Transport,
+    TransportError,
 };
 
 use crate::{
@@ -280,6 +281,14 @@ fn named(address: &AtmAddress) -> Address {
     Address::Other(format!("{SCHEME}://{address}").into())
 }
 
+/// The result of a read that has registered its waker if it found no octets.
+fn pending(read: io::Result<ReadOutcome>) -> Poll<io::Result<ReadOutcome>> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+        read => Poll::Ready(read),
+    }
+}
+
 #[derive(Debug)]
 struct AtmConnection {
     circuit: Arc<Circuit>,
@@ -290,15 +299,21 @@ struct AtmConnection {
 
 impl Connection for AtmConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
-        match self.circuit.read(self.session, buf, Some(cx)) {
-            // The waker is registered.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
-            read => Poll::Ready(read),
-        }
+        let read = pending(self.circuit.read(self.session, buf, Some(cx), false));
+        read.map_ok(|read| read.octets)
+    }
+
+    fn poll_read_and_register(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        pending(self.circuit.read(self.session, buf, Some(cx), true))
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
-        self.circuit.read(self.session, buf, None)
+        let read = self.circuit.read(self.session, buf, None, false);
+        read.map(|read| read.octets)
     }
 
     fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
