@@ -2,20 +2,19 @@
 //!
 //! A reader or writer moves frames itself, under the circuit's lock: a write sends its frame before it returns, and a
 //! read takes the frames that have arrived. The task does the rest: frames that arrive while no reader polls, and
-//! timers.
+//! timers. Among large frames, it wakes the reader of the only session before it receives, so that the kernel stores
+//! their octets in the reader's buffer.
 use std::{
-    collections::BTreeMap,
     future::poll_fn,
     io::{self, IoSlice},
-    mem::take,
+    mem::{self, take},
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
     time::Instant,
 };
 
-use bytes::{Bytes, BytesMut};
-use rustix::io::Errno;
+use bytes::BytesMut;
 use socket2::Socket;
 use tokio::{
     io::{
@@ -28,9 +27,13 @@ use tokio::{
 use zorb_transport::ReadOutcome;
 
 use crate::{
-    session::{self, Config, End, Event, Obstacle, Statistics},
+    session::{self, Config, End, Obstacle, Statistics},
     sys,
 };
+
+mod state;
+
+use state::{ReceiveOutcome, State};
 
 /// A circuit that this process has open, shared by its listener, its connections and its task.
 #[derive(Debug)]
@@ -41,47 +44,8 @@ pub(crate) struct Circuit {
     work: Notify,
 }
 
-#[derive(Debug)]
-struct State {
-    machine: session::SessionMachine,
-    /// The wakers of each session that has waited.
-    waiters: BTreeMap<u64, Waiters>,
-    acceptor: Option<Waker>,
-    has_listener: bool,
-    /// Listener and connections.
-    handles: usize,
-    /// A frame for which the socket had no room.
-    stalled: Option<Bytes>,
-    /// The head of that frame, or of the frame that was sent last.
-    head: Vec<u8>,
-    /// The frame that is being received.
-    frame: Vec<u8>,
-    /// Small frames that were received, copied together.
-    small: BytesMut,
-    max_sdu: usize,
-    /// The time until which the task sleeps.
-    sleeps: Option<Instant>,
-    /// Whether the task waits for room in the socket.
-    waits_for_room: bool,
-    /// Whether the circuit has failed, or the task has ended.
-    gone: bool,
-    /// Wakers to call when the lock is released.
-    first: Option<Waker>,
-    further: Vec<Waker>,
-}
-
-/// The wakers of a session.
-#[derive(Debug, Default)]
-struct Waiters {
-    reader: Option<Waker>,
-    writer: Option<Waker>,
-}
-
 /// Frames that are received before other tasks have their turn.
 const FRAMES_PER_TURN: usize = 64;
-/// Frames above this keep the memory that they were received in.
-const LARGE: usize = 4096;
-
 impl Circuit {
     /// Takes over an open socket, for an owner that has joined. The current runtime's reactor watches it, and drives
     /// the circuit until it is idle; `ended` is called then.
@@ -94,23 +58,7 @@ impl Circuit {
         let registered = sys::register(Arc::clone(&socket), Interest::READABLE)?;
         let circuit = Arc::new(Self {
             socket,
-            state: Mutex::new(State {
-                max_sdu: config.max_sdu,
-                machine: session::SessionMachine::new(config, fastrand::u64(..)),
-                waiters: BTreeMap::new(),
-                acceptor: None,
-                has_listener: false,
-                handles: 1,
-                stalled: None,
-                head: Vec::new(),
-                frame: Vec::new(),
-                small: BytesMut::new(),
-                sleeps: None,
-                waits_for_room: false,
-                gone: false,
-                first: None,
-                further: Vec::new(),
-            }),
+            state: Mutex::new(State::new(config)),
             work: Notify::new(),
         });
         let running = Running {
@@ -157,9 +105,18 @@ impl Circuit {
         let mut timer = pin!(sleep_until(Instant::now().into()));
         let mut armed = None;
         let mut readable: Option<AsyncFdReadyGuard<'_, Arc<Socket>>> = None;
+        let mut offered = false;
         loop {
+            let is_offered = take(&mut offered);
             let (turn, sleeps, is_stalled) = self.run(|state, now| {
-                let turn = state.receive(&self.socket, now, FRAMES_PER_TURN);
+                if readable.is_some() && !is_offered && state.offer() {
+                    return ((ReceiveOutcome::Offered, None, false), false);
+                }
+                let turn = match is_offered && state.emptied {
+                    // The reader has received all.
+                    true => ReceiveOutcome::Empty,
+                    false => state.receive(&self.socket, now, FRAMES_PER_TURN),
+                };
                 state.machine.handle_timeout(now);
                 state.flush(&self.socket, now);
                 state.set_timer(now);
@@ -174,6 +131,11 @@ impl Circuit {
                     }
                 }
                 ReceiveOutcome::More => tokio::task::yield_now().await,
+                ReceiveOutcome::Offered => {
+                    offered = true;
+                    let_reader_run().await;
+                    continue;
+                }
                 ReceiveOutcome::Gone => return,
             }
             if self.is_over() {
@@ -335,19 +297,29 @@ impl Circuit {
             let before = state.machine.statistics();
             let mut read = state.machine.read(id, buf);
             if read == Err(Obstacle::NotNow) {
-                state.receive(&self.socket, now, FRAMES_PER_TURN);
-                read = state.machine.read(id, buf);
+                read = match state.receive_in_place(&self.socket, now, id, buf) {
+                    0 => {
+                        state.receive(&self.socket, now, FRAMES_PER_TURN);
+                        state.machine.read(id, buf)
+                    }
+                    octets => Ok(octets),
+                };
             }
             let waits = match read {
                 Err(Obstacle::NotNow) => true,
                 Ok(_) => registers && !state.machine.is_readable(id),
                 Err(_) => false,
             };
+            // A read without a waker that finds nothing takes none away: an earlier read may have registered it.
+            if cx.is_some() || !waits {
+                state.waiters(id).reader = None;
+            }
+            // The octets that this read has received wake no reader of theirs.
+            state.dispatch();
             // Frames that have not been received yet are the task's: their event is still to come, or to be cleared by it.
             let waker = cx.filter(|_| waits).map(|cx| cx.waker().clone());
             let is_registered = waker.is_some();
-            // A read without a waker that finds nothing takes none away: an earlier read may have registered it.
-            if cx.is_some() || !waits {
+            if is_registered {
                 state.waiters(id).reader = waker;
             }
             let outcome = read.map(|octets| ReadOutcome {
@@ -405,123 +377,17 @@ impl Circuit {
     }
 }
 
-/// The state of the socket after some frames were received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReceiveOutcome {
-    Empty,
-    More,
-    Gone,
-}
-
-impl State {
-    fn waiters(&mut self, id: u64) -> &mut Waiters {
-        self.waiters.entry(id).or_default()
-    }
-
-    /// Takes at most `most` frames from the socket.
-    fn receive(&mut self, socket: &Socket, now: Instant, most: usize) -> ReceiveOutcome {
-        for _ in 0..most {
-            if self.gone {
-                return ReceiveOutcome::Gone;
-            }
-            self.frame.clear();
-            self.frame.reserve(self.max_sdu);
-            match sys::receive(socket, &mut self.frame) {
-                Ok(1..) => {}
-                Err(Errno::WOULDBLOCK) => return ReceiveOutcome::Empty,
-                // The interface is gone, or the circuit.
-                Ok(0) | Err(_) => {
-                    self.lose();
-                    return ReceiveOutcome::Gone;
-                }
-            }
-            let frame = if self.frame.len() > LARGE {
-                Bytes::from(take(&mut self.frame))
-            } else {
-                self.small.extend_from_slice(&self.frame);
-                self.small.split().freeze()
-            };
-            self.machine.handle_frame(now, frame);
+/// Lets the task run that was woken last, and then this one, before the reactor.
+async fn let_reader_run() {
+    let mut has_run = false;
+    poll_fn(|cx| match mem::replace(&mut has_run, true) {
+        true => Poll::Ready(()),
+        false => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
         }
-        ReceiveOutcome::More
-    }
-
-    /// Sends the frames that are due.
-    fn flush(&mut self, socket: &Socket, now: Instant) {
-        while !self.gone {
-            let payload = match self.stalled.take() {
-                Some(payload) => payload,
-                None => match self.machine.poll_transmit(now, &mut self.head) {
-                    Some(payload) => payload,
-                    None => break,
-                },
-            };
-            match sys::send(socket, &self.head, &payload) {
-                Err(Errno::WOULDBLOCK) => {
-                    self.stalled = Some(payload);
-                    break;
-                }
-                Err(Errno::PIPE | Errno::NODEV | Errno::BADF | Errno::NOTCONN) => self.lose(),
-                // Other errors, such as ENOMEM, count as a lost frame, which is sent again.
-                Ok(_) | Err(_) => {}
-            }
-        }
-        self.dispatch();
-    }
-
-    /// Collects the wakers of events.
-    fn dispatch(&mut self) {
-        while let Some(event) = self.machine.poll_event() {
-            let waker = match event {
-                Event::Readable(id) => {
-                    (self.waiters.get_mut(&id)).and_then(|waiters| waiters.reader.take())
-                }
-                Event::Writable(id) => {
-                    (self.waiters.get_mut(&id)).and_then(|waiters| waiters.writer.take())
-                }
-                Event::Incoming => self.acceptor.take(),
-            };
-            match &self.first {
-                None => self.first = waker,
-                Some(_) => self.further.extend(waker),
-            }
-        }
-    }
-
-    fn lose(&mut self) {
-        self.gone = true;
-        self.machine.fail();
-    }
-
-    /// Sets the task's wake-up. One before the next timer stays, since it costs less than setting it anew for each frame.
-    fn set_timer(&mut self, now: Instant) {
-        let is_over = self.sleeps.is_none_or(|sleeps| sleeps <= now);
-        if is_over {
-            self.sleeps = self.machine.poll_timeout();
-        } else {
-            self.is_due_earlier();
-        }
-    }
-
-    /// Whether a timer is due before the task's wake-up, which is set to it then.
-    fn is_due_earlier(&mut self) -> bool {
-        let due = self.machine.poll_timeout();
-        let is_earlier = match (due, self.sleeps) {
-            (Some(due), Some(sleeps)) => due < sleeps,
-            (due, None) => due.is_some(),
-            (None, Some(_)) => false,
-        };
-        if is_earlier {
-            // The task is woken once for this timer.
-            self.sleeps = due;
-        }
-        is_earlier
-    }
-
-    /// Whether the task has to be woken: for an earlier timer, a full socket, or the end.
-    fn wants_the_task(&mut self) -> bool {
-        self.is_due_earlier() || self.gone || self.stalled.is_some() && !self.waits_for_room
-    }
+    })
+    .await;
 }
 
 /// Runs `ended` when the task ends, since the circuit has become idle or the runtime is gone.

@@ -16,7 +16,8 @@
 //!
 //! # Cost
 //! A small message each way costs a frame each way, since data frames carry acknowledgements. A session keeps the
-//! octets that it has written until they are acknowledged, and writing copies them once.
+//! octets that it has written until they are acknowledged, and writing copies them once. Reading copies them once, too,
+//! but for large frames that come in sequence while their reader waits, on a circuit with one session.
 #![cfg_attr(
     not(test),
     deny(

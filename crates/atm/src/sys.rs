@@ -12,6 +12,7 @@ use std::{
     sync::Arc,
 };
 
+use bytes::{BufMut, BytesMut};
 use rustix::{
     buffer::spare_capacity,
     io::{Errno, retry_on_intr},
@@ -206,6 +207,48 @@ impl Owns for Arc<Socket> {}
 pub(crate) fn receive(socket: &Socket, frame: &mut Vec<u8>) -> Result<usize, Errno> {
     let flags = RecvFlags::DONTWAIT;
     retry_on_intr(|| net::recv(socket, spare_capacity(frame), flags)).map(|(received, _)| received)
+}
+
+/// Receives a frame in two parts: its first octets into `head`, and the others behind the contents of `buf`, within its
+/// capacity. Returns its octets; 0 if the interface is gone.
+pub(crate) fn receive_parts(
+    socket: &Socket,
+    head: &mut [u8],
+    buf: &mut BytesMut,
+) -> Result<usize, Errno> {
+    let spare = buf.spare_capacity_mut();
+    let mut parts = [
+        libc::iovec {
+            iov_base: head.as_mut_ptr().cast(),
+            iov_len: head.len(),
+        },
+        libc::iovec {
+            iov_base: spare.as_mut_ptr().cast(),
+            iov_len: spare.len(),
+        },
+    ];
+    // SAFETY: `msghdr` consists of integers and pointers, for which zeros are valid: null pointers and lengths of 0.
+    let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+    message.msg_iov = parts.as_mut_ptr();
+    message.msg_iovlen = parts.len();
+    let received = retry_on_intr(|| {
+        // SAFETY: the descriptor is open, as `Socket` owns it. `message` is a live `msghdr` with the two live entries of
+        // `parts`, which name the whole of `head` and of `buf`'s spare capacity, both borrowed exclusively until after
+        // the call; it names no address and no ancillary data. recvmsg(2) writes within these regions, reads neither,
+        // and keeps no pointer.
+        let received =
+            unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+        usize::try_from(received)
+            .map_err(|_| Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
+    })?;
+    let behind = received.saturating_sub(head.len());
+    // SAFETY: `advance_mut` asks that the next `behind` octets are initialised and lie within the capacity. recvmsg(2)
+    // has returned how many octets it stored, which fill `head` first, then the region of `buf`'s spare capacity from its
+    // beginning; without MSG_TRUNC it reports no more than it stored. Nothing has touched `buf` since.
+    unsafe {
+        buf.advance_mut(behind);
+    }
+    Ok(received)
 }
 
 /// Receives a frame as [`receive`] does, and blocks until there is one, or the socket's time limit has passed.

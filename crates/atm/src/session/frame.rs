@@ -162,6 +162,15 @@ impl Reason {
     }
 }
 
+/// The head of a [`Frame::Data`] without flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DataHead {
+    pub(super) session: u64,
+    pub(super) sequence: u64,
+    pub(super) transmission: u64,
+    pub(super) ack: Ack,
+}
+
 /// The error of octets that are not a frame of this version. They are dropped like a frame that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -249,6 +258,27 @@ impl Frame {
         Ok(frame)
     }
 
+    /// Reads the head of a DATA frame without flags, whose octets of the stream lie elsewhere; `None` for any other head.
+    pub(super) fn read_data_head(head: &[u8; DATA_HEAD]) -> Option<DataHead> {
+        let mut octets = head.as_slice();
+        let (magic, version, kind) = (
+            octets.try_get_u16().ok()?,
+            octets.try_get_u8().ok()?,
+            octets.try_get_u8().ok()?,
+        );
+        // Flags, and the octets that mean nothing.
+        let none = octets.try_get_u32().ok()?;
+        if (magic, version, kind, none) != (MAGIC, VERSION, 4, 0) {
+            return None;
+        }
+        Some(DataHead {
+            session: octets.try_get_u64().ok()?,
+            sequence: octets.try_get_u64().ok()?,
+            transmission: octets.try_get_u64().ok()?,
+            ack: Ack::read(&mut octets).ok()?,
+        })
+    }
+
     /// Writes the head, which is all but the octets of the stream, and replaces the contents of `head`.
     pub fn write_head(&self, head: &mut Vec<u8>) {
         head.clear();
@@ -321,7 +351,7 @@ impl Terms {
 }
 
 impl Ack {
-    fn read(octets: &mut Bytes) -> Result<Self, NotAFrame> {
+    fn read(octets: &mut impl Buf) -> Result<Self, NotAFrame> {
         Ok(Self {
             next: octets.try_get_u64()?,
             seen: octets.try_get_u64()?,
@@ -434,6 +464,23 @@ mod tests {
             if let Ok(read) = Frame::read(frame.clone()) {
                 prop_assert_eq!(written(&read), frame);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_head_is_read_as_that_of_its_frame(frame in frames()) {
+            let octets = written(&frame);
+            let Some(head) = octets.first_chunk() else {
+                return Ok(());
+            };
+            let expected = match frame {
+                Frame::Data { session, sequence, transmission, ack, fin: false, closed: false, .. } => {
+                    Some(DataHead { session, sequence, transmission, ack })
+                }
+                _ => None,
+            };
+            prop_assert_eq!(Frame::read_data_head(head), expected);
         }
     }
 

@@ -33,6 +33,8 @@
 //!    [`poll_timeout`](SessionMachine::poll_timeout). Frames that have come go to
 //!    [`handle_frame`](SessionMachine::handle_frame) first, or a peer may count as dead whose answer waits.
 //!
+//! [`handle_in_place`](SessionMachine::handle_in_place) takes a frame whose octets lie where their reader wants them.
+//!
 //! No octets of a peer can make it panic, and [`Config`] bounds its memory.
 
 use std::{

@@ -167,6 +167,31 @@ impl Receiver {
         Arrival::Readable
     }
 
+    /// Whether a piece of `octets` octets would be read next, without a copy here: nothing waits before it or beyond it.
+    pub(super) fn is_next(&self, sequence: u64, octets: usize) -> bool {
+        sequence == self.next
+            && self.unread == 0
+            && self.ahead.is_empty()
+            && octets <= self.room
+            && !self.finished
+            && !self.discards
+    }
+
+    /// Counts a piece that [is next](Self::is_next), and whose octets are the reader's already. Acknowledges it as
+    /// [`take`](Self::take) does.
+    pub(super) fn take_read(&mut self, transmission: u64, count: usize, at: Instant, most: u64) {
+        self.note(transmission);
+        self.taken = self.taken.saturating_add(cost(count));
+        if self.taken >= most {
+            self.due = Due::Now;
+        } else if self.due == Due::Never {
+            self.due = Due::At(at);
+        }
+        self.next = self.next.saturating_add(1);
+        self.read = self.read.saturating_add(octets(count));
+        self.reconsider();
+    }
+
     fn note(&mut self, transmission: u64) {
         self.seen = self.seen.max(transmission.saturating_add(1));
     }
