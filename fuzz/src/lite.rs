@@ -5,6 +5,8 @@ use bytes::BytesMut;
 use shorten::{Lengthener, Shortener};
 use std::io::{self, ErrorKind, IoSlice};
 
+#[path = "../../crates/zorb/src/lite/header.rs"]
+mod header;
 #[path = "../../crates/zorb/src/lite/shorten.rs"]
 mod shorten;
 

@@ -1,6 +1,7 @@
 //! Connections whose messages have GIOPlite's short headers.
 
-use super::header::{MORE, ShortMessage, lengthen_message, shorten_message};
+use super::header::MORE;
+use super::message::{ShortMessage, lengthen_message, shorten_message};
 use super::shorten::{LEAST_ROOM, Lengthener, Shortener, room};
 use bytes::BytesMut;
 use std::io::{self, IoSlice};

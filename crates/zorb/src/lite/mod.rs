@@ -3,6 +3,7 @@
 mod address;
 mod connection;
 mod header;
+mod message;
 mod shorten;
 
 use address::LiteAddressing;

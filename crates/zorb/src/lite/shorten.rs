@@ -276,7 +276,7 @@ impl Lengthener {
     ) -> io::Result<usize> {
         let room = room(to);
         if self.is_between_reads() && (room >= LEAST_ROOM || self.body >= room && room > 0) {
-            if self.body > 0 {
+            if !self.is_between_messages() {
                 return self.read_body(to, &mut read);
             }
             if let Some(octets) = self.read_message(to, &mut read)? {
@@ -345,6 +345,7 @@ impl Lengthener {
     }
 
     /// Whether the next octet that is received begins a message.
+    #[inline]
     pub(super) fn is_between_messages(&self) -> bool {
         self.is_between_reads() && self.body == 0
     }
