@@ -3,7 +3,7 @@
 use crate::figures::measured::Measured;
 use crate::measure::machine::Machine;
 use crate::measure::statistics::{quantile, three_digits};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::Error};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -18,10 +18,13 @@ pub(crate) struct Point {
     /// Its place, if the axis has names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
-    /// The median over the rounds.
+    /// The median over the rounds. A file has it, and the quartiles, only where they do not follow from `each`.
+    #[serde(default = "absent", skip_serializing_if = "is_absent")]
     pub(crate) value: f64,
     /// The quartiles over the rounds.
+    #[serde(default = "absent", skip_serializing_if = "is_absent")]
     pub(crate) low: f64,
+    #[serde(default = "absent", skip_serializing_if = "is_absent")]
     pub(crate) high: f64,
     /// The median over the rounds of what a hundredth of the calls took longer than.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,14 +32,14 @@ pub(crate) struct Point {
     /// Octets that a round sent, the median over the rounds, where it counts what is sent and not calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sent: Option<f64>,
-    /// How many rounds there are a value of; 0 in data of before that was kept.
-    #[serde(default)]
+    /// How many rounds there are a value of; 0 in data of before that was kept. A file has it only without `each`.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) rounds: usize,
     /// Its value in each round; none in data of before they were kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) each: Vec<f64>,
     /// The loop of the experiment that those rounds belong to: two points can be compared within a round of one loop.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) run: usize,
     pub(crate) unit: String,
 }
@@ -64,10 +67,19 @@ pub(crate) struct Data {
     pub(crate) points: Vec<Point>,
 }
 
-/// Most experiments have one loop.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_first(run: &usize) -> bool {
-    *run == 0
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// A value that a file leaves out, as it follows from the values of the rounds.
+const fn absent() -> f64 {
+    f64::NAN
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_absent(value: &f64) -> bool {
+    value.is_nan()
 }
 
 /// Rounds a value to the digits that are significant in a round.
@@ -76,14 +88,44 @@ fn kept(value: f64) -> f64 {
 }
 
 impl Point {
-    /// The point as it is stored: five digits of each number.
-    fn short(mut self) -> Self {
-        self.value = kept(self.value);
-        self.low = kept(self.low);
-        self.high = kept(self.high);
+    /// The point as it is stored: five digits of each number, and none that follows from the values of the rounds.
+    fn stored(mut self) -> Self {
+        let from_each = self.from_each();
+        for (number, from_each) in self.numbers().into_iter().zip(from_each) {
+            *number = kept(*number);
+            if from_each == Some(*number) {
+                *number = absent();
+            }
+        }
+        if self.rounds == self.each.len() {
+            self.rounds = 0;
+        }
         self.p99 = self.p99.map(kept);
         self.sent = self.sent.map(kept);
         self
+    }
+
+    /// The point of a stored one; nothing if numbers are missing that do not follow from the values of the rounds.
+    fn restored(mut self) -> Option<Self> {
+        let from_each = self.from_each();
+        for (number, from_each) in self.numbers().into_iter().zip(from_each) {
+            if is_absent(number) {
+                *number = from_each?;
+            }
+        }
+        if self.rounds == 0 {
+            self.rounds = self.each.len();
+        }
+        Some(self)
+    }
+
+    const fn numbers(&mut self) -> [&mut f64; 3] {
+        [&mut self.low, &mut self.value, &mut self.high]
+    }
+
+    /// The lower quartile, the median and the upper quartile of the values of the rounds, if those were kept.
+    fn from_each(&self) -> [Option<f64>; 3] {
+        [0.25, 0.5, 0.75].map(|part| quantile(&self.each, part).map(kept))
     }
 
     /// The median, and the quartiles behind it where they differ from it: `15.4 (14.9–16.1)`.
@@ -251,7 +293,14 @@ impl Data {
     pub(crate) fn read(file: &Path) -> Result<Self, String> {
         let shown = file.display();
         let text = std::fs::read_to_string(file).map_err(|e| format!("{shown}: {e}"))?;
-        serde_json::from_str(&text).map_err(|e| format!("{shown}: {e}"))
+        Self::from_json(&text).map_err(|e| format!("{shown}: {e}"))
+    }
+
+    fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let mut data: Self = serde_json::from_str(text)?;
+        let points: Option<_> = data.points.into_iter().map(Point::restored).collect();
+        data.points = points.ok_or_else(|| Error::custom("a point without a value"))?;
+        Ok(data)
     }
 
     /// Writes it, a line a point.
@@ -269,7 +318,7 @@ impl Data {
         let head = serde_json::to_string_pretty(&head).map_err(|e| e.to_string())?;
         let mut lines = Vec::new();
         for point in &self.points {
-            let point = point.clone().short();
+            let point = point.clone().stored();
             lines.push(serde_json::to_string(&point).map_err(|e| e.to_string())?);
         }
         let points = format!("\"points\": [\n    {}\n  ]", lines.join(",\n    "));
@@ -515,7 +564,7 @@ pub(crate) mod tests {
             ("p", "raw", 3.0, None, 4.0),
         ]);
         let text = data.to_json().unwrap();
-        let again: Data = serde_json::from_str(&text).unwrap();
+        let again = Data::from_json(&text).unwrap();
         assert_eq!(again.points, data.points);
         assert_eq!(
             text.lines()
@@ -526,11 +575,43 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn numbers_that_follow_from_those_of_the_rounds_are_not_stored() {
+        let mut collected = Collected::default();
+        for value in [5.0, 1.0, 3.0, 1.0 / 3.0] {
+            collected.add(place(1.0), value, None);
+        }
+        let mut points = collected.points();
+        let mut other = points[0].clone();
+        other.value = 2.5;
+        points.push(other);
+        let mut data = data(&[]);
+        data.points = points;
+        let text = data.to_json().unwrap();
+        let lines: Vec<_> = text
+            .lines()
+            .filter(|line| line.contains("panel"))
+            .collect();
+        let stored = "\"x\":1.0,\"each\":[5.0,1.0,3.0,0.33333],\"unit\"";
+        assert!(lines[0].contains(stored), "{}", lines[0]);
+        let stored = "\"x\":1.0,\"value\":2.5,\"each\":[";
+        assert!(lines[1].contains(stored), "{}", lines[1]);
+        let again = Data::from_json(&text).unwrap();
+        for (again, before) in again.points.iter().zip(&data.points) {
+            assert_eq!(again.value, before.value);
+            assert_eq!(again.low, kept(before.low));
+            assert_eq!((again.high, again.rounds), (before.high, 4));
+        }
+        let text = text.replace("\"each\":[5.0,1.0,3.0,0.33333],", "");
+        let refused = Data::from_json(&text).unwrap_err().to_string();
+        assert!(refused.contains("a point without a value"), "{refused}");
+    }
+
+    #[test]
     fn data_of_before_points_knew_their_rounds_is_still_read() {
         let data = data(&[("p", "zorb", 1.0, None, 2.5)]);
         let text = data.to_json().unwrap();
         assert!(text.contains("\"rounds\":5,"), "{text}");
-        let old: Data = serde_json::from_str(&text.replace("\"rounds\":5,", "")).unwrap();
+        let old = Data::from_json(&text.replace("\"rounds\":5,", "")).unwrap();
         assert_eq!(old.points[0].rounds, 0);
         assert_eq!(old.points[0].value, 2.5);
     }
@@ -600,10 +681,10 @@ pub(crate) mod tests {
         let mut with = data(&[]);
         let text = with.to_json().unwrap();
         assert!(!text.contains("tools"), "{text}");
-        let old: Data = serde_json::from_str(&text).unwrap();
+        let old = Data::from_json(&text).unwrap();
         assert!(old.tools.is_empty());
         with.tools.insert("perf".to_owned(), "6.1".to_owned());
-        let new: Data = serde_json::from_str(&with.to_json().unwrap()).unwrap();
+        let new = Data::from_json(&with.to_json().unwrap()).unwrap();
         assert_eq!(new.tools, with.tools);
     }
 
