@@ -27,7 +27,7 @@ use tokio::{
 use zorb_transport::ReadOutcome;
 
 use crate::{
-    session::{self, Config, End, Obstacle, Statistics},
+    session::{self, Config, Obstacle, SessionEnd, Statistics},
     sys,
 };
 
@@ -252,7 +252,7 @@ impl Circuit {
                 return Poll::Ready(Ok(id));
             }
             if state.gone {
-                return Poll::Ready(Err(of_end(End::Gone)));
+                return Poll::Ready(Err(of_end(SessionEnd::Gone)));
             }
             state.acceptor = Some(cx.waker().clone());
             Poll::Pending
@@ -412,25 +412,25 @@ fn of_obstacle(obstacle: Obstacle) -> io::Error {
     }
 }
 
-fn of_end(end: End) -> io::Error {
+fn of_end(end: SessionEnd) -> io::Error {
     let (kind, text) = match end {
-        End::Refused(session::Reason::Full) => (
+        SessionEnd::Refused(session::Reason::Full) => (
             io::ErrorKind::ConnectionRefused,
             "there are as many sessions on the circuit as there may be",
         ),
-        End::Refused(_) => (
+        SessionEnd::Refused(_) => (
             io::ErrorKind::ConnectionRefused,
             "the other end of the circuit grants no sessions",
         ),
-        End::Reset => (
+        SessionEnd::Reset => (
             io::ErrorKind::ConnectionReset,
             "the other end of the circuit has ended the session",
         ),
-        End::TimedOut => (
+        SessionEnd::TimedOut => (
             io::ErrorKind::TimedOut,
             "the other end of the circuit does not answer",
         ),
-        End::Gone => (io::ErrorKind::NetworkDown, "the circuit is gone"),
+        SessionEnd::Gone => (io::ErrorKind::NetworkDown, "the circuit is gone"),
     };
     io::Error::new(kind, text)
 }

@@ -587,10 +587,7 @@ pub(crate) mod tests {
         let mut data = data(&[]);
         data.points = points;
         let text = data.to_json().unwrap();
-        let lines: Vec<_> = text
-            .lines()
-            .filter(|line| line.contains("panel"))
-            .collect();
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("panel")).collect();
         let stored = "\"x\":1.0,\"each\":[5.0,1.0,3.0,0.33333],\"unit\"";
         assert!(lines[0].contains(stored), "{}", lines[0]);
         let stored = "\"x\":1.0,\"value\":2.5,\"each\":[";

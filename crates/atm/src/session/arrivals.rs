@@ -4,7 +4,7 @@ use std::time::Instant;
 use bytes::Bytes;
 
 use super::{
-    End, Event, Reason, SessionMachine, after,
+    Event, Reason, SessionEnd, SessionMachine, after,
     frame::{Ack, DATA_HEAD, Frame, Terms},
     one::{Session, State},
     receiver::Arrival,
@@ -163,8 +163,8 @@ impl SessionMachine {
             return;
         };
         let end = match session.state {
-            State::Opening { .. } => End::Refused(reason),
-            _ => End::Reset,
+            State::Opening { .. } => SessionEnd::Refused(reason),
+            _ => SessionEnd::Reset,
         };
         self.end(id, end);
     }
@@ -184,7 +184,7 @@ impl SessionMachine {
             .map(|(id, _)| *id)
             .collect();
         for id in former {
-            self.end(id, End::Reset);
+            self.end(id, SessionEnd::Reset);
         }
     }
 
@@ -379,7 +379,7 @@ mod tests {
             let mut ends = Ends::new(&config);
             let octets = pattern(length);
             let mut at = 0;
-            // The last ones are never lost, or a pattern could lose the same piece for ever.
+            // The last ones are never lost, or a pattern could lose the same segment for ever.
             ends.carry(&octets, &mut || {
                 at += 1;
                 *fates.get(at).unwrap_or(&((at % 2) as u8))

@@ -22,7 +22,7 @@ pub struct Config {
     pub acknowledgement_delay: Duration,
     /// The wait for the first acknowledgement, before there is an estimate.
     pub initial_retransmission_timeout: Duration,
-    /// The least wait for an acknowledgement before a piece is sent again.
+    /// The least wait for an acknowledgement before a segment is sent again.
     pub min_retransmission_timeout: Duration,
     /// The longest wait for an acknowledgement; each wait without an answer doubles it.
     pub max_retransmission_timeout: Duration,

@@ -68,17 +68,17 @@ pub enum Frame {
         /// The reason.
         reason: Reason,
     },
-    /// A piece of the stream.
+    /// A segment of the stream.
     Data {
         /// The session.
         session: u64,
-        /// The number of this piece; the first is 0.
+        /// The number of this segment; the first is 0.
         sequence: u64,
-        /// The number of this frame; a piece that is sent again has another one.
+        /// The number of this frame; a segment that is sent again has another one.
         transmission: u64,
         /// The acknowledgement of the other direction.
         ack: Ack,
-        /// Whether this is the last piece with octets.
+        /// Whether this is the last segment with octets.
         fin: bool,
         /// Whether this end reads no more.
         closed: bool,
@@ -89,11 +89,11 @@ pub enum Frame {
     Ack {
         /// The session.
         session: u64,
-        /// The pieces received in sequence.
+        /// The segments received in sequence.
         ack: Ack,
         /// Whether an answer is asked for.
         poll: bool,
-        /// The pieces received beyond the sequence.
+        /// The segments received beyond the sequence.
         selective: Bytes,
     },
 }
@@ -112,11 +112,11 @@ pub struct Terms {
     pub max_sdu: u32,
 }
 
-/// The pieces that have been received.
+/// The segments that have been received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "version 1 has these fields")]
 pub struct Ack {
-    /// The first piece that has not been received.
+    /// The first segment that has not been received.
     pub next: u64,
     /// The highest transmission that has been received, plus one.
     pub seen: u64,
@@ -227,7 +227,7 @@ impl Frame {
                 let transmission = octets.try_get_u64()?;
                 let ack = Ack::read(&mut octets)?;
                 let (fin, closed) = (flags & FIN != 0, flags & CLOSED != 0);
-                // A piece that does not end the stream has octets, and does not close.
+                // A segment that does not end the stream has octets, and does not close.
                 if !fin && (octets.is_empty() || closed) {
                     return Err(NotAFrame);
                 }

@@ -9,17 +9,17 @@
 //! - **Opening.** Either end asks for a session by OPEN with an id of its choice until ACCEPT or RESET comes. Each
 //!   states the size of its receive buffer, its largest frame, and the *incarnation* of its end. When that changes, the
 //!   other end has begun anew, and the sessions with the former one have ended.
-//! - **Sequence.** The stream is cut into numbered pieces, one a frame. The receiver acknowledges the first one that it
+//! - **Sequence.** The stream is cut into numbered segments, one a frame. The receiver acknowledges the first one that it
 //!   lacks and those that it has beyond; data carry acknowledgements with them.
-//! - **Loss.** Each frame has a *transmission* number too, which is new when a piece is sent again. An acknowledgement
+//! - **Loss.** Each frame has a *transmission* number too, which is new when a segment is sent again. An acknowledgement
 //!   names the highest one received. As no frame overtakes another, a frame that was sent before and was not received
-//!   never will be, and its piece is sent again at once. Only at the end of the stream is a timer needed: the first
-//!   piece is sent again when its acknowledgement is overdue (the estimate of RFC 6298), and its acknowledgement names
-//!   the other missing pieces.
+//!   never will be, and its segment is sent again at once. Only at the end of the stream is a timer needed: the first
+//!   segment is sent again when its acknowledgement is overdue (the estimate of RFC 6298), and its acknowledgement names
+//!   the other missing segments.
 //! - **Credit.** All frames in flight together take no more of the receiver's buffer than it has, counted in the memory
 //!   that the kernel counts ([`frame::cost`]). Each session also has a window in octets, which opens as the application
 //!   reads.
-//! - **End.** The last piece is marked as such. A piece that states that its sender reads no more makes the other end's
+//! - **End.** The last segment is marked as such. A segment that states that its sender reads no more makes the other end's
 //!   writes fail. Octets that were written before are delivered for as long as [`Config::linger`]. A RESET answers a
 //!   frame of a session that does not exist.
 //! - **Dead peers.** An end that receives no frames asks for one, and ends its sessions with a peer that does not
@@ -56,7 +56,7 @@ mod sender;
 
 pub use config::Config;
 pub use frame::Reason;
-pub use one::End;
+pub use one::SessionEnd;
 
 use frame::{Frame, Terms};
 use one::{Session, State, aborted};
@@ -103,21 +103,21 @@ pub enum Obstacle {
     /// This end has finished the stream, or the other one reads no more.
     Finished,
     /// The session has ended.
-    Ended(End),
+    Ended(SessionEnd),
 }
 
-/// The counts of frames at one end of a circuit, since that end was made. A piece is the part of a session's octets that one
+/// The counts of frames at one end of a circuit, since that end was made. A segment is the part of a session's octets that one
 /// frame carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Frames that were sent, repeated ones included.
     pub sent: u64,
-    /// Pieces that were sent again, since they were lost or no acknowledgement came in time.
+    /// Segments that were sent again, since they were lost or no acknowledgement came in time.
     pub sent_again: u64,
     /// Frames that were received, refused and repeated ones included.
     pub received: u64,
-    /// Pieces that arrived although this end had them already.
+    /// Segments that arrived although this end had them already.
     pub received_again: u64,
     /// Octets that were not a frame, and frames beyond the limits.
     pub refused: u64,
@@ -165,7 +165,7 @@ impl SessionMachine {
     /// The id is in use, or the limit of sessions is reached.
     pub fn open(&mut self, now: Instant, id: u64) -> Result<(), Obstacle> {
         if self.sessions.contains_key(&id) || self.sessions.len() >= self.config.max_sessions {
-            return Err(Obstacle::Ended(End::Refused(Reason::Full)));
+            return Err(Obstacle::Ended(SessionEnd::Refused(Reason::Full)));
         }
         let state = State::Opening {
             again: now,
@@ -182,12 +182,12 @@ impl SessionMachine {
     ///
     /// # Errors
     /// The session has ended.
-    pub fn is_open(&self, id: u64) -> Result<bool, End> {
+    pub fn is_open(&self, id: u64) -> Result<bool, SessionEnd> {
         match self.sessions.get(&id).map(|session| session.state) {
             Some(State::Opening { .. }) => Ok(false),
             Some(State::Open) => Ok(true),
             Some(State::Ended(end)) => Err(end),
-            None => Err(End::Reset),
+            None => Err(SessionEnd::Reset),
         }
     }
 
@@ -202,7 +202,7 @@ impl SessionMachine {
     /// The send buffer is full, or the session takes no more.
     pub fn write(&mut self, id: u64, chunks: &[IoSlice<'_>]) -> Result<usize, Obstacle> {
         let session = self.sessions.get_mut(&id);
-        let session = session.ok_or(Obstacle::Ended(End::Reset))?;
+        let session = session.ok_or(Obstacle::Ended(SessionEnd::Reset))?;
         let is_finished = session.sender.is_finished() || session.receiver.peer_has_closed();
         match session.state {
             State::Ended(end)
@@ -246,7 +246,7 @@ impl SessionMachine {
     /// No octets are there now, or no more will come although the peer has not finished its stream.
     pub fn read(&mut self, id: u64, buf: &mut BytesMut) -> Result<usize, Obstacle> {
         let session = self.sessions.get_mut(&id);
-        let session = session.ok_or(Obstacle::Ended(End::Reset))?;
+        let session = session.ok_or(Obstacle::Ended(SessionEnd::Reset))?;
         match session.receiver.read(buf) {
             0 if session.receiver.is_finished() || session.closed.is_some() => Ok(0),
             0 => match session.state {
@@ -289,7 +289,7 @@ impl SessionMachine {
             }
             session.sender.close();
             if matches!(session.state, State::Opening { .. }) {
-                session.end(End::Reset);
+                session.end(SessionEnd::Reset);
                 self.control(aborted(id));
             }
             self.wake(id);
@@ -309,7 +309,7 @@ impl SessionMachine {
     /// Ends all sessions at once, since the circuit is gone.
     pub fn fail(&mut self) {
         for id in self.sessions.keys().copied().collect::<Vec<_>>() {
-            self.end(id, End::Gone);
+            self.end(id, SessionEnd::Gone);
         }
         self.control.clear();
         self.backlog.clear();
@@ -325,7 +325,7 @@ impl SessionMachine {
                 .get(&id)
                 .is_some_and(|session| !matches!(session.state, State::Ended(_)))
             {
-                self.end(id, End::Gone);
+                self.end(id, SessionEnd::Gone);
                 self.control(aborted(id));
             }
         }
@@ -434,7 +434,7 @@ impl SessionMachine {
         }
     }
 
-    fn end(&mut self, id: u64, end: End) {
+    fn end(&mut self, id: u64, end: SessionEnd) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.end(end);
             if !session.receiver.has_unread() && self.backlog.contains(&id) {
@@ -459,7 +459,7 @@ impl SessionMachine {
             return;
         };
         if session.released && session.is_over() {
-            // One acknowledgement of the peer's last piece. If that frame is lost, a RESET answers the peer's
+            // One acknowledgement of the peer's last segment. If that frame is lost, a RESET answers the peer's
             // retransmission.
             if session.receiver.due() != receiver::Due::Never && session.is_open() {
                 let ack = session.ack(id, false);

@@ -12,7 +12,7 @@ use super::{
 /// The way in which a session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum End {
+pub enum SessionEnd {
     /// The peer has not granted it.
     Refused(Reason),
     /// The peer does not know the session any more: it has aborted it, or begun anew.
@@ -32,7 +32,7 @@ pub(super) enum State {
         tries: u32,
     },
     Open,
-    Ended(End),
+    Ended(SessionEnd),
 }
 
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Session {
         self.note_arrival(now);
     }
 
-    pub(super) fn end(&mut self, end: End) {
+    pub(super) fn end(&mut self, end: SessionEnd) {
         if !matches!(self.state, State::Ended(_)) {
             self.state = State::Ended(end);
             self.sender.abandon();
@@ -133,7 +133,7 @@ impl Session {
         acked.is_new
     }
 
-    /// Returns the next frame to send: a piece for which there is room in the peer's buffer, of which other frames take
+    /// Returns the next frame to send: a segment for which there is room in the peer's buffer, of which other frames take
     /// `in_flight` already; then an acknowledgement. The flag states whether it was sent before.
     pub(super) fn next_frame(
         &mut self,
@@ -238,7 +238,7 @@ impl Session {
         match self.state {
             State::Ended(_) => None,
             State::Opening { until, .. } if until <= now => {
-                self.end(End::TimedOut);
+                self.end(SessionEnd::TimedOut);
                 None
             }
             State::Opening {
@@ -265,11 +265,11 @@ impl Session {
     fn open_timeout(&mut self, now: Instant, session: u64, config: &Config) -> Option<Frame> {
         let is_past = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if is_past(self.dead_at(config)) {
-            self.end(End::TimedOut);
+            self.end(SessionEnd::TimedOut);
             return Some(aborted(session));
         }
         if is_past(self.closed.and_then(|at| at.checked_add(config.linger))) {
-            self.end(End::Reset);
+            self.end(SessionEnd::Reset);
             return Some(aborted(session));
         }
         if is_past(

@@ -1,4 +1,4 @@
-//! The receiving half of a session: octets that wait to be read, and pieces beyond a missing one.
+//! The receiving half of a session: octets that wait to be read, and segments beyond a missing one.
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Instant,
@@ -13,14 +13,14 @@ use super::{
 
 #[derive(Debug)]
 pub(super) struct Receiver {
-    /// The first piece that has not come.
+    /// The first segment that has not come.
     next: u64,
     /// The highest transmission that has come, plus one.
     seen: u64,
-    /// Pieces beyond the missing one.
-    ahead: BTreeMap<u64, Piece>,
+    /// Segments beyond the missing one.
+    ahead: BTreeMap<u64, ReceivedSegment>,
     ahead_octets: usize,
-    /// Octets in sequence that were not read: large pieces as they came, then small ones copied together.
+    /// Octets in sequence that were not read: large segments as they came, then small ones copied together.
     large: VecDeque<Bytes>,
     small: BytesMut,
     unread: usize,
@@ -42,7 +42,7 @@ pub(super) struct Receiver {
 }
 
 #[derive(Debug)]
-struct Piece {
+struct ReceivedSegment {
     payload: Bytes,
     fin: bool,
     closed: bool,
@@ -56,20 +56,20 @@ pub(super) enum Due {
     Now,
 }
 
-/// The effect of a piece.
+/// The effect of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// More octets, or the end of the stream, can be read.
     Readable,
-    /// A piece before it is missing.
+    /// A segment before it is missing.
     Ahead,
-    /// The piece had come before.
+    /// The segment had come before.
     Duplicate,
-    /// The piece is beyond the room that was advertised, and counts as lost.
+    /// The segment is beyond the room that was advertised, and counts as lost.
     Refused,
 }
 
-/// Least octets of a piece that keeps the memory of its frame.
+/// Least octets of a segment that keeps the memory of its frame.
 const LARGE: usize = 4096;
 
 impl Receiver {
@@ -113,7 +113,7 @@ impl Receiver {
         self.due = Due::Now;
     }
 
-    /// Takes a piece. An acknowledgement is due at once when a piece is missing or comes again, or when frames of a
+    /// Takes a segment. An acknowledgement is due at once when a segment is missing or comes again, or when frames of a
     /// cost of `most` have come since the last one; else `at` that time.
     pub(super) fn take(
         &mut self,
@@ -146,12 +146,12 @@ impl Receiver {
                 0..LARGE => Bytes::copy_from_slice(&payload),
                 _ => payload,
             };
-            let piece = Piece {
+            let segment = ReceivedSegment {
                 payload,
                 fin,
                 closed,
             };
-            self.ahead.insert(sequence, piece);
+            self.ahead.insert(sequence, segment);
             return Arrival::Ahead;
         }
         if !self.ahead.is_empty() || fin || self.taken >= most {
@@ -160,14 +160,14 @@ impl Receiver {
             self.due = Due::At(at);
         }
         self.append(payload, fin, closed);
-        while let Some(piece) = self.ahead.remove(&self.next) {
-            self.ahead_octets = self.ahead_octets.saturating_sub(piece.payload.len());
-            self.append(piece.payload, piece.fin, piece.closed);
+        while let Some(segment) = self.ahead.remove(&self.next) {
+            self.ahead_octets = self.ahead_octets.saturating_sub(segment.payload.len());
+            self.append(segment.payload, segment.fin, segment.closed);
         }
         Arrival::Readable
     }
 
-    /// Whether a piece of `octets` octets would be read next, without a copy here: nothing waits before it or beyond it.
+    /// Whether a segment of `octets` octets would be read next, without a copy here: nothing waits before it or beyond it.
     pub(super) fn is_next(&self, sequence: u64, octets: usize) -> bool {
         sequence == self.next
             && self.unread == 0
@@ -177,7 +177,7 @@ impl Receiver {
             && !self.discards
     }
 
-    /// Counts a piece that [is next](Self::is_next), and whose octets are the reader's already. Acknowledges it as
+    /// Counts a segment that [is next](Self::is_next), and whose octets are the reader's already. Acknowledges it as
     /// [`take`](Self::take) does.
     pub(super) fn take_read(&mut self, transmission: u64, count: usize, at: Instant, most: u64) {
         self.note(transmission);
@@ -266,7 +266,7 @@ impl Receiver {
         self.reconsider();
     }
 
-    /// Returns the acknowledgement that is sent with data. It cannot report pieces beyond a missing one, and so does
+    /// Returns the acknowledgement that is sent with data. It cannot report segments beyond a missing one, and so does
     /// not report the last frame either where there are any.
     pub(super) fn ack_with_data(&mut self) -> Ack {
         let mut ack = self.ack();
@@ -278,7 +278,7 @@ impl Receiver {
         ack
     }
 
-    /// Returns a pure acknowledgement, which is sent without data, with the pieces beyond a missing one.
+    /// Returns a pure acknowledgement, which is sent without data, with the segments beyond a missing one.
     pub(super) fn pure_ack(&mut self) -> (Ack, Bytes) {
         self.acknowledged();
         let mut selective = Vec::new();

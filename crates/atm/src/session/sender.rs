@@ -1,4 +1,4 @@
-//! The sending half of a session: octets that wait to be cut, and pieces that wait to be acknowledged.
+//! The sending half of a session: octets that wait to be cut, and segments that wait to be acknowledged.
 use std::{
     collections::VecDeque,
     io::IoSlice,
@@ -9,35 +9,35 @@ use bytes::{Bytes, BytesMut};
 
 use super::frame::{Ack, DATA_HEAD, MAX_SELECTIVE, cost};
 
-/// Most pieces that are sent beyond the first one that was not acknowledged: as many as a selective acknowledgement can
+/// Most segments that are sent beyond the first one that was not acknowledged: as many as a selective acknowledgement can
 /// report.
 pub(super) const MAX_AHEAD: usize = MAX_SELECTIVE * 8;
 
 #[derive(Debug)]
 pub(super) struct Sender {
-    /// Octets of the application that are in no piece yet.
+    /// Octets of the application that are in no segment yet.
     pending: BytesMut,
-    /// Pieces from the first that was not acknowledged.
-    pieces: VecDeque<Piece>,
-    /// The number of the first of these pieces.
+    /// Segments from the first that was not acknowledged.
+    segments: VecDeque<SentSegment>,
+    /// The number of the first of these segments.
     base: u64,
     /// The number of the next frame.
     transmission: u64,
     /// The transmissions that the peer has acknowledged: the highest one, plus one.
     seen: u64,
-    /// Octets of the pieces that were not acknowledged.
+    /// Octets of the segments that were not acknowledged.
     unacknowledged: usize,
-    /// Octets of the stream that are or were in pieces.
+    /// Octets of the stream that are or were in segments.
     cut: u64,
     /// The octet of the stream up to which the peer takes octets.
     window: u64,
     /// The cost of frames in flight in the peer's buffer.
     in_flight: u64,
-    /// Pieces that have to be sent again.
+    /// Segments that have to be sent again.
     lost: usize,
     fin: Notice,
     closed: Notice,
-    /// The time at which a piece was sent last, or acknowledged.
+    /// The time at which a segment was sent last, or acknowledged.
     active: Option<Instant>,
 }
 
@@ -50,7 +50,7 @@ enum Notice {
 }
 
 #[derive(Debug)]
-struct Piece {
+struct SentSegment {
     payload: Bytes,
     fin: bool,
     closed: bool,
@@ -67,7 +67,7 @@ enum State {
     Received,
 }
 
-/// A piece that is to be sent now.
+/// A segment that is to be sent now.
 #[derive(Debug)]
 pub(super) struct Cut {
     pub(super) sequence: u64,
@@ -91,7 +91,7 @@ impl Sender {
     pub(super) fn new(window: u64) -> Self {
         Self {
             pending: BytesMut::new(),
-            pieces: VecDeque::new(),
+            segments: VecDeque::new(),
             base: 0,
             transmission: 0,
             seen: 0,
@@ -152,7 +152,7 @@ impl Sender {
     /// Drops all pending data: the peer has gone.
     pub(super) fn abandon(&mut self) {
         self.pending = BytesMut::new();
-        self.pieces.clear();
+        self.segments.clear();
         self.unacknowledged = 0;
         self.in_flight = 0;
         self.lost = 0;
@@ -163,12 +163,12 @@ impl Sender {
     /// Whether all octets that were taken are acknowledged, and the flags too.
     pub(super) fn is_done(&self) -> bool {
         self.held() == 0
-            && self.pieces.is_empty()
+            && self.segments.is_empty()
             && self.fin != Notice::Wanted
             && self.closed != Notice::Wanted
     }
 
-    /// Returns the next piece to be sent: one that was lost, or a new one of at most `max_sdu` octets with its head.
+    /// Returns the next segment to be sent: one that was lost, or a new one of at most `max_sdu` octets with its head.
     /// `fits` returns whether the peer's buffer has room for a frame of that cost.
     pub(super) fn next(
         &mut self,
@@ -178,9 +178,9 @@ impl Sender {
     ) -> Option<Cut> {
         let is_again = self.lost > 0;
         let at = if is_again {
-            let at = self.pieces.iter().position(|p| p.state == State::Lost)?;
-            let piece = self.pieces.get(at)?;
-            if !fits(piece.cost) {
+            let at = self.segments.iter().position(|p| p.state == State::Lost)?;
+            let segment = self.segments.get(at)?;
+            if !fits(segment.cost) {
                 return None;
             }
             self.lost = self.lost.saturating_sub(1);
@@ -191,24 +191,24 @@ impl Sender {
         let transmission = self.transmission;
         self.transmission = transmission.saturating_add(1);
         self.active = Some(now);
-        let piece = self.pieces.get_mut(at)?;
-        piece.state = State::OnItsWay;
-        piece.transmission = transmission;
-        piece.sent = now;
-        self.in_flight = self.in_flight.saturating_add(piece.cost);
+        let segment = self.segments.get_mut(at)?;
+        segment.state = State::OnItsWay;
+        segment.transmission = transmission;
+        segment.sent = now;
+        self.in_flight = self.in_flight.saturating_add(segment.cost);
         Some(Cut {
             sequence: self.base.saturating_add(u64::try_from(at).ok()?),
             transmission,
-            fin: piece.fin,
-            closed: piece.closed,
-            payload: piece.payload.clone(),
+            fin: segment.fin,
+            closed: segment.closed,
+            payload: segment.payload.clone(),
             is_again,
         })
     }
 
-    /// Cuts the next piece off the waiting octets; returns its index.
+    /// Cuts the next segment off the waiting octets; returns its index.
     fn cut(&mut self, now: Instant, max_sdu: usize, fits: impl Fn(u64) -> bool) -> Option<usize> {
-        if self.pieces.len() >= MAX_AHEAD {
+        if self.segments.len() >= MAX_AHEAD {
             return None;
         }
         let window = self.window.saturating_sub(self.cut);
@@ -234,7 +234,7 @@ impl Sender {
         }
         self.cut = self.cut.saturating_add(u64::try_from(length).ok()?);
         self.unacknowledged = self.unacknowledged.saturating_add(length);
-        self.pieces.push_back(Piece {
+        self.segments.push_back(SentSegment {
             payload: self.pending.split_to(length).freeze(),
             fin,
             closed,
@@ -243,16 +243,16 @@ impl Sender {
             sent: now,
             state: State::OnItsWay,
         });
-        self.pieces.len().checked_sub(1)
+        self.segments.len().checked_sub(1)
     }
 
-    /// Handles an acknowledgement. One of unsent pieces is ignored.
+    /// Handles an acknowledgement. One of unsent segments is ignored.
     ///
     /// Frames of a circuit never overtake each other. So a frame that was sent before one that has arrived, and has not
     /// arrived itself, never will.
     pub(super) fn acknowledge(&mut self, now: Instant, ack: Ack, selective: &[u8]) -> AckOutcome {
         let mut acked = AckOutcome::default();
-        let end = u64::try_from(self.pieces.len()).map(|count| self.base.saturating_add(count));
+        let end = u64::try_from(self.segments.len()).map(|count| self.base.saturating_add(count));
         if !end.is_ok_and(|end| ack.next <= end) || ack.seen > self.transmission {
             return acked;
         }
@@ -262,30 +262,30 @@ impl Sender {
         }
         let latest = ack.seen.checked_sub(1).filter(|_| ack.seen > self.seen);
         while self.base < ack.next
-            && let Some(mut piece) = self.pieces.pop_front()
+            && let Some(mut segment) = self.segments.pop_front()
         {
             self.base = self.base.saturating_add(1);
             acked.is_new = true;
-            self.received(now, &mut piece, latest, &mut acked);
+            self.received(now, &mut segment, latest, &mut acked);
         }
-        // The first bit stands for the piece behind the missing one.
-        let mut pieces = std::mem::take(&mut self.pieces);
-        for (index, piece) in pieces.iter_mut().skip(1).enumerate() {
+        // The first bit stands for the segment behind the missing one.
+        let mut segments = std::mem::take(&mut self.segments);
+        for (index, segment) in segments.iter_mut().skip(1).enumerate() {
             let octet = selective.get(index >> 3).copied().unwrap_or(0);
-            if octet >> (index & 7) & 1 == 1 && piece.state != State::Received {
+            if octet >> (index & 7) & 1 == 1 && segment.state != State::Received {
                 acked.is_new = true;
-                self.received(now, piece, latest, &mut acked);
+                self.received(now, segment, latest, &mut acked);
             }
         }
         if latest.is_some() {
             self.seen = ack.seen;
-            for piece in &mut pieces {
-                if piece.state == State::OnItsWay && piece.transmission < ack.seen {
-                    self.lose(piece);
+            for segment in &mut segments {
+                if segment.state == State::OnItsWay && segment.transmission < ack.seen {
+                    self.lose(segment);
                 }
             }
         }
-        self.pieces = pieces;
+        self.segments = segments;
         if acked.is_new {
             self.active = Some(now);
         }
@@ -295,26 +295,26 @@ impl Sender {
     fn received(
         &mut self,
         now: Instant,
-        piece: &mut Piece,
+        segment: &mut SentSegment,
         latest: Option<u64>,
         acked: &mut AckOutcome,
     ) {
-        match piece.state {
-            State::OnItsWay => self.in_flight = self.in_flight.saturating_sub(piece.cost),
+        match segment.state {
+            State::OnItsWay => self.in_flight = self.in_flight.saturating_sub(segment.cost),
             State::Lost => self.lost = self.lost.saturating_sub(1),
             State::Received => return,
         }
-        if latest == Some(piece.transmission) {
-            acked.round_trip = Some(now.saturating_duration_since(piece.sent));
+        if latest == Some(segment.transmission) {
+            acked.round_trip = Some(now.saturating_duration_since(segment.sent));
         }
-        self.unacknowledged = self.unacknowledged.saturating_sub(piece.payload.len());
-        piece.payload = Bytes::new();
-        piece.state = State::Received;
+        self.unacknowledged = self.unacknowledged.saturating_sub(segment.payload.len());
+        segment.payload = Bytes::new();
+        segment.state = State::Received;
     }
 
-    fn lose(&mut self, piece: &mut Piece) {
-        piece.state = State::Lost;
-        self.in_flight = self.in_flight.saturating_sub(piece.cost);
+    fn lose(&mut self, segment: &mut SentSegment) {
+        segment.state = State::Lost;
+        self.in_flight = self.in_flight.saturating_sub(segment.cost);
         self.lost = self.lost.saturating_add(1);
     }
 
@@ -327,20 +327,20 @@ impl Sender {
 
     /// Whether octets wait for the peer's window only.
     fn is_blocked(&self) -> bool {
-        !self.pending.is_empty() && self.pieces.is_empty() && self.window <= self.cut
+        !self.pending.is_empty() && self.segments.is_empty() && self.window <= self.cut
     }
 
-    /// Handles an overdue acknowledgement: the first piece is sent again, and its acknowledgement will report the
-    /// others. Returns whether there is such a piece; otherwise the peer has to be asked.
+    /// Handles an overdue acknowledgement: the first segment is sent again, and its acknowledgement will report the
+    /// others. Returns whether there is such a segment; otherwise the peer has to be asked.
     pub(super) fn suspect(&mut self, now: Instant) -> bool {
         self.active = Some(now);
-        let mut pieces = std::mem::take(&mut self.pieces);
-        let first = pieces.iter_mut().find(|p| p.state == State::OnItsWay);
+        let mut segments = std::mem::take(&mut self.segments);
+        let first = segments.iter_mut().find(|p| p.state == State::OnItsWay);
         let is_there = first.is_some();
-        if let Some(piece) = first {
-            self.lose(piece);
+        if let Some(segment) = first {
+            self.lose(segment);
         }
-        self.pieces = pieces;
+        self.segments = segments;
         is_there
     }
 }

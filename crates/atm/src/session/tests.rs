@@ -7,7 +7,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
-use super::{Config, End, Event, Obstacle, Reason, SessionMachine, frame::cost};
+use super::{Config, Event, Obstacle, Reason, SessionEnd, SessionMachine, frame::cost};
 
 /// A link whose frames take a while, and may be lost; the receivers' buffers have a bound.
 struct Wire {
@@ -215,7 +215,7 @@ fn pattern(length: usize) -> Vec<u8> {
         .collect()
 }
 
-fn ended(pair: &mut Pair, end: usize, id: u64) -> Option<End> {
+fn ended(pair: &mut Pair, end: usize, id: u64) -> Option<SessionEnd> {
     match pair.ends[end].read(id, &mut BytesMut::with_capacity(8)) {
         Err(Obstacle::Ended(end)) => Some(end),
         _ => None,
@@ -337,7 +337,7 @@ fn an_end_that_does_not_listen_refuses() {
     pair.ends[0].open(pair.now, 7).unwrap();
     pair.run(|pair| pair.ends[0].is_open(7).is_err());
     let end = pair.ends[0].is_open(7);
-    assert_eq!(end, Err(End::Refused(Reason::NotListening)));
+    assert_eq!(end, Err(SessionEnd::Refused(Reason::NotListening)));
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn a_peer_that_is_not_there_times_out() {
     let began = pair.now;
     pair.ends[0].open(pair.now, 7).unwrap();
     pair.run(|pair| pair.ends[0].is_open(7).is_err());
-    assert_eq!(pair.ends[0].is_open(7), Err(End::TimedOut));
+    assert_eq!(pair.ends[0].is_open(7), Err(SessionEnd::TimedOut));
     assert_eq!(pair.now - began, pair.config.open_timeout);
 }
 
@@ -361,8 +361,8 @@ fn an_idle_peer_that_dies_is_found_and_one_that_lives_is_not_given_up() {
     pair.wire.cut = true;
     let most = pair.config.dead_after + 2 * pair.config.keep_alive;
     pair.pass(most);
-    assert_eq!(ended(&mut pair, 0, 7), Some(End::TimedOut));
-    assert_eq!(ended(&mut pair, 1, 7), Some(End::TimedOut));
+    assert_eq!(ended(&mut pair, 0, 7), Some(SessionEnd::TimedOut));
+    assert_eq!(ended(&mut pair, 1, 7), Some(SessionEnd::TimedOut));
 }
 
 #[test]
@@ -392,7 +392,7 @@ fn the_frames_of_a_session_that_a_new_incarnation_does_not_know_end_it_at_once()
     let began = pair.now;
     pair.write(0, 7, b"still there?");
     pair.run(|pair| ended(pair, 0, 7).is_some());
-    assert_eq!(ended(&mut pair, 0, 7), Some(End::Reset));
+    assert_eq!(ended(&mut pair, 0, 7), Some(SessionEnd::Reset));
     assert!(pair.now - began < Duration::from_millis(10));
     pair.opened(8);
     assert_eq!(pair.carry(0, 8, b"anew"), b"anew");
@@ -405,8 +405,8 @@ fn a_client_that_begins_anew_ends_the_sessions_of_the_former_one() {
     pair.opened(8);
     pair.restart(0);
     pair.opened(9);
-    assert_eq!(ended(&mut pair, 1, 7), Some(End::Reset));
-    assert_eq!(ended(&mut pair, 1, 8), Some(End::Reset));
+    assert_eq!(ended(&mut pair, 1, 7), Some(SessionEnd::Reset));
+    assert_eq!(ended(&mut pair, 1, 8), Some(SessionEnd::Reset));
     assert_eq!(pair.carry(0, 9, b"anew"), b"anew");
 }
 
@@ -438,7 +438,7 @@ fn sessions_that_are_not_accepted_are_bounded() {
     pair.pass(Duration::from_millis(10));
     let open = (0..4).filter(|id| pair.ends[0].is_open(*id) == Ok(true));
     assert_eq!(open.count(), 3);
-    assert!((0..4).any(|id| pair.ends[0].is_open(id) == Err(End::Refused(Reason::Full))));
+    assert!((0..4).any(|id| pair.ends[0].is_open(id) == Err(SessionEnd::Refused(Reason::Full))));
 }
 
 #[test]
@@ -575,7 +575,7 @@ proptest! {
         if dies == 0 {
             received.extend(pair.read(1, 1));
         }
-        prop_assert_eq!(ended(&mut pair, 1 - dies, 1), Some(End::Reset));
+        prop_assert_eq!(ended(&mut pair, 1 - dies, 1), Some(SessionEnd::Reset));
         prop_assert!(sent.starts_with(&received));
         prop_assert!(pair.carry(0, 2, &sent) == sent);
         prop_assert!(pair.carry(1, 2, &sent) == sent);

@@ -25,7 +25,7 @@ pub(super) fn room(buffer: &BytesMut) -> usize {
     buffer.capacity().saturating_sub(buffer.len())
 }
 
-/// The limit on pieces of one write.
+/// The limit on contents of one write.
 const MAX_SLICES: usize = 64;
 /// The limit on headers of one write.
 const MAX_HEADERS: usize = 16;
@@ -45,9 +45,9 @@ pub(super) struct Shortener {
 /// The limit on chunks of a message that takes the fast path.
 const MAX_CHUNKS: usize = 8;
 
-/// A piece of the octets to be written.
+/// The content of a slice to be written.
 #[derive(Debug, Clone, Copy)]
-enum Piece<'a> {
+enum Content<'a> {
     /// The next of the headers.
     Header,
     /// Octets of a body.
@@ -144,19 +144,19 @@ impl Shortener {
         chunks: &[IoSlice<'_>],
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let mut pieces = [Piece::Header; MAX_SLICES];
+        let mut contents = [Content::Header; MAX_SLICES];
         let mut headers = [(Header::default(), Short::default(), 0); MAX_HEADERS];
         let (mut count, mut begun) = (0_usize, 0_usize);
         let (mut header, mut taken, mut body) = (self.header, self.taken, self.body);
         'chunks: for chunk in chunks {
             let mut rest: &[u8] = chunk;
             while !rest.is_empty() {
-                let Some(piece) = pieces.get_mut(count) else {
+                let Some(content) = contents.get_mut(count) else {
                     break 'chunks;
                 };
                 if body > 0 {
                     let (part, behind) = split(rest, body);
-                    *piece = Piece::Body(part);
+                    *content = Content::Body(part);
                     count = count.saturating_add(1);
                     body = body.saturating_sub(part.len());
                     rest = behind;
@@ -173,24 +173,24 @@ impl Shortener {
                 if taken == HEADER_LEN {
                     let (short, size) = shortened(&header)?;
                     *begin = (header, short, size as usize);
-                    *piece = Piece::Header;
+                    *content = Content::Header;
                     (count, begun) = (count.saturating_add(1), begun.saturating_add(1));
                     (taken, body) = (0, size as usize);
                 }
             }
         }
-        let pieces = pieces.get(..count).unwrap_or(&pieces);
+        let contents = contents.get(..count).unwrap_or(&contents);
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let mut shorts = headers.iter().map(|(_, short, _)| short);
         // A part of the first header may have been written already.
         let mut sent = self.sent;
-        for (slice, piece) in slices.iter_mut().zip(pieces) {
-            *slice = IoSlice::new(match *piece {
-                Piece::Header => {
+        for (slice, content) in slices.iter_mut().zip(contents) {
+            *slice = IoSlice::new(match *content {
+                Content::Header => {
                     let from = core::mem::take(&mut sent);
                     (shorts.next().and_then(|short| short.get(from..))).unwrap_or_default()
                 }
-                Piece::Body(octets) => octets,
+                Content::Body(octets) => octets,
             });
         }
         // An incomplete header at the end has no short form yet: it is stored, counts as taken, and is not written.
@@ -200,9 +200,9 @@ impl Shortener {
         };
         let mut done = 0_usize;
         let mut begins = headers.iter();
-        for piece in pieces {
-            match *piece {
-                Piece::Header => {
+        for content in contents {
+            match *content {
+                Content::Header => {
                     let Some((header, _, size)) = begins.next() else {
                         return Ok(done);
                     };
@@ -221,7 +221,7 @@ impl Shortener {
                     done = done.saturating_add(HEADER_LEN.saturating_sub(self.taken));
                     (self.taken, self.sent, self.body) = (0, 0, *size);
                 }
-                Piece::Body(part) => {
+                Content::Body(part) => {
                     let octets = left.min(part.len());
                     left = left.saturating_sub(octets);
                     done = done.saturating_add(octets);
@@ -511,14 +511,14 @@ mod tests {
         out
     }
 
-    /// Lengthens octets that arrive in pieces, each after the previous one has been read, into non-empty buffers with
+    /// Lengthens octets that arrive in contents, each after the previous one has been read, into non-empty buffers with
     /// this much room.
-    fn lengthen(octets: &[u8], piece: usize, room: usize) -> io::Result<Vec<u8>> {
+    fn lengthen(octets: &[u8], content: usize, room: usize) -> io::Result<Vec<u8>> {
         const BEFORE: &[u8] = b"before";
         let mut lengthener = Lengthener::default();
         let mut out = Vec::new();
-        for piece in octets.chunks(piece) {
-            let mut rest = piece;
+        for content in octets.chunks(content) {
+            let mut rest = content;
             loop {
                 let mut to = BytesMut::with_capacity(BEFORE.len() + room);
                 to.extend_from_slice(BEFORE);
@@ -564,9 +564,9 @@ mod tests {
                 assert_eq!(shorten(&octets, chunk, taken), plain, "{chunk}, {taken}");
             }
         }
-        for piece in 1..=plain.len() {
+        for content in 1..=plain.len() {
             for room in [1, 5, 12, 13, 64, 71, 100, 4_096] {
-                assert_eq!(lengthen(&plain, piece, room).unwrap(), octets);
+                assert_eq!(lengthen(&plain, content, room).unwrap(), octets);
             }
         }
     }
