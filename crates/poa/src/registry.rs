@@ -414,16 +414,16 @@ impl ObjectAdapter {
     }
 
     /// Whether any manager has left HOLDING. Before that, the server may still be creating its adapters and objects, so
-    /// a missing persistent object may come to exist. Costs a walk over the adapters until it is true, and a load
-    /// afterwards.
+    /// a missing persistent object may come to exist. A look-up after it has returned true finds all objects that were
+    /// made before the manager left HOLDING. Costs a walk over the adapters until it is true, and a load afterwards.
     #[must_use]
     pub fn has_begun(&self) -> bool {
-        if self.begun.load(Ordering::Relaxed) {
+        if self.begun.load(Ordering::Acquire) {
             return true;
         }
         let begun = |adapter: &Arc<Adapter>| adapter.manager().state() != PoaManagerState::Holding;
         let begun = begun(&self.root) || self.paths().values().any(begun);
-        self.begun.fetch_or(begun, Ordering::Relaxed);
+        self.begun.fetch_or(begun, Ordering::Release);
         begun
     }
 

@@ -38,14 +38,19 @@ impl OrbInner {
     pub(crate) fn find_for_peer(&self, key: &[u8]) -> Result<Found, SystemException> {
         match self.find(key) {
             Ok(found) => Ok(found),
-            Err(missing) => self.missing_for_peer(key, missing),
+            Err(_) => self.missing_for_peer(key),
         }
     }
 
     #[cold]
-    fn missing_for_peer(&self, key: &[u8], missing: Missing) -> Result<Found, SystemException> {
+    fn missing_for_peer(&self, key: &[u8]) -> Result<Found, SystemException> {
         let adapters = self.adapters();
         let may_begin = adapters.key_owner(key) == KeyOwner::AnyServer && !adapters.has_begun();
+        // A server that has begun by now may have made the object since the look-up.
+        let missing = match self.find(key) {
+            Ok(found) => return Ok(found),
+            Err(missing) => missing,
+        };
         match self.missing(key, missing) {
             Err(_) if may_begin => Err(Fault::Starting.raise(CompletionStatus::No)),
             found => found,
@@ -163,5 +168,28 @@ impl OrbInner {
             // The empty key is unused: this `Bound` is not in the table.
             .and_then(|ior| self.bound(&[], ior).find(self.adapters()))
             .map_err(Missing::raise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Orb;
+
+    #[test]
+    fn an_object_that_is_made_while_a_peer_asks_for_it_is_found() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let found = runtime.block_on(async {
+            let orb = Orb::builder().build().await.unwrap();
+            let inner = orb.inner();
+            // The first look-up of `find_for_peer`; the server is ready before the second.
+            assert!(matches!(inner.find(b"door"), Err(Missing::Adapter)));
+            let elsewhere = "corbaloc:iiop:host.example:2809/door";
+            let elsewhere = orb.string_to_object(elsewhere).await.unwrap();
+            orb.key_table().bind("door", &elsewhere).unwrap();
+            orb.root_poa().the_poa_manager().activate().unwrap();
+            inner.missing_for_peer(b"door").is_ok()
+        });
+        assert!(found);
     }
 }
