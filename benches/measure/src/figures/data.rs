@@ -312,7 +312,7 @@ impl Data {
         std::fs::write(file, self.to_json()?).map_err(|e| format!("{shown}: {e}"))
     }
 
-    fn to_json(&self) -> Result<String, String> {
+    pub(crate) fn to_json(&self) -> Result<String, String> {
         let mut head = self.clone();
         head.points = Vec::new();
         let head = serde_json::to_string_pretty(&head).map_err(|e| e.to_string())?;

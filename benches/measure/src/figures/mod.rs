@@ -187,7 +187,9 @@ pub(crate) fn run(options: &FiguresOptions) -> Done {
         for experiment in experiments {
             let file = out.data(experiment.name);
             if file.exists() {
-                show(&out, experiment, &Data::read(&file)?)?;
+                let data = Data::read(&file)?;
+                data.write(&file)?;
+                show(&out, experiment, &data)?;
             }
         }
         return out.front();
@@ -344,7 +346,14 @@ mod tests {
     fn every_experiment_has_its_data_and_its_pictures_checked_in() {
         let out = Out::of(false);
         for experiment in &EXPERIMENTS {
-            let data = Data::read(&out.data(experiment.name)).unwrap();
+            let file = out.data(experiment.name);
+            let data = Data::read(&file).unwrap();
+            let stored = fs::read_to_string(&file).unwrap();
+            assert!(
+                stored == data.to_json().unwrap(),
+                "{}: `cargo xtask figures --redraw` stores it in another form",
+                file.display()
+            );
             assert!(!data.quick, "{}: a quick look", experiment.name);
             let charts = (experiment.charts)(&data);
             assert!(!charts.is_empty(), "{}", experiment.name);
