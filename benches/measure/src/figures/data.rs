@@ -90,10 +90,10 @@ fn kept(value: f64) -> f64 {
 impl Point {
     /// The point as it is stored: five digits of each number, and none that follows from the values of the rounds.
     fn stored(mut self) -> Self {
-        let from_each = self.from_each();
-        for (number, from_each) in self.numbers().into_iter().zip(from_each) {
+        let quartiles = self.quartiles();
+        for (number, quartile) in self.numbers().into_iter().zip(quartiles) {
             *number = kept(*number);
-            if from_each == Some(*number) {
+            if quartile == Some(*number) {
                 *number = absent();
             }
         }
@@ -107,10 +107,10 @@ impl Point {
 
     /// The point of a stored one; nothing if numbers are missing that do not follow from the values of the rounds.
     fn restored(mut self) -> Option<Self> {
-        let from_each = self.from_each();
-        for (number, from_each) in self.numbers().into_iter().zip(from_each) {
+        let quartiles = self.quartiles();
+        for (number, quartile) in self.numbers().into_iter().zip(quartiles) {
             if is_absent(number) {
-                *number = from_each?;
+                *number = quartile?;
             }
         }
         if self.rounds == 0 {
@@ -124,7 +124,7 @@ impl Point {
     }
 
     /// The lower quartile, the median and the upper quartile of the values of the rounds, if those were kept.
-    fn from_each(&self) -> [Option<f64>; 3] {
+    fn quartiles(&self) -> [Option<f64>; 3] {
         [0.25, 0.5, 0.75].map(|part| quantile(&self.each, part).map(kept))
     }
 
