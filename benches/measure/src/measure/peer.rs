@@ -73,8 +73,7 @@ const fn omni(name: &'static str, server: &'static [&'static str]) -> Peer {
     Peer {
         name,
         server: Program::Omni(server),
-        // No thread of its own that looks for idle connections.
-        client: Program::Omni(&["-ORBscanGranularity", "0"]),
+        client: Program::Omni(OMNI_CLIENT),
         unix: false,
         needs: &[],
     }
@@ -105,8 +104,17 @@ const fn zorb(
     }
 }
 
-/// omniORB at the settings that are its best on small calls.
-const OMNI_SERVER: &[&str] = &["-ORBsupportCurrent", "0", "-ORBscanGranularity", "0"];
+/// omniORB at the settings that are its best on small calls, and without its limit of 2 MiB on a message.
+const OMNI_SERVER: &[&str] = &[
+    "-ORBsupportCurrent",
+    "0",
+    "-ORBscanGranularity",
+    "0",
+    "-ORBgiopMaxMsgSize",
+    "67108864",
+];
+/// No thread of its own that looks for idle connections.
+const OMNI_CLIENT: &[&str] = &["-ORBscanGranularity", "0", "-ORBgiopMaxMsgSize", "67108864"];
 const OMNI: Peer = omni("omni", OMNI_SERVER);
 const FLOOR: Peer = floor("raw", "block", "block");
 const FLOOR_SPIN: Peer = floor("raw-spin", "spin", "spin");
