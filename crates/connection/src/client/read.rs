@@ -78,7 +78,7 @@ impl ClientConnection {
         let mut messages = 0;
         // Whether the socket is registered with the reactor, and nothing was read since.
         let mut registered = false;
-        for _ in 0..READS_PER_TURN {
+        for reads in 0..=READS_PER_TURN {
             let (mut state, (waits, others)) =
                 match locked.take().filter(|_| reading.reader.is_idle()) {
                     // The caller has just looked: it waits, and its waker is in the table.
@@ -94,7 +94,8 @@ impl ClientConnection {
                             || Ok(true),
                             |received| self.handle(received, own.as_deref_mut()),
                         )?;
-                        if drained == Drained::Turn {
+                        // The replies of the last read of the turn have been handled.
+                        if drained == Drained::Turn || reads == READS_PER_TURN {
                             break;
                         }
                         let mut state = self.state();

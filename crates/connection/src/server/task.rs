@@ -212,7 +212,7 @@ impl<O: Owner> ServerConnection<O> {
         }
         let mut messages = 0;
         let (mut registered, mut has_read) = (false, false);
-        for _ in 0..READS_PER_TURN {
+        for reads in 0..=READS_PER_TURN {
             let before = messages;
             // A task that was woken by its socket has nothing to serve or to write before it reads.
             if !reading.reader.is_idle() || outbound.is_blocked() {
@@ -229,6 +229,10 @@ impl<O: Owner> ServerConnection<O> {
                     }
                     Err(end) => return Poll::Ready(end),
                 }
+            }
+            // The requests of the last read have been served: what `pause` finds has only begun.
+            if reads == READS_PER_TURN {
+                break;
             }
             // Spins within a large message, too, whose rest the client is just writing.
             let spun = match (has_read || messages > before || reading.spinner.is_deregistered())

@@ -4,10 +4,13 @@ use super::super::Serving;
 use crate::Acceptor;
 use crate::Counter;
 use crate::evict::Evicted;
+use crate::mock::{Acts, Mock};
 use crate::server::ServerLimits;
 use crate::testing::*;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
+use std::io;
 use std::sync::Arc;
 use zorb_cdr::NativeEndian;
 use zorb_giop::codeset::{CodeSetComponent, CodeSetId, CodeSetInfo, CodeSets};
@@ -52,6 +55,39 @@ async fn more_requests_than_one_turn_handles_are_all_answered() {
     for id in 0..1000 {
         assert_eq!(peer.reply().await.0, id);
     }
+}
+
+#[tokio::test]
+async fn requests_of_the_last_read_of_a_turn_are_served_in_that_turn() {
+    /// Has a request at every read.
+    #[derive(Debug)]
+    struct Endless(Arc<AtomicU32>);
+
+    impl Acts for Endless {
+        fn read_into(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+            let id = self.0.fetch_add(1, Ordering::Relaxed);
+            let message = request_with(id, "log", b"", ResponseFlags::None, &[]);
+            buffer.extend_from_slice(&message);
+            Ok(message.len())
+        }
+    }
+
+    let owner = TestOwner::new();
+    let served = owner.served();
+    let reads = Arc::<AtomicU32>::default();
+    let stream = Mock::new(Endless(Arc::clone(&reads)));
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
+    let driver = tokio::spawn((owner.connection_over(Box::new(stream), &serving)).drive(&serving));
+    let mut count = 0;
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+        count += served.try_iter().count();
+        let reads = reads.load(Ordering::Relaxed);
+        // A request that waits for the next turn is moved to memory of its own, so that the receive buffer is free.
+        assert_eq!(count, reads as usize);
+    }
+    assert!(count > 0);
+    driver.abort();
 }
 
 #[tokio::test]
