@@ -68,7 +68,8 @@ impl Frame {
         self.octets.is_empty()
     }
 
-    /// Returns the offsets of the data of later GIOP 1.1 fragments; usually empty.
+    /// Returns the offsets in this frame at which the data of the second and later GIOP 1.1 fragments begin. Empty for a message
+    /// in one part, and for other versions of GIOP.
     #[must_use]
     pub fn fragment_starts(&self) -> &[usize] {
         self.starts.as_deref().unwrap_or_default()

@@ -29,7 +29,7 @@ pub enum WaitPolicy {
     ///   longer than 100 µs, it may be overdrawn by 1 ms. A wait that the budget does not pay for parks.
     ///   So a slow server, a crowd of threads, or a process that computes on the same CPU and got it by a yield, costs a
     ///   bounded share of the time.
-    /// - **Regret.** If a parked wait and a quarter of it are at most half a millisecond, or [`LONGEST`](Self::LONGEST) on a
+    /// - **Extension.** If a parked wait and a quarter of it are at most half a millisecond, or [`LONGEST`](Self::LONGEST) on a
     ///   dedicated lane, the next spin lasts that long: it would have found the octets. Two ends that both
     ///   park, on a machine that is slow to wake a CPU, find each other awake by one such spin.
     ///

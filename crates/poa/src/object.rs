@@ -315,8 +315,8 @@ impl ActiveObject {
         &self.membership.context.manager
     }
 
-    /// Waits while the manager holds requests, or until the adapter has been destroyed. The key has to be looked up again then:
-    /// a request that has not begun is treated as a new one (CORBA 3.3 Part 1, `PortableServer::POA::destroy`).
+    /// Waits while the manager holds requests; an adapter that is destroyed ends the wait. In either case the key has to be
+    /// looked up again: a request that has not begun is treated as a new one (CORBA 3.3 Part 1, `PortableServer::POA::destroy`).
     /// The future keeps neither the object nor its servant.
     ///
     /// # Errors
@@ -550,7 +550,8 @@ impl fmt::Debug for ActiveObject {
 ///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (`PortableServer::POAManager`).
 impl PoaManagerState {
-    /// Decides on a request; `Ok` if it is served.
+    /// Decides on a request: `Ok` if the manager serves it. HOLDING is `Ok` too, so a caller waits for the end of that state
+    /// first.
     ///
     /// # Errors
     /// TRANSIENT in DISCARDING, OBJ_ADAPTER in INACTIVE, both COMPLETED_NO.

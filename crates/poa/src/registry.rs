@@ -129,8 +129,8 @@ impl ObjectAdapter {
     }
 
     /// Sets the function that runs blocking upcalls whose servants are found by servant managers during the request.
-    /// For other upcalls it is known before whether they block ([`ActiveObject::blocks`]). To be called once, before
-    /// requests come.
+    /// Of active objects [`ActiveObject::blocks`] is known before the upcall. To be called once, before requests come: a
+    /// second call has no effect.
     pub fn set_off_reactor(&self, off_reactor: OffReactor) {
         let _ = self.common.off_reactor.set(off_reactor);
     }

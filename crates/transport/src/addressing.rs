@@ -239,7 +239,7 @@ pub trait AddressReader {
     fn read_octets(&mut self) -> Result<&[u8], AddressError>;
 }
 
-/// The expectation that an address did not meet, in reading or writing.
+/// The error of an address that cannot be read or written: its text is what the address was expected to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressError(Cow<'static, str>);
 

@@ -1,4 +1,4 @@
-//! Counters of an ORB: refusals, drops, limits and timeouts by cause.
+//! Public accessors of an ORB's counters.
 
 use crate::orb::{Orb, OrbInner};
 use std::sync::Arc;

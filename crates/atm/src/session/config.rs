@@ -1,3 +1,5 @@
+//! The settings of a circuit's sessions: sizes, credits and times.
+
 use std::time::Duration;
 
 /// The configuration of one end of a circuit. The two ends need not agree.

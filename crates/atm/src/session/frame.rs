@@ -331,7 +331,7 @@ impl Frame {
         }
     }
 
-    /// Returns the octets of the stream that are behind the head; none but in DATA.
+    /// Returns the octets of the stream that a DATA frame carries; empty for every other frame.
     #[must_use]
     pub fn into_payload(self) -> Bytes {
         match self {

@@ -225,8 +225,8 @@ impl SessionMachine {
         }
     }
 
-    /// Whether [`write`](Self::write) would not return [`Obstacle::NotNow`]. If it would, an [`Event::Writable`]
-    /// follows later.
+    /// Whether [`write`](Self::write) takes octets now or fails for good. If not, an [`Event::Writable`] follows when there
+    /// is room.
     pub fn is_writable(&mut self, id: u64) -> bool {
         let room = self.config.send_octets;
         let Some(session) = self.sessions.get_mut(&id) else {

@@ -1,4 +1,5 @@
-//! The driver of a connection on a thread of its own, which blocks.
+//! The driver of a connection on a thread of its own, which blocks: of each connection, or of one that was promoted from its
+//! task and may return to it.
 
 use super::super::blocking::block_on;
 use super::super::counters::Counter;

@@ -1,6 +1,6 @@
 //! The chunks of values: their starts and ends, end tags, and values that are skipped.
 //!
-//! While a value in chunks is read, the decoder's piece ends with the chunk, so that reading a primitive needs no other
+//! While a value in chunks is read, the decoder's piece (the part of the frame that it reads now) ends with the chunk, so that reading a primitive needs no other
 //! check. A read beyond the piece calls `next_piece`, which opens the next chunk. Between two chunks the piece ends at
 //! the current position, which has the same effect.
 

@@ -141,7 +141,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     }
 
     /// Reads the state of a value that has begun: calls `read`, on more stack if too little is left for another value.
-    /// The state has as many levels of [nesting](Self::nested) as if it were not in a value.
+    /// The limit on [nesting](Self::nested) begins anew within the state: levels around the value do not count.
     ///
     /// # Errors
     /// [`TooMuchStack`](DecodeErrorKind::TooMuchStack) for values within each other that would take more than
