@@ -186,6 +186,37 @@ async fn references_of_peers_take_no_more_connections_than_their_share() {
 }
 
 #[tokio::test]
+async fn there_are_no_more_connections_to_a_host_than_the_builder_says() {
+    let builder = Orb::builder().max_connections_to_host(2);
+    let builder = builder.round_trip_timeout(std::time::Duration::from_millis(200));
+    let client = builder.build().await.unwrap();
+    // Three servers of one host, which take every connection and say nothing.
+    let listeners: Vec<_> = (0..3)
+        .map(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap())
+        .collect();
+    let call = |host: &str, listener: &TcpListener| {
+        let port = listener.local_addr().unwrap().port();
+        let object = to_tcp(&client, host, port);
+        async move { in_time(object.non_existent()).await.unwrap_err().kind }
+    };
+    let [first, second, third] = &listeners[..] else {
+        unreachable!("three were bound");
+    };
+    let (first, second, third) = tokio::join!(
+        call("127.1.0.1", first),
+        call("127.1.0.1", second),
+        call("127.1.0.1", third)
+    );
+    let mut kinds = [first, second, third];
+    kinds.sort_by_key(|kind| *kind == Kind::Transient);
+    assert_eq!(kinds, [Kind::Timeout, Kind::Timeout, Kind::Transient]);
+    let refused = (client.counters()).get(Counter::OutgoingConnectionsRefused);
+    assert_eq!(refused, 1);
+    // Another host has connections of its own.
+    assert_eq!(call("127.1.0.2", &listeners[0]).await, Kind::Timeout);
+}
+
+#[tokio::test]
 async fn a_client_learns_nothing_of_ports_from_the_exceptions_that_a_servant_lets_through() {
     let (_server, client, caller) = world(Orb::builder()).await;
     let closed = {

@@ -206,7 +206,7 @@ async fn a_connection_and_its_listener_know_their_path() {
 }
 
 #[tokio::test]
-async fn another_user_s_lock_on_the_directory_keeps_unreachable_from_listening() {
+async fn another_user_s_lock_on_the_directory_keeps_no_server_from_listening() {
     let place = place();
     let directory = fs::File::open(place.path.parent().unwrap()).unwrap();
     directory.lock().unwrap();

@@ -4,7 +4,7 @@
 //! the server it talks to share one.
 //!
 //! - here: counts and lengths that are lies;
-//! - [`held`]: what a message is decoded to;
+//! - [`decoded_memory`]: what a message is decoded to;
 //! - [`malformed`]: anys and TypeCodes that are not what they should be;
 //! - [`changed`]: good messages with anys, TypeCodes and values, changed in one place;
 //! - [`mill`]: the server of these.
