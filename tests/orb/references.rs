@@ -1,8 +1,68 @@
 //! References that come back: other ORBs write them anew, in another byte order and another order of profiles.
 
+use crate::savings::in_time;
 use std::collections::HashMap;
-use zorb::{Bytes, Interface, Ior, ObjectRef, Orb, Version};
+use zorb::{Bytes, Interface, Ior, ObjectRef, Orb, SystemException, Version};
 use zorb_giop::ior::{IiopAddress, ProfileBody, ProfileTag, TaggedProfile};
+
+zorb::idl! {
+    module References {
+        interface Node {
+            /// The object itself.
+            Node itself();
+        };
+    };
+}
+
+use references::{Node, NodeRef, NodeServant};
+
+/// A servant that has its own reference.
+struct Leaf(NodeRef);
+
+impl Node for Leaf {
+    async fn itself(&self) -> Result<Option<NodeRef>, SystemException> {
+        Ok(Some(self.0.clone()))
+    }
+}
+
+/// A server at this endpoint with one object.
+async fn serve(endpoint: &str, only_reachable: bool) -> (Orb, NodeRef) {
+    let builder = Orb::builder().listen(endpoint);
+    let builder = builder.publish_only_reachable(only_reachable);
+    let orb = builder.build().await.unwrap();
+    let poa = orb.root_poa();
+    let node = poa.activate_with(|node: &NodeRef| NodeServant::new(Leaf(node.clone())));
+    poa.the_poa_manager().activate().unwrap();
+    (orb, node.unwrap())
+}
+
+#[tokio::test]
+async fn a_servant_gives_its_own_reference_to_a_client() {
+    let (_server, node) = serve("iiop://127.0.0.1:0", false).await;
+    let client = Orb::builder().build().await.unwrap();
+    let remote: NodeRef = client
+        .object(node.as_object().ior().clone())
+        .unchecked_narrow();
+    let itself = in_time(remote.itself()).await.unwrap().unwrap();
+    assert_eq!(itself.as_object(), remote.as_object());
+    let again = in_time(itself.itself()).await.unwrap().unwrap();
+    assert_eq!(again.as_object(), remote.as_object());
+}
+
+#[tokio::test]
+async fn a_server_of_unix_sockets_publishes_an_iiop_profile_unless_only_what_is_reachable() {
+    let folder = tempfile::tempdir().unwrap();
+    for only_reachable in [false, true] {
+        let socket = folder.path().join(format!("{only_reachable}"));
+        let endpoint = format!("uiop://{}", socket.display());
+        let (_server, node) = serve(&endpoint, only_reachable).await;
+        let profiles = &node.as_object().ior().profiles;
+        let tags: Vec<_> = profiles.iter().map(|profile| profile.tag).collect();
+        assert!(tags.contains(&ProfileTag::UIOP), "{tags:?}");
+        let has_iiop = tags.contains(&ProfileTag::INTERNET_IOP);
+        assert_eq!(has_iiop, !only_reachable, "{tags:?}");
+    }
+}
 
 /// One IIOP profile of GIOP 1.1 without components, in big-endian order.
 fn big_endian(host: &str, port: u16, key: &[u8]) -> TaggedProfile {
