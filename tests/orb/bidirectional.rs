@@ -8,7 +8,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
-use zorb::{Builder, Interface, Orb, SystemException, SystemExceptionKind as Kind, Version, minor};
+use zorb::{
+    Builder, Counter, Interface, Orb, Overload, SystemException, SystemExceptionKind as Kind,
+    Version, minor,
+};
 use zorb_giop::ior::IiopProfile;
 
 zorb::idl! {
@@ -454,4 +457,64 @@ async fn a_private_reference_that_is_dropped_leaves_the_connection_to_the_client
         assert_eq!(heard, Ok(format!("{text}!")), "{:?}", world.tower.failed);
     }
     assert_eq!(world.server.connections_served(), 1);
+}
+
+#[tokio::test]
+async fn endpoints_beyond_a_limit_are_ignored_and_counted() {
+    const CONNECTIONS: usize = 9;
+    let cause = Counter::CallbackEndpointsIgnored;
+    // A client whose connections all offer the same endpoint: one more than are remembered for it.
+    let world = world(accepting(), offering()).await;
+    let private = PolicyOverrides::new().private_connection(true);
+    let mut bells = Vec::new();
+    for made in 1..=CONNECTIONS {
+        let bell = world.bell.with_policies(&private);
+        in_time(bell.keep(&world.listener)).await.unwrap();
+        bells.push(bell);
+        let ignored = world.server.counters().get(cause);
+        assert_eq!(ignored, u64::from(made == CONNECTIONS), "{made}");
+    }
+    // A client that offers more endpoints than are taken of one context.
+    let many = (0..17).fold(offering(), |client, _| client.listen("iiop://127.0.0.1:0"));
+    let client = many.build().await.unwrap();
+    let text = world.server.object_to_string(&world.bell);
+    let bell: BellRef = in_time(client.string_to_object(&text))
+        .await
+        .unwrap()
+        .unchecked_narrow();
+    in_time(bell.keep(None)).await.unwrap();
+    assert_eq!(world.server.counters().get(cause), 2);
+}
+
+/// A listener that calls the server during a callback.
+struct Insistent(BellRef);
+
+impl Listener for Insistent {
+    async fn heard(&self, _: &str) -> Result<String, SystemException> {
+        match self.0.keep(None).await {
+            Ok(()) => Ok("kept".to_owned()),
+            Err(refused) => Ok(format!("{:?}, {:?}", refused.kind, refused.completed)),
+        }
+    }
+
+    async fn noted(&self, _: i32) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_nested_call_beyond_the_limit_is_refused_where_it_would_wait_for_itself() {
+    for (upcalls, expected) in [(2, "kept"), (1, "Transient, No")] {
+        let server = accepting()
+            .max_upcalls_per_connection(upcalls)
+            .overload(Overload::Refuse);
+        let world = world(server, offering()).await;
+        let insistent = ListenerServant::new(Insistent(world.bell.clone()));
+        let insistent: ListenerRef = world.client.root_poa().activate(insistent).unwrap();
+        let heard = in_time(world.bell.ring(&insistent, "ding")).await;
+        assert_eq!(heard.as_deref(), Ok(expected));
+        assert_eq!(world.server.connections_served(), 1);
+        let refused = world.server.counters().get(Counter::PendingRequestsRefused);
+        assert_eq!(refused, u64::from(upcalls == 1));
+    }
 }

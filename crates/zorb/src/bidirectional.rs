@@ -16,10 +16,11 @@ use zorb_giop::{ServiceContext, ServiceContextId, Version};
 use zorb_poa::Adapter;
 use zorb_transport::{Address, Endpoint};
 
-/// Listen points that are read of one context: an ORB listens at a few endpoints.
+/// Listen points that are taken of one context: an ORB listens at a few endpoints. Further ones are ignored.
 const MAX_LISTEN_POINTS: usize = 16;
 /// Endpoints that clients have offered, of all connections of an ORB. Beyond this limit, offers of connections that
-/// have ended are dropped; if there are none, further offers are ignored.
+/// have ended are dropped; if there are none, further offers are ignored. Ignored offers are
+/// [counted](Counter::CallbackEndpointsIgnored).
 const MAX_OFFERED: usize = 16 << 10;
 /// Connections that may offer one endpoint, such as those of one client.
 const MAX_CONNECTIONS_OF_ENDPOINT: usize = 8;
@@ -79,25 +80,32 @@ impl BidirectionalCalls {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads a client's BI_DIR_IIOP context and remembers the endpoints that the rule permits.
-    pub(crate) fn take(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) {
+    /// Reads a client's BI_DIR_IIOP context and remembers the endpoints that the rule permits. Returns whether none of them
+    /// was ignored because of a limit.
+    #[must_use]
+    pub(crate) fn take(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) -> bool {
         let Some(CallbackRule(rule)) = &self.rule else {
-            return;
+            return true;
         };
-        let read = zorb_cdr::decode_encapsulation(context, WireFormat::default(), ListenPoints);
+        let read =
+            zorb_cdr::decode_encapsulation(context, WireFormat::default(), ListenPointsVisitor);
         let Ok(points) = read else {
             let peer = connection.peer();
-            return tracing::debug!(%peer, "malformed BI_DIR_IIOP context ignored");
+            tracing::debug!(%peer, "malformed BI_DIR_IIOP context ignored");
+            return true;
         };
-        for (host, port) in points {
+        let mut all = points.is_whole;
+        for (host, port) in points.taken {
             let endpoint = Endpoint::iiop(host, port);
             if rule(connection.peer(), &endpoint) {
-                self.remember(connection, endpoint);
+                all &= self.remember(connection, endpoint);
             }
         }
+        all
     }
 
-    fn remember(&self, connection: &Arc<BidirectionalConnection>, endpoint: Endpoint) {
+    /// Remembers that the connection offers the endpoint. Returns whether a limit allowed that.
+    fn remember(&self, connection: &Arc<BidirectionalConnection>, endpoint: Endpoint) -> bool {
         let is_alive = |offer: &Weak<BidirectionalConnection>| {
             offer.upgrade().is_some_and(|offer| !offer.is_closing())
         };
@@ -105,16 +113,20 @@ impl BidirectionalCalls {
         if offered.len() >= MAX_OFFERED && !offered.contains_key(&endpoint) {
             offered.retain(|_, connections| connections.iter().any(is_alive));
             if offered.len() >= MAX_OFFERED {
-                return;
+                return false;
             }
         }
         let connections = offered.entry(endpoint).or_default();
         connections.retain(is_alive);
         let this = Arc::downgrade(connection);
-        let is_known = connections.iter().any(|known| known.ptr_eq(&this));
-        if !is_known && connections.len() < MAX_CONNECTIONS_OF_ENDPOINT {
+        if connections.iter().any(|known| known.ptr_eq(&this)) {
+            return true;
+        }
+        let has_room = connections.len() < MAX_CONNECTIONS_OF_ENDPOINT;
+        if has_room {
             connections.push(this);
         }
+        has_room
     }
 
     /// The first connection that offered an endpoint, is not closing, and is not one of `passed_over`.
@@ -228,20 +240,30 @@ fn listen_points(endpoints: &[Endpoint]) -> Option<ServiceContext> {
     data.ok().map(|data| ServiceContext { id, data })
 }
 
-/// Reads an `IIOP::BiDirIIOPServiceContext`: hosts and ports.
-struct ListenPoints;
+/// The hosts and ports of an `IIOP::BiDirIIOPServiceContext`.
+#[derive(Debug, PartialEq)]
+struct ListenPoints {
+    taken: Vec<(String, u16)>,
+    /// Whether the context has no more of them.
+    is_whole: bool,
+}
 
-impl EncapsulationVisitor<'_> for ListenPoints {
-    type Output = Vec<(String, u16)>;
+/// Reads an `IIOP::BiDirIIOPServiceContext`.
+struct ListenPointsVisitor;
+
+impl EncapsulationVisitor<'_> for ListenPointsVisitor {
+    type Output = ListenPoints;
     fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<Self::Output, DecodeError> {
         // The least size of an element: the length of a host, and its terminator.
         let count = d.read_count(5)?;
-        (0..count.min(MAX_LISTEN_POINTS))
+        let taken: Vec<_> = (0..count.min(MAX_LISTEN_POINTS))
             .map(|_| {
                 let host = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
                 Ok((host, d.read_u16()?))
             })
-            .collect()
+            .collect::<Result<_, DecodeError>>()?;
+        let is_whole = taken.len() == count;
+        Ok(ListenPoints { taken, is_whole })
     }
 }
 
@@ -249,8 +271,8 @@ impl EncapsulationVisitor<'_> for ListenPoints {
 mod tests {
     use super::*;
 
-    fn read(data: &[u8]) -> Result<Vec<(String, u16)>, DecodeError> {
-        zorb_cdr::decode_encapsulation(data, WireFormat::default(), ListenPoints)
+    fn read(data: &[u8]) -> Result<ListenPoints, DecodeError> {
+        zorb_cdr::decode_encapsulation(data, WireFormat::default(), ListenPointsVisitor)
     }
 
     #[test]
@@ -262,7 +284,8 @@ mod tests {
         ];
         let context = listen_points(&endpoints).unwrap();
         let points = [("a.example".to_owned(), 1), ("::1".to_owned(), 2)];
-        assert_eq!(read(&context.data).unwrap(), points);
+        let read = read(&context.data).unwrap();
+        assert_eq!((read.taken.as_slice(), read.is_whole), (&points[..], true));
         assert_eq!(listen_points(&[Endpoint::uiop("/x")]), None);
     }
 
@@ -272,6 +295,8 @@ mod tests {
         assert!(read(&[]).is_err());
         let many = vec![Endpoint::iiop("h", 9); 5 * MAX_LISTEN_POINTS];
         let context = listen_points(&many).unwrap();
-        assert_eq!(read(&context.data).unwrap().len(), MAX_LISTEN_POINTS);
+        let read = read(&context.data).unwrap();
+        assert_eq!(read.taken.len(), MAX_LISTEN_POINTS);
+        assert!(!read.is_whole);
     }
 }

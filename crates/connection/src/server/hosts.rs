@@ -17,9 +17,12 @@ pub enum Overload {
     /// The request waits, and so do requests that its client sends after it: back-pressure. Up to
     /// [some waiting requests](ServerLimits::MAX_WAITING_REQUESTS), CancelRequest and CloseConnection after them are still
     /// read; beyond that, the connection is not read until there is room.
+    ///
+    /// A nested request, which its client sends while it serves a callback of the upcall that has taken the last place, waits
+    /// for this upcall, and the upcall for it: until the deadline of one of the calls. The limit has to leave room for them.
     #[default]
     Wait,
-    /// The request is refused with TRANSIENT, COMPLETED_NO. A one-way request is dropped, and counted.
+    /// The request is refused with TRANSIENT, COMPLETED_NO, and so are nested ones. A one-way request is dropped, and counted.
     Refuse,
 }
 

@@ -118,7 +118,9 @@ impl Owner for OrbInner {
     }
 
     fn offered(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) {
-        self.bidirectional().take(connection, context);
+        if !self.bidirectional().take(connection, context) {
+            self.count(Counter::CallbackEndpointsIgnored);
+        }
     }
 
     fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> RequestTarget {
