@@ -551,3 +551,27 @@ async fn panics_that_a_peer_causes_are_all_counted_and_few_of_them_logged() {
     // Ten in ten seconds: on a machine that takes longer for all of them a second ten may begin.
     assert!((10..counted).contains(&lines), "{lines} lines");
 }
+
+#[tokio::test]
+async fn refused_connections_are_all_counted_and_few_of_them_logged() {
+    let warnings = Listener(Arc::default(), Some("zorb_connection::acceptor"));
+    let _listening = tracing::subscriber::set_default(warnings.clone());
+    let server = Orb::builder().max_connections(1);
+    let server = server.listen("iiop://127.0.0.1:0").build().await.unwrap();
+    let at = ("127.0.0.1", server.endpoints()[0].port().unwrap());
+    let served = TcpStream::connect(at).await.unwrap();
+    for _ in 0..300 {
+        let mut refused = TcpStream::connect(at).await.unwrap();
+        let mut octets = Vec::new();
+        refused.read_to_end(&mut octets).await.unwrap();
+        assert_eq!(octets.get(7), Some(&5), "CloseConnection");
+    }
+    drop(served);
+    let counted = server.counters().get(Counter::ConnectionsRefused);
+    assert_eq!(counted, 300);
+    let warnings = warnings.0.lock().unwrap();
+    let expected = "connection refused: max_connections reached limit=1 omitted=0";
+    assert_eq!(warnings[0].line, expected);
+    // As above.
+    assert!((10..counted).contains(&(warnings.len() as u64)));
+}

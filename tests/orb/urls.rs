@@ -50,6 +50,8 @@ async fn files_of_procfs_are_not_read() {
     let orb = client().await;
     let error = format!("{:#}", error_of(&orb, Path::new("/proc/version")).await);
     assert!(error.contains("found an empty file"), "{error}");
+    // One whose `read` waits for what the kernel has yet to say, to a process that may open it.
+    error_of(&orb, Path::new("/proc/kmsg")).await;
 }
 
 /// A FIFO is as good as a regular file until it is opened: then it waits for a writer.

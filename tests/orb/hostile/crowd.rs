@@ -172,6 +172,44 @@ async fn connections_of_one_host_leave_places_to_others_and_the_surplus_is_refus
 }
 
 #[tokio::test]
+async fn connections_for_which_there_is_no_memory_are_refused_until_one_goes() {
+    /// Octets that a connection counts as, and connections for which there are that many, the bystander's among them.
+    const OCTETS: usize = 16 << 10;
+    const CONNECTIONS: usize = 5;
+    let limits = |builder: zorb::Builder| builder.max_memory_octets(CONNECTIONS * OCTETS);
+    let world = World::start_with(limits).await;
+    world.serves().await;
+    let key = world.key();
+    let twice = |id| Call::new(&key, "twice").id(id).with(|e| e.put(&4i32));
+    let mut crowd = Vec::new();
+    for id in 2..=CONNECTIONS as u32 {
+        let mut raw = Raw::connect(&world).await;
+        raw.send(&twice(id)).await;
+        assert_eq!(raw.receive_reply(id).await, Ok(8i32));
+        crowd.push(raw);
+    }
+    let counters = world.server.counters();
+    let cause = zorb::Counter::ConnectionsRefusedForMemory;
+    assert_eq!(counters.get(cause), 0);
+    for surplus in 1..=3 {
+        is_closed_in_order(&mut Raw::connect(&world).await).await;
+        assert_eq!(counters.get(cause), surplus);
+    }
+    drop(crowd.pop());
+    within(async {
+        while world.server.connections_served() == CONNECTIONS {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let mut next = Raw::connect(&world).await;
+    next.send(&twice(9)).await;
+    assert_eq!(next.receive_reply(9).await, Ok(8i32));
+    drop((crowd, next));
+    world.end().await;
+}
+
+#[tokio::test]
 async fn requests_that_are_held_are_left_unanswered_by_a_shutdown() {
     let world = World::start().await;
     let key = world.key();
