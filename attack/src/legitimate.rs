@@ -24,38 +24,60 @@ pub(crate) fn large(target: &Target) -> Result<(), Failure> {
     }
 }
 
-/// A client whose link carries `rate` octets a second sends as many as that takes, and gets as many back.
-pub(crate) fn slow(target: &Target, rate: usize, time: Duration) -> Result<(), Failure> {
+/// A client whose link carries `rate` octets a second.
+#[derive(Debug)]
+pub(crate) struct SlowClient {
+    target: Target,
+    caller: Caller,
+    rate: usize,
+    time: Duration,
+}
+
+impl SlowClient {
     /// Pieces that the link carries in a second.
     const PIECES: u32 = 20;
-    let pause = Duration::from_secs(1) / PIECES;
-    let piece = (rate / PIECES as usize).max(1);
-    let octets = piece * (time.as_millis() / pause.as_millis()) as usize;
 
-    let mut caller = target.caller(honest_host(2))?;
-    let request = target.request(1, "swallow", |e| e.write_octets(&vec![7; octets]))?;
-    for piece in request.chunks(piece) {
-        caller.send(piece)?;
-        thread::sleep(pause);
+    /// Connects a client that will send for so long.
+    pub(crate) fn connect(target: &Target, rate: usize, time: Duration) -> Result<Self, Failure> {
+        Ok(Self {
+            target: target.clone(),
+            caller: target.caller(honest_host(2))?,
+            rate,
+            time,
+        })
     }
-    let swallowed: u32 = caller.reply()?.result()?;
-    let request = target.request(2, "give", |e| e.put(&swallowed))?;
-    caller.send(&request)?;
-    let reply = loop {
-        match caller.read_some(piece)? {
-            Some(reply) => break reply,
-            None => thread::sleep(pause),
+
+    /// Sends as many octets as the link carries in its time, and gets as many back.
+    pub(crate) fn run(mut self) -> Result<(), Failure> {
+        let pause = Duration::from_secs(1) / Self::PIECES;
+        let piece = (self.rate / Self::PIECES as usize).max(1);
+        let octets = piece * (self.time.as_millis() / pause.as_millis()) as usize;
+
+        let (target, caller) = (&self.target, &mut self.caller);
+        let request = target.request(1, "swallow", |e| e.write_octets(&vec![7; octets]))?;
+        for piece in request.chunks(piece) {
+            caller.send(piece)?;
+            thread::sleep(pause);
         }
-    };
-    let given: Vec<u8> = reply.result()?;
-    match given.len() == octets {
-        true => Ok(()),
-        false => Err(format!("{} octets of {octets}", given.len()).into()),
+        let swallowed: u32 = caller.reply()?.result()?;
+        let request = target.request(2, "give", |e| e.put(&swallowed))?;
+        caller.send(&request)?;
+        let reply = loop {
+            match caller.read_some(piece)? {
+                Some(reply) => break reply,
+                None => thread::sleep(pause),
+            }
+        };
+        let given: Vec<u8> = reply.result()?;
+        match given.len() == octets {
+            true => Ok(()),
+            false => Err(format!("{} octets of {octets}", given.len()).into()),
+        }
     }
 }
 
-/// So many connections, a hundred from each host, are open at a time; gives how many have a call answered on each of two
-/// occasions.
+/// So many connections of two hosts or more, at most a hundred from each, are open at a time; gives how many have a call
+/// answered on each of two occasions.
 pub(crate) fn crowd(target: &Target, connections: usize) -> Result<usize, Failure> {
     let ping = target.request(1, "ping", |_| Ok(()))?;
     let pings = |caller: &mut Caller| match caller.call(&ping).and_then(|r| r.result::<()>()) {
@@ -65,9 +87,11 @@ pub(crate) fn crowd(target: &Target, connections: usize) -> Result<usize, Failur
             false
         }
     };
+    // A server does not give all of its places to one host.
+    let per_host = PER_HOST.min(connections.div_ceil(2));
     let mut callers = Vec::new();
     for n in 0..connections {
-        match target.caller(host(CLIENTS, n / PER_HOST)) {
+        match target.caller(host(CLIENTS, n / per_host)) {
             Ok(mut caller) => {
                 if pings(&mut caller) {
                     callers.push(caller);

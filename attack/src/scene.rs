@@ -1,6 +1,7 @@
 //! An attack: a victim, an honest client, and what is measured around it.
 
 use crate::honest::{Latency, hex, unhex};
+use crate::legitimate::SlowClient;
 use crate::process::{Memory, Process};
 use crate::report::{Aim, Report, count, mib};
 use crate::victim::{Ready, TRIM};
@@ -23,6 +24,10 @@ const BUDGET: usize = 512 << 20;
 const OTHER_DESCRIPTORS: usize = 256;
 /// The group of hosts in which the honest client is.
 const HONEST: u8 = 200;
+/// Honest connections at a time, after an attack: as many as a server of this room has, but for a few that look on.
+const HONEST_CONNECTIONS: usize = 10_000;
+/// Places of a server that is small by its room which the honest connections leave to those that look on.
+const LOOKERS_ON: usize = 8;
 
 /// How much a victim may have, where that is not the default.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,6 +44,19 @@ impl Room {
         connections: None,
         descriptors: None,
     };
+
+    /// As many of the wanted honest connections as a server with so much room and their own processes can have.
+    fn crowd(self, wanted: usize) -> usize {
+        // A server may give half of its descriptors to connections that it opens.
+        let of_descriptors = self
+            .descriptors
+            .and_then(|most| usize::try_from(most / 2).ok());
+        [self.connections, of_descriptors]
+            .into_iter()
+            .flatten()
+            .map(|most| most.saturating_sub(LOOKERS_ON))
+            .fold(connections(wanted), usize::min)
+    }
 }
 
 /// Where one attack takes place.
@@ -62,6 +80,15 @@ pub(crate) struct Scene {
     /// The most octets of memory that the victim had before its peak last began anew.
     most: usize,
     quiet: Latency,
+    /// Honest connections that have to find places after the attack.
+    crowd: usize,
+}
+
+/// What clients saw during an attack.
+struct Seen {
+    honest: Latency,
+    beside: Latency,
+    slow: Result<(), Failure>,
 }
 
 /// The host of the honest client, and of the observer.
@@ -86,19 +113,34 @@ impl Scene {
         attack: impl FnOnce(&mut Self) -> Result<(), Failure> + Send,
     ) -> Result<(), Failure> {
         let mut scene = Self::start(name, run, seed, room)?;
-        let attacked = thread::scope(|scope| {
+        let (rate, time) = scene.sized(
+            (64 << 10, Duration::from_secs(8)),
+            (256 << 10, Duration::from_secs(1)),
+        );
+        let slow = SlowClient::connect(&scene.target, rate, time)?;
+        let (seen, slow) = thread::scope(|scope| {
+            let slow = scope.spawn(|| slow.run());
             let attacker = scope.spawn(|| {
                 sys::yield_to_others()?;
-                attack(&mut scene)
+                attack(&mut scene)?;
+                // Whether the slow client has ended or not: calls after the attack are quiet ones.
+                Ok::<_, Failure>((look(&mut scene.honest)?, look(&mut scene.beside)?))
             });
-            attacker.join().unwrap_or_else(|_| Err("a panic".into()))
+            (
+                attacker.join().unwrap_or_else(|_| Err("a panic".into())),
+                slow.join().unwrap_or_else(|_| Err("a panic".into())),
+            )
         });
         if !scene.victim.is_running() {
             scene.report.passed("survived", 0, 1);
             return Ok(());
         }
-        attacked?;
-        scene.finish()
+        let (honest, beside) = seen?;
+        scene.finish(&Seen {
+            honest,
+            beside,
+            slow,
+        })
     }
 
     fn start(name: &'static str, run: &Run, seed: u64, room: Room) -> Result<Self, Failure> {
@@ -156,6 +198,7 @@ impl Scene {
             beside,
             most: 0,
             quiet,
+            crowd: room.crowd(if run.quick { 500 } else { HONEST_CONNECTIONS }),
         })
     }
 
@@ -216,11 +259,10 @@ impl Scene {
     }
 
     /// Prints what the honest client saw, whether the victim is as it was, and the memory that it took and has.
-    fn finish(mut self) -> Result<(), Failure> {
+    fn finish(mut self, seen: &Seen) -> Result<(), Failure> {
         /// How long the victim may take to notice that the attackers have gone.
         const PATIENCE: Duration = Duration::from_secs(30);
-        let (quiet, during) = (self.quiet, look(&mut self.honest)?);
-        let beside = look(&mut self.beside)?;
+        let (quiet, during, beside) = (self.quiet, seen.honest, seen.beside);
         let report = &self.report;
         let failed = count(during.failed);
         report.row("honest-failures", failed, Aim::AtMost(0.0), "");
@@ -236,6 +278,10 @@ impl Scene {
         );
         let ratio = during.p99 / beside.p99;
         report.timed("honest-p99-to-bystander", ratio, Aim::AtMost(2.0), note);
+        if let Err(why) = &seen.slow {
+            eprintln!("a slow client: {why:#}");
+        }
+        report.passed("slow-client", seen.slow.is_ok().into(), 1);
 
         let most = mib(BUDGET + BESIDE);
         let peak = mib(self.most.max(self.victim.memory()?.peak));
@@ -255,6 +301,8 @@ impl Scene {
             eprintln!("a message of 64 MiB after the attack: {why:#}");
         }
         report.passed("64-mib-after", large.is_ok().into(), 1);
+        let passed = legitimate::crowd(&self.target, self.crowd)?;
+        report.passed("honest-connections", passed, self.crowd);
         Ok(())
     }
 }

@@ -78,11 +78,6 @@ impl Flood {
         self.write(1, pause, time, time);
     }
 
-    /// Leaves all connections.
-    pub(crate) fn leave(&mut self) {
-        self.0.clear();
-    }
-
     /// Reads what has come and drops it; gives the number of connections that the victim has not closed.
     pub(crate) fn open(&mut self) -> usize {
         let mut piece = [0; 4096];

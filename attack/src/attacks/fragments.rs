@@ -2,12 +2,10 @@
 
 use super::flood::Flood;
 use crate::Failure;
-use crate::legitimate;
-use crate::report::{Aim, count};
+use crate::report::Aim;
 use crate::scene::{Scene, connections};
 use crate::wire::{Target, announce, as_first_fragment, host};
 use fastrand::Rng;
-use std::thread;
 use std::time::Duration;
 
 /// The groups of the attackers' hosts.
@@ -45,7 +43,7 @@ pub(crate) fn withheld(scene: &mut Scene) -> Result<(), Failure> {
     let mut flood = open(&target, ATTACKERS, wanted, |_| {
         first_fragments(&target, &mut rng)
     })?;
-    beside_a_slow_client(scene, |_| flood.pour())?;
+    flood.pour();
     closed(scene, &mut flood, 0)
 }
 
@@ -74,35 +72,13 @@ pub(crate) fn trickled(scene: &mut Scene) -> Result<(), Failure> {
         announce(&mut request, octets);
         Ok(request)
     })?;
-    beside_a_slow_client(scene, |_| flood.trickle(pause, time))?;
+    flood.trickle(pause, time);
     closed(scene, &mut flood, 0)
-}
-
-/// Runs an attack, and a slow but honest client beside it.
-pub(super) fn beside_a_slow_client(
-    scene: &mut Scene,
-    attack: impl FnOnce(&mut Scene) + Send,
-) -> Result<(), Failure> {
-    let target = scene.target.clone();
-    let (rate, time) = scene.sized(
-        (64 << 10, Duration::from_secs(8)),
-        (256 << 10, Duration::from_secs(1)),
-    );
-    let slow = thread::scope(|scope| {
-        let slow = scope.spawn(|| legitimate::slow(&target, rate, time));
-        attack(scene);
-        slow.join().unwrap_or_else(|_| Err("a panic".into()))
-    });
-    if let Err(why) = &slow {
-        eprintln!("a slow client: {why:#}");
-    }
-    scene.report_memory()?;
-    scene.report.passed("slow-client", slow.is_ok().into(), 1);
-    Ok(())
 }
 
 /// Waits until the victim has closed the connections, of which `harmless` ones make it hold nothing.
 pub(super) fn closed(scene: &mut Scene, flood: &mut Flood, harmless: usize) -> Result<(), Failure> {
+    scene.report_memory()?;
     if scene.quick {
         return Ok(());
     }
@@ -120,16 +96,5 @@ pub(super) fn closed(scene: &mut Scene, flood: &mut Flood, harmless: usize) -> R
     scene
         .report
         .row(name, seconds, Aim::AtMost(NAMED_TIME), note);
-    // Those of the crowd are as many as one process may have.
-    flood.leave();
-    scene.until_closed(Duration::from_secs(10))?;
-    let connections = scene.sized(10_000, 500);
-    let passed = legitimate::crowd(&scene.target, self::connections(connections))?;
-    scene.report.row(
-        "honest-connections",
-        count(passed),
-        Aim::AtLeast(count(connections)),
-        "",
-    );
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! More connections than there is room for.
 
 use crate::Failure;
-use crate::legitimate;
-use crate::report::{Aim, count};
+use crate::report::Aim;
 use crate::scene::{Scene, connections, honest_host};
 use crate::wire::host;
 use std::time::{Duration, Instant};
@@ -38,14 +37,6 @@ pub(crate) fn one_host(scene: &mut Scene) -> Result<(), Failure> {
     );
     drop(held);
     scene.until_closed(Duration::from_secs(10))?;
-    let crowd = connections(scene.sized(9_900, 900));
-    let passed = legitimate::crowd(&scene.target, crowd)?;
-    scene.report.row(
-        "honest-connections",
-        count(passed),
-        Aim::AtLeast(count(crowd)),
-        "",
-    );
     Ok(())
 }
 
