@@ -36,10 +36,7 @@ public:
     fold(digest(data));
     return cubes(data);
   }
-  void shutdown() override {
-    fold.farewell();
-    orb->shutdown(0);
-  }
+  void shutdown() override { orb->shutdown(0); }
 };
 
 int main(int argc, char **argv) {
@@ -67,6 +64,7 @@ int main(int argc, char **argv) {
     }
     orb->run();
     orb->destroy();
+    fold.farewell();
   } catch (const CORBA::Exception &e) {
     fprintf(stderr, "cubit_server: %s\n", e._name());
     return 1;

@@ -2,9 +2,9 @@
 // they stand in for.
 #pragma once
 #include "digest.h"
+#include "folded.h"
 #include "options.h"
 #include "report.h"
-#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -17,21 +17,6 @@ inline bool publish(const std::string &path, const std::string &text) {
   fprintf(file, "%s\n", text.c_str());
   return fclose(file) == 0 && rename(unfinished.c_str(), path.c_str()) == 0;
 }
-
-// What a servant has folded.
-struct Folded {
-  std::atomic<uint64_t> calls{0}, digest{0};
-
-  void operator()(uint64_t one) {
-    calls.fetch_add(1, std::memory_order_relaxed);
-    digest.fetch_add(one, std::memory_order_relaxed);
-  }
-
-  void farewell() const {
-    printf("{\"calls\":%llu,\"digest\":\"%016llx\"}\n", (unsigned long long)calls, (unsigned long long)digest);
-    fflush(stdout);
-  }
-};
 
 // Words of the next request; false at the end of the input.
 inline bool next(std::istringstream &words) {

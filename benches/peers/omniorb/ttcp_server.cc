@@ -31,10 +31,7 @@ public:
   void sync() override {}
   void nothing_1way() override { fold(1); }
   void nothing_2way() override { fold(1); }
-  void shutdown() override {
-    fold.farewell();
-    orb->shutdown(0);
-  }
+  void shutdown() override { orb->shutdown(0); }
 };
 
 int main(int argc, char **argv) {
@@ -68,6 +65,7 @@ int main(int argc, char **argv) {
     }
     orb->run();
     orb->destroy();
+    fold.farewell();
   } catch (const CORBA::Exception &e) {
     fprintf(stderr, "ttcp_server: %s\n", e._name());
     return 1;

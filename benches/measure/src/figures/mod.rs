@@ -36,6 +36,8 @@ use session::Session;
 use source::Source;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use xtask::peers;
 use xtask::step::{Done, root, target};
 
@@ -119,6 +121,8 @@ struct Out {
     page: PathBuf,
     pictures: &'static str,
     quick: bool,
+    /// Held while the page and the page of findings are filled in.
+    pages: Mutex<()>,
 }
 
 impl Out {
@@ -132,6 +136,7 @@ impl Out {
                 page,
                 pictures: "",
                 quick,
+                pages: Mutex::default(),
             };
         }
         Self {
@@ -139,6 +144,7 @@ impl Out {
             page: docs.join("papers.md"),
             pictures: "figures/",
             quick,
+            pages: Mutex::default(),
         }
     }
 
@@ -197,16 +203,36 @@ pub(crate) fn run(options: &FiguresOptions) -> Done {
     if options.quick {
         programs::choose(programs::DEV);
     }
-    let session = ready(options)?;
-    let mut failed = Vec::new();
-    for experiment in experiments {
-        // A missing part of one of them does not stop the others.
-        if let Err(why) = one(&session, &out, experiment) {
-            eprintln!("{}: {why}", experiment.name);
-            failed.push(experiment.name);
+    let omniorb = ready(options)?;
+    let cpus = Cpus::pick()?;
+    // A quick look measures nothing, so two experiments run at a time.
+    let workers = match options.quick {
+        true => vec![cpus, cpus.swapped()],
+        false => vec![cpus],
+    };
+    let left = Mutex::new(experiments.into_iter());
+    let failed = Mutex::new(Vec::new());
+    let work = |cpus: Cpus| {
+        let usual = if options.quick { QUICK_ROUNDS } else { ROUNDS };
+        let rounds = options.rounds.map_or(usual, usize::from);
+        let session = Session::new(options.quick, rounds, cpus, omniorb.clone());
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some(experiment) = next() {
+            // A missing part of one of them does not stop the others.
+            if let Err(why) = one(&session, &out, experiment) {
+                eprintln!("{}: {why}", experiment.name);
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                failed.push(experiment.name);
+            }
         }
-    }
+    };
+    thread::scope(|scope| {
+        for cpus in workers {
+            scope.spawn(move || work(cpus));
+        }
+    });
     out.front()?;
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     match failed.as_slice() {
         [] => Ok(()),
         failed => Err(format!("failed: {}", failed.join(", "))),
@@ -226,8 +252,8 @@ fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
     Ok(EXPERIMENTS.iter().filter(chosen).collect())
 }
 
-/// Builds the programs. Without omniORB's there are pictures without omniORB, which say so.
-fn ready(options: &FiguresOptions) -> Result<Session, String> {
+/// Builds the programs, and says why there is no omniORB, if there is none: pictures without it say so.
+fn ready(options: &FiguresOptions) -> Result<Result<(), String>, String> {
     tools::ready(&["taskset", "prlimit", "git"])?;
     let omniorb = match options.names.as_slice() {
         // This experiment has one process, without peers.
@@ -248,9 +274,7 @@ fn ready(options: &FiguresOptions) -> Result<Session, String> {
     if let Err(why) = &omniorb {
         eprintln!("without omniORB: {why}");
     }
-    let usual = if options.quick { QUICK_ROUNDS } else { ROUNDS };
-    let rounds = options.rounds.map_or(usual, usize::from);
-    Ok(Session::new(options.quick, rounds, Cpus::pick()?, omniorb))
+    Ok(omniorb)
 }
 
 fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
@@ -272,6 +296,8 @@ fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
         points: measured?,
     };
     data.write(&out.data(experiment.name))?;
+    // The page and its findings are read, changed and written.
+    let _alone = out.pages.lock().unwrap_or_else(PoisonError::into_inner);
     show(out, experiment, &data)
 }
 

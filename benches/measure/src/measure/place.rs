@@ -60,6 +60,14 @@ impl Cpus {
         Self::from(&allowed, &siblings)
     }
 
+    /// The same CPUs, of which each is for the other program.
+    pub(crate) const fn swapped(self) -> Self {
+        Self {
+            client: self.server,
+            server: self.client,
+        }
+    }
+
     /// One for both.
     #[cfg(test)]
     pub(crate) const fn only(cpu: usize) -> Self {
