@@ -344,7 +344,9 @@ impl Builder {
     /// small calls on its connection; later calls may overtake it. A message of GIOP 1.1 is cut only inside strings and
     /// long sequences of octets or of numbers of at most 4 octets, into fragments of at most 8 KiB (omniORB 4.2 accepts
     /// no longer ones in 1.1); a fragment without such a place is longer. ORBs of GlassFish's family get no fragments
-    /// of 1.1 whatever is set, since they read the numbers in them as big-endian. GIOP 1.0 has no fragments.
+    /// of 1.1 whatever is set, since they read the numbers in them as big-endian. GIOP 1.0 has no fragments. So in these
+    /// two versions that family reads 256,000 octets of a message at most, and ends the connection over longer ones
+    /// (COMM_FAILURE), unless its `ORBMaximumReadByteBufferSize` says more.
     #[doc(alias = "ORBFragmentSize")]
     pub fn max_fragment_octets(mut self, octets: usize) -> Self {
         self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));
