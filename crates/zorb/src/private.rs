@@ -7,7 +7,8 @@ pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Group,
     LargeArray, Method, OctetsArgument, OwnedArgument, Parameter, Parameters, RecycledSeq, Results,
-    ServantArguments, Taken, TypedArgument, TypedArguments, TypedResult, TypedResults, upcall,
+    ServantArguments, Taken, TypedArgument, TypedArguments, TypedResult, TypedResults,
+    untyped_reference, upcall,
 };
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, ErasedState, VALUE_BASE, ValueCodec, ValueInfo,

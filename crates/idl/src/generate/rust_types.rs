@@ -24,6 +24,8 @@ pub(super) struct StubParameter {
     pub(super) argument: TokenStream,
     /// Whether the type names the lifetime `'a`.
     pub(super) lifetime: bool,
+    /// Whether it is a reference to an object.
+    pub(super) reference: bool,
 }
 
 /// One argument on its way to a servant.
@@ -330,6 +332,7 @@ impl Generator<'_> {
                 ty: lent,
                 argument,
                 lifetime: !self.is_by_value(ty),
+                reference: false,
             };
         }
         if self.is_octets(ty) {
@@ -344,6 +347,7 @@ impl Generator<'_> {
                 ty: quote!(impl ::core::convert::Into<#orb::Octets<'a>>),
                 argument,
                 lifetime: true,
+                reference: false,
             };
         }
         if self.model.is_reference(ty) && !self.model.is_abstract(ty) && !self.is_home_bound(ty) {
@@ -352,6 +356,7 @@ impl Generator<'_> {
                 ty: quote!(impl #orb::IntoReference<#reference>),
                 argument: quote!(#private::OwnedArgument::<#tokens>::reference(#name)),
                 lifetime: false,
+                reference: true,
             };
         }
         let target = self.value(from, ty);
@@ -359,6 +364,7 @@ impl Generator<'_> {
             ty: quote!(impl ::core::convert::Into<#target>),
             argument: quote!(#private::OwnedArgument::<#tokens>::new(#name)),
             lifetime: false,
+            reference: false,
         }
     }
 

@@ -84,7 +84,14 @@ impl Generator<'_> {
             let patterns = operation.context.iter().map(|pattern| &**pattern);
             quote!(#private::ContextArgument::new(#name, &[#(#patterns),*]))
         });
-        let arguments = inputs.iter().map(|(input, _)| input.argument.clone());
+        let typed = self.has_typed_call(operation);
+        let arguments = inputs.iter().map(|(input, _)| {
+            let argument = &input.argument;
+            match input.reference && !typed {
+                true => quote!(#private::untyped_reference(#argument)),
+                false => argument.clone(),
+            }
+        });
         let arguments: Vec<_> = arguments.chain(context).collect();
         let arguments = tuple(&arguments);
         let output = self.output_type(from, operation);

@@ -297,12 +297,16 @@ pub mod parameters {
                         >(p),
                         c,
                         q,
-                        ::zorb::__private::OwnedArgument::<
-                            ::zorb::__private::RefCodec<PeerRef>,
-                        >::reference(r),
-                        ::zorb::__private::OwnedArgument::<
-                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                        >::reference(o),
+                        ::zorb::__private::untyped_reference(
+                            ::zorb::__private::OwnedArgument::<
+                                ::zorb::__private::RefCodec<PeerRef>,
+                            >::reference(r),
+                        ),
+                        ::zorb::__private::untyped_reference(
+                            ::zorb::__private::OwnedArgument::<
+                                ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                            >::reference(o),
+                        ),
                         ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),
                         x,
                     ),
@@ -376,12 +380,16 @@ pub mod parameters {
                     (
                         c,
                         q,
-                        ::zorb::__private::OwnedArgument::<
-                            ::zorb::__private::RefCodec<PeerRef>,
-                        >::reference(r),
-                        ::zorb::__private::OwnedArgument::<
-                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                        >::reference(o),
+                        ::zorb::__private::untyped_reference(
+                            ::zorb::__private::OwnedArgument::<
+                                ::zorb::__private::RefCodec<PeerRef>,
+                            >::reference(r),
+                        ),
+                        ::zorb::__private::untyped_reference(
+                            ::zorb::__private::OwnedArgument::<
+                                ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                            >::reference(o),
+                        ),
                         ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),
                     ),
                 )

@@ -18,7 +18,7 @@ mod servant_call;
 mod typed_arguments;
 
 pub use many::ManyResults;
-pub use owned_argument::{OctetsArgument, OwnedArgument};
+pub use owned_argument::{OctetsArgument, OwnedArgument, untyped_reference};
 pub use parameters::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
     LargeArray, Parameter, Parameters, RecycledSeq, ServantArguments, Taken,
