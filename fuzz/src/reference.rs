@@ -1,8 +1,9 @@
 //! References as octets and as text: what was read can be written, and reads the same again.
 
 use bytes::Bytes;
+use std::sync::Arc;
 use zorb::GiopLite;
-use zorb_atm::AtmAddressing;
+use zorb_atm::{Atm, AtmAddressing, AtmOptions};
 use zorb_giop::codeset::{CodeSetInfo, CodeSets};
 use zorb_giop::ior::{
     ComponentTag, IiopProfile, ProfileAddress, ProfileBody, ProfileTag, TaggedProfile, UiopProfile,
@@ -107,7 +108,11 @@ fn key(data: &[u8]) {
 }
 
 fn text(text: &str) {
-    let transports = Registry::default();
+    let mut transports = Registry::default();
+    transports.insert(Arc::new(Atm::new(AtmOptions::default())));
+    for lite in [GiopLite::over_tcp(), GiopLite::over_unix()] {
+        transports.insert(Arc::new(lite));
+    }
     let _ = transports.parse_listen(text);
     for transport in transports.iter() {
         let _ = transport.addressing().parse_corbaloc(text);

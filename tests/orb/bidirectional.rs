@@ -259,7 +259,7 @@ async fn a_server_calls_nothing_that_it_was_not_given() {
         .unwrap();
     let ear = Arc::new(Ear::default());
     let servant = || ListenerServant::from_arc(Arc::clone(&ear));
-    // An object of a POA without the policy, a persistent one, a plain key, and one that never was.
+    // An object of a POA without the policy, a persistent one with a plain key, and one that never was.
     let root = world.client.root_poa();
     let hidden = root.create_poa("hidden", None).unwrap();
     hidden.the_poa_manager().activate().unwrap();

@@ -3,7 +3,11 @@
 use crate::savings::in_time;
 use std::collections::HashMap;
 use zorb::{Bytes, Interface, Ior, ObjectRef, Orb, SystemException, Version};
-use zorb_giop::ior::{IiopAddress, ProfileBody, ProfileTag, TaggedProfile};
+use zorb_giop::ior::{
+    ComponentTag, IiopAddress, IiopProfile, ProfileBody, ProfileTag, TaggedComponent,
+    TaggedProfile, UiopProfile,
+};
+use zorb_giop::platform::Platform;
 
 zorb::idl! {
     module References {
@@ -62,6 +66,44 @@ async fn a_server_of_unix_sockets_publishes_an_iiop_profile_unless_only_what_is_
         let has_iiop = tags.contains(&ProfileTag::INTERNET_IOP);
         assert_eq!(has_iiop, !only_reachable, "{tags:?}");
     }
+}
+
+#[tokio::test]
+async fn every_profile_states_the_platform_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = Platform::of_this_process(Bytes::new());
+    for publish in [false, true] {
+        let socket = folder.path().join(format!("{publish}"));
+        let builder = Orb::builder().listen("iiop://127.0.0.1:0");
+        let builder = builder.listen(format!("uiop://{}", socket.display()));
+        let orb = builder.publish_platform(publish).build().await.unwrap();
+        let node: NodeRef = orb.root_poa().create_reference().unwrap();
+        let profiles = &node.as_object().ior().profiles;
+        let stated = profiles.iter().map(|profile| match profile.tag {
+            ProfileTag::UIOP => UiopProfile::from_tagged(profile).unwrap().components,
+            _ => IiopProfile::from_tagged(profile).unwrap().components,
+        });
+        let stated: Vec<Vec<Platform>> = stated.map(platforms).collect();
+        assert_eq!(stated.len(), 2);
+        for platforms in &stated {
+            assert_eq!(platforms.len(), usize::from(publish), "{platforms:?}");
+            assert!(
+                platforms
+                    .iter()
+                    .all(|there| there.is_compatible_with(&here))
+            );
+            assert_eq!(platforms, &stated[0]);
+        }
+    }
+}
+
+/// The platforms that components state.
+fn platforms(components: Vec<TaggedComponent>) -> Vec<Platform> {
+    let stated = components
+        .iter()
+        .filter(|it| it.tag == ComponentTag::ZORB_PLATFORM);
+    let read = stated.map(|it| Platform::from_component(&it.data));
+    read.map(Result::unwrap).collect()
 }
 
 /// One IIOP profile of GIOP 1.1 without components, in big-endian order.

@@ -2,8 +2,11 @@
 
 use crate::hostile::honest_pair::{World, within};
 use crate::hostile::raw::{Peer, Raw, message, refusing, reply};
+use std::time::Duration;
 use tokio::join;
-use zorb::{CompletionStatus as Completed, Ior, SystemException, SystemExceptionKind as Kind};
+use zorb::{
+    CompletionStatus as Completed, Interface, Ior, SystemException, SystemExceptionKind as Kind,
+};
 use zorb_giop::{LocateReply, MessageKind, ReplyStatus, Version};
 
 const FORWARDS: [ReplyStatus; 2] = [
@@ -75,6 +78,40 @@ async fn a_forward_in_a_circle_is_given_up() {
         assert!(requests <= 100, "{requests} requests");
         world.serves().await;
     }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn forwards_do_not_extend_the_time_limit_of_a_call() {
+    /// Two pauses are longer than the limit, and one is not: a limit for each hop would be kept, and the circle given up.
+    const LIMIT: Duration = Duration::from_millis(500);
+    const PAUSE: Duration = Duration::from_millis(300);
+    let world = World::start().await;
+    let (one, two) = (Peer::start().await, Peer::start().await);
+    let target = one.target(world.bystander()).with_round_trip_timeout(LIMIT);
+    let circling = async {
+        let mut first = one.accept().await;
+        let mut second = None;
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            forward(&mut first, ReplyStatus::LocationForward, &two.ior()).await;
+            let second = match &mut second {
+                Some(second) => second,
+                none => none.insert(two.accept().await),
+            };
+            tokio::time::sleep(PAUSE).await;
+            forward(second, ReplyStatus::LocationForward, &one.ior()).await;
+        }
+    };
+    let late = tokio::select! {
+        outcome = within(target.twice(4)) => outcome.unwrap_err(),
+        () = circling => unreachable!("it forwards for ever"),
+    };
+    assert_eq!(
+        (late.kind, late.completed),
+        (Kind::Timeout, Completed::Maybe)
+    );
+    drop(target);
     world.end().await;
 }
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::{Config, Event, Obstacle, Reason, SessionEnd, SessionMachine, frame::cost};
 
-/// A link whose frames take a while, and may be lost; the receivers' buffers have a bound.
+/// A link whose frames take a while, and may be lost or doubled; the receivers' buffers have a bound.
 struct Wire {
     delay: Duration,
     /// Frames towards either end, when they arrive.
@@ -19,10 +19,11 @@ struct Wire {
     capacity: u64,
     overflows: usize,
     losses: Losses,
+    doubles: Losses,
     cut: bool,
 }
 
-/// The percentage of frames that are lost, drawn from a generator whose sequence is always the same (xorshift64*). A
+/// The percentage of frames that are lost, or doubled, drawn from a generator whose sequence is always the same (xorshift64*). A
 /// short pattern would hit every retry of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Losses {
@@ -71,6 +72,7 @@ impl Pair {
                 capacity: config.receive_buffer,
                 overflows: 0,
                 losses,
+                doubles: NONE,
                 cut: false,
             },
             config,
@@ -91,7 +93,11 @@ impl Pair {
                         "a frame of {}",
                         frame.len()
                     );
-                    self.wire.frames[1 - end].push_back((self.now + self.wire.delay, frame.into()));
+                    let arrival = (self.now + self.wire.delay, Bytes::from(frame));
+                    if self.wire.doubles.next() {
+                        self.wire.frames[1 - end].push_back(arrival.clone());
+                    }
+                    self.wire.frames[1 - end].push_back(arrival);
                 }
             }
         }
@@ -501,13 +507,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_lost_both_ledgers_agree(
+    fn whatever_is_lost_or_doubled_both_ledgers_agree(
         losses in losses(),
+        doubles in losses(),
         config in configs(),
         writes in prop::collection::vec((0usize..2, 0u64..3, 1usize..20_000), 1..24),
         cuts in prop::collection::vec((0u64..400, 1u64..900), 0..3),
     ) {
         let mut pair = Pair::new(config, losses);
+        pair.wire.doubles = doubles;
         for id in 0..3 {
             pair.opened(id);
         }
