@@ -8,7 +8,7 @@ const LEAST: usize = 4 << 10;
 
 /// Octets of memory per octet that are not counted by the decoder: text, octets and numbers. A wide character of two
 /// octets may take three, in text that has grown to twice its size.
-const NOT_COUNTED: usize = 0;
+const NOT_COUNTED: usize = 3;
 
 /// Octets of memory per octet that are needed only while values (of value types) are read, of which each is remembered.
 const MEANWHILE: usize = 64;
