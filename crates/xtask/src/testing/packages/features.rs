@@ -1,7 +1,7 @@
 //! Lints and documentation with the features that a user may choose, rather than with all that the workspace asks for.
 
 use super::{HOST, LIBRARIES};
-use crate::testing::executables::{WRAPPER, Warnings, compile};
+use crate::testing::executables::{Warnings, compile};
 use xtask::step::{Done, cargo, root, run};
 
 /// Packages that are linted together, and their features. Each library is linted by itself without features; features are
@@ -68,11 +68,6 @@ pub(super) fn documentation() -> Done {
             .args(["doc", "--quiet", "--no-deps"])
             .args(args)
             .env("RUSTDOCFLAGS", "-D warnings");
-        if args.contains(&ALL_FEATURES) {
-            // Each of the features has been linted above: here the compiler does, which is faster. Without features, what
-            // clippy has checked is there.
-            doc.env_remove(WRAPPER);
-        }
         run(&mut doc)?;
     }
     Ok(())
