@@ -24,10 +24,12 @@ const BUDGET: usize = 512 << 20;
 const OTHER_DESCRIPTORS: usize = 256;
 /// The group of hosts in which the honest client is.
 const HONEST: u8 = 200;
-/// Honest connections at a time, after an attack: as many as a server of this room has, but for a few that look on.
+/// Honest connections at a time, after an attack.
 const HONEST_CONNECTIONS: usize = 10_000;
-/// Places of a server that is small by its room which the honest connections leave to those that look on.
-const LOOKERS_ON: usize = 8;
+/// The same in a short run.
+const QUICK_HONEST_CONNECTIONS: usize = 900;
+/// Connections of a victim with few places that are not among those: the honest client's, and those that have yet to close.
+const OTHER_CONNECTIONS: usize = 8;
 
 /// How much a victim may have, where that is not the default.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,7 +56,7 @@ impl Room {
         [self.connections, of_descriptors]
             .into_iter()
             .flatten()
-            .map(|most| most.saturating_sub(LOOKERS_ON))
+            .map(|most| most.saturating_sub(OTHER_CONNECTIONS))
             .fold(connections(wanted), usize::min)
     }
 }
@@ -123,7 +125,7 @@ impl Scene {
             let attacker = scope.spawn(|| {
                 sys::yield_to_others()?;
                 attack(&mut scene)?;
-                // Whether the slow client has ended or not: calls after the attack are quiet ones.
+                // The slow client may still run: calls beside it alone are not calls beside the attack.
                 Ok::<_, Failure>((look(&mut scene.honest)?, look(&mut scene.beside)?))
             });
             (
@@ -198,7 +200,10 @@ impl Scene {
             beside,
             most: 0,
             quiet,
-            crowd: room.crowd(if run.quick { 500 } else { HONEST_CONNECTIONS }),
+            crowd: room.crowd(match run.quick {
+                true => QUICK_HONEST_CONNECTIONS,
+                false => HONEST_CONNECTIONS,
+            }),
         })
     }
 
