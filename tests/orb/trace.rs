@@ -572,6 +572,6 @@ async fn refused_connections_are_all_counted_and_few_of_them_logged() {
     let warnings = warnings.0.lock().unwrap();
     let expected = "connection refused: max_connections reached limit=1 omitted=0";
     assert_eq!(warnings[0].line, expected);
-    // As above.
+    // Ten in ten seconds: on a slow machine a second ten may begin.
     assert!((10..counted).contains(&(warnings.len() as u64)));
 }

@@ -214,7 +214,7 @@ fn fail_over(quick: bool) -> Result<Vec<Row>, String> {
     let ratios: Vec<f64> = (rounds.iter())
         .map(|said| number(said, "p99_within_us") / number(said, "p99_before_us"))
         .collect();
-    let pairs: Vec<String> = (rounds.iter())
+    let seconds: Vec<String> = (rounds.iter())
         .map(|said| {
             let (within, after) = (number(said, "p99_within_us"), number(said, "p99_after_us"));
             let before = number(said, "p99_before_us");
@@ -235,7 +235,7 @@ fn fail_over(quick: bool) -> Result<Vec<Row>, String> {
             Aim::AtMost(2.0),
             format!(
                 "µs before the kill, in the second after it, in the next: {}",
-                pairs.join("; ")
+                seconds.join("; ")
             ),
         ),
     ])

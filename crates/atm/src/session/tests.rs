@@ -23,8 +23,8 @@ struct Wire {
     cut: bool,
 }
 
-/// The percentage of frames that are lost, or doubled, drawn from a generator whose sequence is always the same (xorshift64*). A
-/// short pattern would hit every retry of a frame.
+/// The percentage of frames that are lost, or doubled, drawn from a generator whose sequence is always the same (xorshift64*).
+/// A short pattern would hit every retry of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Losses {
     percent: u64,
