@@ -16,8 +16,8 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::{runtime::Handle, time::Instant};
 use zorb::transport::{
     Address, AddressError, AddressReader, AddressWriter, Addressing, BoxFuture, Capabilities,
-    Connection, Endpoint, EndpointAddress, Listener, Operation, Property, PropertyError, Transport,
-    TransportError,
+    Connection, Endpoint, EndpointAddress, HostId, Listener, Operation, Property, PropertyError,
+    Transport, TransportError,
 };
 
 // ---- The address -------------------------------------------------------------------------------
@@ -210,8 +210,12 @@ impl Pipe {
         let queue = lock(&self.table).get(name).and_then(Weak::upgrade);
         let queue = queue.ok_or(io::ErrorKind::ConnectionRefused)?;
         let directions: [Arc<Direction>; 2] = Default::default();
-        let here = Address::Other(format!("pipe://(client of {name})").into());
-        let there = Address::Other(endpoint.to_string().into());
+        let address = |name: String| Address::Other {
+            name: name.into(),
+            host: HostId::Local,
+        };
+        let here = address(format!("pipe://(client of {name})"));
+        let there = address(endpoint.to_string());
         let home = Handle::current();
         let end = |incoming: &Arc<Direction>, outgoing: &Arc<Direction>, local, peer| End {
             incoming: Arc::clone(incoming),
@@ -299,24 +303,24 @@ struct Way {
 }
 
 impl Way {
-    /// Reads arrived octets into `buf`; `WouldBlock` with the time when something will be, if something is under way.
-    fn read(&mut self, buf: &mut BytesMut) -> Result<usize, (io::ErrorKind, Option<Instant>)> {
+    /// Reads arrived octets into `buf`.
+    fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
         let room = buf.capacity() - buf.len();
         if room == 0 {
-            return Err((io::ErrorKind::InvalidInput, None));
+            return Err(io::ErrorKind::InvalidInput.into());
         }
         if self.unread {
             return Ok(0);
         }
         let Some((due, frame)) = self.frames.front_mut() else {
             return match (self.broken, self.ended) {
-                (true, _) => Err((io::ErrorKind::ConnectionReset, None)),
+                (true, _) => Err(io::ErrorKind::ConnectionReset.into()),
                 (_, true) => Ok(0),
-                _ => Err((io::ErrorKind::WouldBlock, None)),
+                _ => Err(io::ErrorKind::WouldBlock.into()),
             };
         };
         if *due > Instant::now() {
-            return Err((io::ErrorKind::WouldBlock, Some(*due)));
+            return Err(io::ErrorKind::WouldBlock.into());
         }
         let count = frame.len().min(room);
         buf.extend_from_slice(&frame[..count]);
@@ -362,10 +366,16 @@ impl Way {
         if faults.cut > 0 && self.written.1 == faults.cut {
             self.broken = true;
         }
-        if let Some(waker) = self.reader.take() {
+        self.wake_reader();
+        Ok(count)
+    }
+
+    /// Wakes the reader if a read would end.
+    fn wake_reader(&mut self) {
+        let is_under_way = (self.frames.front()).is_some_and(|(due, _)| *due > Instant::now());
+        if !is_under_way && let Some(waker) = self.reader.take() {
             waker.wake();
         }
-        Ok(count)
     }
 
     /// Wakes the tasks that wait at either end.
@@ -394,30 +404,17 @@ struct End {
 impl Connection for End {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
         let mut way = lock(&self.incoming.0);
-        let due = match way.read(buf) {
-            Ok(count) => return Poll::Ready(Ok(count)),
-            Err((io::ErrorKind::WouldBlock, due)) => due,
-            Err((kind, _)) => return Poll::Ready(Err(kind.into())),
-        };
-        way.reader = Some(cx.waker().clone());
-        if let Some(due) = due {
-            let incoming = Arc::downgrade(&self.incoming);
-            self.home.spawn(async move {
-                tokio::time::sleep_until(due).await;
-                let incoming = incoming.upgrade();
-                let waker = incoming.and_then(|incoming| lock(&incoming.0).reader.take());
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-            });
+        match way.read(buf) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                way.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            read => Poll::Ready(read),
         }
-        Poll::Pending
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
-        lock(&self.incoming.0)
-            .read(buf)
-            .map_err(|(kind, _)| kind.into())
+        lock(&self.incoming.0).read(buf)
     }
 
     fn deregister(&self) {
@@ -427,8 +424,20 @@ impl Connection for End {
     fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut way = lock(&self.outgoing.0);
         let written = way.write(chunks, self.faults);
-        if way.broken {
-            drop(way);
+        let arrives_later = way.frames.back().map(|frame| frame.0);
+        let arrives_later = arrives_later.filter(|due| *due > Instant::now());
+        let is_broken = way.broken;
+        drop(way);
+        if let (Ok(1..), Some(due)) = (&written, arrives_later) {
+            let outgoing = Arc::downgrade(&self.outgoing);
+            self.home.spawn(async move {
+                tokio::time::sleep_until(due).await;
+                if let Some(outgoing) = outgoing.upgrade() {
+                    lock(&outgoing.0).wake_reader();
+                }
+            });
+        }
+        if is_broken {
             // Both directions break.
             let mut back = lock(&self.incoming.0);
             back.broken = true;

@@ -11,7 +11,7 @@ use zorb_giop::ior::{
 };
 use zorb_giop::platform::Platform;
 use zorb_giop::url::{ObjectUrl, escape};
-use zorb_giop::{ExposedPolicies, Ior, PrioritisedEndpoint, Version};
+use zorb_giop::{ExposedPolicies, Ior, Version};
 use zorb_poa::{InstanceId, ObjectAdapter, ObjectKey, Path, is_reserved};
 use zorb_transport::conformance::Octets;
 use zorb_transport::{Addressing, Endpoint, Registry, TcpAddressing, Transport, UnixAddressing};
@@ -55,15 +55,6 @@ fn real_time(data: &[u8]) {
             assert_eq!(ExposedPolicies::from_component(&component.data), policies);
         }
         None => assert_eq!(policies, ExposedPolicies::default()),
-    }
-    for tag in [ProfileTag::INTERNET_IOP, ProfileTag::UIOP] {
-        let endpoints = PrioritisedEndpoint::from_component(tag, data);
-        // An address with NUL in it is no text of CORBA's.
-        if let Ok(component) = PrioritisedEndpoint::to_component(tag, &endpoints) {
-            let component = component.expect("TAO writes some for these profiles");
-            let again = PrioritisedEndpoint::from_component(tag, &component.data);
-            assert_eq!(again, endpoints);
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The transport of `examples/pipe` does what every transport has to.
 
 #[path = "../../examples/pipe/transport.rs"]
-mod transport;
+pub(crate) mod transport;
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -49,4 +49,18 @@ mod plain {
     use super::*;
 
     zorb_transport::conformance_tests!(over(&[]));
+}
+
+/// Octets arrive later than they are written.
+mod delayed {
+    use super::*;
+
+    zorb_transport::conformance_tests!(over(&[("delay", "1")]));
+}
+
+/// One frame in some is sent again, and those behind it wait for it.
+mod lossy {
+    use super::*;
+
+    zorb_transport::conformance_tests!(over(&[("loss", "50")]));
 }

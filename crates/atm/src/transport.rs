@@ -14,7 +14,7 @@ use bytes::BytesMut;
 use socket2::Socket;
 use zorb_transport::{
     Address, AddressError, AddressReader, AddressWriter, Addressing, BoxFuture, Capabilities,
-    Connection, Endpoint, EndpointAddress, Listener, Operation, ReadOutcome, Transport,
+    Connection, Endpoint, EndpointAddress, HostId, Listener, Operation, ReadOutcome, Transport,
     TransportError,
 };
 
@@ -278,7 +278,10 @@ fn address(endpoint: &Endpoint) -> io::Result<&AtmAddress> {
 }
 
 fn named(address: &AtmAddress) -> Address {
-    Address::Other(format!("{SCHEME}://{address}").into())
+    // A circuit leads to one host.
+    let host = HostId::Named(format!("{SCHEME} {address}").into());
+    let name = format!("{SCHEME}://{address}").into();
+    Address::Other { name, host }
 }
 
 /// The result of a read that has registered its waker if it found no octets.

@@ -105,8 +105,8 @@ pub use protocols::{
 };
 pub use reader::{Reader, Received, UnfinishedInput};
 pub use real_time::{
-    BIND_PRIORITY_BAND, ExposedPolicies, PrioritisedEndpoint, PriorityBand, PriorityModel,
-    RealTimeFault, priority_context, propagated_priority, stated_priority,
+    BIND_PRIORITY_BAND, ExposedPolicies, PriorityBand, PriorityModel, RealTimeFault,
+    priority_context, propagated_priority, stated_priority,
 };
 pub use reply::{
     ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, add_contexts, read_system_exception,

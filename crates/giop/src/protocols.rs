@@ -79,6 +79,64 @@ pub struct StatedProtocol {
     pub properties: TransportProperties,
 }
 
+/// Names of properties, as transports have them in text.
+const SEND_BUFFER: &str = "send_buffer";
+const RECEIVE_BUFFER: &str = "receive_buffer";
+const KEEP_ALIVE: &str = "keepalive";
+const DONT_ROUTE: &str = "dont_route";
+const NO_DELAY: &str = "nodelay";
+
+impl TransportProperties {
+    /// Returns the properties that references state for this profile, from a transport's properties in text: `value` has the
+    /// value of a name, if it is set. A profile for which no structure is known has none.
+    #[must_use]
+    pub fn from_named<'a>(profile: ProfileTag, value: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let size = |name| (value(name).and_then(|octets| octets.parse().ok())).unwrap_or(0);
+        match profile {
+            ProfileTag::INTERNET_IOP => Self::Tcp(TcpProtocolProperties {
+                send_buffer_size: size(SEND_BUFFER),
+                recv_buffer_size: size(RECEIVE_BUFFER),
+                keep_alive: value(KEEP_ALIVE) != Some("0"),
+                dont_route: value(DONT_ROUTE) == Some("1"),
+                no_delay: value(NO_DELAY) != Some("0"),
+            }),
+            ProfileTag::UIOP => Self::Unix(UnixDomainProtocolProperties {
+                send_buffer_size: size(SEND_BUFFER),
+                recv_buffer_size: 0,
+            }),
+            _ => Self::None,
+        }
+    }
+
+    /// Returns the properties by name and value, as transports have them in text. Those that leave a choice to the transport are
+    /// left out: buffers of 0 octets or less, and keepalive probes, of which a transport knows the interval. So is the receive
+    /// buffer of UNIX sockets, as the kernel buffers only at the sending end.
+    #[must_use]
+    pub fn to_named(self) -> Vec<(&'static str, String)> {
+        let mut named = Vec::new();
+        let flag = |is_set| String::from(if is_set { "1" } else { "0" });
+        let mut buffer = |name, octets: i32| {
+            if octets > 0 {
+                named.push((name, octets.to_string()));
+            }
+        };
+        match self {
+            Self::Tcp(of) => {
+                buffer(SEND_BUFFER, of.send_buffer_size);
+                buffer(RECEIVE_BUFFER, of.recv_buffer_size);
+                named.push((DONT_ROUTE, flag(of.dont_route)));
+                named.push((NO_DELAY, flag(of.no_delay)));
+                if !of.keep_alive {
+                    named.push((KEEP_ALIVE, flag(false)));
+                }
+            }
+            Self::Unix(of) => buffer(SEND_BUFFER, of.send_buffer_size),
+            Self::None => {}
+        }
+        named
+    }
+}
+
 impl StatedProtocol {
     /// Encodes the value of the policy, as TAO writes it.
     ///

@@ -4,7 +4,7 @@
 use crate::context::{ServiceContext, ServiceContextId, ServiceContexts};
 use crate::exception::{SystemExceptionKind as Kind, minor};
 use crate::ior::{
-    ComponentTag, ProfileTag, TaggedComponent, decode_encapsulation, encapsulate, in_encapsulation,
+    ComponentTag, TaggedComponent, decode_encapsulation, encapsulate, in_encapsulation,
 };
 use crate::protocols::StatedProtocol;
 use zorb_cdr::{ByteOrder, Decode, DecodeError, Decoder, EncapsulationVisitor, EncodeError};
@@ -21,8 +21,6 @@ const PRIORITY_BANDED_CONNECTION: u32 = 45;
 /// Most policies of a reference and bands of one policy that are read, which bounds the loops whatever counts a peer
 /// states.
 const MAX_READ: usize = 256;
-/// The priority of an endpoint that has none, as TAO writes it.
-const NO_PRIORITY: i16 = -1;
 
 /// The source of a request's priority: `RTCORBA::PriorityModel`.
 ///
@@ -275,87 +273,6 @@ impl<'de> EncapsulationVisitor<'de> for ReadBands {
     }
 }
 
-/// An endpoint of a profile with its priority, as TAO states it ([`ComponentTag::TAO_ENDPOINTS`]). The first one is that of the
-/// profile itself.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_structs, reason = "what TAO writes of an endpoint")]
-pub struct PrioritisedEndpoint {
-    /// The host of an IIOP endpoint, the path of a UIOP one.
-    pub address: String,
-    /// The TCP port of an IIOP endpoint; unused for a UIOP one.
-    pub port: u16,
-    /// The priority at which the endpoint serves requests; `None` for an endpoint without one.
-    pub priority: Option<i16>,
-}
-
-impl PrioritisedEndpoint {
-    /// Makes the component of the endpoints of a profile; `None` for profiles of which TAO writes none.
-    ///
-    /// # Errors
-    /// An address with NUL in it, or too many endpoints for a sequence.
-    pub fn to_component(
-        profile: ProfileTag,
-        endpoints: &[Self],
-    ) -> Result<Option<TaggedComponent>, EncodeError> {
-        let has_port = match profile {
-            ProfileTag::INTERNET_IOP => true,
-            ProfileTag::UIOP => false,
-            _ => return Ok(None),
-        };
-        let data = encapsulate(|e| {
-            e.write_count(endpoints.len())?;
-            endpoints.iter().try_for_each(|endpoint| {
-                e.write_raw_string(endpoint.address.as_bytes())?;
-                if has_port {
-                    e.write_u16(endpoint.port);
-                }
-                e.write_i16(endpoint.priority.unwrap_or(NO_PRIORITY));
-                Ok(())
-            })
-        })?;
-        let tag = ComponentTag::TAO_ENDPOINTS;
-        Ok(Some(TaggedComponent { tag, data }))
-    }
-
-    /// Reads the endpoints from their component; none if it is malformed.
-    #[must_use]
-    pub fn from_component(profile: ProfileTag, data: &[u8]) -> Vec<Self> {
-        let has_port = match profile {
-            ProfileTag::INTERNET_IOP => true,
-            ProfileTag::UIOP => false,
-            _ => return Vec::new(),
-        };
-        in_encapsulation(data, ReadEndpoints { has_port }).unwrap_or_default()
-    }
-}
-
-struct ReadEndpoints {
-    has_port: bool,
-}
-
-impl<'de> EncapsulationVisitor<'de> for ReadEndpoints {
-    type Output = Vec<PrioritisedEndpoint>;
-
-    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
-        // An endpoint has at least a string with its length, and a priority.
-        let count = d.read_count(7)?;
-        let endpoint = |_| {
-            let address = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
-            let port = match self.has_port {
-                true => d.read_u16()?,
-                false => 0,
-            };
-            let priority: i16 = d.get()?;
-            Ok(PrioritisedEndpoint {
-                address,
-                port,
-                priority: (priority >= 0).then_some(priority),
-            })
-        };
-        (0..count.min(MAX_READ)).map(endpoint).collect()
-    }
-}
-
 /// Faults of priorities and lanes. [`Fault::RealTime`](crate::Fault::RealTime) raises them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -431,6 +348,7 @@ impl RealTimeFault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ior::ProfileTag;
     use crate::protocols::TransportProperties;
     use bytes::Bytes;
 
@@ -511,34 +429,6 @@ mod tests {
         // No priority lies in a band whose ends are exchanged.
         let exchanged = read(&[model(0, 7), band(9, 5)]);
         assert!((0..=i16::MAX).all(|priority| !exchanged.bands[0].contains(priority)));
-    }
-
-    #[test]
-    fn endpoints_carry_their_priorities() {
-        let endpoint = |address: &str, port, priority| PrioritisedEndpoint {
-            address: address.to_owned(),
-            port,
-            priority,
-        };
-        let iiop = [endpoint("a", 1, Some(0)), endpoint("b", 65_535, None)];
-        let uiop = [endpoint("/tmp/x", 0, Some(i16::MAX))];
-        for (tag, endpoints) in [
-            (ProfileTag::INTERNET_IOP, &iiop[..]),
-            (ProfileTag::UIOP, &uiop),
-        ] {
-            let component = PrioritisedEndpoint::to_component(tag, endpoints)
-                .unwrap()
-                .unwrap();
-            let read = PrioritisedEndpoint::from_component(tag, &component.data);
-            assert_eq!(read, endpoints);
-            for cut in 0..component.data.len() {
-                let read = PrioritisedEndpoint::from_component(tag, &component.data[..cut]);
-                assert_eq!(read, [], "{cut}");
-            }
-        }
-        let other = ProfileTag(9);
-        assert_eq!(PrioritisedEndpoint::to_component(other, &iiop), Ok(None));
-        assert_eq!(PrioritisedEndpoint::from_component(other, &[0; 40]), []);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! The address of one end of an open connection.
 
-use std::{fmt, net::SocketAddr, path::PathBuf};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
 
 /// One end of a connection as the operating system names it, for messages, traces and origin checks.
 ///
@@ -13,8 +17,39 @@ pub enum Address {
     Inet(SocketAddr),
     /// A UNIX socket. The socket of a client is rarely bound, and then it has no path: `uiop://(unnamed)`.
     Unix(Option<PathBuf>),
-    /// The name that a transport outside this crate gives to its ends, with the scheme.
-    Other(Box<str>),
+    /// An end of a form that is none of these.
+    Other {
+        /// The name of the end, with the scheme: `atm://0.0.42`.
+        name: Box<str>,
+        /// The host of the end.
+        host: HostId,
+    },
+}
+
+/// The host of an end: limits of a server count the connections from one host together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HostId {
+    /// A host of an internet, by its address.
+    Inet(IpAddr),
+    /// This host.
+    Local,
+    /// A host of another network, by a name that no host of another transport has, such as `atm 0.0.42`.
+    Named(Box<str>),
+    /// A host that the transport cannot identify.
+    Unknown,
+}
+
+impl Address {
+    /// Returns the host of the end.
+    #[must_use]
+    pub fn host(&self) -> HostId {
+        match self {
+            Self::Inet(address) => HostId::Inet(address.ip()),
+            Self::Unix(_) => HostId::Local,
+            Self::Other { host, .. } => host.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Address {
@@ -23,7 +58,7 @@ impl fmt::Display for Address {
             Self::Inet(address) => write!(f, "iiop://{address}"),
             Self::Unix(Some(path)) => write!(f, "uiop://{}", path.display()),
             Self::Unix(None) => f.write_str("uiop://(unnamed)"),
-            Self::Other(name) => f.write_str(name),
+            Self::Other { name, .. } => f.write_str(name),
         }
     }
 }
@@ -63,6 +98,10 @@ mod tests {
         );
         check(Address::Unix(Some("/tmp/bank".into())), "uiop:///tmp/bank");
         check(Address::Unix(None), "uiop://(unnamed)");
-        check(Address::Other("atm://0.0.42".into()), "atm://0.0.42");
+        let other = Address::Other {
+            name: "atm://0.0.42".into(),
+            host: HostId::Unknown,
+        };
+        check(other, "atm://0.0.42");
     }
 }

@@ -62,7 +62,7 @@ mod tcp;
 mod traits;
 mod unix;
 
-pub use address::{Address, PeerIdentity};
+pub use address::{Address, HostId, PeerIdentity};
 pub use addressing::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, ListenAddress,
     WrittenEndpoints,

@@ -18,7 +18,7 @@ use tokio::{
     runtime::Handle,
 };
 
-use crate::{Address, Capabilities, Connection, Endpoint, PeerIdentity, ReadOutcome, sys};
+use crate::{Address, Capabilities, Connection, Endpoint, HostId, PeerIdentity, ReadOutcome, sys};
 
 /// A stream socket, registered with the reactor of its home runtime for read readiness only. It is deregistered while
 /// its reader spins or blocks on the socket itself.
@@ -388,7 +388,10 @@ fn address(address: &SockAddr) -> Address {
         Some(inet) => Address::Inet(inet),
         None => match address.as_abstract_namespace() {
             // The text is that of the endpoint.
-            Some(name) => Address::Other(Endpoint::uiop_abstract(name).to_string().into()),
+            Some(name) => Address::Other {
+                name: Endpoint::uiop_abstract(name).to_string().into(),
+                host: HostId::Local,
+            },
             None => Address::Unix(address.as_pathname().map(Into::into)),
         },
     }

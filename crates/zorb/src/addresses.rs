@@ -134,6 +134,64 @@ pub(crate) fn write_component(
     Ok(is_written.then_some(TaggedComponent { tag, data }))
 }
 
+/// Most endpoints of one component that are read, which bounds the loop whatever count a peer states.
+const MAX_PRIORITISED: usize = 256;
+/// The priority of an endpoint that has none, as TAO writes it.
+const NO_PRIORITY: i16 = -1;
+
+/// Makes the component of the endpoints of a profile with the priorities at which they serve requests, as TAO states them
+/// ([`ComponentTag::TAO_ENDPOINTS`]): each is the address as the profile has it, and a priority.
+///
+/// # Errors
+/// When the transport cannot write an address.
+pub(crate) fn write_prioritised(
+    addressing: &dyn Addressing,
+    endpoints: &[(Endpoint, i16)],
+) -> Result<TaggedComponent, EncodeError> {
+    let data = encapsulate(|e| {
+        e.write_count(endpoints.len())?;
+        endpoints.iter().try_for_each(|(endpoint, priority)| {
+            let written = addressing.write(endpoint, &mut Writer(e));
+            written.map_err(|_| not_written())?;
+            e.write_i16(*priority);
+            Ok(())
+        })
+    })?;
+    let tag = ComponentTag::TAO_ENDPOINTS;
+    Ok(TaggedComponent { tag, data })
+}
+
+/// Reads the endpoints of a profile with their priorities; none if the component is malformed. An endpoint may have no
+/// priority.
+pub(crate) fn read_prioritised(
+    addressing: &dyn Addressing,
+    data: &[u8],
+) -> Vec<(Endpoint, Option<i16>)> {
+    let visitor = ReadPrioritised(addressing);
+    let read = zorb_cdr::decode_encapsulation(data, WireFormat::default(), visitor);
+    read.unwrap_or_default()
+}
+
+struct ReadPrioritised<'a>(&'a dyn Addressing);
+
+impl<'de> EncapsulationVisitor<'de> for ReadPrioritised<'_> {
+    type Output = Vec<(Endpoint, Option<i16>)>;
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        // An endpoint has at least one octet of address, and a priority.
+        let count = d.read_count(3)?;
+        let mut read = Vec::new();
+        for _ in 0..count.min(MAX_PRIORITISED) {
+            let Ok(endpoint) = self.0.read(&mut Reader(d)) else {
+                return Ok(Vec::new());
+            };
+            let priority = d.read_i16()?;
+            read.push((endpoint, (priority > NO_PRIORITY).then_some(priority)));
+        }
+        Ok(read)
+    }
+}
+
 fn not_written() -> EncodeError {
     EncodeErrorKind::Expected("an address that its transport can write").into()
 }
@@ -227,5 +285,64 @@ impl AddressWriter for Writer<'_> {
     }
     fn write_octets(&mut self, octets: &[u8]) -> Result<(), AddressError> {
         self.0.write_octets(octets).map_err(unwritten)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zorb_transport::{TcpAddressing, UnixAddressing};
+
+    /// Two endpoints of an IIOP profile, in big-endian order, as TAO writes them: host, port and priority.
+    const OF_TAO: &[u8] = &[
+        0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, b'a', 0, 0x0a, 0xfa, 0, 7, 0, 0, 0, 0, 0, 2, b'b', 0,
+        0x0a, 0xfb, 0xff, 0xff,
+    ];
+
+    #[test]
+    fn endpoints_with_priorities_have_the_form_of_tao() {
+        let expected = [
+            (Endpoint::iiop("a", 2810), Some(7)),
+            (Endpoint::iiop("b", 2811), None),
+        ];
+        assert_eq!(read_prioritised(&TcpAddressing, OF_TAO), expected);
+        for cut in 0..OF_TAO.len() {
+            let read = read_prioritised(&TcpAddressing, &OF_TAO[..cut]);
+            assert_eq!(read, [], "{cut}");
+        }
+    }
+
+    #[test]
+    fn endpoints_of_any_transport_keep_their_priorities() {
+        let check = |addressing: &dyn Addressing, endpoints: &[(Endpoint, i16)]| {
+            let component = write_prioritised(addressing, endpoints).unwrap();
+            assert_eq!(component.tag, ComponentTag::TAO_ENDPOINTS);
+            let read = read_prioritised(addressing, &component.data);
+            let expected: Vec<_> = (endpoints.iter())
+                .map(|(endpoint, priority)| (endpoint.clone(), Some(*priority)))
+                .collect();
+            assert_eq!(read, expected);
+        };
+        let tcp = [("h", 1), ("::1", 65_535)].map(|(host, port)| Endpoint::iiop(host, port));
+        check(&TcpAddressing, &tcp.map(|endpoint| (endpoint, 0)));
+        check(&UnixAddressing, &[(Endpoint::uiop("/tmp/x"), i16::MAX)]);
+        let lite = crate::GiopLite::over_tcp();
+        let endpoint = lite.addressing().parse("h:9").unwrap();
+        check(lite.addressing(), &[(endpoint, 3)]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn octets_of_a_peer_are_endpoints_or_nothing(
+            octets in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        ) {
+            for addressing in [&TcpAddressing as &dyn Addressing, &UnixAddressing] {
+                let read = read_prioritised(addressing, &octets);
+                proptest::prop_assert!(read.len() <= octets.len() / 3);
+                for (endpoint, _) in read {
+                    proptest::prop_assert_eq!(endpoint.scheme(), addressing.scheme());
+                }
+            }
+        }
     }
 }

@@ -110,10 +110,10 @@ pub(crate) fn candidates_for(
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for (index, profile) in ior.profiles.iter().enumerate() {
-        let Some((_, Ok(body))) = read_profile(profile, transports) else {
+        let Some((transport, Ok(body))) = read_profile(profile, transports) else {
             continue;
         };
-        let real_time = Exposed::of(&body, profile.tag);
+        let real_time = Exposed::of(&body, transport.addressing());
         for endpoint in endpoints(&body, profile.tag.0, transports) {
             if endpoint.unreachable_reason().is_some()
                 || !(transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))

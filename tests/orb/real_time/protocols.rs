@@ -1,9 +1,12 @@
 //! ServerProtocolPolicy and ClientProtocolPolicy of POAs and clients.
 
 use super::*;
+use crate::pipe::transport::Pipe;
+use std::sync::Arc;
 use zorb::policy::{PolicyOverrides, PolicyType, Protocol};
 use zorb::real_time::{TcpProtocolProperties, ThreadpoolOptions};
-use zorb::{AdapterError, Interface};
+use zorb::transport::Transport;
+use zorb::{AdapterError, GiopLite, Interface};
 use zorb_giop::ior::{IiopProfile, ProfileTag, TaggedProfile};
 
 /// A server that listens to both kinds of sockets, and the folder of one of them.
@@ -56,6 +59,59 @@ async fn references_have_the_protocols_of_their_server_in_its_order() {
         assert_eq!(place.priority, 10);
         client.shutdown(true).await.unwrap();
     }
+    server.shutdown(true).await.unwrap();
+}
+
+/// Each object is reached by the lane of its priority, whose endpoints its reference states, over a transport that this ORB does
+/// not bring, and over another messaging.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lanes_listen_to_endpoints_of_any_transport_with_a_profile() {
+    let transports: [Arc<dyn Transport>; 2] =
+        [Arc::new(Pipe::default()), Arc::new(GiopLite::over_tcp())];
+    let having = |builder: zorb::Builder| {
+        let transports = transports.iter().cloned();
+        transports.fold(builder, |builder, transport| builder.transport(transport))
+    };
+    let server = having(Orb::builder().listen(LOCAL)).build().await.unwrap();
+    let client = having(Orb::builder()).build().await.unwrap();
+    for (scheme, low, high) in [
+        ("pipe", "pipe://low", "pipe://high"),
+        (
+            "iioplite",
+            "iioplite://127.0.0.1:0",
+            "iioplite://127.0.0.1:0",
+        ),
+    ] {
+        let lane = |priority, listen| ThreadpoolLane::new(Priority(priority), 1).listen(listen);
+        let options = ThreadpoolOptions::with_lanes([lane(10, low), lane(40, high)]);
+        let pool = server.rt_orb().create_threadpool(options).await.unwrap();
+        let policies = declared(10).threadpool(&pool);
+        let poa = poa(&server, scheme, policies).unwrap();
+        for priority in [10, 40] {
+            let object: ProbeRef = poa
+                .activate_object_with_priority(Teller::new(&server), Priority(priority))
+                .unwrap();
+            let tag = transports
+                .iter()
+                .find(|transport| transport.scheme() == scheme)
+                .and_then(|transport| transport.addressing().profile());
+            assert_eq!(Some(profiles(&object)[0].0), tag);
+            let place = seen_by(&client, &object).await.place().await.unwrap();
+            assert_eq!(place.priority, priority);
+        }
+        let propagated = propagated(10).threadpool(&pool);
+        let poa = super::poa(&server, &format!("{scheme} propagated"), propagated).unwrap();
+        let object: ProbeRef = poa.activate(Teller::new(&server)).unwrap();
+        for priority in [40, 10] {
+            client
+                .rt_current()
+                .set_the_priority(Priority(priority))
+                .unwrap();
+            let place = seen_by(&client, &object).await.place().await.unwrap();
+            assert_eq!(place.priority, priority);
+        }
+    }
+    client.shutdown(true).await.unwrap();
     server.shutdown(true).await.unwrap();
 }
 

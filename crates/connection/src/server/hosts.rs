@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use zorb_transport::Address;
+use zorb_transport::{Address, HostId};
 
 /// The policy for a request that arrives at the limit of pending upcalls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -184,32 +184,26 @@ impl Drop for WaitingConnection<'_> {
 }
 
 /// The identity of a host, by which its connections are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum HostKey {
-    /// An IPv4 address, or the network of an IPv6 address, as a host may have all addresses of its network.
-    Inet(IpAddr),
-    /// This host, by UNIX sockets.
-    Local,
-    /// Any host, by a transport whose addresses do not identify hosts.
-    Unknown,
-}
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct HostKey(HostId);
 
 impl HostKey {
     /// Bits of an IPv6 address that name the interface within its network (RFC 4291 section 2.5.1).
     const INTERFACE_BITS: u32 = 64;
 
     fn of(peer: &Address) -> Self {
-        match peer {
-            Address::Inet(address) => Self::Inet(match address.ip().to_canonical() {
-                IpAddr::V6(address) => {
-                    let network = address.to_bits() >> Self::INTERFACE_BITS << Self::INTERFACE_BITS;
-                    IpAddr::V6(Ipv6Addr::from_bits(network))
-                }
-                address @ IpAddr::V4(_) => address,
-            }),
-            Address::Unix(_) => Self::Local,
-            _ => Self::Unknown,
-        }
+        let host = peer.host();
+        let HostId::Inet(address) = host else {
+            return Self(host);
+        };
+        // A host may have all addresses of its IPv6 network.
+        Self(HostId::Inet(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let network = address.to_bits() >> Self::INTERFACE_BITS << Self::INTERFACE_BITS;
+                IpAddr::V6(Ipv6Addr::from_bits(network))
+            }
+            address @ IpAddr::V4(_) => address,
+        }))
     }
 }
 
@@ -292,7 +286,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        if let Entry::Occupied(entry) = self.hosts.known().entry(self.key)
+        if let Entry::Occupied(entry) = self.hosts.known().entry(self.key.clone())
             // Another host of this key may have been added since.
             && entry.get().strong_count() == 0
         {
@@ -394,7 +388,7 @@ impl Hosts {
             return host;
         }
         let host = Arc::new(Host {
-            key,
+            key: key.clone(),
             connections: AtomicUsize::new(0),
             upcalls: UpcallLimit::new(self.limits.max_upcalls_per_host),
             memory: OnceLock::new(),
@@ -487,6 +481,28 @@ mod tests {
         assert!(!full("[2001:db8:0:1::1]:1"));
         let _mapped = hosts.admit(&inet("[::ffff:10.0.0.1]:1")).unwrap();
         assert!(full("10.0.0.1:1"));
+    }
+
+    #[test]
+    fn hosts_of_other_networks_count_by_their_names() {
+        let hosts = Hosts::new(ServerLimits {
+            max_connections_per_host: 1,
+            ..ServerLimits::new(9)
+        });
+        let other = |name: &str, host| Address::Other {
+            name: name.into(),
+            host,
+        };
+        let named = |name: &str| other(name, HostId::Named(name.into()));
+        let _one = hosts.admit(&named("atm 0.0.42")).unwrap();
+        let _two = hosts.admit(&named("atm 0.0.43")).unwrap();
+        let full = |peer: Address| hosts.admit(&peer).err() == Some(NotAdmitted::HostFull);
+        assert!(full(named("atm 0.0.42")));
+        // Hosts that cannot be identified are one; so is this host, by any transport.
+        let _unknown = hosts.admit(&other("radio://1", HostId::Unknown)).unwrap();
+        assert!(full(other("radio://2", HostId::Unknown)));
+        let _local = hosts.admit(&Address::Unix(None)).unwrap();
+        assert!(full(other("uiop-abstract://x", HostId::Local)));
     }
 
     #[test]

@@ -56,23 +56,7 @@ impl Protocol {
     #[must_use]
     #[doc(alias = "create_tcp_protocol_properties")]
     pub fn tcp_properties(self, properties: TcpProtocolProperties) -> Self {
-        let TcpProtocolProperties {
-            send_buffer_size,
-            recv_buffer_size,
-            keep_alive,
-            dont_route,
-            no_delay,
-        } = properties;
-        let flag = |is_set| if is_set { "1" } else { "0" };
-        let mut this = self
-            .buffer(SEND_BUFFER, send_buffer_size)
-            .buffer(RECEIVE_BUFFER, recv_buffer_size)
-            .property(DONT_ROUTE, flag(dont_route))
-            .property(NO_DELAY, flag(no_delay));
-        if !keep_alive {
-            this = this.property(KEEP_ALIVE, "0");
-        }
-        this
+        self.named(TransportProperties::Tcp(properties))
     }
 
     /// Sets these properties of UNIX sockets. The kernel buffers only at the sending end, so the size of the receive
@@ -80,14 +64,12 @@ impl Protocol {
     #[must_use]
     #[doc(alias = "create_unix_domain_protocol_properties")]
     pub fn unix_domain_properties(self, properties: UnixDomainProtocolProperties) -> Self {
-        self.buffer(SEND_BUFFER, properties.send_buffer_size)
+        self.named(TransportProperties::Unix(properties))
     }
 
-    fn buffer(self, name: &'static str, octets: i32) -> Self {
-        match octets {
-            1.. => self.property(name, octets.to_string()),
-            _ => self,
-        }
+    fn named(self, properties: TransportProperties) -> Self {
+        let named = properties.to_named().into_iter();
+        named.fold(self, |this, (name, value)| this.property(name, value))
     }
 
     /// The scheme of the protocol's endpoints.
@@ -124,25 +106,7 @@ impl Protocol {
             let mut all = self.properties();
             Some(all.find(|(name, _)| *name == wanted)?.1)
         };
-        let size = |name| {
-            value(name)
-                .and_then(|octets| octets.parse().ok())
-                .unwrap_or(0)
-        };
-        let properties = match profile {
-            ProfileTag::INTERNET_IOP => TransportProperties::Tcp(TcpProtocolProperties {
-                send_buffer_size: size(SEND_BUFFER),
-                recv_buffer_size: size(RECEIVE_BUFFER),
-                keep_alive: value(KEEP_ALIVE) != Some("0"),
-                dont_route: value(DONT_ROUTE) == Some("1"),
-                no_delay: value(NO_DELAY) != Some("0"),
-            }),
-            ProfileTag::UIOP => TransportProperties::Unix(UnixDomainProtocolProperties {
-                send_buffer_size: size(SEND_BUFFER),
-                recv_buffer_size: 0,
-            }),
-            _ => TransportProperties::None,
-        };
+        let properties = TransportProperties::from_named(profile, value);
         Some(StatedProtocol {
             profile,
             properties,
@@ -152,20 +116,9 @@ impl Protocol {
     /// A protocol that a reference states; `None` if no transport has its profile.
     pub(crate) fn from_stated(stated: &StatedProtocol, transports: &Registry) -> Option<Self> {
         let transport = transports.by_profile(stated.profile.0)?;
-        let plain = Self::new(transport.scheme());
-        Some(match stated.properties {
-            TransportProperties::Tcp(properties) => plain.tcp_properties(properties),
-            TransportProperties::Unix(properties) => plain.unix_domain_properties(properties),
-            _ => plain,
-        })
+        Some(Self::new(transport.scheme()).named(stated.properties))
     }
 }
-
-const SEND_BUFFER: &str = "send_buffer";
-const RECEIVE_BUFFER: &str = "receive_buffer";
-const KEEP_ALIVE: &str = "keepalive";
-const DONT_ROUTE: &str = "dont_route";
-const NO_DELAY: &str = "nodelay";
 
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -226,6 +179,6 @@ mod tests {
         };
         let protocol = Protocol::IIOP.tcp_properties(negative);
         let mut names = protocol.properties().map(|(name, _)| name);
-        assert!(names.all(|name| name != SEND_BUFFER && name != RECEIVE_BUFFER));
+        assert!(names.all(|name| name != "send_buffer" && name != "receive_buffer"));
     }
 }

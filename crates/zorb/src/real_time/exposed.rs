@@ -1,10 +1,10 @@
 //! The real-time policies in a reference.
 
-use crate::addresses::Body;
+use crate::addresses::{Body, read_prioritised};
 use std::sync::Arc;
-use zorb_giop::ior::{ComponentTag, ProfileTag};
-use zorb_giop::{ExposedPolicies, PrioritisedEndpoint, PriorityModel, StatedProtocol};
-use zorb_transport::Endpoint;
+use zorb_giop::ior::ComponentTag;
+use zorb_giop::{ExposedPolicies, PriorityModel, StatedProtocol};
+use zorb_transport::{Addressing, Endpoint};
 
 /// The real-time policies that a profile states, and the priorities of its endpoints.
 #[derive(Debug)]
@@ -15,18 +15,14 @@ pub(crate) struct Exposed {
 
 impl Exposed {
     /// Reads the policies of a profile; `None` if it states neither a priority model nor protocols.
-    pub(crate) fn of(body: &Body, tag: ProfileTag) -> Option<Arc<Self>> {
+    pub(crate) fn of(body: &Body, addressing: &dyn Addressing) -> Option<Arc<Self>> {
         let policies = ExposedPolicies::from_component(body.component(ComponentTag::POLICIES)?);
         if policies.priority_model.is_none() && policies.client_protocols.is_empty() {
             return None;
         }
         let stated = body.component(ComponentTag::TAO_ENDPOINTS);
-        let stated = stated.map(|data| PrioritisedEndpoint::from_component(tag, data));
-        let endpoint = |stated: PrioritisedEndpoint| match tag {
-            ProfileTag::UIOP => (Endpoint::uiop(stated.address), stated.priority),
-            _ => (Endpoint::iiop(stated.address, stated.port), stated.priority),
-        };
-        let mut endpoints: Vec<_> = stated.into_iter().flatten().map(endpoint).collect();
+        let stated = stated.map(|data| read_prioritised(addressing, data));
+        let mut endpoints = stated.unwrap_or_default();
         if let Some(first) = endpoints.first_mut() {
             // The first endpoint of the component is the profile's own, even if it has another name there.
             first.0 = body.endpoint.clone();

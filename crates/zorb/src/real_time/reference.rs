@@ -1,12 +1,12 @@
 //! References to objects of POAs with real-time policies.
 
 use super::policies::Scheduled;
-use crate::addresses::Body;
+use crate::addresses::{Body, write_prioritised};
 use crate::profile::{self, Published, common_components};
 use bytes::Bytes;
 use zorb_cdr::{EncodeError, EncodeErrorKind};
-use zorb_giop::ior::{ProfileTag, TaggedComponent};
-use zorb_giop::{Ior, PrioritisedEndpoint, PriorityModel};
+use zorb_giop::ior::TaggedComponent;
+use zorb_giop::{Ior, PriorityModel};
 use zorb_poa::{Adapter, ObjectId, UpcallScheduling};
 use zorb_transport::{Endpoint, Registry};
 
@@ -24,7 +24,7 @@ pub(crate) fn make_ior(
     let priority = scheduled.priority_of(id.as_ref().map_or(&[][..], ObjectId::as_ref));
     let policies = scheduled.exposed(priority).to_component()?;
     let mut lanes = endpoints(scheduled, priority);
-    scheduled.order_endpoints(&mut lanes, |(_, endpoint)| endpoint);
+    scheduled.order_endpoints(&mut lanes, |(endpoint, _)| endpoint);
     if !lanes.is_empty() {
         return with_lanes(published, transports, type_id, key, &lanes, policies).map(Some);
     }
@@ -38,7 +38,7 @@ pub(crate) fn make_ior(
 
 /// The endpoints of the lanes that serve an object. With SERVER_DECLARED only the lane of its priority; with bands only
 /// lanes within a band.
-fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(i16, Endpoint)> {
+fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(Endpoint, i16)> {
     let Some(pool) = &scheduled.pool else {
         return Vec::new();
     };
@@ -50,8 +50,8 @@ fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(i16, Endpoint)> {
         Some(own) => own.0 == lane,
         None => bands.is_empty() || bands.iter().any(|band| band.contains(lane)),
     };
-    let all = pool.endpoints().map(|(lane, endpoint)| (lane.0, endpoint));
-    all.filter(|(lane, _)| serves(*lane)).collect()
+    let all = pool.endpoints().map(|(lane, endpoint)| (endpoint, lane.0));
+    all.filter(|(_, lane)| serves(*lane)).collect()
 }
 
 /// Makes a profile for each transport. It states all endpoints of the transport with their priorities, as TAO's
@@ -61,14 +61,14 @@ fn with_lanes(
     transports: &Registry,
     type_id: &str,
     key: &Bytes,
-    lanes: &[(i16, Endpoint)],
+    lanes: &[(Endpoint, i16)],
     policies: Option<TaggedComponent>,
 ) -> Result<Ior, EncodeError> {
     let mut components = common_components(published)?;
     components.extend(policies);
     let mut profiles = Vec::new();
     let mut schemes: Vec<&str> = Vec::new();
-    for (_, first) in lanes {
+    for (first, _) in lanes {
         if schemes.contains(&first.scheme()) {
             continue;
         }
@@ -77,13 +77,10 @@ fn with_lanes(
             return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
         };
         let addressing = transport.addressing();
-        let of_profile = lanes.iter().filter(|(_, of)| of.scheme() == first.scheme());
-        let stated: Vec<_> = of_profile
-            .map(|(lane, of)| prioritised(of, *lane))
-            .collect();
-        let tag = ProfileTag(addressing.profile().unwrap_or_default());
+        let of_profile = lanes.iter().filter(|(of, _)| of.scheme() == first.scheme());
+        let stated: Vec<_> = of_profile.cloned().collect();
         let mut components = components.clone();
-        components.extend(PrioritisedEndpoint::to_component(tag, &stated)?);
+        components.push(write_prioritised(addressing, &stated)?);
         let body = Body {
             version: published.version,
             endpoint: first.clone(),
@@ -96,17 +93,4 @@ fn with_lanes(
         type_id: type_id.to_owned(),
         profiles,
     })
-}
-
-/// An endpoint in the form of TAO's component.
-fn prioritised(endpoint: &Endpoint, priority: i16) -> PrioritisedEndpoint {
-    let address = match endpoint.host() {
-        Some(host) => host.to_owned(),
-        None => endpoint.text().to_owned(),
-    };
-    PrioritisedEndpoint {
-        address,
-        port: endpoint.port().unwrap_or_default(),
-        priority: Some(priority),
-    }
 }

@@ -131,8 +131,8 @@ async fn listen(
     if let Some(code_point) = orb.settings().real_time.code_point(priority.0) {
         listen = listen.with_default(orb.transports(), CODE_POINT, &code_point);
     }
-    let scheme = listen.address.endpoint.scheme();
-    if !matches!(scheme, "iiop" | "uiop") {
+    let transport = orb.transports().get(listen.address.endpoint.scheme());
+    if transport.is_none_or(|transport| transport.addressing().profile().is_none()) {
         return Err(ThreadpoolError::Endpoint(text.to_owned()).into());
     }
     let orb = Arc::clone(orb);

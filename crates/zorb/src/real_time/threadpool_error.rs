@@ -27,8 +27,10 @@ pub enum ThreadpoolError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A lane listens to an endpoint of a transport whose references cannot state priorities (BAD_PARAM).
-    #[error("lanes listen to iiop and uiop endpoints, found {0:?}")]
+    /// A lane listens to an endpoint of a transport that has no profile, so references cannot state its priority (BAD_PARAM).
+    #[error(
+        "expected an endpoint of a transport with a profile in references for a lane, found {0:?}"
+    )]
     Endpoint(String),
 }
 
