@@ -13,6 +13,7 @@ use zorb_transport::conformance::Fixture;
 struct OverPipes {
     transport: Arc<dyn Transport>,
     made: AtomicUsize,
+    turns: usize,
 }
 
 fn over(properties: &[(&str, &str)]) -> OverPipes {
@@ -21,7 +22,12 @@ fn over(properties: &[(&str, &str)]) -> OverPipes {
         transport = transport.with_property(name, value).unwrap();
     }
     let made = AtomicUsize::new(0);
-    OverPipes { transport, made }
+    let turns = if properties.is_empty() { 5_000 } else { 500 };
+    OverPipes {
+        transport,
+        made,
+        turns,
+    }
 }
 
 impl OverPipes {
@@ -38,6 +44,10 @@ impl Fixture for OverPipes {
     fn endpoint(&self) -> Endpoint {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         self.named(&format!("pipe-{number}"))
+    }
+
+    fn turns(&self) -> usize {
+        self.turns
     }
 
     fn unreachable(&self) -> (Endpoint, ErrorKind) {

@@ -47,6 +47,12 @@ pub(crate) fn rows(quick: bool, words: &[String]) -> Result<Vec<Row>, String> {
     if wanted("black-hole") {
         rows.push(black_hole()?);
     }
+    if wanted("several") {
+        if !quick {
+            quiet::wait();
+        }
+        rows.push(several(quick)?);
+    }
     if wanted("fail-over") {
         if !quick {
             quiet::wait();
@@ -201,6 +207,27 @@ fn black_hole() -> Result<Row, String> {
     let off = (number(&one(&["black-hole"])?, "of_limit") - 1.0).abs();
     let note = "off the connect timeout".to_owned();
     Ok(row("black-hole", off, Aim::AtMost(OF_LIMIT), note))
+}
+
+/// Small calls over a connection of their own, beside long messages of other callers, of those that share one connection.
+fn several(quick: bool) -> Result<Row, String> {
+    let said = match quick {
+        true => say(&["several", "--rounds", "1", "--calls", "20"])?,
+        false => say(&["several"])?,
+    };
+    let medians = |is_it: fn(f64) -> bool| {
+        let of = (said.iter()).filter(|line| is_it(number(line, "connections")));
+        of.map(|line| number(line, "p50_ns")).collect::<Vec<_>>()
+    };
+    let (one, several) = (medians(|n| n <= 1.0), medians(|n| n > 1.0));
+    let ratios = one.iter().zip(&several).map(|(one, several)| several / one);
+    let measured = median(ratios);
+    let note = format!(
+        "{:.0} µs of {:.0}",
+        median(several.iter().copied()) / 1e3,
+        median(one.iter().copied()) / 1e3
+    );
+    Ok(row("several-connections", measured, Aim::AtMost(1.0), note))
 }
 
 /// The median of the rounds counts: on two CPUs that 32 callers and three servers keep busy, the scheduler alone makes p99 of

@@ -2,8 +2,11 @@
 
 use crate::ends::{CLIENTS, Failure, Folder, Remote, builder, by, endpoints};
 use serde_json::json;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
+
+/// The time after which a flood counts as hanging: fifty times what a million calls take on two CPUs.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Sends `calls` in all, each with its number, and asks the server what has come.
 pub(crate) async fn send(
@@ -35,9 +38,14 @@ pub(crate) async fn send(
             Ok::<_, zorb::SystemException>(())
         });
     }
-    while let Some(sent) = sending.join_next().await {
-        sent??;
-    }
+    let all = async {
+        while let Some(sent) = sending.join_next().await {
+            sent??;
+        }
+        Ok::<_, Failure>(())
+    };
+    let in_time = tokio::time::timeout(LIMIT, all).await;
+    in_time.map_err(|_| format!("calls hang: not all were sent in {} s", LIMIT.as_secs()))??;
     let took = begun.elapsed();
     let orb = builder().build().await?;
     let count = by(&orb, &remote.reference, &scheme)

@@ -7,6 +7,7 @@
 //! - `flood`: long one-way calls from several clients, whose order the server checks.
 //! - `black-hole`: how long connecting takes where nothing answers, of its limit.
 //! - `circuits`: calls over circuits of ATM beside frames without sessions, in a machine that has circuits.
+//! - `several`: small calls beside long messages, over one connection to the server and over several.
 //! - `fail-over`: what callers of a group of three servers see when one is killed.
 
 #![expect(clippy::print_stdout, reason = "its result is lines of output")]
@@ -16,6 +17,7 @@ mod ends;
 mod failures;
 mod flood;
 mod latency;
+mod several;
 
 use clap::{Parser, Subcommand};
 use ends::Failure;
@@ -89,6 +91,15 @@ enum What {
     },
     /// The far end of those frames.
     ServeFrames,
+    /// Times small calls beside long messages.
+    Several {
+        /// Rounds, of one connection and of several each.
+        #[arg(long, default_value_t = 7)]
+        rounds: usize,
+        /// Small calls of each round.
+        #[arg(long, default_value_t = 500)]
+        calls: usize,
+    },
     /// Kills one of three servers.
     FailOver {
         /// At a time.
@@ -127,6 +138,9 @@ fn main() -> Result<(), Failure> {
             pings,
         } => runtime(None)?
             .block_on(async { tokio::spawn(circuits::measure(rounds, floods, pings)).await? }),
+        What::Several { rounds, calls } => {
+            runtime(None)?.block_on(async { tokio::spawn(several::measure(rounds, calls)).await? })
+        }
         What::ServeFrames => circuits::serve_frames(),
         What::FailOver { callers } => runtime(None)?.block_on(failures::fail_over(callers)),
     }

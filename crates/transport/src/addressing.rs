@@ -143,8 +143,6 @@ pub struct AddressComponent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the ORB has to know them all")]
 pub enum WrittenEndpoints {
-    /// The ORB writes no endpoint into the component, and reads it only.
-    None,
     /// The ORB writes every endpoint but the first, which is in the body: all endpoints of the transport share one profile.
     AllButFirst,
     /// The ORB writes every endpoint, besides the profile of each, for peers that do not know such profiles. It ignores the
@@ -287,28 +285,4 @@ pub(crate) fn text_of(octets: &[u8]) -> String {
         Ok(text) => text.to_owned(),
         Err(_) => octets.iter().copied().map(char::from).collect(),
     }
-}
-
-/// The component in which TAO writes further endpoints of a profile: a sequence of addresses, each with a short for its
-/// priority.
-pub(crate) const TAO_ENDPOINTS: u32 = 0x5441_4f02;
-
-/// Most endpoints of one such component that are read.
-const MAX_TAO_ENDPOINTS: u32 = 64;
-
-/// Reads the component [`TAO_ENDPOINTS`], with addresses as `addressing` writes them in profiles.
-///
-/// # Errors
-/// The component ends too early, or an address is invalid.
-pub(crate) fn read_tao_endpoints(
-    addressing: &dyn Addressing,
-    from: &mut dyn AddressReader,
-) -> Result<Vec<Endpoint>, AddressError> {
-    let mut found = Vec::new();
-    let count = from.read_u32()?;
-    for _ in 0..count.min(MAX_TAO_ENDPOINTS) {
-        found.push(addressing.read(from)?);
-        let _priority = from.read_u16()?;
-    }
-    Ok(found)
 }

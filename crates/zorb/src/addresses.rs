@@ -135,7 +135,7 @@ pub(crate) fn write_component(
 }
 
 /// Most endpoints of one component that are read, which bounds the loop whatever count a peer states.
-const MAX_PRIORITISED: usize = 256;
+const MAX_PRIORITISED: usize = 64;
 /// The priority of an endpoint that has none, as TAO writes it.
 const NO_PRIORITY: i16 = -1;
 

@@ -1,6 +1,8 @@
 //! Converts references to endpoints, and endpoints to the profiles of references.
 
-use crate::addresses::{Body, carries_giop, read_component, read_profile, write_component};
+use crate::addresses::{
+    Body, carries_giop, read_component, read_prioritised, read_profile, write_component,
+};
 use crate::real_time::Exposed;
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -114,7 +116,7 @@ pub(crate) fn candidates_for(
             continue;
         };
         let real_time = Exposed::of(&body, transport.addressing());
-        for endpoint in endpoints(&body, profile.tag.0, transports) {
+        for endpoint in endpoints(&body, transport.addressing(), transports) {
             if endpoint.unreachable_reason().is_some()
                 || !(transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))
                 || !seen.insert((endpoint.clone(), body.object_key.clone()))
@@ -132,14 +134,15 @@ pub(crate) fn candidates_for(
     found
 }
 
-/// The endpoints that a profile names, in three groups. First come components with addresses of other transports, which
-/// are on the same host and faster. Then come the address of the profile and its further addresses. Components are read
-/// lazily: a peer may have written more of them than are tried.
+/// The endpoints that a profile names, in four groups. First come components with addresses of other transports, which
+/// are on the same host and faster. Then come the address of the profile, its further addresses, and those in TAO's form.
+/// Components are read lazily: a peer may have written more of them than are tried.
 fn endpoints<'a>(
     body: &'a Body,
-    profile: u32,
+    addressing: &'a dyn Addressing,
     transports: &'a Registry,
 ) -> impl Iterator<Item = Endpoint> + 'a {
+    let profile = addressing.profile().unwrap_or_default();
     // References of zorb name each endpoint in a profile, too, in the server's order.
     let ours = body.orb_type() == Some(ORB_TYPE);
     let read = move |further: bool| {
@@ -153,9 +156,15 @@ fn endpoints<'a>(
                 .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))
         })
     };
+    let of_tao = body.component(ComponentTag::TAO_ENDPOINTS).into_iter();
     read(false)
         .chain(core::iter::once(body.endpoint.clone()))
         .chain(read(true))
+        .chain(
+            of_tao
+                .flat_map(|data| read_prioritised(addressing, data))
+                .map(|(endpoint, _)| endpoint),
+        )
 }
 
 /// The transports whose addresses may be in components tagged `tag` of profiles tagged `profile`.

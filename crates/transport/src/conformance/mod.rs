@@ -54,6 +54,11 @@ pub trait Fixture: Send + Sync {
     /// it gives.
     fn unreachable(&self) -> (Endpoint, io::ErrorKind);
 
+    /// Returns how many questions and answers a long conversation has: fewer where octets are under way for long.
+    fn turns(&self) -> usize {
+        5_000
+    }
+
     /// Returns the control over faults of frames under the transport, if it has any frames.
     fn frames(&self) -> Option<&dyn FrameFaults> {
         None

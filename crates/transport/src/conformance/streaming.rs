@@ -192,8 +192,9 @@ pub async fn tiny_reads_see_every_octet_once(fixture: &dyn Fixture) {
 pub async fn a_long_conversation_loses_no_wake_up(fixture: &dyn Fixture) {
     // Each side answers at once, so events come just when the other clears its readiness.
     let (client, server) = connected(fixture).await;
-    let server = spawn(async move { converse(&*server, false, TURNS).await });
-    converse(&*client, true, TURNS).await;
+    let turns = fixture.turns();
+    let server = spawn(async move { converse(&*server, false, turns).await });
+    converse(&*client, true, turns).await;
     server.await.expect("a server that heard every question");
 }
 
@@ -402,8 +403,7 @@ pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixtur
     writer.await.expect("a writer");
 }
 
-/// Number of questions and answers; fewer where trying lets every other thread run first.
-const TURNS: usize = 5_000;
+/// Number of questions and answers where trying lets every other thread run first.
 const TRIES: usize = 700;
 
 /// Counts its wake-ups.

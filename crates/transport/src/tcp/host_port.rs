@@ -4,7 +4,7 @@ use std::fmt;
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
     EndpointAddress, ListenAddress, ParseEndpointError, WrittenEndpoints,
-    addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
+    addressing::{strip, strip_scheme, text_of},
     endpoint::write_escaped,
     system::host_name,
 };
@@ -179,26 +179,20 @@ impl Addressing for TcpAddressing {
 
     fn write_component(
         &self,
-        component: AddressComponent,
+        _: AddressComponent,
         endpoint: &Endpoint,
         to: &mut dyn AddressWriter,
     ) -> Result<bool, AddressError> {
-        if component.tag != ALTERNATE_IIOP_ADDRESS {
-            return Ok(false);
-        }
         self.write(endpoint, to)?;
         Ok(true)
     }
 
     fn read_component(
         &self,
-        component: AddressComponent,
+        _: AddressComponent,
         from: &mut dyn AddressReader,
     ) -> Result<Vec<Endpoint>, AddressError> {
-        if component.tag == ALTERNATE_IIOP_ADDRESS {
-            return Ok(vec![self.read(from)?]);
-        }
-        read_tao_endpoints(self, from)
+        Ok(vec![self.read(from)?])
     }
 
     fn placeholder_endpoint(&self) -> Option<Endpoint> {
@@ -328,15 +322,8 @@ const INTERNET_IOP: u32 = 0;
 /// TAG_ALTERNATE_IIOP_ADDRESS: string host, unsigned short port.
 const ALTERNATE_IIOP_ADDRESS: u32 = 3;
 
-const COMPONENTS: [AddressComponent; 2] = [
-    AddressComponent {
-        profile: INTERNET_IOP,
-        tag: ALTERNATE_IIOP_ADDRESS,
-        written: WrittenEndpoints::AllButFirst,
-    },
-    AddressComponent {
-        profile: INTERNET_IOP,
-        tag: TAO_ENDPOINTS,
-        written: WrittenEndpoints::None,
-    },
-];
+const COMPONENTS: [AddressComponent; 1] = [AddressComponent {
+    profile: INTERNET_IOP,
+    tag: ALTERNATE_IIOP_ADDRESS,
+    written: WrittenEndpoints::AllButFirst,
+}];

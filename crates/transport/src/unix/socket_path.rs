@@ -9,7 +9,7 @@ use std::{
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
     EndpointAddress, ListenAddress, ParseEndpointError, WrittenEndpoints,
-    addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
+    addressing::{strip, strip_scheme, text_of},
     endpoint::{unescape, write_escaped},
     system::host_name,
 };
@@ -210,14 +210,11 @@ impl Addressing for UnixAddressing {
 
     fn write_component(
         &self,
-        component: AddressComponent,
+        _: AddressComponent,
         endpoint: &Endpoint,
         to: &mut dyn AddressWriter,
     ) -> Result<bool, AddressError> {
-        let (Some(path), OMNIORB_UNIX) = (address(endpoint)?.path(), component.tag) else {
-            return Ok(false);
-        };
-        let Some(host) = host_name() else {
+        let (Some(path), Some(host)) = (address(endpoint)?.path(), host_name()) else {
             return Ok(false);
         };
         to.write_string(host.as_bytes())?;
@@ -227,18 +224,15 @@ impl Addressing for UnixAddressing {
 
     fn read_component(
         &self,
-        component: AddressComponent,
+        _: AddressComponent,
         from: &mut dyn AddressReader,
     ) -> Result<Vec<Endpoint>, AddressError> {
-        if component.tag == OMNIORB_UNIX {
-            // The same path on another host is another socket.
-            let host = text_of(from.read_string()?);
-            let path = bounded(from.read_string()?)?;
-            let mut address = UnixAddress::at(OsStr::from_bytes(&path));
-            address.elsewhere = (host_name() != Some(host.clone())).then(|| host.into());
-            return Ok(vec![Endpoint::new(SCHEME, address)]);
-        }
-        read_tao_endpoints(self, from)
+        // The same path on another host is another socket.
+        let host = text_of(from.read_string()?);
+        let path = bounded(from.read_string()?)?;
+        let mut address = UnixAddress::at(OsStr::from_bytes(&path));
+        address.elsewhere = (host_name() != Some(host.clone())).then(|| host.into());
+        Ok(vec![Endpoint::new(SCHEME, address)])
     }
 }
 
@@ -271,15 +265,8 @@ const INTERNET_IOP: u32 = 0;
 /// omniORB's UNIX socket: string host, string path.
 const OMNIORB_UNIX: u32 = 0x4154_5402;
 
-const COMPONENTS: [AddressComponent; 2] = [
-    AddressComponent {
-        profile: UIOP,
-        tag: TAO_ENDPOINTS,
-        written: WrittenEndpoints::None,
-    },
-    AddressComponent {
-        profile: INTERNET_IOP,
-        tag: OMNIORB_UNIX,
-        written: WrittenEndpoints::All,
-    },
-];
+const COMPONENTS: [AddressComponent; 1] = [AddressComponent {
+    profile: INTERNET_IOP,
+    tag: OMNIORB_UNIX,
+    written: WrittenEndpoints::All,
+}];
