@@ -178,3 +178,26 @@ pub(crate) mod time {
         Sleep(())
     }
 }
+
+/// A clock that goes on by a step each time it is read, so that spins end, and loom's scheduler.
+pub(crate) mod clock {
+    use core::time::Duration;
+    pub(crate) use loom::thread::yield_now;
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Instant;
+
+    /// The time between two looks at the clock: the shortest spin that is read twice takes two of them.
+    pub(crate) const STEP: Duration = Duration::from_micros(50);
+
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+    loom::lazy_static! {
+        /// Looks at the clock in this schedule. It is no atomic of loom's, as its value guards nothing.
+        static ref LOOKS: AtomicU32 = AtomicU32::new(0);
+    }
+
+    pub(crate) fn now() -> Instant {
+        *BEGIN + STEP * LOOKS.fetch_add(1, Ordering::Relaxed)
+    }
+}

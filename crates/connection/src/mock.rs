@@ -14,7 +14,7 @@ use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
 use zorb_transport::{Address, Capabilities, Connection, ReadOutcome};
 
-/// Settings without time limits. Connections park, since loom has no clock to spin by.
+/// Settings without time limits. Connections park.
 pub(crate) fn settings() -> Settings {
     Settings {
         limits: Limits::default(),

@@ -12,10 +12,9 @@
 //!   awake.
 
 use super::outbound::FULL_BATCH_OCTETS;
-use super::sync::{AtomicUsize, Ordering};
+use super::sync::{AtomicUsize, Ordering, clock};
 use core::time::Duration;
 use std::io;
-use std::thread;
 use std::time::Instant;
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_transport::Connection;
@@ -50,7 +49,9 @@ impl SpinLimits {
     /// - spins before each of which messages came and none was sent mean a stream of one-way requests. A spin that loses the
     ///   CPU then costs nothing, since its client has the CPU. A spin before which less than a full batch came (16 KiB) reads
     ///   nothing for [`GATHER_TIME`](Self::GATHER_TIME).
-    pub const STEADY_WAITS: u32 = 8;
+    ///
+    /// One in models: loom explores few calls.
+    pub const STEADY_WAITS: u32 = if cfg!(zorb_model) { 1 } else { 8 };
     /// The time in which one-way requests gather: long enough for a few requests of a client that sends nothing else, and no longer than
     /// a call takes, as a two-way request may follow them.
     pub const GATHER_TIME: Duration = Duration::from_micros(10);
@@ -87,12 +88,12 @@ pub(crate) struct SystemClock;
 impl Clock for SystemClock {
     #[inline]
     fn now(&self) -> Instant {
-        Instant::now()
+        clock::now()
     }
 
     #[inline]
     fn yield_now(&self) {
-        thread::yield_now();
+        clock::yield_now();
     }
 }
 

@@ -9,6 +9,17 @@ mod real {
     pub(crate) use std::sync::{Mutex, MutexGuard};
     pub(crate) use std::{thread, thread_local};
     pub(crate) use tokio::time;
+
+    /// The clock and the scheduler that a spin uses.
+    pub(crate) mod clock {
+        pub(crate) use std::thread::yield_now;
+        use std::time::Instant;
+
+        #[inline]
+        pub(crate) fn now() -> Instant {
+            Instant::now()
+        }
+    }
 }
 
 #[cfg(not(zorb_model))]
@@ -17,5 +28,5 @@ pub(crate) use real::*;
 #[cfg(zorb_model)]
 pub(crate) use crate::loom_sync::{
     AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard,
-    Ordering, fence, thread, thread_local, time,
+    Ordering, clock, fence, thread, thread_local, time,
 };

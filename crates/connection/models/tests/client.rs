@@ -9,7 +9,7 @@ use crate::mock::{Acts, Mock, settings};
 use crate::models::{Task, messages, model, spawn};
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
-use crate::sync::Ordering;
+use crate::sync::{Ordering, clock};
 use bytes::BytesMut;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
@@ -19,6 +19,7 @@ use loom::thread;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
+use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     ReplyBuilder, ReplySlot, ReplyStatus, RequestTemplate, ResponseFlags, TargetAddress, Version,
@@ -203,12 +204,18 @@ struct Calls {
     connection: Arc<ClientConnection>,
     peer: Arc<Peer>,
     template: Arc<RequestTemplate<NativeEndian>>,
+    wait: WaitPolicy,
 }
 
 type Joins = thread::JoinHandle<()>;
 
 impl Calls {
+    /// Calls that park.
     fn new(answers: Answers) -> Self {
+        Self::waiting(answers, WaitPolicy::Park)
+    }
+
+    fn waiting(answers: Answers, wait: WaitPolicy) -> Self {
         let peer = Arc::new(Peer {
             at_once: answers == Answers::AtOnce,
             ..Peer::default()
@@ -241,6 +248,7 @@ impl Calls {
             connection: Arc::new(connection),
             peer,
             template: Arc::new(template),
+            wait,
         }
     }
 
@@ -269,7 +277,7 @@ impl Calls {
             arguments: &Argument(argument),
             contexts: &[],
             response: ResponseFlags::WithTarget,
-            wait: None,
+            wait: Some(self.wait),
             sent: &Default::default(),
             octets: &Default::default(),
         };
@@ -327,10 +335,22 @@ enum Answers {
     Later,
 }
 
+/// The policy of callers that read twice before they park.
+const SPIN: WaitPolicy = WaitPolicy::Spin(clock::STEP.saturating_mul(2));
+
 /// Two callers and their calls, beside the driver: every call gets its reply.
 fn calls(preemptions: usize, answers: Answers, callers: [(Caller, &'static [u8]); 2]) {
+    waiting_calls(WaitPolicy::Park, preemptions, answers, callers);
+}
+
+fn waiting_calls(
+    wait: WaitPolicy,
+    preemptions: usize,
+    answers: Answers,
+    callers: [(Caller, &'static [u8]); 2],
+) {
     model(preemptions, move || {
-        let calls = Calls::new(answers);
+        let calls = Calls::waiting(answers, wait);
         let driver = calls.drive();
         let requests = callers.iter().map(|(_, arguments)| arguments.len()).sum();
         let callers = callers.map(|(caller, arguments)| calls.spawn_calls(caller, arguments));
@@ -414,6 +434,65 @@ fn a_thread_that_calls_again_leaves_no_task_behind() {
         Answers::AtOnce,
         [(Caller::Thread, &[1, 3]), (Caller::Task, &[2])],
     );
+}
+
+/// A reader that finds nothing in its spin parks, and its socket may be deregistered by then.
+#[test]
+fn two_tasks_that_spin_are_answered_later() {
+    waiting_calls(
+        SPIN,
+        1,
+        Answers::Later,
+        [(Caller::Task, &[1]), (Caller::Task, &[2])],
+    );
+}
+
+#[test]
+fn a_task_and_a_thread_that_spin_are_answered_later() {
+    waiting_calls(
+        SPIN,
+        1,
+        Answers::Later,
+        [(Caller::Task, &[1]), (Caller::Thread, &[2])],
+    );
+}
+
+#[test]
+fn two_threads_that_spin_are_answered_later() {
+    waiting_calls(
+        SPIN,
+        1,
+        Answers::Later,
+        [(Caller::Thread, &[1]), (Caller::Thread, &[2])],
+    );
+}
+
+/// The first call deregisters the socket, and the second one spins again.
+#[test]
+fn a_task_that_spins_again_leaves_no_caller_behind() {
+    waiting_calls(
+        SPIN,
+        1,
+        Answers::AtOnce,
+        [(Caller::Task, &[1, 3]), (Caller::Task, &[2])],
+    );
+}
+
+#[test]
+fn callers_that_spin_learn_of_the_end() {
+    for caller in [Caller::Task, Caller::Thread] {
+        model(1, move || {
+            let calls = Calls::waiting(Answers::Later, SPIN);
+            let driver = calls.drive();
+            let calling = {
+                let calls = calls.clone();
+                spawn(move || assert!(calls.call(caller, 1).is_err()))
+            };
+            calls.peer.close();
+            calling.join().unwrap();
+            driver.join().unwrap();
+        });
+    }
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! `cargo xtask check`: the loop of one change.
 
-use super::executables::{self, Setting, Warnings};
+use super::executables::{self, Executable, Setting, Warnings};
 use super::summary::Summary;
 use super::workspace::{Names, Workspace};
 use super::{Phase, Times};
 use clap::Args;
 use std::time::Duration;
 use xtask::step::{self, Done, root};
+
+/// How the names of packages of models end.
+const MODELS: &str = "-models";
 
 /// Arguments of `check`.
 #[derive(Args, Debug)]
@@ -21,8 +24,9 @@ pub(crate) struct CheckOptions {
 
 /// Checks formatting, lints, and the tests of packages and their dependents that need no peer.
 ///
-/// Cargo compiles what a change touches and nothing else, so that everything is asked for. Which tests it affects cargo
-/// does not say; they are chosen here. Peers, compilers and models are left to `cargo xtask test`, except the models of
+/// Of the packages that have changed, every target is built and linted; of the others the libraries and what is run here: cargo
+/// compiles of them what a change touches. Which tests it affects cargo does not say; they are chosen here. Peers, compilers
+/// and models are left to `cargo xtask test`, and so are the examples and benchmarks of other packages; except the models of
 /// connections and of the object adapter where their source has changed.
 ///
 /// # Errors
@@ -59,7 +63,7 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
         )
     })?;
     let executables = times.step("lints and builds", Duration::from_secs(40), || {
-        executables::build(&workspace, &[], Warnings::Denied)
+        build(&workspace, &changed)
     })?;
     let summary: Summary = times.step("tests", Duration::from_secs(30), || {
         let chosen = executables.iter().filter(|e| match Phase::of(e) {
@@ -77,4 +81,23 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
     times.show();
     println!("{summary}");
     Ok(())
+}
+
+/// Builds the tests that need no peer, and every target of the packages that have changed.
+fn build(workspace: &Workspace, changed: &Names) -> Result<Vec<Executable>, String> {
+    let phases: &[Phase] = match changed.iter().any(|name| name.ends_with(MODELS)) {
+        true => &[Phase::Unit, Phase::Models],
+        false => &[Phase::Unit],
+    };
+    let mut tests = Phase::targets(phases, workspace);
+    tests.extend(workspace.targets_of(changed, |flag| flag == "--test"));
+    let built = executables::build(workspace, &tests, Warnings::Denied)?;
+    // Other targets than tests have warnings as well.
+    let others = workspace.targets_of(changed, |flag| flag != "--test");
+    if !others.is_empty() {
+        let mut args = vec!["build", "--workspace"];
+        args.extend(others.iter().map(String::as_str));
+        executables::compile(&args, Warnings::Denied, |_| Ok(()))?;
+    }
+    Ok(built)
 }

@@ -52,6 +52,8 @@ pub(crate) struct Workspace {
     pub(super) bins: Vec<String>,
     /// Test targets, each behind its package.
     pub(super) tests: Vec<(String, String)>,
+    /// Every target but libraries, as cargo's argument and its name, behind its package.
+    targets: Vec<(String, &'static str, String)>,
     /// The oldest Rust that the manifests promise.
     pub(crate) rust_version: String,
 }
@@ -71,6 +73,7 @@ impl Workspace {
         let mut dependencies = BTreeMap::new();
         let mut bins = Vec::new();
         let mut tests = Vec::new();
+        let mut targets = Vec::new();
         let mut rust_version = None;
         for package in metadata.workspace_packages() {
             let folder = package.manifest_path.parent().map(|f| f.as_std_path());
@@ -82,6 +85,12 @@ impl Workspace {
             let runs = |target: &&Target| target.is_test() && target.required_features.is_empty();
             for target in package.targets.iter().filter(runs) {
                 tests.push((name.clone(), target.name.clone()));
+            }
+            let plain = package.targets.iter();
+            for target in plain.filter(|target| target.required_features.is_empty()) {
+                if let Some(flag) = flag(target) {
+                    targets.push((name.clone(), flag, target.name.clone()));
+                }
             }
             let tested = |target: &&Target| {
                 target.is_bin() && target.test && target.required_features.is_empty()
@@ -97,6 +106,7 @@ impl Workspace {
             dependencies,
             bins,
             tests,
+            targets,
             rust_version: rust_version.ok_or("no rust-version")?.to_string(),
         })
     }
@@ -108,6 +118,15 @@ impl Workspace {
             .iter()
             .find(|(_, of)| root().join(of) == folder);
         found.map(|(name, _)| name.clone())
+    }
+
+    /// The targets of these packages of which `is_wanted` is true for cargo's argument, as arguments.
+    pub(super) fn targets_of(&self, packages: &Names, is_wanted: fn(&str) -> bool) -> Vec<String> {
+        let all = self.targets.iter();
+        let wanted = all.filter(|(package, flag, _)| packages.contains(package) && is_wanted(flag));
+        wanted
+            .flat_map(|(_, flag, name)| [(*flag).to_owned(), name.clone()])
+            .collect()
     }
 
     /// The package that a person calls so: with or without `zorb-`.
@@ -180,6 +199,18 @@ impl Workspace {
             all.extend(more);
         }
     }
+}
+
+/// Cargo's argument for a target; `None` for a library.
+fn flag(target: &Target) -> Option<&'static str> {
+    let of_kind = [
+        (Target::is_bin as fn(&Target) -> bool, "--bin"),
+        (Target::is_test, "--test"),
+        (Target::is_example, "--example"),
+        (Target::is_bench, "--bench"),
+    ];
+    let found = of_kind.into_iter().find(|(is_kind, _)| is_kind(target));
+    Some(found?.1)
 }
 
 /// The output of git, run at the root.
