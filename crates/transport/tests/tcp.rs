@@ -2,7 +2,7 @@
 use std::{
     future::poll_fn,
     io::ErrorKind,
-    net::{Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
@@ -14,9 +14,18 @@ use zorb_transport::{
     conformance_tests,
 };
 
+#[cfg(target_os = "linux")]
+#[path = "../../../tests/support/sockets.rs"]
+mod sockets;
+
 mod by_default {
     use super::*;
     conformance_tests!(over("127.0.0.1", TcpOptions::default()));
+}
+
+mod over_ipv6 {
+    use super::*;
+    conformance_tests!(over(loopback_of_ipv6(), TcpOptions::default()));
 }
 
 mod with_another_congestion_control {
@@ -154,14 +163,24 @@ struct OverTcp {
 }
 
 fn over(host: &'static str, options: TcpOptions) -> OverTcp {
-    let unreachable = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    unreachable
-        .bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())
-        .unwrap();
+    let address = SocketAddr::new(host.parse().unwrap(), 0);
+    let unreachable = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
+    unreachable.bind(&address.into()).unwrap();
     OverTcp {
         transport: Arc::new(Tcp::new(options)),
         host,
         unreachable,
+    }
+}
+
+/// IPv4's where the machine has no IPv6, as containers often have not: then the checks run over IPv4 once more.
+fn loopback_of_ipv6() -> &'static str {
+    match std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
+        Ok(_) => "::1",
+        Err(error) => {
+            eprintln!("skipped: this machine has no IPv6: {error}");
+            "127.0.0.1"
+        }
     }
 }
 
@@ -183,7 +202,7 @@ impl Fixture for OverTcp {
             .unwrap()
             .port();
         (
-            Endpoint::iiop("127.0.0.1", port),
+            Endpoint::iiop(self.host, port),
             ErrorKind::ConnectionRefused,
         )
     }
@@ -193,16 +212,137 @@ mod with_properties {
     //! The same checks with every property set away from its default.
     use super::*;
 
-    fn with_everything() -> OverTcp {
+    fn with_everything(host: &'static str) -> OverTcp {
         let options = TcpOptions::default()
             .dscp(46)
-            .bind(Ipv4Addr::LOCALHOST.into())
+            .bind(host.parse().unwrap())
             .dont_route(true)
             .reuse_address(false);
-        over("127.0.0.1", options)
+        over(host, options)
     }
 
-    conformance_tests!(with_everything());
+    conformance_tests!(with_everything("127.0.0.1"));
+
+    mod over_ipv6 {
+        use super::*;
+        conformance_tests!(with_everything(loopback_of_ipv6()));
+    }
+}
+
+/// The sockets of both ends of a connection, whose ends have these options.
+#[cfg(target_os = "linux")]
+async fn options_in_use(
+    host: &str,
+    of_server: TcpOptions,
+    of_client: TcpOptions,
+) -> (sockets::SocketOptions, sockets::SocketOptions) {
+    let (of_server, of_client) = (Tcp::new(of_server), Tcp::new(of_client));
+    let listener = of_server.listen(&Endpoint::iiop(host, 0)).await.unwrap();
+    let _client = of_client.connect(listener.endpoint()).await.unwrap();
+    let _server = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+    let port = listener.endpoint().port().unwrap();
+    let host: IpAddr = host.parse().unwrap();
+    sockets::options_of_both_ends(SocketAddr::new(host, port))
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_sockets_of_both_ends_have_the_options_that_they_were_asked_to_have() {
+    let minute = Duration::from_secs(60);
+    let of_client = || {
+        TcpOptions::default()
+            .nodelay(false)
+            .keepalive(minute)
+            .send_buffer(20_000)
+            .receive_buffer(30_000)
+            .dscp(10)
+    };
+    let of_server = || {
+        TcpOptions::default()
+            .without_keepalive()
+            .send_buffer(40_000)
+            .receive_buffer(50_000)
+            .dscp(46)
+    };
+    for host in ["127.0.0.1", loopback_of_ipv6()] {
+        let (client, server) = options_in_use(host, of_server(), of_client()).await;
+        let expected = sockets::SocketOptions {
+            nodelay: false,
+            keepalive: Some(minute),
+            send_buffer: 2 * 20_000,
+            receive_buffer: 2 * 30_000,
+            dscp: 10,
+        };
+        assert_eq!(client, expected, "the client at {host}");
+        let expected = sockets::SocketOptions {
+            nodelay: true,
+            keepalive: None,
+            send_buffer: 2 * 40_000,
+            receive_buffer: 2 * 50_000,
+            dscp: 46,
+        };
+        assert_eq!(server, expected, "the server at {host}");
+        // Each end has its own, so that both are asked for the other way round.
+        let (client, server) = options_in_use(host, of_client(), of_server()).await;
+        assert_eq!((client.nodelay, server.nodelay), (true, false));
+        assert_eq!((client.keepalive, server.keepalive), (None, Some(minute)));
+        assert_eq!((client.dscp, server.dscp), (46, 10));
+        assert_eq!(client.send_buffer, 2 * 40_000);
+        assert_eq!(server.receive_buffer, 2 * 30_000);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn sockets_without_options_send_at_once_and_probe_a_silent_peer() {
+    for host in ["127.0.0.1", loopback_of_ipv6()] {
+        let default = TcpOptions::default;
+        let (client, server) = options_in_use(host, default(), default()).await;
+        for end in [client, server] {
+            let found = (end.nodelay, end.keepalive, end.dscp);
+            assert_eq!(found, (true, Some(Duration::from_secs(120)), 0), "{host}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn properties_by_name_reach_the_socket() {
+    let set = |properties: &[(&str, &str)]| {
+        let tcp: Arc<dyn Transport> = Arc::new(Tcp::default());
+        let having = |tcp: Arc<dyn Transport>, (name, value): &(&str, &str)| {
+            tcp.with_property(name, value).unwrap()
+        };
+        properties.iter().fold(tcp, having)
+    };
+    let transport = set(&[
+        ("nodelay", "0"),
+        ("keepalive", "77"),
+        ("send_buffer", "24000"),
+        ("receive_buffer", "25000"),
+        ("dscp", "34"),
+    ]);
+    let anywhere = Endpoint::iiop("127.0.0.1", 0);
+    let listener = transport.listen(&anywhere).await.unwrap();
+    let client = transport.connect(listener.endpoint()).await.unwrap();
+    let server = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+    let port = listener.endpoint().port().unwrap();
+    let at = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let expected = sockets::SocketOptions {
+        nodelay: false,
+        keepalive: Some(Duration::from_secs(77)),
+        send_buffer: 48_000,
+        receive_buffer: 50_000,
+        dscp: 34,
+    };
+    assert_eq!(sockets::options_of_both_ends(at), (expected, expected));
+    drop((client, server));
+    let unset = set(&[("keepalive", "77"), ("keepalive", "0")]);
+    let client = unset.connect(listener.endpoint()).await.unwrap();
+    let server = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+    let (of_client, _) = sockets::options_of_both_ends(at);
+    assert_eq!(of_client.keepalive, None);
+    drop((client, server));
 }
 
 #[tokio::test]
