@@ -1,13 +1,17 @@
 //! Servers that send their clients elsewhere.
 
 use crate::hostile::honest_pair::{World, within};
-use crate::hostile::raw::{Peer, Raw, message, refusing, reply};
+use crate::hostile::raw::{Peer, Raw, decode, message, refusing, reply};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::join;
 use zorb::{
-    CompletionStatus as Completed, Interface, Ior, SystemException, SystemExceptionKind as Kind,
+    CompletionStatus as Completed, Interface, Ior, SyncScope, SystemException,
+    SystemExceptionKind as Kind,
 };
-use zorb_giop::{LocateReply, MessageKind, ReplyStatus, Version};
+use zorb_giop::{LocateReply, MessageKind, ReplyStatus, RequestHeader, ResponseFlags, Version};
 
 const FORWARDS: [ReplyStatus; 2] = [
     ReplyStatus::LocationForward,
@@ -291,5 +295,137 @@ async fn when_the_place_of_a_forward_is_gone_calls_go_back_to_where_it_came_from
         assert_eq!(outcome, Ok(10));
         assert_eq!(within(target.twice(6)).await, Ok(12));
     }
+    world.end().await;
+}
+
+/// Receives a call of `forget` of this scope and with this argument; gives its id.
+async fn receive_forget(raw: &mut Raw, response: ResponseFlags, n: i32) -> u32 {
+    let message = raw.receive().await.expect("a request before the end");
+    let header = RequestHeader::read(&message).unwrap();
+    assert_eq!(
+        (header.operation, header.response),
+        (&b"forget"[..], response)
+    );
+    assert_eq!(decode::<i32>(&message, header.body), n);
+    header.request_id
+}
+
+#[tokio::test]
+async fn an_acknowledged_one_way_call_waits_for_the_server_that_it_is_forwarded_to() {
+    let world = World::start().await;
+    for status in FORWARDS {
+        for (scope, response) in [
+            (SyncScope::WithServer, ResponseFlags::WithServer),
+            (SyncScope::WithTarget, ResponseFlags::WithTarget),
+        ] {
+            let (one, two) = (Peer::start().await, Peer::start().await);
+            let target = one.target(world.bystander()).with_sync_scope(scope);
+            let mut call = pin!(within(target.forget(7)));
+            let (mut first, mut second, id) = {
+                let forwarding = async {
+                    let mut first = one.accept().await;
+                    let id = receive_forget(&mut first, response, 7).await;
+                    first.send(&reply(id, status, |e| e.put(&two.ior()))).await;
+                    let mut second = two.accept().await;
+                    let id = receive_forget(&mut second, response, 7).await;
+                    (first, second, id)
+                };
+                tokio::select! {
+                    outcome = &mut call => panic!("{scope:?}: nothing has been acknowledged: {outcome:?}"),
+                    forwarded = forwarding => forwarded,
+                }
+            };
+            for _ in 0..10 {
+                let poll = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))).await;
+                assert_eq!(poll, Poll::Pending, "{scope:?}");
+                tokio::task::yield_now().await;
+            }
+            let acknowledgement = reply(id, ReplyStatus::NoException, |_| Ok(()));
+            second.send(&acknowledgement).await;
+            assert_eq!(call.await, Ok(()));
+            // The next call goes to the new place at once, and what that says of it is reported.
+            let refusing = async {
+                let id = receive_forget(&mut second, response, 8).await;
+                let absent = SystemException::new(Kind::ObjectNotExist, 9, Completed::No);
+                let refusal = reply(id, ReplyStatus::SystemException, |e| e.put(&absent));
+                second.send(&refusal).await;
+                // It is asked for once more where the reference leads.
+                let id = receive_forget(&mut first, response, 8).await;
+                first
+                    .send(&reply(id, ReplyStatus::SystemException, |e| e.put(&absent)))
+                    .await;
+            };
+            let (refused, ()) = join!(within(target.forget(8)), refusing);
+            let refused = refused.unwrap_err();
+            assert_eq!((refused.kind, refused.minor), (Kind::ObjectNotExist, 9));
+        }
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_acknowledged_one_way_call_reaches_the_servant_behind_a_forward() {
+    let world = World::start().await;
+    let real = real(&world).await;
+    let mut expected = Vec::new();
+    for status in FORWARDS {
+        for scope in [SyncScope::WithServer, SyncScope::WithTarget] {
+            let peer = Peer::start().await;
+            let target = peer.target(world.bystander()).with_sync_scope(scope);
+            let n = i32::try_from(expected.len()).unwrap();
+            expected.push(n);
+            let forwarding = async {
+                let mut raw = peer.accept().await;
+                forward(&mut raw, status, &real).await;
+            };
+            let (outcome, ()) = join!(within(target.forget(n)), forwarding);
+            assert_eq!(outcome, Ok(()), "{status:?} {scope:?}");
+            // A server that has acknowledged calls the servant, before the next request of the connection.
+            world.serves().await;
+            within(async {
+                while world.subject.forgotten.lock().unwrap().len() < expected.len() {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+            assert_eq!(*world.subject.forgotten.lock().unwrap(), expected);
+        }
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_user_exception_in_the_reply_to_a_one_way_call_is_unknown() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let target = peer.target(world.bystander());
+    let serving = async {
+        let mut raw = peer.accept().await;
+        for scope in [ResponseFlags::WithServer, ResponseFlags::WithTarget] {
+            let id = receive_forget(&mut raw, scope, 1).await;
+            let refused = reply(id, ReplyStatus::UserException, |e| {
+                e.write_raw_string(b"IDL:Hostile/Target/Refused:1.0")?;
+                e.write_raw_string(b"one way")
+            });
+            raw.send(&refused).await;
+        }
+    };
+    let calling = async {
+        for scope in [SyncScope::WithServer, SyncScope::WithTarget] {
+            let raised = within(target.with_sync_scope(scope).forget(1)).await;
+            let raised = raised.unwrap_err();
+            assert_eq!(
+                (raised.kind, raised.minor, raised.completed),
+                (
+                    Kind::Unknown,
+                    zorb::minor::UNLISTED_USER_EXCEPTION,
+                    Completed::Yes
+                ),
+                "{scope:?}: {raised}"
+            );
+        }
+    };
+    join!(calling, serving);
+    drop(target);
     world.end().await;
 }

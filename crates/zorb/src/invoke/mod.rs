@@ -242,7 +242,9 @@ impl ObjectRef {
             invocation.batched = scope == SyncScope::None;
             let mut reply = ReplySlot::new();
             match self.perform(&mut invocation, &mut reply).await {
-                Ok(_) => Ok(()),
+                // A user exception, which one-way operations do not declare, is UNKNOWN.
+                Ok(Outcome::Reply(format)) => self.result::<(), SystemException>(&reply, format),
+                Ok(Outcome::Typed) => Ok(()),
                 Err(exception) => Err(exception.received()),
             }
         }
