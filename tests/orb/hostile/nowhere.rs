@@ -1,18 +1,21 @@
 //! References to nowhere: the right exception in bounded time, which names place and cause.
 
 use crate::hostile::honest_pair::{TargetRef, World, reach, within};
-use crate::hostile::raw::{Peer, ior};
+use crate::hostile::raw::{Peer, Raw, ior};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::join;
 use tokio::net::{TcpSocket, TcpStream};
+use zorb::policy::PolicyOverrides;
 use zorb::transport::{
     Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, TcpAddressing,
     Transport, TransportError,
 };
-use zorb::{CompletionStatus as Completed, Interface, Orb, SystemExceptionKind as Kind, minor};
+use zorb::{
+    CompletionStatus as Completed, Interface, Orb, SyncScope, SystemExceptionKind as Kind, minor,
+};
 use zorb_giop::ior::{
     ComponentTag, IiopAddress, IiopProfile, ProfileTag, TaggedComponent, TaggedProfile, encapsulate,
 };
@@ -24,7 +27,7 @@ const SHORT: Duration = Duration::from_millis(100);
 /// A port that answers no attempt to connect: its queue is full, and no connection is accepted.
 struct BlackHole {
     address: SocketAddr,
-    _listener: tokio::net::TcpListener,
+    listener: tokio::net::TcpListener,
     _queued: Vec<tokio::task::JoinHandle<std::io::Result<TcpStream>>>,
 }
 
@@ -50,7 +53,7 @@ impl BlackHole {
         .await;
         Self {
             address,
-            _listener: listener,
+            listener,
             _queued: queued,
         }
     }
@@ -436,4 +439,95 @@ async fn the_connect_timeout_counts_the_search_for_the_address_too() {
     assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No));
     assert!(format!("{e:#}").contains("iiop://one:1") && format!("{e:#}").contains("10s"));
     assert_eq!(before.elapsed().as_secs(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_time_limit_counts_the_time_in_which_the_client_connects() {
+    const LIMIT: Duration = Duration::from_secs(10);
+    let client = Orb::builder()
+        .transport(Arc::new(Silence))
+        .connect_timeout(Duration::from_secs(3600))
+        .build()
+        .await
+        .unwrap();
+    let ior = Ior {
+        type_id: String::new(),
+        profiles: vec![iiop("one", 1)],
+    };
+    let target = to(&client, ior);
+    let none = PolicyOverrides::new;
+    // Times of the calendar are counted from when the call is made.
+    let in_time = || SystemTime::now() + LIMIT;
+    let limit_by = |what: &str| match what {
+        "RelativeRequestTimeout" => none().relative_request_timeout(LIMIT),
+        "RelativeRoundTripTimeout" => none().relative_round_trip_timeout(LIMIT),
+        "RequestEndTime" => none().request_end_time(in_time()),
+        "ReplyEndTime" => none().reply_end_time(in_time()),
+        other => unreachable!("{other}"),
+    };
+    let scopes = [
+        None,
+        Some(SyncScope::WithTransport),
+        Some(SyncScope::WithServer),
+        Some(SyncScope::WithTarget),
+    ];
+    for what in [
+        "RelativeRequestTimeout",
+        "RelativeRoundTripTimeout",
+        "RequestEndTime",
+        "ReplyEndTime",
+    ] {
+        for scope in scopes {
+            let hasty = target.as_object().with_policies(&limit_by(what));
+            let hasty: TargetRef = hasty.unchecked_narrow();
+            let before = tokio::time::Instant::now();
+            let outcome = match scope {
+                None => hasty.twice(4).await.map(drop),
+                Some(scope) => hasty.with_sync_scope(scope).forget(4).await,
+            };
+            let e = outcome.unwrap_err();
+            let found = (e.kind, e.completed);
+            assert_eq!(
+                found,
+                (Kind::Timeout, Completed::No),
+                "{what} {scope:?}: {e}"
+            );
+            assert!(format!("{e:#}").contains("iiop://one:1"), "{what}: {e:#}");
+            // The clock of this test stands still but for timers; that of the calendar does not.
+            let waited = before.elapsed().as_secs_f64().round();
+            let expected = LIMIT.as_secs_f64() / 2.0..=LIMIT.as_secs_f64();
+            assert!(expected.contains(&waited), "{what} {scope:?}: {waited} s");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_was_late_while_the_client_connected_is_not_sent_when_it_has() {
+    let black_hole = BlackHole::new().await;
+    let client = Orb::builder().connect_timeout(Duration::from_secs(3600));
+    let client = client.build().await.unwrap();
+    let target = to(&client, black_hole.ior());
+    for hasty in [
+        PolicyOverrides::new().relative_request_timeout(SHORT),
+        PolicyOverrides::new().relative_round_trip_timeout(SHORT),
+    ] {
+        let hasty: TargetRef = target.as_object().with_policies(&hasty).unchecked_narrow();
+        let acknowledged = hasty.with_sync_scope(SyncScope::WithServer);
+        for late in [within(hasty.forget(1)), within(acknowledged.forget(2))] {
+            let e = late.await.unwrap_err();
+            assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No), "{e}");
+        }
+        let e = within(hasty.twice(3)).await.unwrap_err();
+        assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No), "{e}");
+    }
+    let patient = tokio::spawn(async move { target.twice(4).await });
+    // Connections of the black hole itself bring nothing; the client's begins with the only call that still waits.
+    let serving = tokio::spawn(async move {
+        loop {
+            let (stream, _) = black_hole.listener.accept().await.unwrap();
+            tokio::spawn(async move { Raw::new(stream).serve_twice().await });
+        }
+    });
+    assert_eq!(within(patient).await.unwrap(), Ok(8));
+    serving.abort();
 }
