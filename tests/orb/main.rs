@@ -9,6 +9,7 @@
 )]
 
 mod abstract_interfaces;
+mod acknowledged;
 mod anys;
 mod bidirectional;
 mod blocking;

@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::missing::Missing;
 use crate::object::{ActiveObject, taking_turns};
-use crate::request::{Outcome, Receipt, ServerRequest};
+use crate::request::{Acknowledgement, Outcome, Receipt, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
 use crate::skeleton::Upcall;
 use crate::sync::{Mutex, MutexGuard};
@@ -84,28 +84,45 @@ impl NotIncarnated {
     }
 }
 
-/// The outcome of a request whose servant manager has raised an exception. A client that has got its acknowledgement
-/// (SYNC_WITH_SERVER) gets no further reply.
-fn raised(raised: &Raised, receipt: &Receipt) -> Outcome {
+/// Whether a client gets what its request's servant manager has said instead of a servant: not if it has got its
+/// acknowledgement (SYNC_WITH_SERVER), after which it gets no further reply. One that is still to be sent is withdrawn.
+fn may_reply(receipt: &Receipt, acknowledgement: Option<Acknowledgement>) -> bool {
+    match acknowledgement {
+        Some(acknowledgement) => {
+            acknowledgement.withdraw();
+            true
+        }
+        None => receipt.response != ResponseFlags::WithServer,
+    }
+}
+
+/// The outcome of a request whose servant manager has raised an exception.
+fn raised(raised: &Raised, receipt: &Receipt, acknowledgement: Option<Acknowledgement>) -> Outcome {
+    if !may_reply(receipt, acknowledgement) {
+        return Outcome::Silent;
+    }
     match raised {
-        Raised::System(exception) => receipt.system_exception(exception),
-        Raised::Forward(_) if receipt.response == ResponseFlags::WithServer => Outcome::Silent,
+        Raised::System(exception) => receipt.refusal(exception),
         Raised::Forward(target) => receipt.forward(target, false),
     }
 }
 
 /// Activates an object, and serves the request with it.
-pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, request: ServerRequest) -> Outcome {
+pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, mut request: ServerRequest) -> Outcome {
     let receipt = request.receipt();
-    match inactive.activate().await {
-        Ok(object)
-            if object.forward().is_some() && receipt.response == ResponseFlags::WithServer =>
-        {
-            Outcome::Silent
-        }
-        Ok(object) => serve_found(&inactive.adapter, object, request).await,
-        Err(error) => raised(&error, &receipt),
+    let activated = inactive.activate().await;
+    let acknowledgement = request.take_acknowledgement();
+    let object = match activated {
+        Ok(object) => object,
+        Err(error) => return raised(&error, &receipt, acknowledgement),
+    };
+    if object.forward().is_none() {
+        // The client has it before the servant is called.
+        drop(acknowledgement);
+    } else if !may_reply(&receipt, acknowledgement) {
+        return Outcome::Silent;
     }
+    serve_found(&inactive.adapter, object, request).await
 }
 
 /// Serves a request with a servant that was found during it, on a thread that may block if the servant does.
@@ -175,15 +192,17 @@ impl Deref for OperationName {
 async fn locate_and_serve<L: Locator>(
     (adapter, identity): (Arc<Adapter>, Identity),
     locator: Arc<L>,
-    request: ServerRequest,
+    mut request: ServerRequest,
 ) -> Outcome {
     let receipt = request.receipt();
     let id = identity.to_id();
     let operation = OperationName::new(request.operation());
     let (servant, cookie) = match locator.preinvoke(&id, &operation).await {
         Ok(located) => located,
-        Err(error) => return raised(&error, &receipt),
+        Err(error) => return raised(&error, &receipt, request.take_acknowledgement()),
     };
+    // The client has it before the servant is called.
+    drop(request.take_acknowledgement());
     let ended = {
         let object = adapter.object_for_request(Arc::clone(&servant), identity);
         let mut upcall = pin!(serve_found(&adapter, object, request));

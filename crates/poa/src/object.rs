@@ -457,9 +457,7 @@ impl ActiveObject {
             OtherTarget::Locate(adapter, locator) => {
                 Arc::clone(locator).upcall(adapter, &self.identity, request, outcome)
             }
-            OtherTarget::Refused(missing) => {
-                Upcall::ready(receipt.system_exception(&missing.raise()))
-            }
+            OtherTarget::Refused(missing) => Upcall::ready(receipt.refusal(&missing.raise())),
         }
     }
 }

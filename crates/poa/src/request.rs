@@ -179,9 +179,43 @@ pub struct ServerRequest {
     /// The number of the operation; [`UNKNOWN`](Self::UNKNOWN) until it has been looked up.
     number: u32,
     context: Arc<dyn Context>,
-    /// Breaks up cycles of values among the arguments that the servant did not keep. Cycles are rare, so the field is boxed:
-    /// requests are moved by value, which takes a few instructions up to [128 octets](SIZE).
+    /// What few requests have. It is boxed, since requests are moved by value, which takes a few instructions up to
+    /// [128 octets](SIZE).
+    rare: OnceLock<Box<Rare>>,
+}
+
+#[derive(Default)]
+struct Rare {
+    /// Breaks up cycles of values among the arguments that the servant did not keep.
     cycles: OnceLock<Box<Shared>>,
+    /// Sends the acknowledgement that is left to the upcall.
+    acknowledgement: Option<Acknowledgement>,
+}
+
+/// The acknowledgement of a request (SYNC_WITH_SERVER) that waits for its servant manager. Dropping it sends it, so that a
+/// client gets its reply whatever becomes of the request.
+pub(crate) struct Acknowledgement {
+    receipt: Receipt,
+    send: Option<Box<SendReply>>,
+}
+
+type SendReply = dyn FnOnce(Outcome) + Send + Sync;
+
+impl Acknowledgement {
+    /// Sends none: the client gets the outcome of the request instead.
+    pub(crate) fn withdraw(mut self) {
+        self.send = None;
+    }
+}
+
+impl Drop for Acknowledgement {
+    fn drop(&mut self) {
+        if let Some(send) = self.send.take()
+            && let Some(acknowledgement) = self.receipt.acknowledgement()
+        {
+            send(acknowledgement);
+        }
+    }
 }
 
 /// The largest size of a request, in octets: compilers move larger values by a call of `memcpy`.
@@ -209,7 +243,7 @@ impl ServerRequest {
             format,
             number: Self::UNKNOWN,
             context,
-            cycles: OnceLock::new(),
+            rare: OnceLock::new(),
         }
     }
 
@@ -323,7 +357,8 @@ impl ServerRequest {
             let arguments = d.get()?;
             if let Some(cycles) = d.take_cycles() {
                 // Arguments are usually decoded once; a second decoding drops its own cycles.
-                let _ = self.cycles.set(Box::new(cycles));
+                let rare = self.rare.get_or_init(Box::default);
+                let _ = rare.cycles.set(Box::new(cycles));
             }
             Ok(arguments)
         };
@@ -335,7 +370,29 @@ impl ServerRequest {
     #[must_use]
     #[inline]
     pub fn take_cycles(&mut self) -> Option<Box<Shared>> {
-        self.cycles.take()
+        self.rare.get_mut()?.cycles.take()
+    }
+
+    /// Leaves the acknowledgement of a request for a servant manager to the upcall: `send` is called once the manager has found
+    /// a servant, and before the servant is called, or when the request is dropped. If the manager forwards the request or
+    /// raises an exception, that is the outcome of the upcall, and `send` is not called. For requests of SYNC_WITH_SERVER that
+    /// have no [acknowledgement](Receipt::acknowledgement) yet. Costs two allocations.
+    ///
+    /// Source: CORBA 3.3 Part 1, CORBA Messaging (SYNC_WITH_SERVER: forwards have occurred when the reply is sent).
+    pub fn acknowledge_by(&mut self, send: impl FnOnce(Outcome) + Send + Sync + 'static) {
+        let acknowledgement = Acknowledgement {
+            receipt: self.receipt(),
+            send: Some(Box::new(send)),
+        };
+        self.rare = OnceLock::from(Box::new(Rare {
+            acknowledgement: Some(acknowledgement),
+            ..Rare::default()
+        }));
+    }
+
+    /// Takes the acknowledgement that is left to the upcall. Dropping it sends it.
+    pub(crate) fn take_acknowledgement(&mut self) -> Option<Acknowledgement> {
+        self.rare.get_mut()?.acknowledgement.take()
     }
 
     /// The outcome of an upcall that ends with a result.

@@ -8,6 +8,7 @@ use super::ServerConnection;
 use core::future::poll_fn;
 use core::task::Poll;
 use std::sync::{Arc, OnceLock};
+use zorb_cdr::Gather;
 use zorb_giop::Cause;
 
 /// The wait for room. Only one task at a time may wait, as the transport remembers one waker: the task that drives the
@@ -48,6 +49,12 @@ impl Drop for ThreadServes<'_> {
 }
 
 impl<O: Owner> ServerConnection<O> {
+    /// Sends a reply to a request that goes on, from outside of the driver or from within it.
+    pub fn send_reply(self: &Arc<Self>, reply: Option<Gather>) {
+        self.queue_reply(reply);
+        self.flush();
+    }
+
     /// Writes the queued replies, from outside of the driver.
     pub(super) fn flush(self: &Arc<Self>) {
         // The driver's next read finds a failure.

@@ -282,17 +282,20 @@ fn admit(
             }
         };
     }
+    let mut asks_manager = false;
     if receipt.response == ResponseFlags::WithServer {
         let acknowledged = pending.as_ref().is_some_and(Pending::is_acknowledged);
-        match (object.forward().is_some(), acknowledged) {
-            // A client that is forwarded has not arrived yet.
-            (true, false) | (false, true) => {}
-            (false, false) => {
+        let is_refused = object.forward().is_some() || object.refusal().is_some();
+        match (object.skeleton().is_some(), acknowledged) {
+            (true, false) => {
                 let acknowledgement = receipt.acknowledgement();
                 connection.queue_reply(acknowledgement.and_then(into_reply));
             }
             // A client that has its acknowledgement gets nothing else.
-            (true, true) => return answer(connection, pending, Outcome::Silent),
+            (false, true) if is_refused => return answer(connection, pending, Outcome::Silent),
+            (_, true) => {}
+            // A client that is forwarded or refused has not arrived yet.
+            (false, false) => asks_manager = !is_refused,
         }
     }
     match state {
@@ -307,7 +310,25 @@ fn admit(
         {
             serve_in_order(connection, object, request, pending);
         }
-        _ => dispatch(connection, object, request, &receipt, pending),
+        _ => {
+            if asks_manager {
+                acknowledge_later(connection, request);
+            }
+            dispatch(connection, object, request, &receipt, pending);
+        }
+    }
+}
+
+/// Leaves the acknowledgement to the upcall, which asks the servant manager first.
+#[cold]
+fn acknowledge_later(connection: &Connection, request: &mut Option<ServerRequest>) {
+    let connection = Arc::downgrade(connection);
+    if let Some(request) = request {
+        request.acknowledge_by(move |reply| {
+            if let Some(connection) = connection.upgrade() {
+                connection.send_reply(into_reply(reply));
+            }
+        });
     }
 }
 
@@ -432,7 +453,7 @@ fn hold(
     let mut pending =
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
     let mut turn = connection.turn(held_by(&object));
-    if object.forward().is_none() && receipt.response == ResponseFlags::WithServer {
+    if object.skeleton().is_some() && receipt.response == ResponseFlags::WithServer {
         pending.set_acknowledged();
     }
     let (released, manager) = (released(&object), Arc::clone(object.manager()));
