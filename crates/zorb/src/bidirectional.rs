@@ -1,23 +1,22 @@
 //! Bidirectional GIOP: the clients that may be called on the connections that they have opened, and the objects that
 //! peers may call on connections that this ORB has opened.
 
-use crate::policy::{BidirectionalPolicy, Protocol};
+mod listen_points;
+
+use crate::policy::BidirectionalPolicy;
 use crate::profile::{Candidate, Published};
 use core::fmt;
+use listen_points::{ListenPoints, listen_points};
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, WireFormat};
 use zorb_connection::{
     BidirectionalConnection, ConnectionOrigin, NamedBy, Offer, OfferTo, Owner, Serving,
 };
-use zorb_giop::ior::encapsulate;
-use zorb_giop::{ServiceContext, ServiceContextId, Version};
+use zorb_giop::Version;
 use zorb_poa::Adapter;
 use zorb_transport::{Address, Endpoint};
 
-/// Listen points that are taken of one context: an ORB listens at a few endpoints. Further ones are ignored.
-const MAX_LISTEN_POINTS: usize = 16;
 /// Endpoints that clients have offered, of all connections of an ORB. Beyond this limit, offers of connections that
 /// have ended are dropped; if there are none, further offers are ignored. Ignored offers are
 /// [counted](Counter::CallbackEndpointsIgnored).
@@ -87,9 +86,7 @@ impl BidirectionalCalls {
         let Some(CallbackRule(rule)) = &self.rule else {
             return true;
         };
-        let read =
-            zorb_cdr::decode_encapsulation(context, WireFormat::default(), ListenPointsVisitor);
-        let Ok(points) = read else {
+        let Ok(points) = ListenPoints::read(context) else {
             let peer = connection.peer();
             tracing::debug!(%peer, "malformed BI_DIR_IIOP context ignored");
             return true;
@@ -217,86 +214,4 @@ const DISCARD_PREFIX: u128 = 0x0100 << 112;
 pub(crate) fn unreachable_endpoint(instance: u64) -> Endpoint {
     let host = Ipv6Addr::from(DISCARD_PREFIX | u128::from(instance));
     Endpoint::iiop(host.to_string(), NO_LISTENER_PORT)
-}
-
-/// The service context BI_DIR_IIOP with the TCP endpoints among `endpoints`; `None` if there are none.
-fn listen_points(endpoints: &[Endpoint]) -> Option<ServiceContext> {
-    let points: Vec<(&str, u16)> = (endpoints.iter())
-        .filter(|endpoint| endpoint.scheme() == Protocol::IIOP.scheme())
-        .filter_map(|endpoint| Some((endpoint.host()?, endpoint.port()?)))
-        .collect();
-    if points.is_empty() {
-        return None;
-    }
-    let data = encapsulate(|e| {
-        e.write_count(points.len())?;
-        for (host, port) in &points {
-            e.write_raw_string(host.as_bytes())?;
-            e.write_u16(*port);
-        }
-        Ok(())
-    });
-    let id = ServiceContextId::BI_DIR_IIOP;
-    data.ok().map(|data| ServiceContext { id, data })
-}
-
-/// The hosts and ports of an `IIOP::BiDirIIOPServiceContext`.
-#[derive(Debug, PartialEq)]
-struct ListenPoints {
-    taken: Vec<(String, u16)>,
-    /// Whether the context has no more of them.
-    is_whole: bool,
-}
-
-/// Reads an `IIOP::BiDirIIOPServiceContext`.
-struct ListenPointsVisitor;
-
-impl EncapsulationVisitor<'_> for ListenPointsVisitor {
-    type Output = ListenPoints;
-    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<Self::Output, DecodeError> {
-        // The least size of an element: the length of a host, and its terminator.
-        let count = d.read_count(5)?;
-        let taken: Vec<_> = (0..count.min(MAX_LISTEN_POINTS))
-            .map(|_| {
-                let host = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
-                Ok((host, d.read_u16()?))
-            })
-            .collect::<Result<_, DecodeError>>()?;
-        let is_whole = taken.len() == count;
-        Ok(ListenPoints { taken, is_whole })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(data: &[u8]) -> Result<ListenPoints, DecodeError> {
-        zorb_cdr::decode_encapsulation(data, WireFormat::default(), ListenPointsVisitor)
-    }
-
-    #[test]
-    fn listen_points_are_the_tcp_endpoints_that_references_name() {
-        let endpoints = [
-            Endpoint::iiop("a.example", 1),
-            Endpoint::uiop("/x"),
-            Endpoint::iiop("::1", 2),
-        ];
-        let context = listen_points(&endpoints).unwrap();
-        let points = [("a.example".to_owned(), 1), ("::1".to_owned(), 2)];
-        let read = read(&context.data).unwrap();
-        assert_eq!((read.taken.as_slice(), read.is_whole), (&points[..], true));
-        assert_eq!(listen_points(&[Endpoint::uiop("/x")]), None);
-    }
-
-    #[test]
-    fn what_claims_to_hold_many_points_is_read_up_to_a_limit_or_not_at_all() {
-        assert!(read(&[0, 0, 0, 0, 255, 255, 255, 255]).is_err());
-        assert!(read(&[]).is_err());
-        let many = vec![Endpoint::iiop("h", 9); 5 * MAX_LISTEN_POINTS];
-        let context = listen_points(&many).unwrap();
-        let read = read(&context.data).unwrap();
-        assert_eq!(read.taken.len(), MAX_LISTEN_POINTS);
-        assert!(!read.is_whole);
-    }
 }

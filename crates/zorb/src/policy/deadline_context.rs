@@ -1,8 +1,9 @@
 //! The service context of a request's deadline, which states the time left.
 
-use super::untyped::{Ticks, duration};
+use super::policy_values::read_ticks;
+use super::untyped::duration;
 use std::time::Instant;
-use zorb_cdr::{Encoder, NativeEndian, WireFormat};
+use zorb_cdr::{Encoder, NativeEndian};
 use zorb_giop::ior::encapsulate;
 use zorb_giop::{ServiceContext, ServiceContextId};
 
@@ -23,7 +24,7 @@ pub(crate) fn deadline_left(deadline: Instant) -> Option<ServiceContext> {
 /// The deadline in the context of a request that arrives now; `None` for a malformed context or a time beyond the
 /// clock's range.
 pub(crate) fn deadline_of(data: &[u8]) -> Option<Instant> {
-    let ticks = zorb_cdr::decode_encapsulation(data, WireFormat::default(), Ticks).ok()?;
+    let ticks = read_ticks(data).ok()?;
     Instant::now().checked_add(duration(ticks))
 }
 

@@ -35,6 +35,7 @@
 mod buffering;
 mod deadline_context;
 mod overrides;
+mod policy_values;
 mod protocols;
 pub(crate) mod task_level;
 pub(crate) mod times;

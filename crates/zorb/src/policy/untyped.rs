@@ -2,6 +2,7 @@
 
 use super::buffering::{BufferingConstraint, ReadConstraint};
 use super::overrides::PolicyOverrides;
+use super::policy_values::{read_policies, read_ticks, read_time, write_policies, write_time};
 use super::protocols::Protocol;
 use super::values::{BidirectionalPolicy, RebindMode, SyncScope};
 use crate::real_time::PriorityModelPolicy;
@@ -11,10 +12,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
-use zorb_cdr::{
-    Any, ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, Encoder, NativeEndian,
-    TcKind, WireFormat,
-};
+use zorb_cdr::{Any, ByteOrder, DecodeError, Decoder, EncapsulationVisitor, TcKind, WireFormat};
 use zorb_giop::ior::{
     ComponentTag, IiopProfile, ProfileAddress, ProfileBody, ProfileTag, UiopProfile,
     decode_encapsulation, encapsulate,
@@ -25,8 +23,6 @@ use zorb_giop::{Ior, PriorityBand, ServiceContext, ServiceContextId};
 const GREGORIAN_TO_UNIX: u64 = 122_192_928_000_000_000;
 /// Nanoseconds of a unit of `TimeBase::TimeT`.
 const UNIT_NANOSECONDS: u64 = 100;
-/// The limit on policies that are read from a peer's list: there are fewer types of them.
-const MAX_EXPOSED: usize = 256;
 
 /// The type of a policy: `CORBA::PolicyType`.
 ///
@@ -282,13 +278,13 @@ impl Policy {
         let malformed = |_| refused(Reason::BadPolicyType);
         let short = || read(octets, Short).map_err(malformed);
         let time = || {
-            let ticks = read(octets, UtcTime).map_err(malformed)?;
+            let ticks = read_time(octets).map_err(malformed)?;
             // The clock of this host cannot express times before 1970 or beyond its range.
             (ticks.checked_sub(GREGORIAN_TO_UNIX))
                 .and_then(|ticks| SystemTime::UNIX_EPOCH.checked_add(duration(ticks)))
                 .ok_or_else(|| refused(Reason::UnsupportedPolicyValue))
         };
-        let timeout = || read(octets, Ticks).map(duration).map_err(malformed);
+        let timeout = || read_ticks(octets).map(duration).map_err(malformed);
         Ok(match policy_type {
             PolicyType::REBIND => Self::Rebind(match short()? {
                 0 => RebindMode::Transparent,
@@ -439,27 +435,12 @@ pub(crate) fn invocation_policies(policies: &PolicyOverrides) -> Option<ServiceC
         (PolicyType::REPLY_END_TIME, policies.reply_end),
     ];
     let times: Vec<_> = (times.into_iter())
-        .filter_map(|(policy_type, time)| Some((policy_type, time?)))
+        .filter_map(|(policy_type, time)| Some((policy_type.0, write_time(ticks(time?)).ok()?)))
         .collect();
     if times.is_empty() {
         return None;
     }
-    let write = |e: &mut Encoder<NativeEndian>| -> Result<(), EncodeError> {
-        e.write_count(times.len())?;
-        for (policy_type, time) in &times {
-            e.write_u32(policy_type.0);
-            e.write_octets(&encapsulate(|e| {
-                e.write_u64(ticks(*time));
-                // The inaccuracy, in two parts, and the time zone: UTC.
-                e.write_u32(0);
-                e.write_u16(0);
-                e.write_u16(0);
-                Ok(())
-            })?)?;
-        }
-        Ok(())
-    };
-    let data = encapsulate(write).ok()?;
+    let data = write_policies(&times).ok()?;
     Some(ServiceContext {
         id: ServiceContextId::INVOCATION_POLICIES,
         data,
@@ -477,7 +458,7 @@ pub(crate) fn exposed(ior: &Ior) -> BTreeSet<(u32, Bytes)> {
             ProfileTag::UIOP => stated(UiopProfile::from_tagged(profile)),
             _ => None,
         };
-        if let Some(policies) = data.and_then(|data| read(&data, PolicyValues).ok()) {
+        if let Some(policies) = data.and_then(|data| read_policies(&data).ok()) {
             found.extend(policies);
         }
     }
@@ -505,41 +486,6 @@ impl EncapsulationVisitor<'_> for Short {
     }
 }
 
-pub(super) struct Ticks;
-
-impl EncapsulationVisitor<'_> for Ticks {
-    type Output = u64;
-    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<u64, DecodeError> {
-        d.get()
-    }
-}
-
-/// Reads the time of a `TimeBase::UtcT`.
-struct UtcTime;
-
-impl EncapsulationVisitor<'_> for UtcTime {
-    type Output = u64;
-    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<u64, DecodeError> {
-        let time = d.get()?;
-        let _: (u32, u16, i16) = d.get()?;
-        Ok(time)
-    }
-}
-
-/// Reads a `Messaging::PolicyValueSeq`.
-struct PolicyValues;
-
-impl EncapsulationVisitor<'_> for PolicyValues {
-    type Output = Vec<(u32, Bytes)>;
-    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<Self::Output, DecodeError> {
-        // The least size of an element: a type and the length of its value.
-        let count = d.read_count(8)?;
-        (0..count.min(MAX_EXPOSED))
-            .map(|_| Ok((d.read_u32()?, Bytes::copy_from_slice(d.read_octets()?))))
-            .collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -551,7 +497,7 @@ mod tests {
         assert_eq!(duration(15_000_007), Duration::from_nanos(1_500_000_700));
         let policies = PolicyOverrides::new().request_end_time(time);
         let context = invocation_policies(&policies).unwrap();
-        let values = read(&context.data, PolicyValues).unwrap();
+        let values = read_policies(&context.data).unwrap();
         let [(policy_type, value)] = &*values else {
             panic!("{values:?}");
         };
