@@ -203,6 +203,51 @@ def reference():
         put("reference", f"key-{name}", octets)
     put("reference", "nil", bytes(12))
     real_time(string, padded)
+    contexts(string, padded)
+
+
+def contexts(string, padded):
+    """The data of the service contexts BI_DIR_IIOP and INVOCATION_POLICIES."""
+    for order in "<>":
+        name = {"<": "little", ">": "big"}[order]
+        first = bytes([order == "<"]) + b"\0\0\0"
+        long = lambda *numbers: struct.pack(order + f"{len(numbers)}I", *numbers)
+        def points(*hosts, count=None):
+            octets = first + long(len(hosts) if count is None else count)
+            for host, port in hosts:
+                octets = padded(octets, 4) + string(order, host)
+                octets = padded(octets, 2) + struct.pack(order + "H", port)
+            return octets
+        def policies(*values, count=None):
+            octets = first + long(len(values) if count is None else count)
+            for number, value in values:
+                octets = padded(octets, 4) + long(number, len(value)) + value
+            return octets
+        # RequestEndTime and ReplyEndTime (TimeBase::UtcT), RelativeRoundTripTimeout (TimeBase::TimeT), SyncScope.
+        utc = first + b"\0" * 4 + struct.pack(order + "QIHh", 139_000_000_000_000_000, 7, 1, -60)
+        limit = first + b"\0" * 4 + struct.pack(order + "Q", 20_000_000)
+        scope = first[:1] + b"\0" + struct.pack(order + "h", 2)
+        hosts = (b"client.example", 2809), (b"::1", 1)
+        all_of_them = (28, utc), (30, utc), (32, limit), (24, scope)
+        data = {
+            "bidir": points(*hosts),
+            "bidir-none": points(),
+            "bidir-many": points(*[(b"h", n) for n in range(20)]),
+            "bidir-cut": points(*hosts)[:-1],
+            "bidir-endless": points(*hosts, count=0xffffffff),
+            "bidir-no-host": points((b"", 0)),
+            "bidir-no-text": points((b"\xff\xfe\0x", 9)),
+            "qos": policies(*all_of_them),
+            "qos-none": policies(),
+            "qos-many": policies(*[(n, b"") for n in range(300)]),
+            "qos-cut": policies(*all_of_them)[:-1],
+            "qos-endless": policies(*all_of_them, count=0xffffffff),
+            "qos-value-endless": policies() [:4] + long(1, 28, 0xffffffff),
+            "qos-time-cut": policies((28, utc[:-3]), (30, b"")),
+            "time": utc,
+        }
+        for of, octets in data.items():
+            put("reference", f"context-{of}-{name}", octets)
 
 
 def real_time(string, padded):
@@ -376,6 +421,19 @@ def server():
     tag = struct.pack("<I", 0x7FFFFF02) + text("IDL:Conversed/Node:1.0")
     node = aligned(struct.pack("<I", 1) + tag, 4) + aligned(text("a"), 4) + long(0) + long(0)
     shared = (struct.pack("<I", 2) + node[4:] + struct.pack("<Ii", 0xFFFFFFFF, -(len(node) - 4) - 4))
+    def contexts(*all_of_them):
+        octets = struct.pack("<I", len(all_of_them))
+        for number, data in all_of_them:
+            octets += struct.pack("<II", number, len(data)) + data + b"\0" * (-len(data) % 4)
+        return octets
+
+    # One listen point; one policy, RequestEndTime.
+    first = b"\1\0\0\0"
+    offer = (5, first + struct.pack("<I", 1) + text("h") + struct.pack("<H", 2809))
+    end = first + b"\0" * 4 + struct.pack("<QIHh", 139_000_000_000_000_000, 0, 0, 0)
+    policies = (7, first + struct.pack("<III", 1, 28, len(end)) + end)
+    endless = first + b"\xff" * 4
+    offered = lambda *of: request(1, "twice", long(1), contexts=contexts(*of)) + request(2, "twice", long(2))
     code_sets = struct.pack("<II", 1, 1) + struct.pack("<I", 12) + struct.pack("<B3xII", 1, 0x05010001, 0x00010109)
     hand = {
         "twice": request(1, "twice", long(21)),
@@ -393,6 +451,13 @@ def server():
         "nil": request(1, "pass", struct.pack("<II", 1, 0)) + request(2, "pass", long(0)),
         "shared": request(1, "pass", shared) + request(2, "pass", node),
         "code-sets": request(1, "echo", text("\u00e9"), contexts=code_sets) + request(2, "echo", text("x")),
+        "bidir": offered(offer),
+        "bidir-twice": offered(offer, offer),
+        "bidir-endless": offered((5, endless)),
+        "bidir-cut": offered((5, offer[1][:-3])),
+        "qos": offered(policies),
+        "qos-endless": offered((7, endless)),
+        "qos-and-bidir": offered(policies, offer),
         "close": request(1, "twice", long(1)) + message(5, b""),
         "reply": message(1, struct.pack("<III", 1, 0, 0)) + request(1, "twice", long(1)),
         "half": request(1, "twice", long(1)) + request(2, "twice", long(1))[:30],

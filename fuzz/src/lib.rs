@@ -17,6 +17,7 @@
 pub mod any;
 pub mod atm;
 pub mod cdr;
+mod contexts;
 pub mod giop;
 pub mod idl;
 pub mod lite;

@@ -1,5 +1,6 @@
-//! References as octets and as text: what was read can be written, and reads the same again.
+//! References as octets and as text, and service contexts: what was read can be written, and reads the same again.
 
+use crate::contexts;
 use bytes::Bytes;
 use std::sync::Arc;
 use zorb::GiopLite;
@@ -29,6 +30,7 @@ pub fn run(data: &[u8]) {
     body(&profile);
     key(data);
     let _ = CodeSets::from_context(data);
+    contexts::run(data);
     addresses(&TcpAddressing, data);
     addresses(&UnixAddressing, data);
     addresses(&AtmAddressing, data);

@@ -85,7 +85,9 @@ fn port() -> u16 {
                 .build()
                 .expect("a runtime");
             runtime.block_on(async {
-                let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().await;
+                // Offers of clients (BI_DIR_IIOP) are taken, so that they are read.
+                let builder = Orb::builder().accept_bidirectional(|_, _| true);
+                let orb = builder.listen("iiop://127.0.0.1:0").build().await;
                 let orb = orb.expect("an ORB");
                 let poa = orb.ins_poa();
                 poa.activate_object_with_id(KEY, TargetServant::new(Servant))
