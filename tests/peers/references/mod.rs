@@ -3,6 +3,7 @@
 
 mod failover;
 mod initial;
+mod lossy_networks;
 mod namespaces;
 mod publishing;
 mod urls;

@@ -25,7 +25,7 @@ const NAME: &str = "ZORB_TEST_NAME";
 const FOLLOWS: &str = "ZORB_TEST_FOLLOWS";
 
 /// A host with a network of its own. Dropping it takes it and its cables away.
-struct Host {
+pub(super) struct Host {
     name: String,
 }
 
@@ -50,7 +50,7 @@ impl Host {
         Some(host)
     }
 
-    fn ip(&self, args: &[&str]) {
+    pub(super) fn ip(&self, args: &[&str]) {
         ip(&[&["-n", &self.name], args].concat()).unwrap_or_else(|why| panic!("{args:?}: {why}"));
     }
 
@@ -72,7 +72,7 @@ impl Host {
         other.ip(&["link", "set", its, "up"]);
     }
 
-    fn address(&self, interface: &str, address: &str) {
+    pub(super) fn address(&self, interface: &str, address: &str) {
         let mut args = vec!["address", "add", address, "dev", interface];
         if address.contains(':') {
             // No other host could have it, and looking for one takes a second.
@@ -82,17 +82,22 @@ impl Host {
     }
 
     /// Runs a line of a shell on the host.
-    fn run(&self, line: &str) {
+    pub(super) fn run(&self, line: &str) {
         ip(&["netns", "exec", &self.name, "sh", "-c", line])
             .unwrap_or_else(|why| panic!("{line}: {why}"));
     }
 
-    /// Starts a part of this test program on the host.
-    fn start(&self, part: &str, environment: &[(&str, &str)]) -> Running {
+    /// A command that runs a program on the host.
+    pub(super) fn command(&self, program: &Command) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name]);
-        let program = process(module_path!(), part);
         command.arg(program.get_program()).args(program.get_args());
+        command
+    }
+
+    /// Starts a part of this test program on the host.
+    fn start(&self, part: &str, environment: &[(&str, &str)]) -> Running {
+        let mut command = self.command(&process(module_path!(), part));
         command.envs(environment.iter().copied());
         Running::command(command)
     }
@@ -151,7 +156,7 @@ fn endpoints(reference: &str) -> Vec<String> {
 }
 
 /// Server and client with a cable between them.
-fn pair(what: &str) -> Option<(Host, Host)> {
+pub(super) fn pair(what: &str) -> Option<(Host, Host)> {
     let (server, client) = (Host::new(what)?, Host::new(what)?);
     server.connect("eth0", &client, "eth0");
     // The interfaces of every host with containers, and of hosts of Debian.
