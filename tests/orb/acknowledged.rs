@@ -100,19 +100,27 @@ async fn a_servant_s_system_exception_reaches_a_caller_that_waits_for_the_servan
         for scope in SCOPES {
             let far = far.with_sync_scope(scope);
             // Versions before 1.2 have no way to ask for less than the servant.
-            let is_told = scope == SyncScope::WithTarget
+            let is_reported = scope == SyncScope::WithTarget
                 || scope == SyncScope::WithServer && version < Version::V1_2;
             for later in [false, true] {
                 let raised = in_time(far.fail(later)).await.err();
                 let found = raised.map(|it| (it.kind, it.minor, it.completed));
                 let expected = (Kind::NoResources, 7, Completed::Maybe);
-                assert_eq!(found, is_told.then_some(expected), "{version} {scope:?}");
+                assert_eq!(
+                    found,
+                    is_reported.then_some(expected),
+                    "{version} {scope:?}"
+                );
             }
             let raised = in_time(far.burst()).await.err();
             let found = raised.map(|it| (it.kind, it.minor));
             let expected = (Kind::Unknown, minor::SERVANT_PANICKED);
-            assert_eq!(found, is_told.then_some(expected), "{version} {scope:?}");
-            // Each has called the servant once, whatever its caller was told, and the connection serves others.
+            assert_eq!(
+                found,
+                is_reported.then_some(expected),
+                "{version} {scope:?}"
+            );
+            // Each has called the servant once, whatever was reported, and the connection serves others.
             called += 3;
             arrive(&tower, called).await;
             assert_eq!(in_time(far.rung()).await, Ok(called));

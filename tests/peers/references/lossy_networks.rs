@@ -71,7 +71,7 @@ fn sum(coins: &[u8]) -> u32 {
     coins.iter().map(|coin| u32::from(*coin)).sum()
 }
 
-/// A server on the one host, and a client on the other, which does what it is told.
+/// A server on the one host, and a client on the other, which makes the calls that a test names.
 struct Shop {
     server: Host,
     client: Host,
@@ -115,7 +115,7 @@ struct Customer {
 }
 
 impl Customer {
-    fn told(&mut self, what: &str) -> String {
+    fn asked(&mut self, what: &str) -> String {
         writeln!(self.input, "{what}").expect("it reads");
         let heard = |line: &str| Some(line.split_once("heard: ")?.1.to_owned());
         self.runs.find(heard).expect("an outcome of the call")
@@ -158,7 +158,7 @@ fn every_call_through_a_network_that_loses_packets_is_served_once() {
     let (mut paid, mut rung) = (0, 0);
     // Until both hosts have lost some.
     loop {
-        let heard = customer.told("load");
+        let heard = customer.asked("load");
         let (own, served) = heard.split_once(" and ").expect("two ledgers");
         assert_eq!(own, served);
         paid += 100;
@@ -191,39 +191,39 @@ fn calls_end_with_the_right_exception_while_their_route_is_a_black_hole_and_work
     route(&shop.client, "add", TO_SERVER);
     let mut customer = shop.customer("60000");
     for call in ["pay 0", "ring 0"] {
-        assert_eq!(customer.told(call), transient);
+        assert_eq!(customer.asked(call), transient);
     }
     route(&shop.client, "del", TO_SERVER);
-    assert_eq!(customer.told("pay 0"), "done");
+    assert_eq!(customer.asked("pay 0"), "done");
 
     // The server's answers are lost, so that nothing is heard of it: the connect timeout passes, or the limit of the call.
     let mut hasty = shop.customer(LIMIT);
     let mut patient = shop.customer("3600000");
     route(&shop.server, "add", TO_CLIENT);
     for call in ["pay", "ring"] {
-        assert_eq!(hasty.told(&format!("{call} 0")), transient);
-        let late = patient.told(&format!("{call} {LIMIT}"));
+        assert_eq!(hasty.asked(&format!("{call} 0")), transient);
+        let late = patient.asked(&format!("{call} {LIMIT}"));
         assert_eq!(late, "TIMEOUT, COMPLETED_NO");
     }
     route(&shop.server, "del", TO_CLIENT);
     for customer in [&mut hasty, &mut patient] {
-        assert_eq!(customer.told("pay 0"), "done");
-        assert_eq!(customer.told("ring 0"), "done");
+        assert_eq!(customer.asked("pay 0"), "done");
+        assert_eq!(customer.asked("ring 0"), "done");
     }
 
     // Under an open connection: requests are lost on their way, or replies are.
     for (host, black) in [(&shop.client, TO_SERVER), (&shop.server, TO_CLIENT)] {
         route(host, "add", black);
         for call in ["pay", "ring", "pay"] {
-            let late = customer.told(&format!("{call} {LIMIT}"));
+            let late = customer.asked(&format!("{call} {LIMIT}"));
             assert_eq!(late, "TIMEOUT, COMPLETED_MAYBE", "{black:?}");
         }
         route(host, "del", black);
-        assert_eq!(customer.told("pay 0"), "done", "{black:?}");
-        assert_eq!(customer.told("ring 0"), "done", "{black:?}");
+        assert_eq!(customer.asked("pay 0"), "done", "{black:?}");
+        assert_eq!(customer.asked("ring 0"), "done", "{black:?}");
     }
     // TCP has delivered what was late when the route was back, each request once, and before those behind it.
-    let closed = customer.told("closed");
+    let closed = customer.asked("closed");
     let expected = format!("paid: {}, rung: {}", 1 + 2 + 2 * 3, 2 + 2 * 2);
     assert!(closed.contains(&expected), "{closed}");
     passed(what);
