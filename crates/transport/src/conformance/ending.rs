@@ -8,7 +8,7 @@ use std::{
 use bytes::BytesMut;
 use tokio::task::{spawn, spawn_blocking};
 
-use super::{Fixture, LARGE, connected, pattern, read, read_to_end, write_all};
+use super::{Fixture, connected, pattern, read, read_to_end, write_all};
 use crate::Connection;
 
 pub async fn the_end_of_the_stream_is_said_again_and_again(fixture: &dyn Fixture) {
@@ -29,6 +29,7 @@ pub async fn the_end_of_the_stream_is_said_again_and_again(fixture: &dyn Fixture
 }
 
 pub async fn a_half_closed_connection_still_carries_the_answer(fixture: &dyn Fixture) {
+    let large = fixture.large();
     let (client, server) = connected(fixture).await;
     write_all(&*client, b"question")
         .await
@@ -40,12 +41,12 @@ pub async fn a_half_closed_connection_still_carries_the_answer(fixture: &dyn Fix
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     assert_eq!(read_to_end(&*server).await, b"question");
     let answer = spawn(async move { read_to_end(&*client).await });
-    write_all(&*server, &pattern(3, LARGE))
+    write_all(&*server, &pattern(3, large))
         .await
         .expect("a writable connection");
     drop(server);
     let answer = answer.await.expect("a reader");
-    assert!(answer == pattern(3, LARGE), "every octet, in order");
+    assert!(answer == pattern(3, large), "every octet, in order");
 }
 
 pub async fn a_dropped_connection_is_the_peers_end_of_stream(fixture: &dyn Fixture) {

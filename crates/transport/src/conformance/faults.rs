@@ -12,7 +12,8 @@ use tokio::{
 };
 
 use super::{
-    BLOCK, Fixture, LARGE, accept, listening, pattern, read, read_exactly, read_to_end, write_all,
+    BLOCK, Fixture, accept, connected, listening, pattern, read, read_exactly, read_to_end,
+    write_all,
 };
 use crate::Connection;
 
@@ -23,6 +24,20 @@ pub trait FrameFaults: Send + Sync {
     fn lose(&self, of: u32);
     /// Delivers one of `of` frames twice from now on; 0: none.
     fn double(&self, of: u32);
+    /// Returns how many frames were lost so, in all.
+    fn lost(&self) -> u64;
+    /// Returns how many frames were delivered twice so, in all.
+    fn doubled(&self) -> u64;
+}
+
+/// Ends the faults when it is dropped, so that a check that fails leaves none to those behind it.
+struct Faulty<'a>(&'a dyn FrameFaults);
+
+impl Drop for Faulty<'_> {
+    fn drop(&mut self) {
+        self.0.lose(0);
+        self.0.double(0);
+    }
 }
 
 /// The fault of a relay on octets from the client to the server.
@@ -115,7 +130,7 @@ pub async fn octets_that_come_late_and_in_pieces_are_all_there_in_order(fixture:
             server,
             relay,
         } = relayed(fixture, plan).await;
-        let sent = pattern(piece, 5_000);
+        let sent = pattern(piece, fixture.turns());
         write_all(&*client, &sent)
             .await
             .expect("a writable connection");
@@ -150,6 +165,7 @@ pub async fn a_connection_that_is_cut_at_any_octet_gives_what_came_before_it_and
 }
 
 pub async fn a_stalled_peer_holds_the_writer_up_and_loses_nothing(fixture: &dyn Fixture) {
+    let large = fixture.large();
     let go = Arc::new(Notify::new());
     let plan = Plan {
         stall: Some(Arc::clone(&go)),
@@ -177,11 +193,11 @@ pub async fn a_stalled_peer_holds_the_writer_up_and_loses_nothing(fixture: &dyn 
         poll_fn(|cx| client.poll_write_ready(cx))
             .await
             .expect("a connection that can be waited for");
-        write_all(&*client, &pattern(written, LARGE))
+        write_all(&*client, &pattern(written, large))
             .await
             .expect("a writable connection");
         client.shutdown_write().expect("an open connection");
-        (client, written + LARGE)
+        (client, written + large)
     });
     let received = read_to_end(&*server).await;
     let (_client, written) = writer.await.expect("a writer");
@@ -191,32 +207,41 @@ pub async fn a_stalled_peer_holds_the_writer_up_and_loses_nothing(fixture: &dyn 
 }
 
 pub async fn frames_that_are_lost_or_doubled_are_made_good(fixture: &dyn Fixture) {
-    let Some(frames) = fixture.frames() else {
-        return;
-    };
+    let frames = fixture
+        .frames()
+        .expect("control over frames, as the word `frames` beside the fixture says");
     for (lose, double) in [(10, 0), (0, 3), (7, 5)] {
-        let (transport, listener) = listening(fixture).await;
-        let client = transport
-            .connect(listener.endpoint())
-            .await
-            .expect("a connection");
-        let server = accept(&*listener).await;
+        let (client, server) = connected(fixture).await;
+        let ends: [Arc<dyn Connection>; 2] = [client.into(), server.into()];
+        let before = (frames.lost(), frames.doubled());
+        let faulty = Faulty(frames);
         frames.lose(lose);
         frames.double(double);
-        let sent = pattern(usize::try_from(lose).expect("a small number"), 300_000);
-        let expected = sent.clone();
-        let writer = spawn(async move {
-            write_all(&*client, &sent)
-                .await
-                .expect("a writable connection");
-            client
-        });
-        assert_eq!(read_exactly(&*server, expected.len()).await, expected);
-        frames.lose(0);
-        frames.double(0);
-        drop(writer.await.expect("a writer"));
+        let mut tasks = Vec::new();
+        for (seed, writer, reader) in [(1, 0, 1), (2, 1, 0)] {
+            let (writer, reader) = (Arc::clone(&ends[writer]), Arc::clone(&ends[reader]));
+            tasks.push(spawn(async move {
+                write_all(&*writer, &pattern(seed, FAULTY))
+                    .await
+                    .expect("a writable connection");
+            }));
+            tasks.push(spawn(async move {
+                let received = read_exactly(&*reader, FAULTY).await;
+                assert!(received == pattern(seed, FAULTY), "every octet, in order");
+            }));
+        }
+        for task in tasks {
+            task.await.expect("both ends get through");
+        }
+        drop(faulty);
+        // Octets that arrive through no fault prove nothing.
+        let seen = (frames.lost() > before.0, frames.doubled() > before.1);
+        assert_eq!(seen, (lose > 0, double > 0), "frames lost, and doubled");
     }
 }
+
+/// Octets each way through faults: more than ten frames of 32 KiB, one of which is lost.
+const FAULTY: usize = 350_000;
 
 /// Octets of the message that is cut at each of them: a request's header and a little more.
 const CUT_MESSAGE: usize = 96;

@@ -17,8 +17,7 @@ use tokio::{
 };
 
 use super::{
-    BLOCK, Fixture, LARGE, connected, pattern, read, read_exactly, read_to_end, write_all,
-    write_some,
+    BLOCK, Fixture, connected, pattern, read, read_exactly, read_to_end, write_all, write_some,
 };
 use crate::Connection;
 
@@ -98,6 +97,7 @@ pub async fn a_write_of_nothing_takes_nothing(fixture: &dyn Fixture) {
 pub async fn a_full_connection_says_would_block_and_becomes_writable_when_the_peer_reads(
     fixture: &dyn Fixture,
 ) {
+    let large = fixture.large();
     let (client, server) = connected(fixture).await;
     let (full, is_full) = mpsc::channel();
     let writer = spawn(async move {
@@ -113,7 +113,7 @@ pub async fn a_full_connection_says_would_block_and_becomes_writable_when_the_pe
                     assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
                     if !stuck {
                         stuck = true;
-                        end = written + LARGE;
+                        end = written + large;
                         full.send(()).expect("a reader that waits for this");
                     }
                     poll_fn(|cx| client.poll_write_ready(cx))
@@ -131,11 +131,12 @@ pub async fn a_full_connection_says_would_block_and_becomes_writable_when_the_pe
         .expect("a writer that gets stuck");
     let received = read_to_end(&*server).await;
     let written = writer.await.expect("a writer");
-    assert!(written > LARGE, "some of it fitted at first");
+    assert!(written > large, "some of it fitted at first");
     assert!(received == pattern(0, written), "every octet, in order");
 }
 
 pub async fn both_directions_carry_megabytes_at_the_same_time(fixture: &dyn Fixture) {
+    let large = fixture.large();
     let (client, server) = connected(fixture).await;
     let (client, server): (Arc<dyn Connection>, Arc<dyn Connection>) =
         (client.into(), server.into());
@@ -143,14 +144,14 @@ pub async fn both_directions_carry_megabytes_at_the_same_time(fixture: &dyn Fixt
     for (seed, writer, reader) in [(1, &client, &server), (2, &server, &client)] {
         let (writer, reader) = (Arc::clone(writer), Arc::clone(reader));
         tasks.push(spawn(async move {
-            write_all(&*writer, &pattern(seed, LARGE))
+            write_all(&*writer, &pattern(seed, large))
                 .await
                 .expect("a writable connection");
             writer.shutdown_write().expect("an open connection");
         }));
         tasks.push(spawn(async move {
             let received = read_to_end(&*reader).await;
-            assert!(received == pattern(seed, LARGE), "every octet, in order");
+            assert!(received == pattern(seed, large), "every octet, in order");
         }));
     }
     for task in tasks {
@@ -298,8 +299,10 @@ pub async fn octets_that_come_without_read_interest_are_found_by_the_next_poll(
 
 pub async fn trying_and_waiting_in_turn_loses_no_wake_up(fixture: &dyn Fixture) {
     let (client, server) = connected(fixture).await;
-    let server = spawn(async move { converse(&*server, false, TRIES).await });
-    for turn in 0..TRIES {
+    // Fewer than elsewhere, as trying lets every other thread run first.
+    let turns = fixture.turns() / 7;
+    let server = spawn(async move { converse(&*server, false, turns).await });
+    for turn in 0..turns {
         let words = pattern(turn, 1 + turn * 37 % 300);
         write_all(&*client, &words)
             .await
@@ -382,12 +385,13 @@ pub async fn a_read_that_blocks_waits_for_octets_for_its_limit_and_for_the_end(
 }
 
 pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixture) {
+    let large = fixture.large();
     // The other runtime has no I/O at all, so a task that polls there is woken by the home runtime or never.
     let (client, server) = connected(fixture).await;
     let writer = spawn_blocking(move || {
         let elsewhere = Builder::new_current_thread().build().expect("a runtime");
         elsewhere.block_on(async {
-            write_all(&*client, &pattern(0, LARGE))
+            write_all(&*client, &pattern(0, large))
                 .await
                 .expect("a writable connection");
             client.shutdown_write().expect("an open connection");
@@ -395,16 +399,13 @@ pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixtur
         });
     });
     let received = read_to_end(&*server).await;
-    assert!(received == pattern(0, LARGE), "every octet, in order");
+    assert!(received == pattern(0, large), "every octet, in order");
     write_all(&*server, b"thanks")
         .await
         .expect("a writable connection");
     drop(server);
     writer.await.expect("a writer");
 }
-
-/// Number of questions and answers where trying lets every other thread run first.
-const TRIES: usize = 700;
 
 /// Counts its wake-ups.
 #[derive(Default)]
