@@ -27,6 +27,7 @@ use tokio::{
 use zorb_transport::ReadOutcome;
 
 use crate::{
+    address::Quality,
     session::{self, Config, Obstacle, SessionEnd, Statistics},
     sys,
 };
@@ -215,6 +216,10 @@ impl Circuit {
             state.gone = true;
             state.machine.fail();
         });
+    }
+
+    pub(crate) fn quality(&self) -> io::Result<[Quality; 2]> {
+        sys::quality(&self.socket)
     }
 
     pub(crate) fn statistics(&self) -> Statistics {

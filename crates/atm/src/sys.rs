@@ -153,6 +153,58 @@ fn set_qos(socket: &Socket, qos: &Qos) -> io::Result<()> {
     }
 }
 
+/// Returns the quality that the kernel has for an open circuit: of what is sent, then of what is received.
+pub(crate) fn quality(socket: &Socket) -> io::Result<[Quality; 2]> {
+    let qos = get_qos(socket)?;
+    Ok([quality_of(&qos.transmit)?, quality_of(&qos.receive)?])
+}
+
+fn quality_of(traffic: &Traffic) -> io::Result<Quality> {
+    let unknown = || {
+        let text = format!(
+            "expected a traffic class of 1 or 2 and frames of 256 to 65535 octets, found class {} and {} octets",
+            traffic.class, traffic.max_sdu
+        );
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    };
+    let mut quality = Quality::default().with_class(match traffic.class {
+        ATM_UBR => Class::Ubr,
+        ATM_CBR => Class::Cbr,
+        _ => return Err(unknown()),
+    });
+    // The kernel writes no limit as 0 or as -1.
+    if let Ok(cells @ 1..) = u32::try_from(traffic.max_pcr) {
+        quality = quality.with_peak_cell_rate(cells);
+    }
+    let octets = u32::try_from(traffic.max_sdu).ok();
+    octets
+        .and_then(|octets| quality.with_sdu(octets))
+        .ok_or_else(unknown)
+}
+
+fn get_qos(socket: &Socket) -> io::Result<Qos> {
+    const SIZE: libc::socklen_t = 84;
+    const { assert!(size_of::<Qos>() == SIZE as usize) };
+    let mut qos = Qos::default();
+    let mut size = SIZE;
+    // SAFETY: the descriptor is open, as `Socket` owns it. The value pointed to is a live `Qos`, borrowed exclusively, of
+    // the size that `size` states, which is live and exclusive too; getsockopt(2) writes no more octets of it than that,
+    // and keeps no pointer. `Qos` consists of integers, so whatever the kernel writes is one.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            SOL_ATM,
+            SO_ATMQOS,
+            (&raw mut qos).cast(),
+            &raw mut size,
+        )
+    };
+    match result {
+        0 => Ok(qos),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 fn bind(socket: &Socket, circuit: CircuitId) -> io::Result<()> {
     const SIZE: libc::socklen_t = 12;
     const { assert!(size_of::<Name>() == SIZE as usize) };

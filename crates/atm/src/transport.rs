@@ -52,8 +52,25 @@ impl Atm {
     /// Returns the frame statistics of a circuit that this process has open; `None` if it has not.
     #[must_use]
     pub fn statistics(&self, circuit: CircuitId) -> Option<Statistics> {
-        let open = self.network.circuits().get(&circuit)?.circuit.upgrade()?;
-        Some(open.statistics())
+        Some(self.open(circuit)?.statistics())
+    }
+
+    /// Returns the quality of service that the kernel has for a circuit that this process has open (`SO_ATMQOS`): of
+    /// frames that are sent, then of frames that are received. A device may have changed what was asked for.
+    ///
+    /// # Errors
+    /// `NotFound` if this process does not have the circuit open; `InvalidData` for a quality that [`Quality`] cannot
+    /// state; other errors of the operating system.
+    pub fn quality(&self, circuit: CircuitId) -> io::Result<[Quality; 2]> {
+        let Some(open) = self.open(circuit) else {
+            let text = format!("the circuit {circuit} is not open in this process");
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        };
+        open.quality()
+    }
+
+    fn open(&self, circuit: CircuitId) -> Option<Arc<Circuit>> {
+        self.network.circuits().get(&circuit)?.circuit.upgrade()
     }
 
     /// Opens a circuit, or joins the owners that have it open.

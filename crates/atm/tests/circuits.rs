@@ -8,7 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use zorb_atm::session::Config;
-use zorb_atm::{Atm, AtmAddress, AtmAddressing, AtmOptions, CircuitId, FrameSocket, Quality};
+use zorb_atm::{
+    Atm, AtmAddress, AtmAddressing, AtmOptions, CircuitId, Class, FrameSocket, Quality,
+};
 use zorb_transport::conformance::Fixture;
 use zorb_transport::{Addressing, Connection, Endpoint, Listener, Transport};
 
@@ -126,6 +128,36 @@ async fn every_size_of_frame_and_both_classes_carry_both_directions() {
         let [client, server] = connected(&atm(), &endpoint).await;
         carry(client, server, 150_000).await;
     }
+}
+
+#[tokio::test]
+async fn the_kernel_has_the_quality_that_was_asked_for_in_both_directions() {
+    if !have_atm("circuits") {
+        return;
+    }
+    let (atm, plain) = (atm(), Quality::default());
+    let frames_of = |quality: Quality, octets| quality.with_sdu(octets).unwrap();
+    let cells = |cells| plain.with_class(Class::Cbr).with_peak_cell_rate(cells);
+    let all = [
+        ("", frames_of(plain, Config::MAX_SDU as u32)),
+        ("&sdu=256", frames_of(plain, 256)),
+        ("&pcr=7", frames_of(plain.with_peak_cell_rate(7), 32_384)),
+        (
+            "&qos=cbr&pcr=100000&sdu=65535",
+            frames_of(cells(100_000), 65_535),
+        ),
+    ];
+    for (vci, (asked, granted)) in (110..).zip(all) {
+        let endpoint = endpoint(&format!("1.0.{vci}?peer=0.0.{vci}{asked}"));
+        let ends = connected(&atm, &endpoint).await;
+        for interface in [0, 1] {
+            let circuit = CircuitId::new(interface, 0, vci).unwrap();
+            assert_eq!(atm.quality(circuit).unwrap(), [granted; 2], "{endpoint}");
+        }
+        drop(ends);
+    }
+    let closed = atm.quality(CircuitId::new(0, 0, 114).unwrap());
+    assert_eq!(closed.unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 #[tokio::test]
