@@ -1,14 +1,15 @@
 //! Calls over circuits of ATM, between ORBs on interfaces 0 and 1: for a kernel that has them. `cargo xtask test atm`
 //! runs this in a virtual machine; elsewhere each test says that it is skipped.
 
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use zorb::{Bytes, OctetsRef, Orb, SystemException, SystemExceptionKind as Kind};
+use zorb::{Bytes, OctetsRef, Orb, Policies, SystemException};
 use zorb_atm::session::Config;
-use zorb_atm::{Atm, AtmOptions};
+use zorb_atm::{Atm, AtmOptions, CircuitId, Class, Quality};
 
+mod deaths;
 #[path = "../peers/digest.rs"]
 mod digest;
 #[path = "../../crates/atm/vm/faults.rs"]
@@ -35,6 +36,8 @@ zorb::idl! {
             /// Enters `number`, and gives the octets back.
             Blob turn(in long number, in Blob octets);
             oneway void enter(in long number, in Blob octets);
+            /// Enters `number`, and never answers.
+            void hold(in long number);
             /// The numbers that were entered, in order, and the octets in all.
             string entries(out unsigned long long octets);
         };
@@ -45,13 +48,24 @@ use circuits::{Ledger, LedgerRef, LedgerServant};
 
 /// The calls that a server has got.
 #[derive(Default)]
-struct Book(Mutex<(Vec<i32>, u64)>);
+struct Book {
+    calls: Mutex<(Vec<i32>, u64)>,
+    /// Where each number is written, too, by a process that is killed.
+    file: Option<File>,
+}
 
 impl Book {
     fn put(&self, number: i32, octets: usize) {
-        let mut book = self.0.lock().unwrap();
-        book.0.push(number);
-        book.1 += octets as u64;
+        let mut calls = self.calls.lock().unwrap();
+        calls.0.push(number);
+        calls.1 += octets as u64;
+        if let Some(mut file) = self.file.as_ref() {
+            file.write_all(format!("{number}\n").as_bytes()).unwrap();
+        }
+    }
+
+    fn numbers(&self) -> Vec<i32> {
+        self.calls.lock().unwrap().0.clone()
     }
 }
 
@@ -67,9 +81,14 @@ impl Ledger for Book {
         Ok(())
     }
 
+    async fn hold(&self, number: i32) -> Result<(), SystemException> {
+        self.put(number, 0);
+        std::future::pending().await
+    }
+
     async fn entries(&self) -> Result<(String, u64), SystemException> {
-        let book = self.0.lock().unwrap();
-        Ok((listed(&book.0), book.1))
+        let calls = self.calls.lock().unwrap();
+        Ok((listed(&calls.0), calls.1))
     }
 }
 
@@ -87,16 +106,22 @@ fn atm() -> Arc<Atm> {
 }
 
 async fn server(vci: u16) -> (Orb, String) {
+    serving(&format!("1.0.{vci}?peer=0.0.{vci}"), Arc::default()).await
+}
+
+/// Serves a book at an address, by a reference that is the same in every run.
+async fn serving(address: &str, book: Arc<Book>) -> (Orb, String) {
     let builder = Orb::builder().transport(atm());
-    let orb = builder
-        .listen(format!("atm://1.0.{vci}?peer=0.0.{vci}"))
-        .build()
-        .await
-        .unwrap();
-    let poa = orb.root_poa();
-    let servant = LedgerServant::new(Book::default());
-    let ledger: LedgerRef = poa.activate(servant).unwrap();
-    poa.the_poa_manager().activate().unwrap();
+    let builder = builder.listen(format!("atm://{address}"));
+    let orb = builder.build().await.unwrap();
+    let root = orb.root_poa();
+    let poa = root.create_poa_with("books", Policies::PERSISTENT, None);
+    let poa = poa.unwrap();
+    let servant = LedgerServant::from_arc(book);
+    let ledger: LedgerRef = poa.activate_object_with_id("book", servant).unwrap();
+    for poa in [root, poa] {
+        poa.the_poa_manager().activate().unwrap();
+    }
     let reference = orb.object_to_string(&ledger);
     (orb, reference)
 }
@@ -202,88 +227,33 @@ async fn a_flood_of_one_ways_is_entered_whole_and_in_order() {
     let (_server, reference) = server(304).await;
     let (_client, ledger) = client(&reference).await;
     let before = faults::dropped();
-    for number in 0..150 {
+    for number in 0..100 {
         ledger.enter(number, &octets(number, 65_536)).await.unwrap();
     }
     let entries = ledger.entries().await.unwrap();
-    let numbers: Vec<_> = (0..150).collect();
-    assert_eq!(entries, (listed(&numbers), 150 * 65_536));
+    let numbers: Vec<_> = (0..100).collect();
+    assert_eq!(entries, (listed(&numbers), 100 * 65_536));
     let overruns = faults::dropped() - before;
     assert_eq!(overruns, 0, "frames that the kernel had no room for");
 }
 
-/// A server that is another process; it prints its reference.
 #[tokio::test]
-#[ignore = "a process that another test starts"]
-#[expect(clippy::print_stdout, reason = "the test that starts it reads this")]
-async fn serve() {
-    let (_orb, reference) = server(305).await;
-    println!("\n{reference}");
-    std::future::pending().await
-}
-
-struct Server {
-    child: Child,
-    reference: String,
-}
-
-impl Server {
-    fn start() -> Self {
-        use std::io::{BufRead, BufReader};
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "serve", "--ignored", "--nocapture"]);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut lines = lines.map(Result::unwrap);
-        let reference = lines.find(|line| line.starts_with("IOR:")).unwrap();
-        Self { child, reference }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-#[tokio::test]
-async fn a_server_that_dies_is_an_exception_and_its_successor_is_called() {
+async fn the_kernel_has_the_quality_that_a_reference_states_at_both_ends() {
     if !have_atm("calls") {
         return;
     }
-    let first = Server::start();
-    let (orb, ledger) = client(&first.reference).await;
-    assert_eq!(&ledger.turn(1, &[7]).await.unwrap()[..], [7]);
-    drop(first);
-    let error = ledger.turn(2, &[7]).await.unwrap_err();
-    let gone = [Kind::CommFailure, Kind::Transient];
-    assert!(gone.contains(&error.kind), "{error}");
-    let second = Server::start();
-    let anew = orb.string_to_object(&second.reference).await.unwrap();
-    let anew: LedgerRef = anew.unchecked_narrow();
-    assert_eq!(&anew.turn(3, &[8, 9]).await.unwrap()[..], [8, 9]);
-    assert_eq!(anew.entries().await.unwrap(), ("3".to_owned(), 2));
-}
-
-#[tokio::test]
-async fn a_call_through_an_interface_that_is_unplugged_is_an_exception() {
-    if !have_atm("calls") {
-        return;
-    }
-    let orb = Orb::builder()
-        .transport(atm())
-        .listen("atm://3.0.306?peer=2.0.306");
-    let server = orb.build().await.unwrap();
-    let poa = server.root_poa();
-    let servant = LedgerServant::new(Book::default());
-    let ledger: LedgerRef = poa.activate(servant).unwrap();
-    poa.the_poa_manager().activate().unwrap();
-    let reference = server.object_to_string(&ledger);
+    let address = "1.0.308?peer=0.0.308&qos=cbr&pcr=100000&sdu=9180";
+    let (_server, reference) = serving(address, Arc::default()).await;
     let (_client, ledger) = client(&reference).await;
-    ledger.turn(1, &[]).await.unwrap();
-    Fault::once("unplug", 3);
-    let error = ledger.turn(2, &[]).await.unwrap_err();
-    let gone = [Kind::CommFailure, Kind::Transient];
-    assert!(gone.contains(&error.kind), "{error}");
+    ledger.turn(1, &octets(1, 50_000)).await.unwrap();
+    let asked = Quality::default()
+        .with_class(Class::Cbr)
+        .with_peak_cell_rate(100_000)
+        .with_sdu(9_180)
+        .unwrap();
+    for interface in [0, 1] {
+        let circuit = CircuitId::new(interface, 0, 308).unwrap();
+        // Of what is sent, and of what is received.
+        assert_eq!(atm().quality(circuit).unwrap(), [asked; 2]);
+    }
 }

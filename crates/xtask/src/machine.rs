@@ -65,12 +65,12 @@ pub fn ready() -> Done {
     run(prepare.arg("--prepare").env("ATM_VM_CACHE", cache()))
 }
 
-/// Variables of the environment of [`recipe`], for a machine with two pairs of interfaces that hands on those `named`.
+/// Variables of the environment of [`recipe`], for a machine with three pairs of interfaces that hands on those `named`.
 #[must_use]
 pub fn variables(named: &str) -> [(&'static str, OsString); 4] {
     [
         ("ATM_VM_ENV", named.into()),
-        ("ATM_VM_PAIRS", "2".into()),
+        ("ATM_VM_PAIRS", "3".into()),
         ("ATM_VM_TIMEOUT", LIMIT.into()),
         ("ATM_VM_CACHE", cache().into()),
     ]
