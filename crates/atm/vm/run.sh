@@ -282,7 +282,7 @@ timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
     -machine pc -accel "$accel" -cpu max -smp "$cpus" -m "$mem" ${icount:+-icount shift="$icount",sleep=off} \
     -nodefaults -no-user-config -no-reboot -display none \
     -kernel "$cache/kernel/vmlinux" -initrd "$work/initrd" \
-    -append 'console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off nokaslr cryptomgr.notests apparmor=0 audit=0' \
+    -append 'console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off nokaslr cryptomgr.notests apparmor=0 audit=0 no_timer_check' \
     -serial file:"$work/console" -serial stdio -serial file:"$work/status" \
     </dev/null 2>"$work/qemu.log" &
 pid=$!
