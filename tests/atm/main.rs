@@ -97,9 +97,9 @@ fn listed(numbers: &[i32]) -> String {
     numbers.join(" ")
 }
 
+/// Circuits whose ends are found dead soon. A peer on a busy machine may take seconds to grant a session.
 fn atm() -> Arc<Atm> {
     let mut config = Config::default();
-    config.open_timeout = Duration::from_secs(2);
     config.keep_alive = Duration::from_millis(500);
     config.dead_after = Duration::from_secs(2);
     Arc::new(Atm::new(AtmOptions::default().session(config)))

@@ -28,7 +28,7 @@ pub struct Config {
     pub min_retransmission_timeout: Duration,
     /// The longest wait for an acknowledgement; each wait without an answer doubles it.
     pub max_retransmission_timeout: Duration,
-    /// The time for a session to be accepted.
+    /// The time for a session to be accepted, if it was asked for at least three times.
     pub open_timeout: Duration,
     /// The time without a frame after which the peer is asked for one.
     pub keep_alive: Duration,

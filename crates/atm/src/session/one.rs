@@ -237,7 +237,7 @@ impl Session {
     ) -> Option<Frame> {
         match self.state {
             State::Ended(_) => None,
-            State::Opening { until, .. } if until <= now => {
+            State::Opening { until, tries, .. } if until <= now && tries >= MIN_PROBES => {
                 self.end(SessionEnd::TimedOut);
                 None
             }
@@ -245,14 +245,20 @@ impl Session {
                 again,
                 until,
                 tries,
-            } if again <= now => {
+            } if again.min(until) <= now => {
                 // The pause doubles once at most: only a probe finds an end that begins anew.
                 let pause = config
                     .initial_retransmission_timeout
                     .saturating_mul(1 << tries.min(1));
+                let again = after(now, pause);
                 self.state = State::Opening {
-                    again: after(now, pause),
-                    until,
+                    again,
+                    // The last try has its time, too: this process may have been stopped itself.
+                    until: if tries < MIN_PROBES {
+                        until.max(again)
+                    } else {
+                        until
+                    },
                     tries: tries.saturating_add(1),
                 };
                 Some(Frame::Open { session, terms })
