@@ -338,6 +338,11 @@ mod conformance {
             (next(), ErrorKind::TimedOut)
         }
 
+        fn runs_on_one_thread(&self) -> bool {
+            // The unit tests do, over a stand-in for the kernel's circuits. Each check takes seconds in the emulated machine.
+            false
+        }
+
         fn turns(&self) -> usize {
             // In the emulated machine a message takes a millisecond and more, beside other work several. The unit tests
             // have all turns, over a stand-in for the kernel's circuits.

@@ -52,6 +52,12 @@ pub trait Fixture: Send + Sync {
         true
     }
 
+    /// Whether the checks run on a current-thread runtime, too, and not only on one with two workers. A fixture of a slow
+    /// transport may leave that to another fixture of the same source.
+    fn runs_on_one_thread(&self) -> bool {
+        true
+    }
+
     /// Returns the transport, as its users would make it.
     fn transport(&self) -> Arc<dyn Transport>;
 
@@ -154,7 +160,9 @@ pub fn run(fixture: &dyn Fixture, check: impl AsyncFn(&dyn Fixture)) {
     if !fixture.is_available() {
         return;
     }
-    runtime(&mut Builder::new_current_thread()).block_on(check(fixture));
+    if fixture.runs_on_one_thread() {
+        runtime(&mut Builder::new_current_thread()).block_on(check(fixture));
+    }
     runtime(Builder::new_multi_thread().worker_threads(2)).block_on(check(fixture));
 }
 
