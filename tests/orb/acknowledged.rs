@@ -4,8 +4,9 @@
 use crate::savings::in_time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use tokio::sync::Notify;
 use zorb::{
-    CompletionStatus as Completed, IdAssignment, Interface, ObjectId, Orb, Poa, Policies,
+    CompletionStatus as Completed, Forward, IdAssignment, Interface, ObjectId, Orb, Poa, Policies,
     RequestProcessing, Servant, ServantActivator, ServantLocator, ServantManagerError,
     ServantRetention, SyncScope, SystemException, SystemExceptionKind as Kind, Version, minor,
 };
@@ -17,6 +18,9 @@ zorb::idl! {
             oneway void fail(in boolean later);
             oneway void burst();
             oneway void ring();
+            /// Waits for `let_go`.
+            oneway void hold();
+            void let_go();
             /// The one-way calls that have arrived.
             long rung();
         };
@@ -32,7 +36,7 @@ const SCOPES: [SyncScope; 3] = [
 ];
 
 #[derive(Default)]
-struct Tower(AtomicI32);
+struct Tower(AtomicI32, Notify);
 
 impl Bell for Tower {
     async fn fail(&self, later: bool) -> Result<(), SystemException> {
@@ -50,6 +54,16 @@ impl Bell for Tower {
 
     async fn ring(&self) -> Result<(), SystemException> {
         self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn hold(&self) -> Result<(), SystemException> {
+        self.1.notified().await;
+        self.ring().await
+    }
+
+    async fn let_go(&self) -> Result<(), SystemException> {
+        self.1.notify_one();
         Ok(())
     }
 
@@ -134,12 +148,17 @@ async fn a_servant_s_system_exception_reaches_a_caller_that_waits_for_the_servan
 struct Manager {
     here: Arc<Tower>,
     there: BellRef,
+    /// Whether it answers at its first poll.
+    at_once: bool,
 }
 
 impl Manager {
     async fn find(&self, id: &ObjectId) -> Result<Servant, ServantManagerError> {
-        tokio::task::yield_now().await;
+        if !self.at_once {
+            tokio::task::yield_now().await;
+        }
         match id.as_ref() {
+            b"burst" => panic!("on purpose"),
             b"moved" => Err(ServantManagerError::ForwardRequest(
                 self.there.as_object().clone(),
             )),
@@ -177,18 +196,21 @@ async fn an_acknowledged_call_waits_for_what_the_servant_manager_says() {
     let elsewhere: BellRef = server.root_poa().activate(bell(&there)).unwrap();
     let root = server.root_poa();
     let (mut rung_here, mut rung_there) = (0, 0);
-    for retention in [ServantRetention::Retain, ServantRetention::NonRetain] {
+    let retentions = [ServantRetention::Retain, ServantRetention::NonRetain];
+    let ways = retentions.map(|retention| [true, false].map(|at_once| (retention, at_once)));
+    for (retention, at_once) in ways.into_iter().flatten() {
         for scope in [SyncScope::WithServer, SyncScope::WithTarget] {
             let policies = Policies::DEFAULT
                 .with_id_assignment(IdAssignment::User)
                 .with_servant_retention(retention)
                 .with_request_processing(RequestProcessing::ServantManager);
-            let name = format!("{retention:?} {scope:?}");
+            let name = format!("{retention:?} {scope:?} {at_once}");
             let poa = root.create_poa_with(&name, policies, Some(root.the_poa_manager()));
             let poa = poa.unwrap();
             let manager = Manager {
                 here: Arc::clone(&here),
                 there: elsewhere.clone(),
+                at_once,
             };
             match retention {
                 ServantRetention::Retain => poa.set_servant_manager(manager).unwrap(),
@@ -211,12 +233,52 @@ async fn an_acknowledged_call_waits_for_what_the_servant_manager_says() {
                 rung_here += 1;
                 arrive(&here, rung_here).await;
             }
+            // A caller that waits for the server does not wait for the servant.
+            if scope == SyncScope::WithServer {
+                in_time(found.hold()).await.unwrap();
+                in_time(found.let_go()).await.unwrap();
+                rung_here += 1;
+                arrive(&here, rung_here).await;
+            }
+            // Nor does a manager that panics leave its caller without a reply.
+            let panicked = in_time(at("burst").await.ring()).await.is_err();
+            assert_eq!(panicked, scope == SyncScope::WithTarget, "{name}");
             // The servant's own exception is no part of what the manager says.
             let raised = in_time(found.fail(true)).await.is_err();
             assert_eq!(raised, scope == SyncScope::WithTarget, "{name}");
             rung_here += 1;
             arrive(&here, rung_here).await;
         }
+    }
+    in_time(client.shutdown(true)).await.unwrap();
+    in_time(server.shutdown(true)).await.unwrap();
+}
+
+/// A request whose object has no servant gets a reply, whatever becomes of it: of a forward whose closure panics, and of an
+/// adapter without the servant manager that its policies want.
+#[tokio::test]
+async fn a_caller_of_an_object_without_a_servant_gets_a_reply_whatever_becomes_of_its_request() {
+    let (server, client) = (server().await, Orb::builder().build().await.unwrap());
+    let root = server.root_poa();
+    let forward: BellRef = root
+        .create_forward(Forward::by(|| panic!("on purpose")))
+        .unwrap();
+    let policies = Policies::DEFAULT
+        .with_id_assignment(IdAssignment::User)
+        .with_request_processing(RequestProcessing::ServantManager);
+    let poa = root.create_poa_with("empty", policies, Some(root.the_poa_manager()));
+    let missing: BellRef = poa.unwrap().create_reference_with_id("any").unwrap();
+    for scope in [SyncScope::WithServer, SyncScope::WithTarget] {
+        let far = seen_by(&client, &forward).await.with_sync_scope(scope);
+        let raised = in_time(far.ring()).await.map_err(|it| it.kind);
+        let expected = match scope {
+            SyncScope::WithServer => Ok(()),
+            _ => Err(Kind::Unknown),
+        };
+        assert_eq!(raised, expected, "{scope:?}");
+        let far = seen_by(&client, &missing).await.with_sync_scope(scope);
+        let raised = in_time(far.ring()).await.map_err(|it| it.kind);
+        assert_eq!(raised, Err(Kind::ObjAdapter), "{scope:?}");
     }
     in_time(client.shutdown(true)).await.unwrap();
     in_time(server.shutdown(true)).await.unwrap();

@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::missing::Missing;
 use crate::object::{ActiveObject, taking_turns};
-use crate::request::{Acknowledgement, Outcome, Receipt, ServerRequest};
+use crate::request::{Outcome, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
 use crate::skeleton::Upcall;
 use crate::sync::{Mutex, MutexGuard};
@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
-use zorb_giop::{CompletionStatus, Fault, ResponseFlags};
+use zorb_giop::{CompletionStatus, Fault};
 
 /// An inactive object of an adapter with a servant activator.
 pub(crate) struct NotIncarnated {
@@ -84,42 +84,28 @@ impl NotIncarnated {
     }
 }
 
-/// Whether a client gets what its request's servant manager has said instead of a servant: not if it has got its
-/// acknowledgement (SYNC_WITH_SERVER), after which it gets no further reply. One that is still to be sent is withdrawn.
-fn may_reply(receipt: &Receipt, acknowledgement: Option<Acknowledgement>) -> bool {
-    match acknowledgement {
-        Some(acknowledgement) => {
-            acknowledgement.withdraw();
-            true
-        }
-        None => receipt.response != ResponseFlags::WithServer,
-    }
-}
-
-/// The outcome of a request whose servant manager has raised an exception.
-fn raised(raised: &Raised, receipt: &Receipt, acknowledgement: Option<Acknowledgement>) -> Outcome {
-    if !may_reply(receipt, acknowledgement) {
+/// The outcome of a request whose servant manager has raised an exception. A client that has got its acknowledgement
+/// (SYNC_WITH_SERVER) gets no further reply.
+fn raised(raised: &Raised, request: &mut ServerRequest) -> Outcome {
+    if !request.withdraw_acknowledgement() {
         return Outcome::Silent;
     }
     match raised {
-        Raised::System(exception) => receipt.refusal(exception),
-        Raised::Forward(target) => receipt.forward(target, false),
+        Raised::System(exception) => request.receipt().refusal(exception),
+        Raised::Forward(target) => request.receipt().forward(target, false),
     }
 }
 
 /// Activates an object, and serves the request with it.
 pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, mut request: ServerRequest) -> Outcome {
-    let receipt = request.receipt();
-    let activated = inactive.activate().await;
-    let acknowledgement = request.take_acknowledgement();
-    let object = match activated {
+    let object = match inactive.activate().await {
         Ok(object) => object,
-        Err(error) => return raised(&error, &receipt, acknowledgement),
+        Err(error) => return raised(&error, &mut request),
     };
     if object.forward().is_none() {
         // The client has it before the servant is called.
-        drop(acknowledgement);
-    } else if !may_reply(&receipt, acknowledgement) {
+        drop(request.take_acknowledgement());
+    } else if request.is_acknowledged() {
         return Outcome::Silent;
     }
     serve_found(&inactive.adapter, object, request).await
@@ -194,12 +180,11 @@ async fn locate_and_serve<L: Locator>(
     locator: Arc<L>,
     mut request: ServerRequest,
 ) -> Outcome {
-    let receipt = request.receipt();
-    let id = identity.to_id();
+    let (receipt, id) = (request.receipt(), identity.to_id());
     let operation = OperationName::new(request.operation());
     let (servant, cookie) = match locator.preinvoke(&id, &operation).await {
         Ok(located) => located,
-        Err(error) => return raised(&error, &receipt, request.take_acknowledgement()),
+        Err(error) => return raised(&error, &mut request),
     };
     // The client has it before the servant is called.
     drop(request.take_acknowledgement());

@@ -422,7 +422,7 @@ impl ActiveObject {
         }
     }
 
-    fn start_other(&self, request: ServerRequest, outcome: &mut Option<Outcome>) -> Upcall {
+    fn start_other(&self, mut request: ServerRequest, outcome: &mut Option<Outcome>) -> Upcall {
         let other = match &self.target {
             Target::Servant(skeleton) => return start(skeleton, request, outcome),
             Target::Other(other) => other,
@@ -432,7 +432,10 @@ impl ActiveObject {
             OtherTarget::Forward(forward) => {
                 let forward = forward.clone();
                 Upcall::new(async move {
-                    match (forward.target)() {
+                    let target = (forward.target)();
+                    // After it has returned: where it panics, the request is dropped, and so acknowledged.
+                    request.withdraw_acknowledgement();
+                    match target {
                         Ok(ior) => receipt.forward(&ior, forward.permanent),
                         Err(exception) => receipt.refusal(&exception),
                     }
@@ -457,7 +460,10 @@ impl ActiveObject {
             OtherTarget::Locate(adapter, locator) => {
                 Arc::clone(locator).upcall(adapter, &self.identity, request, outcome)
             }
-            OtherTarget::Refused(missing) => Upcall::ready(receipt.refusal(&missing.raise())),
+            OtherTarget::Refused(missing) => {
+                request.withdraw_acknowledgement();
+                Upcall::ready(receipt.refusal(&missing.raise()))
+            }
         }
     }
 }

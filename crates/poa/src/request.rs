@@ -373,10 +373,11 @@ impl ServerRequest {
         self.rare.get_mut()?.cycles.take()
     }
 
-    /// Leaves the acknowledgement of a request for a servant manager to the upcall: `send` is called once the manager has found
-    /// a servant, and before the servant is called, or when the request is dropped. If the manager forwards the request or
-    /// raises an exception, that is the outcome of the upcall, and `send` is not called. For requests of SYNC_WITH_SERVER that
-    /// have no [acknowledgement](Receipt::acknowledgement) yet. Costs two allocations.
+    /// Leaves the acknowledgement of a request for an object without a servant to the upcall: `send` is called once a servant
+    /// manager has found a servant, and before the servant is called, or when the request is dropped. If the upcall forwards the
+    /// request, or the adapter or its manager raises an exception, that is its outcome, and `send` is not called. For requests
+    /// of SYNC_WITH_SERVER that have no [acknowledgement](Receipt::acknowledgement) yet; a second `send` is dropped. Costs two
+    /// allocations.
     ///
     /// Source: CORBA 3.3 Part 1, CORBA Messaging (SYNC_WITH_SERVER: forwards have occurred when the reply is sent).
     pub fn acknowledge_by(&mut self, send: impl FnOnce(Outcome) + Send + Sync + 'static) {
@@ -384,10 +385,32 @@ impl ServerRequest {
             receipt: self.receipt(),
             send: Some(Box::new(send)),
         };
-        self.rare = OnceLock::from(Box::new(Rare {
-            acknowledgement: Some(acknowledgement),
-            ..Rare::default()
-        }));
+        self.rare.get_or_init(Box::default);
+        if let Some(rare) = self.rare.get_mut() {
+            match rare.acknowledgement {
+                None => rare.acknowledgement = Some(acknowledgement),
+                Some(_) => acknowledgement.withdraw(),
+            }
+        }
+    }
+
+    /// Withdraws the acknowledgement that is left to the upcall, as the client gets another reply. Returns `false` if the
+    /// client (SYNC_WITH_SERVER) has its acknowledgement already, and gets no other reply.
+    pub(crate) fn withdraw_acknowledgement(&mut self) -> bool {
+        let may_reply = !self.is_acknowledged();
+        if let Some(acknowledgement) = self.take_acknowledgement() {
+            acknowledgement.withdraw();
+        }
+        may_reply
+    }
+
+    /// Whether the client waits for an acknowledgement (SYNC_WITH_SERVER), and it is not left to the upcall.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        let is_left = self
+            .rare
+            .get()
+            .is_some_and(|rare| rare.acknowledgement.is_some());
+        self.receipt().response == ResponseFlags::WithServer && !is_left
     }
 
     /// Takes the acknowledgement that is left to the upcall. Dropping it sends it.

@@ -17,7 +17,7 @@ pub enum Address {
     Inet(SocketAddr),
     /// A UNIX socket. The socket of a client is rarely bound, and then it has no path: `uiop://(unnamed)`.
     Unix(Option<PathBuf>),
-    /// An end of a form that is none of these.
+    /// An end of another transport, or of an abstract UNIX socket.
     Other {
         /// The name of the end, with the scheme: `atm://0.0.42`.
         name: Box<str>,

@@ -336,7 +336,8 @@ mod tests {
         fn octets_of_a_peer_are_endpoints_or_nothing(
             octets in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
         ) {
-            for addressing in [&TcpAddressing as &dyn Addressing, &UnixAddressing] {
+            let lite = crate::GiopLite::over_tcp();
+            for addressing in [&TcpAddressing as &dyn Addressing, &UnixAddressing, lite.addressing()] {
                 let read = read_prioritised(addressing, &octets);
                 proptest::prop_assert!(read.len() <= octets.len() / 3);
                 for (endpoint, _) in read {

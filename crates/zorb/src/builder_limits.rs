@@ -54,7 +54,9 @@ impl Builder {
     /// Limits the connections served at a time that come from one host, so that one host cannot lock others out; five
     /// sixths of [`max_connections`](Self::max_connections) unless set.
     ///
-    /// A host is an IPv4 address or an IPv6 network of 64 bits; all clients on UNIX sockets together are one host.
+    /// A host is an IPv4 address or an IPv6 network of 64 bits; all clients on UNIX sockets together are one host. Other
+    /// transports name the host of a peer ([`Address::host`](crate::transport::Address::host)); hosts that they cannot
+    /// identify are one.
     /// Where all clients share one address, that of a proxy or by NAT, set it to the value of `max_connections`.
     pub fn max_connections_per_host(mut self, connections: usize) -> Self {
         self.settings.serving.connections_per_host = Some(connections);

@@ -43,8 +43,8 @@ impl Forward {
     /// forward. Clients remember the target, so their later requests do not reach the forward.
     ///
     /// `ask` runs as an operation of a servant does, on a thread of the ORB, which it must not block. A system exception that it
-    /// returns is the reply. A panic is caught and logged; its request is UNKNOWN, and later requests call `ask` again. A
-    /// closure that holds references of its own ORB keeps the ORB alive until it is shut down, as such a servant does.
+    /// returns is the reply. A panic is caught and logged; its request is UNKNOWN (one of SYNC_WITH_SERVER is acknowledged), and later requests call
+    /// `ask` again. A closure that holds references of its own ORB keeps the ORB alive until it is shut down, as such a servant does.
     pub fn by(
         ask: impl Fn() -> Result<ObjectRef, SystemException> + Send + Sync + 'static,
     ) -> Self {

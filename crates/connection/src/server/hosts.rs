@@ -37,7 +37,7 @@ pub struct ServerLimits {
     /// Connections served in all. Further ones get CloseConnection and are closed.
     pub max_connections: usize,
     /// Connections served from one host, so that one host cannot lock others out. All clients on UNIX sockets count as one
-    /// host, and so do the addresses of an IPv6 network with a prefix of 64 bits.
+    /// host, and so do the addresses of an IPv6 network with a prefix of 64 bits, and all hosts that a transport cannot identify.
     pub max_connections_per_host: usize,
     /// Pending upcalls of one connection.
     pub max_upcalls_per_connection: usize,

@@ -49,13 +49,13 @@ impl Drop for ThreadServes<'_> {
 }
 
 impl<O: Owner> ServerConnection<O> {
-    /// Sends a reply to a request that goes on, from outside of the driver or from within it.
+    /// Queues a reply and writes it at once, before its request ends. The next read finds a failed write.
     pub fn send_reply(self: &Arc<Self>, reply: Option<Gather>) {
         self.queue_reply(reply);
         self.flush();
     }
 
-    /// Writes the queued replies, from outside of the driver.
+    /// Writes the queued replies at once.
     pub(super) fn flush(self: &Arc<Self>) {
         // The driver's next read finds a failure.
         if let Ok(Flush::Blocked) = self.write_replies() {

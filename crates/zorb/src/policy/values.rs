@@ -25,7 +25,8 @@ pub enum SyncScope {
     /// message.
     #[default]
     WithTransport,
-    /// When the server has confirmed the request, before the servant is called (SYNC_WITH_SERVER). Costs a round trip.
+    /// When the server has confirmed the request, before the servant is called and after its servant manager
+    /// (SYNC_WITH_SERVER). Reports exceptions of the POA and the manager, and follows forwards. Costs a round trip.
     /// GIOP 1.0 and 1.1 have no flag for this scope, so `WithTarget` is used there.
     WithServer,
     /// When the servant has returned (SYNC_WITH_TARGET). Costs as much as a two-way call, and reports the servant's

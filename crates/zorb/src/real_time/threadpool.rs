@@ -36,9 +36,9 @@ impl ThreadpoolLane {
         self
     }
 
-    /// Adds an endpoint of the lane, in the syntax of [`Builder::listen`](crate::Builder::listen): `iiop` or `uiop`.
-    /// May be repeated. A lane that listens nowhere serves requests that arrive at the ORB's endpoints, and collocated
-    /// calls.
+    /// Adds an endpoint of the lane, in the syntax of [`Builder::listen`](crate::Builder::listen), of any transport that
+    /// has a profile in references; another one is [`ThreadpoolError::Endpoint`](crate::real_time::ThreadpoolError::Endpoint). May
+    /// be repeated. A lane that listens nowhere serves requests that arrive at the ORB's endpoints, and collocated calls.
     #[doc(alias = "-ORBLaneListenEndpoints")]
     pub fn listen(mut self, endpoint: impl Into<String>) -> Self {
         self.listen.push(endpoint.into());

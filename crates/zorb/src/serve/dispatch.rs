@@ -109,6 +109,9 @@ fn submit_upcall(
     let submitted = Submitted::new(intercepted);
     let intercepted = submitted.clone();
     let job = async move {
+        // Dropped first with a job that is rejected: the request may send an acknowledgement, for which the connection has to
+        // be open.
+        let request = request;
         let (orb, caller) = (pending.owner(), Caller::Pending(&pending));
         let outcome = execution.run(orb, &object, request, caller).await;
         // Its id is free from now on, if it has been deactivated.

@@ -282,20 +282,21 @@ fn admit(
             }
         };
     }
-    let mut asks_manager = false;
+    let mut acknowledges_later = false;
     if receipt.response == ResponseFlags::WithServer {
         let acknowledged = pending.as_ref().is_some_and(Pending::is_acknowledged);
-        let is_refused = object.forward().is_some() || object.refusal().is_some();
         match (object.skeleton().is_some(), acknowledged) {
             (true, false) => {
                 let acknowledgement = receipt.acknowledgement();
                 connection.queue_reply(acknowledgement.and_then(into_reply));
             }
             // A client that has its acknowledgement gets nothing else.
-            (false, true) if is_refused => return answer(connection, pending, Outcome::Silent),
+            (false, true) if object.forward().is_some() || object.refusal().is_some() => {
+                return answer(connection, pending, Outcome::Silent);
+            }
             (_, true) => {}
-            // A client that is forwarded or refused has not arrived yet.
-            (false, false) => asks_manager = !is_refused,
+            // A request that is forwarded or refused has not arrived yet.
+            (false, false) => acknowledges_later = true,
         }
     }
     match state {
@@ -311,7 +312,7 @@ fn admit(
             serve_in_order(connection, object, request, pending);
         }
         _ => {
-            if asks_manager {
+            if acknowledges_later {
                 acknowledge_later(connection, request);
             }
             dispatch(connection, object, request, &receipt, pending);
@@ -319,7 +320,7 @@ fn admit(
     }
 }
 
-/// Leaves the acknowledgement to the upcall, which asks the servant manager first.
+/// Leaves the acknowledgement to the upcall, which forwards or refuses the request, or asks the servant manager.
 #[cold]
 fn acknowledge_later(connection: &Connection, request: &mut Option<ServerRequest>) {
     let connection = Arc::downgrade(connection);
