@@ -2,10 +2,14 @@
 
 use super::*;
 use crate::pipe::transport::Pipe;
+use std::fmt;
 use std::sync::Arc;
 use zorb::policy::{PolicyOverrides, PolicyType, Protocol};
 use zorb::real_time::{TcpProtocolProperties, ThreadpoolOptions};
-use zorb::transport::Transport;
+use zorb::transport::{
+    AddressError, Addressing, BoxFuture, Capabilities, Connection, Endpoint, EndpointAddress,
+    Listener, Transport, TransportError,
+};
 use zorb::{AdapterError, GiopLite, Interface};
 use zorb_giop::ior::{IiopProfile, ProfileTag, TaggedProfile};
 
@@ -112,6 +116,68 @@ async fn lanes_listen_to_endpoints_of_any_transport_with_a_profile() {
         }
     }
     client.shutdown(true).await.unwrap();
+    server.shutdown(true).await.unwrap();
+}
+
+/// A transport whose endpoints no reference can name, as it has no profile.
+#[derive(Debug, Clone)]
+struct Unnamed;
+
+impl fmt::Display for Unnamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anywhere")
+    }
+}
+
+impl EndpointAddress for Unnamed {}
+
+impl Addressing for Unnamed {
+    fn scheme(&self) -> &'static str {
+        "unnamed"
+    }
+
+    fn forms(&self) -> &'static [&'static str] {
+        &["unnamed://anywhere"]
+    }
+
+    fn parse(&self, _: &str) -> Result<Endpoint, AddressError> {
+        Ok(Endpoint::new("unnamed", Self))
+    }
+}
+
+type Opened<T> = Result<Box<T>, TransportError>;
+
+impl Transport for Unnamed {
+    fn addressing(&self) -> &dyn Addressing {
+        self
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+
+    fn connect<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Opened<dyn Connection>> {
+        unreachable!("no reference leads here")
+    }
+
+    fn listen<'a>(&'a self, _: &'a Endpoint) -> BoxFuture<'a, Opened<dyn Listener>> {
+        unreachable!("a lane that no reference leads to does not listen")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lane_listens_to_no_endpoint_without_a_profile() {
+    let server = Orb::builder().transport(Arc::new(Unnamed)).build();
+    let server = server.await.unwrap();
+    let lane = ThreadpoolLane::new(Priority(1), 1).listen("unnamed://anywhere");
+    let options = ThreadpoolOptions::with_lanes([lane]);
+    let error = server.rt_orb().create_threadpool(options).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.to_system_exception().kind, Kind::BadParam);
+    assert_eq!(
+        error.to_string(),
+        "expected an endpoint of a transport with a profile in references for a lane, found \"unnamed://anywhere\""
+    );
     server.shutdown(true).await.unwrap();
 }
 
