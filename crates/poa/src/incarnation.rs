@@ -103,7 +103,7 @@ pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, mut request: ServerR
         Err(error) => return raised(&error, &mut request),
     };
     if object.forward().is_none() {
-        // The client has it before the servant is called.
+        // The client gets its acknowledgement before the servant is called.
         drop(request.take_acknowledgement());
     } else if request.is_acknowledged() {
         return Outcome::Silent;
@@ -186,7 +186,7 @@ async fn locate_and_serve<L: Locator>(
         Ok(located) => located,
         Err(error) => return raised(&error, &mut request),
     };
-    // The client has it before the servant is called.
+    // The client gets its acknowledgement before the servant is called.
     drop(request.take_acknowledgement());
     let ended = {
         let object = adapter.object_for_request(Arc::clone(&servant), identity);
