@@ -1,4 +1,4 @@
-//! Pooled boxes for the futures of upcalls.
+//! Pooled places for the futures of upcalls.
 //!
 //! A future that has been polled cannot move, so it is boxed before its first poll, and most upcalls end in that poll. The
 //! thread keeps their boxes, a few for each type of future, that is, for each operation of each servant type. So a server
@@ -14,58 +14,65 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::collections::HashMap;
 
-/// Boxes kept per type of upcall and thread. Usually one is in use at a time. More are in use for pending upcalls, which
+/// Places kept per type of upcall and thread. Usually one is in use at a time. More are in use for pending upcalls, which
 /// become tasks and allocate anyway, and for collocated calls that upcalls make.
 const MAX_KEPT: usize = 4;
-/// The most octets of a box that is kept: larger futures are rare, and their operations take long.
+/// The most octets of a place that is kept: larger futures are rare, and their operations take long.
 const MAX_KEPT_OCTETS: usize = 16 << 10;
 
-/// A boxed future, without its type.
+/// A future in its place, without its type.
 pub(crate) trait PooledFuture: Send {
-    /// Polls the future; always pending if the box is empty.
+    /// Polls the future; always pending if the place is empty.
     ///
     /// The results of a typed collocated call go to `values`, an `Option` of their type.
     fn poll(
-        self: Pin<&mut Self>,
+        &mut self,
         cx: &mut Context<'_>,
         values: Option<&mut (dyn Any + Send)>,
     ) -> Poll<Outcome>;
 
-    /// Drops the future, and keeps its box for another one.
-    fn leave(self: Pin<Box<Self>>);
+    /// Drops the future, and keeps its place for another one.
+    fn leave(self: Box<Self>);
 }
 
-impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Option<F> {
+/// The place of a future, which does not move when this does. So the pool may keep it without its type, and return it as what
+/// it was.
+struct Place<F>(Pin<Box<Option<F>>>);
+
+impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Place<F> {
     fn poll(
-        self: Pin<&mut Self>,
+        &mut self,
         cx: &mut Context<'_>,
         values: Option<&mut (dyn Any + Send)>,
     ) -> Poll<Outcome> {
-        match self.as_pin_mut() {
+        match self.0.as_mut().as_pin_mut() {
             Some(future) => future.poll(cx).map(|finished| finished.finish(values)),
             None => Poll::Pending,
         }
     }
 
-    fn leave(mut self: Pin<Box<Self>>) {
+    fn leave(mut self: Box<Self>) {
         // Dropping the future runs code of the application, which may begin another upcall.
-        self.set(None);
+        self.0.set(None);
         if size_of::<F>() <= MAX_KEPT_OCTETS {
-            keep(self);
+            keep(TypeId::of::<Self>(), self);
         }
     }
 }
 
-/// The free boxes of one type.
-struct Free<F> {
-    /// The box that was freed last, usually the only one.
-    last: Option<Pin<Box<Option<F>>>>,
-    more: Vec<Pin<Box<Option<F>>>>,
+/// The free places of one type. It names no type, nor does what uses it: these functions would be compiled for each operation
+/// of each servant.
+struct Free {
+    of: TypeId,
+    /// The place that was freed last, usually the only one.
+    last: Option<Box<dyn Any>>,
+    more: Vec<Box<dyn Any>>,
 }
 
-impl<F> Free<F> {
-    fn new() -> Self {
+impl Free {
+    fn new(of: TypeId) -> Self {
         Self {
+            of,
             last: None,
             // The first upcall of a type allocates this list, so that later ones allocate nothing.
             more: Vec::with_capacity(MAX_KEPT - 1),
@@ -73,16 +80,16 @@ impl<F> Free<F> {
     }
 
     #[inline]
-    fn take(&mut self) -> Option<Pin<Box<Option<F>>>> {
+    fn take(&mut self) -> Option<Box<dyn Any>> {
         match self.last.take() {
             None => self.more.pop(),
             last => last,
         }
     }
 
-    /// Keeps a box, and returns one that exceeds the limit.
+    /// Keeps a place, and returns one that exceeds the limit.
     #[inline]
-    fn keep(&mut self, place: Pin<Box<Option<F>>>) -> Option<Pin<Box<Option<F>>>> {
+    fn keep(&mut self, place: Box<dyn Any>) -> Option<Box<dyn Any>> {
         let before = self.last.replace(place)?;
         if self.more.len() < MAX_KEPT - 1 {
             self.more.push(before);
@@ -92,41 +99,39 @@ impl<F> Free<F> {
     }
 }
 
-/// The number of types of upcalls whose boxes are found by index, a power of two. Boxes of other types are looked up by
+/// The number of types of upcalls whose places are found by index, a power of two. Places of other types are looked up by
 /// hash: few servers have more operations that are called all the time.
 const AT_ONCE: usize = 64;
 const AT_ONCE_MASK: u64 = AT_ONCE as u64 - 1;
 
-/// The free boxes of all types.
+/// The free places of all types.
 struct AllFree {
-    /// The boxes by the low bits of the type's id, which is a hash value itself.
-    at_once: [Option<Box<dyn Any>>; AT_ONCE],
-    others: HashMap<TypeId, Box<dyn Any>, BuildHasherDefault<AsIs>>,
+    /// The places by the low bits of the type's id, which is a hash value itself.
+    at_once: [Option<Box<Free>>; AT_ONCE],
+    others: HashMap<TypeId, Free, BuildHasherDefault<AsIs>>,
 }
 
 impl AllFree {
-    /// Calls `run` with the free boxes of a type.
     #[inline]
-    fn of<F: 'static, T>(&mut self, run: impl FnOnce(&mut Free<F>) -> T) -> Option<T> {
+    fn of(&mut self, id: TypeId) -> Option<&mut Free> {
         let mut hasher = AsIs::default();
-        TypeId::of::<F>().hash(&mut hasher);
+        id.hash(&mut hasher);
         let at = usize::try_from(hasher.finish() & AT_ONCE_MASK).ok()?;
         let place = self.at_once.get_mut(at)?;
-        if let Some(free) = place.as_mut().and_then(|free| free.downcast_mut()) {
-            return Some(run(free));
+        let free = place.get_or_insert_with(|| Box::new(Free::new(id)));
+        match free.of == id {
+            true => Some(free),
+            false => Some(others_of(&mut self.others, id)),
         }
-        self.others_of(at).map(run)
     }
+}
 
-    #[cold]
-    fn others_of<F: 'static>(&mut self, at: usize) -> Option<&mut Free<F>> {
-        let new = || Box::new(Free::<F>::new());
-        let free = match self.at_once.get_mut(at)? {
-            place @ None => place.insert(new()),
-            Some(_) => (self.others.entry(TypeId::of::<F>())).or_insert_with(|| new()),
-        };
-        free.downcast_mut()
-    }
+#[cold]
+fn others_of(
+    others: &mut HashMap<TypeId, Free, BuildHasherDefault<AsIs>>,
+    id: TypeId,
+) -> &mut Free {
+    others.entry(id).or_insert_with(|| Free::new(id))
 }
 
 /// A hasher that returns a type id unchanged, as it is a hash value itself.
@@ -160,38 +165,49 @@ thread_local! {
     };
 }
 
-/// A box with `future` in it.
+/// A kept place of a type.
+fn take(id: TypeId) -> Option<Box<dyn Any>> {
+    let taken = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(id)?.take());
+    taken.ok().flatten()
+}
+
+/// Keeps a place of a type.
+fn keep(id: TypeId, place: Box<dyn Any>) {
+    // At thread exit the pool is gone. A place that is not kept is dropped after the borrow has ended.
+    let _ = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(id)?.keep(place));
+}
+
+/// An empty place.
 #[inline]
-pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(
-    future: F,
-) -> Pin<Box<dyn PooledFuture>> {
-    let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(Free::take)?);
-    match free {
-        Ok(Some(mut place)) => {
-            place.set(Some(future));
-            place
-        }
-        _ => Box::pin(Some(future)),
+fn empty<F: 'static>() -> Box<Place<F>> {
+    let taken = take(TypeId::of::<Place<F>>()).map(<Box<dyn Any>>::downcast);
+    match taken {
+        Some(Ok(place)) => place,
+        _ => Box::new(Place(Box::pin(None))),
     }
 }
 
-/// Makes a future in a box, and polls it once, without a waker. The result of a finished future goes to `outcome`; a pending
-/// one is returned in its box.
+/// A place with `future` in it.
+#[inline]
+pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Box<dyn PooledFuture> {
+    let mut place = empty();
+    place.0.set(Some(future));
+    place
+}
+
+/// Makes a future in its place, and polls it once, without a waker. The result of a finished future goes to `outcome`; a pending
+/// one is returned.
 #[inline]
 pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     make: impl FnOnce() -> F,
     outcome: &mut Option<Outcome>,
-) -> Option<Pin<Box<dyn PooledFuture>>> {
-    let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(Free::take)?);
-    let mut place = match free {
-        Ok(Some(place)) => place,
-        _ => Box::pin(None),
-    };
-    // Always true. The check lets the compiler omit a drop, so that the future is made in the box and not moved.
-    if place.is_none() {
-        place.set(Some(make()));
+) -> Option<Box<dyn PooledFuture>> {
+    let mut place = empty();
+    // Always true. The check lets the compiler omit a drop, so that the future is made in its place and not moved.
+    if place.0.is_none() {
+        place.0.set(Some(make()));
     }
-    let polled = match place.as_mut().as_pin_mut() {
+    let polled = match place.0.as_mut().as_pin_mut() {
         Some(future) => future.poll(&mut Context::from_waker(Waker::noop())),
         None => Poll::Pending,
     };
@@ -208,25 +224,14 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     }
 }
 
-#[inline]
-fn keep<F: Future<Output: Finish> + Send + 'static>(place: Pin<Box<Option<F>>>) {
-    // At thread exit the pool is gone. A box that is not kept is dropped after the borrow has ended.
-    let _ = FREE.try_with(|free| {
-        let mut free = free.try_borrow_mut().ok()?;
-        free.of(|free| free.keep(place))?
-    });
-}
-
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use core::cell::Cell;
     use core::future::poll_fn;
 
-    fn poll(place: &mut Pin<Box<dyn PooledFuture>>) -> Poll<Outcome> {
-        place
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()), None)
+    fn poll(place: &mut Box<dyn PooledFuture>) -> Poll<Outcome> {
+        place.poll(&mut Context::from_waker(Waker::noop()), None)
     }
 
     /// A future that passes its own address to `at`.

@@ -58,9 +58,9 @@ enum State {
     /// Nothing runs, since the arguments are not of the types that the skeleton knows.
     Untyped,
     /// An upcall that was made by [`Upcall::new`]; `None` only while it is dropped.
-    Running(Option<Pin<Box<dyn PooledFuture>>>),
+    Running(Option<Box<dyn PooledFuture>>),
     /// An upcall that is pending after its first poll, which had no waker.
-    Polled(Option<Pin<Box<dyn PooledFuture>>>),
+    Polled(Option<Box<dyn PooledFuture>>),
 }
 
 impl Upcall {
@@ -151,7 +151,7 @@ impl Upcall {
     ) -> Poll<Outcome> {
         match &mut self.0 {
             State::Running(Some(running)) | State::Polled(Some(running)) => {
-                running.as_mut().poll(cx, values)
+                running.poll(cx, values)
             }
             // Without a future, or after the outcome was taken, the upcall stays pending.
             State::Running(None) | State::Polled(None) | State::Untyped => Poll::Pending,
