@@ -274,16 +274,22 @@ impl ObjectRef {
     /// Makes a call, within its time limit. Afterwards `reply` holds a result or a user exception, unless the outcome
     /// is values.
     #[inline]
-    async fn perform(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "it says that the future is `Send`, so that rustc need not find out for each entry point, which is generic"
+    )]
+    fn perform(
         &self,
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
-    ) -> Result<Outcome, SystemException> {
-        if self.is_limited() {
-            // Boxed, since it is rare and large in comparison with the rest of a call.
-            return Box::pin(self.perform_limited(invocation, reply)).await;
+    ) -> impl Future<Output = Result<Outcome, SystemException>> + Send {
+        async move {
+            if self.is_limited() {
+                // Boxed, since it is rare and large in comparison with the rest of a call.
+                return Box::pin(self.perform_limited(invocation, reply)).await;
+            }
+            self.request_until_done(invocation, reply).await
         }
-        self.request_until_done(invocation, reply).await
     }
 
     /// Binds, sends, waits, and follows forwards.
