@@ -1,5 +1,6 @@
 //! Bidirectional GIOP: callbacks on the connection that their client has opened.
 
+use crate::savings::spawn;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -338,12 +339,12 @@ impl Relay {
         let is_cut_off = watch::Sender::new(false);
         let (closed, server_has_closed) = watch::channel(false);
         let cut_off = is_cut_off.subscribe();
-        tokio::spawn(async move {
+        spawn(async move {
             // On a busy machine the server may close a connection as idle before the next call.
             loop {
                 let (client, _) = listener.accept().await.unwrap();
                 let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-                tokio::spawn(Self::pass_on(
+                spawn(Self::pass_on(
                     client,
                     server,
                     cut_off.clone(),

@@ -1,5 +1,6 @@
 //! Programs without async: calls that block, servants on threads, and both of them mixed with what is async.
 
+use crate::savings::spawn;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Barrier;
@@ -303,7 +304,7 @@ fn blocking_callers_and_tasks_share_a_connection() {
                     let there = there.clone();
                     // Where its reactor is that of the connection.
                     let _home = client.lane().handle().enter();
-                    tokio::spawn(async move {
+                    spawn(async move {
                         for n in 0..500 {
                             assert_eq!(there.add(n, 2).await.unwrap(), n + 2);
                         }

@@ -1,6 +1,7 @@
 //! Limits of memory that the builder sets, for what a message is decoded to and for all connections; and what else of large
 //! messages is bounded.
 
+use crate::savings::spawn;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -155,9 +156,9 @@ async fn tasks_of_a_worker_go_on_while_it_decodes_a_large_message() {
     let client = Orb::builder().build().await.unwrap();
     let slow = client.string_to_object(&slow.to_string()).await.unwrap();
     let slow: SlowRef = slow.unchecked_narrow();
-    let call = tokio::spawn(async move { slow.wait_for_others(&[7_u8; 3 << 20][..]).await });
+    let call = spawn(async move { slow.wait_for_others(&[7_u8; 3 << 20][..]).await });
     begins.await.unwrap();
-    tokio::spawn(async move { other.send(()).unwrap() });
+    spawn(async move { other.send(()).unwrap() });
     assert_eq!(call.await.unwrap(), Ok(true));
     end(server, client).await;
 }

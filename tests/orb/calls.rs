@@ -2,6 +2,7 @@
 //! calls, blocking servants, shutdown, both flavours of runtime.
 
 use crate::anew::{anywhere, listening};
+use crate::savings::spawn;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -194,7 +195,7 @@ async fn callbacks_go_to_and_fro() {
     // And many at a time.
     let bounces = (0..50).map(|_| {
         let (peer, me) = (peer.clone(), me.clone());
-        tokio::spawn(async move { peer.bounce(&me, 3).await.unwrap() })
+        spawn(async move { peer.bounce(&me, 3).await.unwrap() })
     });
     for bounce in bounces.collect::<Vec<_>>() {
         assert_eq!(in_time(bounce).await.unwrap(), 3);
@@ -280,7 +281,7 @@ async fn a_blocking_servant_does_not_stop_other_connections() {
     let (one, two) = (client().await, client().await);
     let (blocked, free) = (from_afar(&one, &peer).await, from_afar(&two, &peer).await);
     in_time(free.add(1, 1)).await.unwrap();
-    let blocking = tokio::spawn(async move { blocked.block().await });
+    let blocking = spawn(async move { blocked.block().await });
     in_time(servant.blocked.notified()).await;
     for n in 0..100 {
         assert_eq!(in_time(free.add(n, 1)).await.unwrap(), n + 1);
@@ -297,7 +298,7 @@ async fn a_worker_pool_serves_on_while_more_servants_block_than_the_runtime_has_
     for _ in 0..5 {
         let client = client().await;
         let peer = from_afar(&client, &peer).await;
-        blocking.push(tokio::spawn(async move { peer.block().await }));
+        blocking.push(spawn(async move { peer.block().await }));
         in_time(servant.blocked.notified()).await;
     }
     let client = client().await;
@@ -325,13 +326,13 @@ async fn requests_that_were_held_go_to_the_worker_pool_too() {
     let peer = poa.activate(peer).unwrap();
     let (one, two) = (client().await, client().await);
     let (blocked, free) = (from_afar(&one, &peer).await, from_afar(&two, &peer).await);
-    let blocking = tokio::spawn(async move { blocked.block().await });
+    let blocking = spawn(async move { blocked.block().await });
     // Held is what has been read: the same client's question comes behind it.
     let asking = from_afar(&one, &peer).await;
     assert!(in_time(asking.as_object().locate()).await.unwrap());
     poa.the_poa_manager().activate().unwrap();
     in_time(servant.blocked.notified()).await;
-    let asked = tokio::spawn(async move {
+    let asked = spawn(async move {
         let sum = free.add(1, 1).await;
         free.unblock().await.unwrap();
         sum
@@ -345,7 +346,7 @@ async fn blocking_in_place_frees_even_the_only_worker() {
     let (_server, servant, peer) = server_at("iiop://127.0.0.1:0", Dispatch::BlockInPlace).await;
     let (one, two) = (client().await, client().await);
     let (blocked, free) = (from_afar(&one, &peer).await, from_afar(&two, &peer).await);
-    let blocking = tokio::spawn(async move { blocked.block().await });
+    let blocking = spawn(async move { blocked.block().await });
     in_time(servant.blocked.notified()).await;
     assert_eq!(in_time(free.add(1, 1)).await.unwrap(), 2);
     in_time(free.unblock()).await.unwrap();
@@ -360,7 +361,7 @@ async fn hundreds_of_tasks_share_one_connection() {
     let tasks: Vec<_> = (0..400)
         .map(|n| {
             let peer = peer.clone();
-            tokio::spawn(async move {
+            spawn(async move {
                 let text = format!("text {n}");
                 for _ in 0..20 {
                     assert_eq!(peer.echo(&text).await.unwrap(), text);
@@ -392,7 +393,7 @@ async fn shutdown_lets_calls_in_progress_finish_and_refuses_what_comes_after() {
     let (server, servant, peer) = server().await;
     let client = client().await;
     let peer = from_afar(&client, &peer).await;
-    let waiting = tokio::spawn({
+    let waiting = spawn({
         let peer = peer.clone();
         async move { peer.wait(42).await }
     });
@@ -540,8 +541,8 @@ async fn requests_wait_while_the_poa_manager_holds_them() {
         .unwrap();
     let client = client().await;
     let far = from_afar(&client, &peer).await;
-    let held = tokio::spawn(async move { far.add(20, 3).await });
-    let near = tokio::spawn({
+    let held = spawn(async move { far.add(20, 3).await });
+    let near = spawn({
         let peer = peer.clone();
         async move { peer.add(20, 4).await }
     });

@@ -1,6 +1,7 @@
 //! Corners of a call's way that are easy to get wrong: code sets, held requests, callers that
 //! are not polled, connections that end at the worst moment.
 
+use crate::savings::spawn;
 use bytes::Bytes;
 use std::future::Future;
 use std::pin::pin;
@@ -235,8 +236,8 @@ async fn a_request_that_is_held_when_its_adapter_is_destroyed_is_answered() {
     let corner = child.activate(CornerServant::new(Servant)).unwrap();
     let client = orb().await;
     let far = from_afar(&client, &corner).await;
-    let held = tokio::spawn(async move { far.add(1, 2).await });
-    let near = tokio::spawn(async move { corner.add(1, 2).await });
+    let held = spawn(async move { far.add(1, 2).await });
+    let near = spawn(async move { corner.add(1, 2).await });
     // A second request on the same connection is served only after the first was looked at.
     while server.connections_served() == 0 {
         tokio::task::yield_now().await;
@@ -329,7 +330,7 @@ async fn a_request_that_goes_out_before_the_error_message_is_not_sent_again() {
     let corner = iiop(&client, &listener);
     // Few enough to be read while the client still listens to why we refuse them.
     let blob = vec![7; 6 << 20];
-    let call = tokio::spawn(async move { corner.swallow(&blob[..]).await });
+    let call = spawn(async move { corner.swallow(&blob[..]).await });
     let (mut first, _) = in_time(listener.accept()).await.unwrap();
     // It has begun to come, and is far from done.
     let mut begun = [0; 12];
@@ -359,7 +360,7 @@ async fn a_write_that_fails_does_not_lose_the_replies_that_have_come() {
     let client = Orb::builder().build().await.unwrap();
     let path = path.to_str().unwrap().to_owned();
     let corner = reference(&client, profile(UiopAddress { path }));
-    let first = tokio::spawn({
+    let first = spawn({
         let corner = corner.clone();
         async move { corner.add(1, 2).await }
     });

@@ -1,6 +1,6 @@
 //! Refused, dropped, limited and timed-out requests are counted, by cause.
 
-use crate::savings::{account, in_time};
+use crate::savings::{account, in_time, spawn};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -115,7 +115,7 @@ async fn requests_that_do_not_fit_into_the_queue_of_the_worker_pool_are_counted(
 async fn protocol_errors_of_servers_are_counted_too() {
     let client = orb().await;
     let (listener, object) = silent(&client).await;
-    let calling = tokio::spawn(async move { object.non_existent().await });
+    let calling = spawn(async move { object.non_existent().await });
     let (mut stream, _) = in_time(listener.accept()).await.unwrap();
     let mut first = [0; 12];
     in_time(stream.read_exact(&mut first)).await.unwrap();
@@ -172,7 +172,7 @@ async fn calls_beyond_those_that_a_connection_may_have_in_flight_are_counted() {
     let client = orb().await;
     let (listener, object) = silent(&client).await;
     // It reads, and answers nothing.
-    let reading = tokio::spawn(async move {
+    let reading = spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     });

@@ -1,5 +1,6 @@
 //! Deadlines of calls: the order in a server's queue, and requests that are late.
 
+use crate::savings::spawn;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use zorb::executor::{Dispatch, WorkerPool};
@@ -70,7 +71,7 @@ async fn world(of_client: &PolicyOverrides) -> World {
     let far = client.string_to_object(&text).await.unwrap();
     let work: WorkRef = far.unchecked_narrow();
     let holds = work.clone();
-    let held = tokio::spawn(async move { holds.hold().await });
+    let held = spawn(async move { holds.hold().await });
     tokio::task::spawn_blocking(move || begins.recv().unwrap())
         .await
         .unwrap();
@@ -113,9 +114,7 @@ async fn the_earliest_deadline_of_orb_task_or_object_goes_first() {
             None => world.work.clone(),
         };
         let scope = at_task.map_or_else(PolicyOverrides::new, deadline);
-        calls.push(tokio::spawn(
-            async move { scope.scope(work.run(number)).await },
-        ));
+        calls.push(spawn(async move { scope.scope(work.run(number)).await }));
         world.queued(calls.len()).await;
     }
     drop(world.end);
@@ -132,10 +131,10 @@ async fn a_request_whose_deadline_passes_in_the_queue_calls_no_servant() {
     let world = world(&PolicyOverrides::new()).await;
     let hasty = (world.work)
         .with_policies(&PolicyOverrides::new().relative_deadline(Duration::from_nanos(100)));
-    let late = tokio::spawn(async move { hasty.run(1).await });
+    let late = spawn(async move { hasty.run(1).await });
     world.queued(1).await;
     let patient = world.work.clone();
-    let in_time = tokio::spawn(async move { patient.run(2).await });
+    let in_time = spawn(async move { patient.run(2).await });
     world.queued(2).await;
     drop(world.end);
     let late = late.await.unwrap().unwrap_err();

@@ -1,7 +1,7 @@
 //! Keys that people write by hand: the table of plain keys, and the locator that is asked about the
 //! others.
 
-use crate::savings::{AccountRef, account, in_time};
+use crate::savings::{AccountRef, account, in_time, spawn};
 use std::future::{Future, pending};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -345,8 +345,8 @@ mod the_locator {
         let ada = resolve(&client, &ada.to_string()).await;
         let hung = plain(&client, &orb, b"hung").await;
         let (located, called) = (hung.clone(), hung);
-        let located = tokio::spawn(async move { located.as_object().locate().await });
-        let called = tokio::spawn(async move { called.owner().await });
+        let located = spawn(async move { located.as_object().locate().await });
+        let called = spawn(async move { called.owner().await });
         in_time(begun.acquire_many(2)).await.unwrap().forget();
         assert_eq!(in_time(ada.owner()).await.unwrap(), "Ada");
         in_time(orb.shutdown(true)).await.unwrap();
@@ -375,7 +375,7 @@ mod the_locator {
         let mut calls = Vec::new();
         for _ in 0..AT_A_TIME {
             let unknown = unknown.clone();
-            calls.push(tokio::spawn(async move { unknown.owner().await }));
+            calls.push(spawn(async move { unknown.owner().await }));
         }
         in_time(begun.acquire_many(AT_A_TIME))
             .await

@@ -1,5 +1,6 @@
 //! Requests that are like those before them: what a connection remembers of them holds no longer than it is true.
 
+use crate::savings::spawn;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,7 +106,7 @@ async fn an_object_that_is_deactivated_while_it_is_at_work_is_found_no_more() {
     is_known_as(&cell, 1).await;
     let waiting = {
         let cell = cell.clone();
-        tokio::spawn(async move { cell.wait().await })
+        spawn(async move { cell.wait().await })
     };
     in_time(entered.notified()).await;
     is_known_as(&cell, 1).await;
@@ -113,7 +114,7 @@ async fn an_object_that_is_deactivated_while_it_is_at_work_is_found_no_more() {
     assert_eq!(in_time(waiting).await.unwrap(), Ok(1));
     let waiting = {
         let cell = cell.clone();
-        tokio::spawn(async move { cell.wait().await })
+        spawn(async move { cell.wait().await })
     };
     in_time(entered.notified()).await;
     orb.root_poa().deactivate_object(&near).unwrap();

@@ -1,6 +1,7 @@
 //! GIOPlite: the same calls with shorter headers, beside GIOP in one reference.
 
 use crate::hostile::raw::Raw;
+use crate::savings::spawn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -75,7 +76,7 @@ async fn every_kind_of_call(mirror: &MirrorRef) {
     }
     let callers = (0..32).map(|caller| {
         let mirror = mirror.clone();
-        tokio::spawn(async move {
+        spawn(async move {
             for call in 0..20 {
                 let words = format!("{caller} {}", "x".repeat(call * 40));
                 assert_eq!(mirror.text(&words).await.unwrap(), words);
@@ -194,13 +195,13 @@ async fn counted(to: u16) -> (u16, Arc<AtomicUsize>) {
     let port = listener.local_addr().unwrap().port();
     let octets = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&octets);
-    tokio::spawn(async move {
+    spawn(async move {
         while let Ok((near, _)) = listener.accept().await {
             let far = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
             let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
             for (mut from, mut to) in [(near_in, far_out), (far_in, near_out)] {
                 let count = Arc::clone(&count);
-                tokio::spawn(async move {
+                spawn(async move {
                     let mut buffer = vec![0; 64 << 10];
                     while let Ok(length @ 1..) = from.read(&mut buffer).await {
                         count.fetch_add(length, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! References that come from peers: where they may lead, how many connections they may cost, and what a client learns
 //! from the exceptions of calls through them.
 
-use crate::savings::in_time;
+use crate::savings::{in_time, spawn};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixListener;
 use zorb::{
@@ -107,7 +107,7 @@ async fn a_unix_socket_that_a_peer_names_is_not_connected_to() {
     // The application itself may name it, and then a peer may too.
     let named = in_time(server.string_to_object(&url)).await.unwrap();
     drop(named);
-    let calling = tokio::spawn(async move { caller.call(&object).await });
+    let calling = spawn(async move { caller.call(&object).await });
     while listener.accept().is_err() {
         tokio::task::yield_now().await;
     }
@@ -119,7 +119,7 @@ async fn a_unix_socket_that_a_peer_names_is_connected_to_where_that_is_permitted
     let folder = tempfile::tempdir().unwrap();
     let (_server, client, caller) = world(Orb::builder().unix_sockets_of_peers(true)).await;
     let (listener, object, _) = to_unix(&client, &folder);
-    let calling = tokio::spawn(async move { caller.call(&object).await });
+    let calling = spawn(async move { caller.call(&object).await });
     while listener.accept().is_err() {
         tokio::task::yield_now().await;
     }

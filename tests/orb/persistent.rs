@@ -3,7 +3,7 @@
 
 use crate::anew::{anywhere, listening};
 
-use crate::savings::{Account, AccountRef, AccountServant, account, in_time};
+use crate::savings::{Account, AccountRef, AccountServant, account, in_time, spawn};
 use crate::support::{Running, process};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -467,7 +467,7 @@ mod the_servant_activator {
             let reference: AccountRef = poa.create_reference_with_id(id).unwrap();
             for orb in [&client, &orb] {
                 let reference = from_afar(orb, &reference).await;
-                calls.push((id, tokio::spawn(async move { reference.owner().await })));
+                calls.push((id, spawn(async move { reference.owner().await })));
             }
         }
         // Both are at work at the same time, and no request for one of them begins it anew.
@@ -692,7 +692,7 @@ mod a_manager_that_was_never_activated {
         let mut calls = Vec::new();
         for orb in [&client, &orb, &client] {
             let ada = from_afar(orb, &ada).await;
-            calls.push(tokio::spawn(async move { ada.owner().await }));
+            calls.push(spawn(async move { ada.owner().await }));
         }
         in_time(warnings.0.1.notified()).await;
         let manager = orb.root_poa().the_poa_manager().clone();
@@ -703,9 +703,9 @@ mod a_manager_that_was_never_activated {
         // A deliberate HOLDING state needs no warning.
         manager.hold_requests().unwrap();
         let far = from_afar(&client, &ada).await;
-        let held = tokio::spawn(async move { far.owner().await });
+        let held = spawn(async move { far.owner().await });
         let near = from_afar(&orb, &ada).await;
-        let near = tokio::spawn(async move { near.owner().await });
+        let near = spawn(async move { near.owner().await });
         tokio::task::yield_now().await;
         manager.activate().unwrap();
         assert_eq!(in_time(held).await.unwrap().unwrap(), "Ada");

@@ -1,6 +1,6 @@
 //! Buffered one-way requests at the levels of policies, and the policies of an ORB that runs.
 
-use crate::savings::{Account, AccountRef, AccountServant, Savings, in_time};
+use crate::savings::{Account, AccountRef, AccountServant, Savings, in_time, spawn};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -216,7 +216,7 @@ async fn policies_of_an_orb_that_runs_hold_for_references_that_there_were() {
     let far: AccountRef = far.unwrap().unchecked_narrow();
     assert_eq!(in_time(far.pokes()).await, Ok(0));
     // A call in progress has the policies that it began with.
-    let before = tokio::spawn({
+    let before = spawn({
         let far = far.clone();
         async move { far.owner().await }
     });
@@ -246,7 +246,7 @@ async fn policies_of_an_orb_that_runs_hold_for_references_that_there_were() {
     );
     // The object is more specific.
     let hour = PolicyOverrides::new().relative_round_trip_timeout(Duration::from_secs(3_600));
-    let patient = tokio::spawn({
+    let patient = spawn({
         let far = far.with_policies(&hour);
         async move { far.owner().await }
     });

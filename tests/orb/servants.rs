@@ -1,5 +1,6 @@
 //! Servants that block, that await in one-way operations, and whose ids are used again.
 
+use crate::savings::spawn;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
@@ -155,7 +156,7 @@ async fn a_blocking_servant_delays_no_other_even_on_one_thread() {
     let worker = poa.activate(worker).unwrap();
     assert_eq!(worker.as_object().ior().type_id, WorkerRef::REPOSITORY_ID);
     let (client, far) = from_afar(&worker).await;
-    let blocking = tokio::spawn({
+    let blocking = spawn({
         let far = far.clone();
         async move { far.block(1).await }
     });
@@ -200,7 +201,7 @@ async fn an_id_is_active_once_at_a_time_also_where_objects_are_activated_on_dema
     .unwrap();
     let worker: WorkerRef = poa.create_reference_with_id("1").unwrap();
     let (client, far) = from_afar(&worker).await;
-    let waiting = tokio::spawn({
+    let waiting = spawn({
         let far = far.clone();
         async move { far.wait().await }
     });
@@ -211,7 +212,7 @@ async fn an_id_is_active_once_at_a_time_also_where_objects_are_activated_on_dema
         early,
         Err(Error::Adapter(AdapterError::BeingDeactivated(_)))
     ));
-    let next = tokio::spawn(async move { far.twice(4).await });
+    let next = spawn(async move { far.twice(4).await });
     let ended = poa.deactivation_ended("1");
     assert_eq!(made.load(Ordering::Relaxed), 1);
     state.gate.as_ref().unwrap().add_permits(1);
@@ -310,7 +311,7 @@ fn reported_while_it_blocks(
         let (client, far) = from_afar(&worker).await;
         *state.blocked.lock().unwrap() = Some(blocked);
         let called = if is_collocated { worker } else { far };
-        let calling = tokio::spawn(async move {
+        let calling = spawn(async move {
             match is_late {
                 true => called.block_late(1).await,
                 false => called.block(1).await,
@@ -322,7 +323,7 @@ fn reported_while_it_blocks(
     };
     let _heard = tracing::subscriber::set_default(warnings.clone());
     heard_by(&warnings, is_current_thread)
-        .block_on(async { tokio::spawn(serving).await })
+        .block_on(async { spawn(serving).await })
         .unwrap();
     let servants = warnings.0.lock().unwrap().clone();
     assert_eq!(servants, [WorkerRef::REPOSITORY_ID], "once");
@@ -375,9 +376,7 @@ fn reported(is_blocking: bool, is_current_thread: bool) -> Vec<String> {
         in_time(server.shutdown(true)).await.unwrap();
     };
     let _heard = tracing::subscriber::set_default(warnings.clone());
-    runtime
-        .block_on(async { tokio::spawn(serving).await })
-        .unwrap();
+    runtime.block_on(async { spawn(serving).await }).unwrap();
     let warnings = warnings.0.lock().unwrap();
     warnings.clone()
 }

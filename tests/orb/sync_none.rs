@@ -1,6 +1,6 @@
 //! One-way calls of SYNC_NONE return at once: before there is a connection, and when there is no room for more.
 
-use crate::savings::in_time;
+use crate::savings::{in_time, spawn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -132,7 +132,7 @@ async fn a_call_does_not_wait_for_its_connection_and_calls_of_all_scopes_keep_th
             at_once(&counter, n, b"").unwrap();
         }
         let other = counter.with_sync_scope(SyncScope::WithTransport);
-        let behind = tokio::spawn(async move {
+        let behind = spawn(async move {
             other.count(100, "é", 0.5, b"").await.unwrap();
             other.counted().await.unwrap()
         });

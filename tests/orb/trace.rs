@@ -3,6 +3,7 @@
 //! Everything runs on one thread, whose subscriber records all events. The events of a
 //! client name the server's address as their peer; those of the server name another.
 
+use crate::savings::spawn;
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -311,7 +312,7 @@ async fn a_forward_is_traced_with_where_it_leads() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let target = world.safe.as_object().ior().clone();
-    let forwarding = tokio::spawn(async move {
+    let forwarding = spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut reader = Reader::new(Limits::default());
         let request = loop {

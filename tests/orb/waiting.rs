@@ -1,6 +1,7 @@
 //! Waiting for replies: calls spin before they park, and read for themselves and for others. No other caller is left
 //! waiting when one is dropped, or not polled any more.
 
+use crate::savings::spawn;
 use std::future::{Future, poll_fn};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -134,7 +135,7 @@ async fn callers_that_come_and_go(policy: WaitPolicy) {
     let tasks: Vec<_> = (0..4)
         .map(|task| {
             let echo = echo.clone();
-            tokio::spawn(async move {
+            spawn(async move {
                 for n in 0..400 {
                     // Alone for a while, then in a crowd, each dropped after another number of polls.
                     if (n + task) % 5 == 0 {
@@ -244,7 +245,7 @@ async fn tasks_and_timers_run_while_another_task_calls_without_a_pause() {
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicBool::new(false)),
         );
-        let timer = tokio::spawn({
+        let timer = spawn({
             let (rung, ran) = (Arc::clone(&rung), Arc::clone(&ran));
             async move {
                 ran.store(true, Ordering::Relaxed);
@@ -270,12 +271,12 @@ async fn tasks_run_while_one_caller_tries_for_another_that_waits_long() {
     ] {
         let (_server, _client, echo) = pair(policy).await;
         warm_up(&echo).await;
-        let slow = tokio::spawn({
+        let slow = spawn({
             let echo = echo.clone();
             async move { echo.late().await }
         });
         let turns = Arc::new(AtomicUsize::new(0));
-        let other = tokio::spawn({
+        let other = spawn({
             let turns = Arc::clone(&turns);
             async move {
                 loop {
@@ -387,7 +388,7 @@ async fn an_end_that_comes_while_a_caller_tries_is_found_by_it() {
         for _ in 0..8 {
             in_time(echo.nothing()).await.unwrap();
         }
-        let call = tokio::spawn(async move { echo.nothing().await });
+        let call = spawn(async move { echo.nothing().await });
         let _silent = in_time(silent).await.unwrap().unwrap();
         client.shutdown(false).await.unwrap();
         in_time(call).await.unwrap().unwrap_err();

@@ -2,7 +2,9 @@
 
 use super::support::HANG;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
+use tokio::task::JoinHandle;
 use zorb::SystemException;
 
 zorb::idl! {
@@ -48,4 +50,12 @@ pub(crate) fn account(owner: &str) -> AccountServant<Savings> {
 /// A clock is only ever the guard that turns a hang into a failure.
 pub(crate) async fn in_time<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(HANG, what).await.expect("it hangs")
+}
+
+/// A task of a boxed future: tokio's part of a task is compiled for each type of future, and costs rustc as much as a test.
+pub(crate) fn spawn<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let future: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(future);
+    tokio::spawn(future)
 }

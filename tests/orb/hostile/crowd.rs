@@ -3,6 +3,7 @@
 use crate::hostile::held::is_read;
 use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Call, Raw, message};
+use crate::savings::spawn;
 use std::net::SocketAddr;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;
@@ -31,7 +32,7 @@ async fn one_way_calls_beyond_the_limit_wait_and_none_is_lost() {
     let mut world = World::start().await;
     let client = Orb::builder().build().await.unwrap();
     let target = reach(&client, &world.reference()).await;
-    let sending = tokio::spawn(async move {
+    let sending = spawn(async move {
         for _ in 0..CALLS {
             target.forget_later().await.unwrap();
         }
@@ -225,7 +226,7 @@ async fn requests_that_are_held_are_left_unanswered_by_a_shutdown() {
     };
     raw.send(&arrived.with(|e| e.put(&4i32))).await;
     assert_eq!(raw.receive_reply(2).await, Ok(()));
-    let down = tokio::spawn({
+    let down = spawn({
         let server = world.server.clone();
         async move { server.shutdown(true).await }
     });

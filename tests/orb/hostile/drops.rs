@@ -1,6 +1,7 @@
 //! Callers that lose patience: a call dropped at any await leaves a connection that works.
 
 use crate::hostile::honest_pair::{World, reach, within};
+use crate::savings::spawn;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
@@ -87,7 +88,7 @@ async fn many_calls_dropped_among_many_others_lose_none_of_them() {
     let mut calls = Vec::new();
     for n in 0..2000 {
         let target = target.clone();
-        calls.push(tokio::spawn(async move {
+        calls.push(spawn(async move {
             match n % 3 {
                 0 => drop(dropped_after(1 + n % 2, target.twice(1)).await),
                 1 => drop(dropped_after(1, target.large(70_000)).await),
@@ -109,7 +110,7 @@ async fn a_call_that_is_dropped_is_cancelled_at_the_server() {
     let mut calls = Vec::new();
     for _ in 0..10 {
         let target = target.clone();
-        calls.push(tokio::spawn(async move { target.wait().await }));
+        calls.push(spawn(async move { target.wait().await }));
         world.entered().await;
     }
     for call in &calls {

@@ -2,6 +2,7 @@
 
 use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Peer, message, reply};
+use crate::savings::spawn;
 use std::error::Error as _;
 use std::io;
 use tokio::join;
@@ -224,7 +225,7 @@ async fn a_server_that_shuts_down_answers_what_it_has_begun() {
     let client = Orb::builder().build().await.unwrap();
     let target = reach(&client, &world.reference()).await;
     let server = world.server.clone();
-    let waiting = tokio::spawn(async move { target.wait().await });
+    let waiting = spawn(async move { target.wait().await });
     world.entered().await;
     server.shutdown(false).await.unwrap();
     world.let_go().await;

@@ -4,6 +4,7 @@
 
 use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Call, Peer, Raw};
+use crate::savings::spawn;
 use std::time::Duration;
 use tokio::join;
 use tokio::time::{Instant, sleep};
@@ -72,7 +73,7 @@ async fn a_connection_with_a_call_in_progress_is_not_idle_on_either_side() {
     let mut world = world().await;
     let client = Orb::builder().idle_timeout(LIMIT).build().await.unwrap();
     let target = reach(&client, &world.reference()).await;
-    let waiting = tokio::spawn(async move { target.wait().await });
+    let waiting = spawn(async move { target.wait().await });
     world.entered().await;
     sleep(LIMIT * 20).await;
     world.let_go().await;

@@ -2,6 +2,7 @@
 
 use crate::hostile::honest_pair::{World, within};
 use crate::hostile::raw::{Peer, Raw, message, reply};
+use crate::savings::spawn;
 use std::time::Duration;
 use tokio::join;
 use zorb::{
@@ -28,7 +29,7 @@ async fn a_call_that_waited_for_room_was_not_sent_and_says_so() {
     let target = peer.target(world.bystander());
     let blocking = {
         let target = target.clone();
-        tokio::spawn(async move { target.swallow(&vec![5; HUGE][..]).await })
+        spawn(async move { target.swallow(&vec![5; HUGE][..]).await })
     };
     // It has begun to come, and is not read any further.
     let stuck = peer.accept().await;
@@ -74,7 +75,7 @@ async fn a_call_that_is_on_its_way_to_another_place_was_not_carried_out() {
     let target = peer.target(world.bystander());
     // Sent on to a place whose room is taken.
     let crowd = deaf.target(world.bystander());
-    let crowding = tokio::spawn(async move { crowd.swallow(&vec![5; HUGE][..]).await });
+    let crowding = spawn(async move { crowd.swallow(&vec![5; HUGE][..]).await });
     let stuck = deaf.accept().await;
     within(stuck.stream.peek(&mut [0])).await.unwrap();
     let hasty = target.with_round_trip_timeout(SHORT);

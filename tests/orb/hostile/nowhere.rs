@@ -2,6 +2,7 @@
 
 use crate::hostile::honest_pair::{TargetRef, World, reach, within};
 use crate::hostile::raw::{Peer, Raw, ior};
+use crate::savings::spawn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +39,7 @@ impl BlackHole {
         let listener = socket.listen(1).unwrap();
         let address = listener.local_addr().unwrap();
         // The kernel takes two of these and leaves every other one without an answer.
-        let queued = (0..6).map(|_| tokio::spawn(TcpStream::connect(address)));
+        let queued = (0..6).map(|_| spawn(TcpStream::connect(address)));
         let queued: Vec<_> = queued.collect();
         within(async {
             while queued
@@ -345,7 +346,7 @@ async fn a_black_hole_ends_with_the_time_limit_of_the_call_and_nothing_was_done(
     let hasty = target.as_object().with_round_trip_timeout(SHORT);
     let place = black_hole.address.to_string();
     // A call that ends by its own time limit does not end the attempt of the others.
-    let patient = tokio::spawn(async move { target.twice(4).await });
+    let patient = spawn(async move { target.twice(4).await });
     for _ in 0..3 {
         let typed: TargetRef = hasty.unchecked_narrow();
         let outcomes = join!(
@@ -520,12 +521,12 @@ async fn a_request_that_was_late_while_the_client_connected_is_not_sent_when_it_
         let e = within(hasty.twice(3)).await.unwrap_err();
         assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No), "{e}");
     }
-    let patient = tokio::spawn(async move { target.twice(4).await });
+    let patient = spawn(async move { target.twice(4).await });
     // Connections of the black hole itself bring nothing; the client's begins with the only call that still waits.
-    let serving = tokio::spawn(async move {
+    let serving = spawn(async move {
         loop {
             let (stream, _) = black_hole.listener.accept().await.unwrap();
-            tokio::spawn(async move { Raw::new(stream).serve_twice().await });
+            spawn(async move { Raw::new(stream).serve_twice().await });
         }
     });
     assert_eq!(within(patient).await.unwrap(), Ok(8));

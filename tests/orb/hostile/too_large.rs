@@ -2,6 +2,7 @@
 
 use crate::hostile::honest_pair::{World, reach, within};
 use crate::hostile::raw::{Call, Peer, Raw, message};
+use crate::savings::spawn;
 use tokio::join;
 use zorb::{
     CompletionStatus as Completed, Counter, Orb, SystemException, SystemExceptionKind as Kind,
@@ -28,7 +29,7 @@ async fn a_request_too_large_for_its_server_fails_alone() {
     let mut world = World::start_with(|b| b.max_message_octets(LIMIT)).await;
     let orb = Orb::builder().build().await.unwrap();
     let target = reach(&orb, &world.reference()).await;
-    let waiting = tokio::spawn({
+    let waiting = spawn({
         let target = target.clone();
         async move { target.wait().await }
     });
@@ -61,7 +62,7 @@ async fn a_reply_too_large_for_its_client_fails_alone() {
         .await
         .unwrap();
     let target = reach(&orb, &world.reference()).await;
-    let waiting = tokio::spawn({
+    let waiting = spawn({
         let target = target.clone();
         async move { target.wait().await }
     });

@@ -1,6 +1,7 @@
 //! ORBs whose last handle is dropped.
 
 use crate::lives::cell_servant::{client, in_time, seen};
+use crate::savings::spawn;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, oneshot};
 use zorb::{Orb, SystemException, SystemExceptionKind as Kind};
@@ -132,11 +133,11 @@ async fn upcalls_in_progress_outlive_the_last_handle_and_are_answered() {
     let far = from_afar(&client, &server.cell).await;
     let elsewhere = self::server(false).await;
     let calls = [
-        tokio::spawn({
+        spawn({
             let far = far.clone();
             async move { far.add_later(None, 1, 2).await }
         }),
-        tokio::spawn({
+        spawn({
             // Its argument is a reference, and so a handle for as long as the upcall goes on.
             let (far, other) = (far.clone(), from_afar(&client, &elsewhere.cell).await);
             async move { far.add_later(&other, 1, 2).await }

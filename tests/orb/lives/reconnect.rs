@@ -4,6 +4,7 @@ use crate::anew::{anywhere, listening};
 use crate::lives::cell_servant::{
     CellRef, CellServant, Servant, client, from_afar, in_time, seen, server,
 };
+use crate::savings::spawn;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 use zorb::{CompletionStatus as Completed, Interface, Orb, Policies, SystemExceptionKind as Kind};
@@ -49,7 +50,7 @@ async fn a_persistent_object_is_called_on_over_restarts_in_order() {
         server = listen(&endpoint).await;
         set_up(&server);
         // An early request is held until the managers are active.
-        let early = tokio::spawn({
+        let early = spawn({
             let cell = cell.clone();
             async move { cell.add(life, 3).await }
         });

@@ -2,6 +2,7 @@
 
 use crate::anew::{anywhere, listening};
 use crate::lives::cell_servant::{CellRef, client, from_afar, in_time, one_cell, seen, server};
+use crate::savings::spawn;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::io::AsyncReadExt;
@@ -34,7 +35,7 @@ on_both_flavours!(
 async fn callers(cell: &CellRef, turns: usize) -> Vec<JoinHandle<SystemException>> {
     let call = |n| {
         let cell = cell.clone();
-        tokio::spawn(async move {
+        spawn(async move {
             loop {
                 match cell.add(n, 1).await {
                     Ok(sum) => assert_eq!(sum, n + 1),
@@ -76,12 +77,12 @@ async fn many_may_shut_an_orb_down_at_the_same_time() {
     let (server, servant, cell) = server().await;
     let client = client().await;
     let cell = from_afar(&client, &cell).await;
-    let waiting = tokio::spawn(async move { cell.wait(5).await });
+    let waiting = spawn(async move { cell.wait(5).await });
     in_time(servant.entered.notified()).await;
     let ends: Vec<_> = (0..20)
         .map(|n| {
             let server = server.clone();
-            tokio::spawn(async move { server.shutdown(n % 2 == 0).await })
+            spawn(async move { server.shutdown(n % 2 == 0).await })
         })
         .collect();
     in_time(server.shutdown(false)).await.unwrap();
@@ -135,14 +136,14 @@ async fn our_own_calls_that_wait_fail_and_the_servers_are_informed() {
     let calls: Vec<_> = (0..5)
         .map(|n| {
             let cell = cell.clone();
-            tokio::spawn(async move { cell.wait(n).await })
+            spawn(async move { cell.wait(n).await })
         })
         .collect();
     let (mut stream, _) = in_time(listener.accept()).await.unwrap();
     let mut reader = Reader::new(Limits::default());
     let heard = kinds(&mut stream, &mut reader, 5).await;
     assert_eq!(heard, [MessageKind::Request; 5]);
-    let serving = tokio::spawn(async move { kinds(&mut stream, &mut reader, 9).await });
+    let serving = spawn(async move { kinds(&mut stream, &mut reader, 9).await });
     in_time(client.shutdown(true)).await.unwrap();
     // All of it has been said when the shutdown is over: its subscriber is not waited for.
     assert_eq!(
@@ -182,9 +183,7 @@ async fn a_call_that_connects_while_the_orb_shuts_down_does_not_hold_it_up() {
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
     let address = listener.local_addr().unwrap();
-    let queued: Vec<_> = (0..6)
-        .map(|_| tokio::spawn(TcpStream::connect(address)))
-        .collect();
+    let queued: Vec<_> = (0..6).map(|_| spawn(TcpStream::connect(address))).collect();
     in_time(async {
         while queued
             .iter()
@@ -204,7 +203,7 @@ async fn a_call_that_connects_while_the_orb_shuts_down_does_not_hold_it_up() {
     let url = format!("corbaloc:iiop:1.2@{address}/key");
     let object = client.string_to_object(&url).await.unwrap();
     let cell: CellRef = object.unchecked_narrow();
-    let call = tokio::spawn(async move { cell.add(1, 2).await });
+    let call = spawn(async move { cell.add(1, 2).await });
     tokio::task::yield_now().await;
     in_time(client.shutdown(true)).await.unwrap();
     assert_eq!(seen(in_time(call).await.unwrap()), SHUT_DOWN_NO);
@@ -217,7 +216,7 @@ async fn a_servant_ends_its_orb_and_its_own_reply_still_comes() {
     let cell = from_afar(&client, &cell).await;
     let other = {
         let cell = cell.clone();
-        tokio::spawn(async move { cell.wait(3).await })
+        spawn(async move { cell.wait(3).await })
     };
     in_time(servant.entered.notified()).await;
     let refused = seen(in_time(cell.end(true)).await);
@@ -237,7 +236,7 @@ async fn a_local_call_in_progress_is_finished_before_the_orb_is_down() {
     let (server, servant, cell) = server().await;
     let waiting = {
         let cell = cell.clone();
-        tokio::spawn(async move { cell.wait(3).await })
+        spawn(async move { cell.wait(3).await })
     };
     in_time(servant.entered.notified()).await;
     in_time(server.shutdown(false)).await.unwrap();
@@ -250,7 +249,7 @@ async fn a_local_call_in_progress_is_finished_before_the_orb_is_down() {
 async fn an_orb_that_is_dropped_closes_its_connections_and_its_port() {
     let client = client().await;
     let (listener, cell) = bare_server(&client).await;
-    let call = tokio::spawn({
+    let call = spawn({
         let cell = cell.clone();
         async move { drop(cell.note(1).await) }
     });
@@ -258,7 +257,7 @@ async fn an_orb_that_is_dropped_closes_its_connections_and_its_port() {
     in_time(call).await.unwrap();
     // References are as good as the ORB.
     drop(client);
-    let second = tokio::spawn({
+    let second = spawn({
         let cell = cell.clone();
         async move { drop(cell.note(2).await) }
     });

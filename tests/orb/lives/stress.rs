@@ -8,6 +8,7 @@
 
 use crate::anew::{anywhere, listening};
 use crate::lives::cell_servant::in_time;
+use crate::savings::spawn;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -102,7 +103,7 @@ async fn proxy(listener: TcpListener, server: std::net::SocketAddr, seed: u64) {
         };
         let mut share = usize::try_from(200 + random.below(60_000)).unwrap();
         let rudely = random.below(2) == 0;
-        tokio::spawn(async move {
+        spawn(async move {
             let (mut there, mut back) = (vec![0; 4096], vec![0; 4096]);
             while share > 0 {
                 let passed = tokio::select! {
@@ -209,7 +210,7 @@ async fn everything_at_once(seed: u64) {
     let address = endpoint.strip_prefix("iiop://").unwrap().parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let by_proxy = listener.local_addr().unwrap();
-    let proxy = tokio::spawn(proxy(listener, address, seed));
+    let proxy = spawn(proxy(listener, address, seed));
     // The same object, published at the proxy's address.
     let direct = once.as_object().to_string();
     let proxied = {
@@ -241,7 +242,7 @@ async fn everything_at_once(seed: u64) {
         let once: OnceRef = object.unchecked_narrow();
         let (done, progress) = (Arc::clone(&done), Arc::clone(&progress));
         let mut up = is_up.subscribe();
-        callers.push(tokio::spawn(async move {
+        callers.push(spawn(async move {
             let mut random = Random(seed ^ caller << 32);
             let mut outcomes = Vec::new();
             for call in 0..CALLS {

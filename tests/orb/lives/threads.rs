@@ -1,6 +1,7 @@
 //! Calls from servants, servants that block, several ORBs and several runtimes in a process.
 
 use crate::lives::cell_servant::{CellServant, Servant, client, from_afar, in_time, seen, server};
+use crate::savings::spawn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,7 +42,7 @@ async fn a_servant_calls_its_own_orb_and_another_and_its_caller() {
     let calls: Vec<_> = (0..100)
         .map(|n| {
             let (first, mine) = (first.clone(), mine.clone());
-            tokio::spawn(async move { first.add_far(&mine, &first, n % 7).await })
+            spawn(async move { first.add_far(&mine, &first, n % 7).await })
         })
         .collect();
     for (n, call) in (0..).zip(calls) {
@@ -60,7 +61,7 @@ async fn a_servant_waits_for_a_thread_that_may_block() {
         let calls: Vec<_> = (0..50)
             .map(|n| {
                 let cell = cell.clone();
-                tokio::spawn(async move { cell.add_blocking(n, 1).await })
+                spawn(async move { cell.add_blocking(n, 1).await })
             })
             .collect();
         for (n, call) in (0..).zip(calls) {

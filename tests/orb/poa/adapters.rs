@@ -1,6 +1,7 @@
 //! The tree of adapters, adapter activators, and POA managers.
 
 use super::*;
+use crate::savings::spawn;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Mutex;
@@ -141,13 +142,13 @@ async fn managers_and_destruction_wait_for_upcalls_in_progress() {
             manager.activate().unwrap();
             let pass = || {
                 let gate = gate.clone();
-                tokio::spawn(async move { gate.pass().await })
+                spawn(async move { gate.pass().await })
             };
             let call = pass();
             in_time(entered.acquire()).await.unwrap().forget();
             let waiting = {
                 let manager = Arc::clone(&manager);
-                tokio::spawn(async move { manager.discard_requests_and_wait().await })
+                spawn(async move { manager.discard_requests_and_wait().await })
             };
             in_time(async {
                 while manager.state() != PoaManagerState::Discarding {
@@ -166,7 +167,7 @@ async fn managers_and_destruction_wait_for_upcalls_in_progress() {
             in_time(entered.acquire()).await.unwrap().forget();
             let waiting = {
                 let manager = Arc::clone(&manager);
-                tokio::spawn(async move { manager.hold_requests_and_wait().await })
+                spawn(async move { manager.hold_requests_and_wait().await })
             };
             in_time(async {
                 while manager.state() != PoaManagerState::Holding {
@@ -179,12 +180,12 @@ async fn managers_and_destruction_wait_for_upcalls_in_progress() {
             go_on.add_permits(1);
             in_time(call).await.unwrap().unwrap();
         }
-        let call = tokio::spawn({
+        let call = spawn({
             let gate = gate.clone();
             async move { gate.pass().await }
         });
         in_time(entered.acquire()).await.unwrap().forget();
-        let destroyed = tokio::spawn({
+        let destroyed = spawn({
             let poa = poa.clone();
             async move { poa.destroy_with(true, true).await }
         });
@@ -328,7 +329,7 @@ async fn an_adapter_activator_makes_the_adapters_on_the_way_once_each() {
     let mut calls = Vec::new();
     for _ in 0..8 {
         for drawer in world.both(&reference).await {
-            calls.push(tokio::spawn(async move { drawer.label().await }));
+            calls.push(spawn(async move { drawer.label().await }));
         }
     }
     for call in calls {

@@ -5,6 +5,7 @@
 //! specification, and not by the code that follows them.
 
 use super::*;
+use crate::savings::spawn;
 use std::fmt::Debug;
 use zorb::{
     ImplicitActivation, Lifespan, ManagerError, ObjectId, PoaManagerState, Servant,
@@ -394,7 +395,7 @@ async fn requests_come_to_what_policies_and_states_say_near_and_far() {
             .iter()
             .map(|&drawer| {
                 let drawer = drawer.clone();
-                tokio::spawn(async move { drawer.label().await })
+                spawn(async move { drawer.label().await })
             })
             .collect();
         // An object that is activated meanwhile.

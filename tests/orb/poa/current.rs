@@ -1,6 +1,7 @@
 //! `PortableServer::Current`.
 
 use super::*;
+use crate::savings::spawn;
 use zorb::{NoContext, ObjectRef};
 
 zorb::idl! {
@@ -28,7 +29,7 @@ impl Mirror for Glass {
     }
 
     async fn has_context_in_task(&self) -> Result<bool, SystemException> {
-        let task = tokio::spawn(async { PoaCurrent::get_object_id().is_ok() });
+        let task = spawn(async { PoaCurrent::get_object_id().is_ok() });
         task.await
             .map_err(|_| SystemException::from(Kind::Internal))
     }
@@ -89,7 +90,7 @@ async fn nested_and_simultaneous_upcalls_have_contexts_of_their_own() {
         for outer in world.both(&outer).await {
             let inner = inner.clone();
             let expected = format!("outer {n} inner {n} outer {n}");
-            calls.push(tokio::spawn(async move {
+            calls.push(spawn(async move {
                 assert_eq!(outer.nested(&inner).await.unwrap(), expected);
             }));
         }

@@ -1,6 +1,7 @@
 //! Default servants, servant activators and servant locators.
 
 use super::*;
+use crate::savings::spawn;
 use std::sync::Mutex;
 use zorb::{
     Cleanup, Lifespan, ObjectId, Servant, ServantActivator, ServantLocator, ServantManagerError,
@@ -331,7 +332,7 @@ async fn an_object_is_incarnated_again_after_it_has_been_etherealized() {
     for _ in 0..50 {
         for drawer in [&near, &far] {
             let drawer = drawer.clone();
-            calls.push(tokio::spawn(async move { drawer.label().await }));
+            calls.push(spawn(async move { drawer.label().await }));
         }
         tokio::task::yield_now().await;
         let _ = poa.deactivate_object_with_id("a");
@@ -388,7 +389,7 @@ async fn a_locator_is_asked_before_and_after_each_request() {
         let crowds: Vec<_> = (0..8)
             .map(|_| {
                 let shared = shared.clone();
-                tokio::spawn(async move { shared.crowd().await.unwrap() })
+                spawn(async move { shared.crowd().await.unwrap() })
             })
             .collect();
         for crowd in crowds {

@@ -2,6 +2,7 @@
 
 use super::adapters::{GateServant, Slow};
 use super::*;
+use crate::savings::spawn;
 use tokio::sync::Semaphore;
 use zorb::{ObjectId, Servant, ServantActivator, ServantLocator, ServantManagerError, minor};
 
@@ -103,7 +104,7 @@ async fn managers_that_misbehave_harm_no_other_request() {
 
             // One that waits keeps the requests for its object waiting, and no others.
             let waiting = object("waits").await;
-            let waiting = tokio::spawn(async move { waiting.label().await });
+            let waiting = spawn(async move { waiting.label().await });
             in_time(entered.acquire()).await.unwrap().forget();
 
             // A client follows so many forwards and no more.

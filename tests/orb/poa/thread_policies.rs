@@ -1,13 +1,14 @@
 //! Thread policies.
 
 use super::*;
+use crate::savings::spawn;
 use zorb::ThreadModel;
 
 async fn crowd(drawers: &[DrawerRef]) -> i32 {
     let calls: Vec<_> = (0..24)
         .map(|n| {
             let drawer = drawers[n % drawers.len()].clone();
-            tokio::spawn(async move { drawer.crowd().await.unwrap() })
+            spawn(async move { drawer.crowd().await.unwrap() })
         })
         .collect();
     let mut most = 0;

@@ -2,6 +2,7 @@
 
 use super::managers::manager;
 use super::*;
+use crate::savings::spawn;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -79,7 +80,7 @@ async fn a_manager_that_holds_holds_requests_for_objects_that_are_not_active_too
             let early = world.both(&reference).await[at].clone();
             // A LocateRequest does not wait.
             assert!(!in_time(early.as_object().locate()).await.unwrap());
-            let call = tokio::spawn(async move { early.label().await });
+            let call = spawn(async move { early.label().await });
             for _ in 0..100 {
                 tokio::task::yield_now().await;
             }
@@ -120,7 +121,7 @@ async fn an_adapter_that_its_activator_leaves_holding_holds_the_request_that_mad
         let reference: DrawerRef = poa.create_reference_with_id("early").unwrap();
         poa.destroy();
         let early = world.both(&reference).await[at].clone();
-        let call = tokio::spawn(async move { early.label().await });
+        let call = spawn(async move { early.label().await });
         let made = in_time(async {
             loop {
                 match root.find_poa("late") {

@@ -1,6 +1,7 @@
 //! Pools that cannot be, without privilege too; deadlines of collocated calls; mutexes by name.
 
 use super::*;
+use crate::savings::spawn;
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use std::task::Poll;
@@ -157,7 +158,7 @@ async fn a_collocated_call_whose_deadline_is_past_when_its_lane_gets_to_it_is_no
         gate: Arc::clone(&gate),
     };
     let object: ProbeRef = poa.activate(ProbeServant::new(teller)).unwrap();
-    let holds = tokio::spawn({
+    let holds = spawn({
         let object = object.clone();
         async move { object.wait().await }
     });
@@ -172,7 +173,7 @@ async fn a_collocated_call_whose_deadline_is_past_when_its_lane_gets_to_it_is_no
             .unchecked_narrow()
     };
     let (late, early) = (with(Duration::ZERO), with(Duration::from_secs(3_600)));
-    let calls = [late, early].map(|object| tokio::spawn(async move { object.place().await }));
+    let calls = [late, early].map(|object| spawn(async move { object.place().await }));
     while pool.counters()[0].queued < 2 {
         tokio::task::yield_now().await;
     }
@@ -205,7 +206,7 @@ async fn a_low_lane_that_is_always_full_has_no_urgent_request_refused() {
     let object = seen_by(&client, &object).await;
     let call = |priority| {
         let (current, object) = (client.rt_current(), object.clone());
-        tokio::spawn(async move {
+        spawn(async move {
             let waits = current.scope(Priority(priority), object.wait());
             waits.await.unwrap()
         })

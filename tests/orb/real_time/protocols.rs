@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::pipe::transport::Pipe;
+use crate::savings::spawn;
 use std::fmt;
 use std::sync::Arc;
 use zorb::policy::{PolicyOverrides, PolicyType, Protocol};
@@ -274,7 +275,7 @@ async fn connections_have_the_properties_of_the_client_s_protocol() {
     };
     for address in ["127.0.0.79", "127.0.0.80"] {
         let probe = from(address);
-        let calling = tokio::spawn(async move { probe.place().await });
+        let calling = spawn(async move { probe.place().await });
         let accepted = listener.try_clone().unwrap();
         let accepted = tokio::task::spawn_blocking(move || accepted.accept().unwrap());
         let (stream, peer) = accepted.await.unwrap();

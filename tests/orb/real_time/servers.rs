@@ -1,6 +1,7 @@
 //! Thread pools, POAs with real-time policies, and per-object priorities.
 
 use super::*;
+use crate::savings::spawn;
 use core::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -165,7 +166,7 @@ async fn a_full_buffer_is_transient_and_the_lane_goes_on() {
     };
     let object: ProbeRef = poa.activate(ProbeServant::new(teller)).unwrap();
     let object = seen_by(&client, &object).await;
-    let waiting = tokio::spawn({
+    let waiting = spawn({
         let object = object.clone();
         async move { object.wait().await }
     });
