@@ -2,6 +2,7 @@
 
 mod corpora;
 mod examples;
+mod mistakes;
 mod pages;
 mod rebuilds;
 mod unused;

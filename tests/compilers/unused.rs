@@ -62,6 +62,12 @@ fn what_a_build_script_writes_has_no_warning_where_nothing_of_it_is_used() {
     script.push_str("    Ok(())\n}\n");
     world.write("unused/build.rs", &script);
     let plain = world.written("unused");
+    for at in 0..files.len() {
+        let written = std::fs::read_to_string(plain.join(module(at)).with_extension("rs"));
+        let written = written.expect("the file is there");
+        let longest = written.lines().map(str::len).max().unwrap_or_default();
+        assert!(longest < 400, "a line of {longest} columns:\n{written}");
+    }
     // With it, which this program has, and with the options that add code.
     let folder = TempDir::new().expect("a folder");
     for (at, file) in files.iter().enumerate() {

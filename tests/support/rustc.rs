@@ -7,12 +7,10 @@ use std::sync::OnceLock;
 
 /// The compiler on `source`. A warning is an error: users should not have to silence what we make or show them.
 pub(crate) fn rustc(source: &Path) -> Command {
-    let libraries = libraries();
     let mut command = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
     command.args(["--edition=2024", "-Dwarnings"]);
     for name in ["zorb", "tokio"] {
-        let library = libraries.get(name);
-        let library = library.unwrap_or_else(|| panic!("cargo names no library {name}"));
+        let library = library(name);
         let folder = library.parent().expect("a folder").display();
         let dependencies = format!("dependency={folder}/deps");
         command.args(["-L", &format!("dependency={folder}"), "-L", &dependencies]);
@@ -22,7 +20,12 @@ pub(crate) fn rustc(source: &Path) -> Command {
     command
 }
 
-/// Where cargo has the libraries that the examples are linked from.
+/// Where cargo has a library that the examples are compiled with.
+pub(crate) fn library(name: &str) -> &'static Path {
+    let library = libraries().get(name);
+    library.unwrap_or_else(|| panic!("cargo names no library {name}"))
+}
+
 fn libraries() -> &'static HashMap<String, PathBuf> {
     static LIBRARIES: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
@@ -36,7 +39,9 @@ fn libraries() -> &'static HashMap<String, PathBuf> {
             .filter_map(|message| match message.expect("cargo speaks JSON") {
                 cargo_metadata::Message::CompilerArtifact(artifact) => {
                     let library = |file: &&_| {
-                        AsRef::<Path>::as_ref(*file).extension() == Some("rlib".as_ref())
+                        let extension = AsRef::<Path>::as_ref(*file).extension();
+                        // The latter of procedural macros.
+                        [Some("rlib".as_ref()), Some("so".as_ref())].contains(&extension)
                     };
                     let library = artifact.filenames.iter().find(library)?;
                     Some((artifact.target.name, library.clone().into_std_path_buf()))

@@ -52,16 +52,6 @@ pub(crate) struct Setting {
 /// Test threads for each CPU: many tests wait for another process, or for time to pass.
 const THREADS_PER_CPU: usize = 3;
 
-/// Flags for the cargo that trybuild runs. trybuild compiles dependencies with fewer flags than cases, and so compiles
-/// them twice; it yields to this variable, and then does so once.
-const TRYBUILD_FLAGS: (&str, &str) = (
-    "CARGO_ENCODED_RUSTFLAGS",
-    "--cfg\x1ftrybuild\x1f--verbose\x1f-A\x1fdead_code\x1f--diagnostic-width=140",
-);
-
-/// The test target that runs trybuild.
-const TRYBUILD: &str = "compile_fail";
-
 /// The variable by which cargo has another program compile the workspace.
 pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 
@@ -215,7 +205,7 @@ impl Executable {
                 command
             }
         };
-        // Cargo sets these for tests; trybuild and proptest read them.
+        // Cargo sets these for tests; proptest reads them.
         command
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
@@ -226,11 +216,6 @@ impl Executable {
             .envs(setting.variables.iter().map(|(name, value)| (name, value)))
             .args(&setting.args)
             .stdin(Stdio::null());
-        if self.target == TRYBUILD {
-            command.env(TRYBUILD_FLAGS.0, TRYBUILD_FLAGS.1);
-            // The output of a user's compiler.
-            command.env_remove(WRAPPER);
-        }
         let name = self.name();
         let started = Instant::now();
         let output = command.output();

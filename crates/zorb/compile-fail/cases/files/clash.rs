@@ -1,4 +1,0 @@
-#[zorb::idl_file("$HERE/clash.idl")]
-mod meter {}
-
-fn main() {}

@@ -1,4 +1,0 @@
-#[zorb::idl_file("$HERE/nowhere.idl")]
-mod bank {}
-
-fn main() {}

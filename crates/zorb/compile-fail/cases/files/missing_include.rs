@@ -1,4 +1,0 @@
-#[zorb::idl_file("$HERE/missing_include.idl")]
-mod bank {}
-
-fn main() {}

@@ -1,4 +1,0 @@
-#[zorb::idl_file("$HERE/wrong_file.idl")]
-mod bank {}
-
-fn main() {}

@@ -1,0 +1,4 @@
+#[zorb::idl_file("cases/files/clash.idl")]
+mod meter {}
+
+fn main() {}

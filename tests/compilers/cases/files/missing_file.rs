@@ -1,0 +1,4 @@
+#[zorb::idl_file("cases/files/nowhere.idl")]
+mod bank {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[zorb::idl_file("cases/files/missing_include.idl")]
+mod bank {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[zorb::idl_file("cases/files/wrong_file.idl")]
+mod bank {}
+
+fn main() {}
