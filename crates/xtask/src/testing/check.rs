@@ -5,6 +5,8 @@ use super::summary::Summary;
 use super::workspace::{Names, Workspace};
 use super::{Phase, Times};
 use clap::Args;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 use xtask::step::{self, Done, root};
 
@@ -62,36 +64,47 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
                 .args(["fmt", "--all", "--check"]),
         )
     })?;
-    let executables = times.step("lints and builds", Duration::from_secs(40), || {
-        build(&workspace, &changed)
-    })?;
-    let summary: Summary = times.step("tests", Duration::from_secs(30), || {
-        let chosen = executables.iter().filter(|e| match Phase::of(e) {
-            Phase::Unit => affected.contains(&e.package),
-            Phase::Models => changed.contains(&e.package),
-            _ => false,
-        });
-        let setting = Setting {
-            args: Vec::new(),
-            variables: vec![("ZORB_PEERS", "skip".into())],
-            runner: None,
-        };
-        executables::run(&chosen.collect::<Vec<_>>(), &setting)
-    })?;
+    let is_chosen = |executable: &Executable| match Phase::of(executable) {
+        Phase::Unit => affected.contains(&executable.package),
+        Phase::Models => changed.contains(&executable.package),
+        _ => false,
+    };
+    let setting = Setting {
+        args: Vec::new(),
+        variables: vec![("ZORB_PEERS", "skip".into())],
+        runner: None,
+    };
+    let summary: Summary =
+        times.step("lints, builds and tests", Duration::from_secs(58), || {
+            let (chosen, queue) = mpsc::channel();
+            // Crates are compiled one after the other where one depends on the other, and many tests wait: together they keep
+            // the CPUs busy.
+            thread::scope(|scope| {
+                let running = scope.spawn(|| executables::run_queue(queue, &setting));
+                let built = build(&workspace, &changed, |executable| {
+                    if is_chosen(&executable) {
+                        let _ = chosen.send(executable);
+                    }
+                });
+                drop(chosen);
+                let ran = running.join().map_err(|_| "a thread panicked")?;
+                built.and(ran)
+            })
+        })?;
     times.show();
     println!("{summary}");
     Ok(())
 }
 
 /// Builds the tests that need no peer, and every target of the packages that have changed.
-fn build(workspace: &Workspace, changed: &Names) -> Result<Vec<Executable>, String> {
+fn build(workspace: &Workspace, changed: &Names, built: impl FnMut(Executable)) -> Done {
     let phases: &[Phase] = match changed.iter().any(|name| name.ends_with(MODELS)) {
         true => &[Phase::Unit, Phase::Models],
         false => &[Phase::Unit],
     };
     let mut tests = Phase::targets(phases, workspace);
     tests.extend(workspace.targets_of(changed, |flag| flag == "--test"));
-    let built = executables::build(workspace, &tests, Warnings::Denied)?;
+    executables::build(workspace, &tests, Warnings::Denied, built)?;
     // Other targets than tests have warnings as well.
     let others = workspace.targets_of(changed, |flag| flag != "--test");
     if !others.is_empty() {
@@ -99,5 +112,5 @@ fn build(workspace: &Workspace, changed: &Names) -> Result<Vec<Executable>, Stri
         args.extend(others.iter().map(String::as_str));
         executables::compile(&args, Warnings::Denied, |_| Ok(()))?;
     }
-    Ok(built)
+    Ok(())
 }

@@ -7,12 +7,14 @@ use crate::testing::summary::Summary;
 use crate::testing::workspace::Workspace;
 use cargo_metadata::diagnostic::DiagnosticLevel;
 use cargo_metadata::{Artifact, Message, TargetKind};
-use std::collections::{BTreeSet, VecDeque};
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver};
 use std::time::Instant;
 use xtask::step::{Done, cargo, root, tool};
 
@@ -59,7 +61,8 @@ fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Builds tests of the workspace: the `targets` that cargo's arguments select, or everything, examples included.
+/// Builds tests of the workspace: the `targets` that cargo's arguments select, or everything, examples included. Calls `built`
+/// with each executable as soon as it is there.
 ///
 /// All packages are built together, whatever is run of them: what cargo builds for one package alone has other
 /// features, and nothing in common with this.
@@ -70,12 +73,14 @@ pub(crate) fn build(
     workspace: &Workspace,
     targets: &[String],
     warnings: Warnings,
-) -> Result<Vec<Executable>, String> {
-    let mut found = Vec::new();
+    mut built: impl FnMut(Executable),
+) -> Done {
     let mut test = vec!["test", "--workspace", "--no-run"];
     test.extend(targets.iter().map(String::as_str));
     compile(&test, warnings, |artifact| {
-        found.extend(Executable::of(workspace, artifact)?);
+        Executable::of(workspace, artifact)?
+            .into_iter()
+            .for_each(&mut built);
         Ok(())
     })?;
     if targets.is_empty() && warnings == Warnings::Denied {
@@ -83,7 +88,7 @@ pub(crate) fn build(
         let others = ["build", "--workspace", "--bins", "--benches"];
         compile(&others, warnings, |_| Ok(()))?;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Has cargo compile, and hands out what it makes.
@@ -133,23 +138,39 @@ pub(super) fn compile(
     }
 }
 
-/// Runs executables, as many at a time as there are CPUs, the largest first. Prints of those that pass a line each, of
-/// those that fail everything.
+/// Runs executables, the largest first; as [`run_queue`].
+///
+/// # Errors
+/// Returns the errors of [`run_queue`].
+pub(crate) fn run(executables: &[&Executable], setting: &Setting) -> Result<Summary, String> {
+    let mut sorted: Vec<_> = executables.to_vec();
+    sorted.sort_by_key(|e| std::cmp::Reverse(e.program.metadata().map_or(0, |m| m.len())));
+    let (all, queue) = mpsc::channel();
+    for executable in sorted {
+        let _ = all.send(executable);
+    }
+    drop(all);
+    run_queue(queue, setting)
+}
+
+/// Runs the executables of a queue until it is closed, as many at a time as there are CPUs. Prints of those that pass a line
+/// each, of those that fail everything.
 ///
 /// # Errors
 /// One of them does not start, or fails; the others have run all the same.
-pub(crate) fn run(executables: &[&Executable], setting: &Setting) -> Result<Summary, String> {
-    let mut queue: Vec<_> = executables.to_vec();
-    queue.sort_by_key(|e| std::cmp::Reverse(e.program.metadata().map_or(0, |m| m.len())));
-    let queue = Mutex::new(VecDeque::from(queue));
+pub(super) fn run_queue<E: Borrow<Executable> + Send>(
+    queue: Receiver<E>,
+    setting: &Setting,
+) -> Result<Summary, String> {
+    let queue = Mutex::new(queue);
     let done = Mutex::new((Summary::default(), Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..cpus() {
             scope.spawn(|| {
                 loop {
-                    let next = queue.lock().ok().and_then(|mut queue| queue.pop_front());
+                    let next = queue.lock().ok().and_then(|queue| queue.recv().ok());
                     let Some(executable) = next else { return };
-                    let outcome = executable.run(setting);
+                    let outcome = executable.borrow().run(setting);
                     let Ok(mut done) = done.lock() else { return };
                     match outcome {
                         Ok(summary) => done.0.add(&summary),

@@ -259,8 +259,10 @@ pub(crate) fn run(options: &TestOptions) -> Done {
         let mut executables = Vec::new();
         if phases.iter().any(|phase| phase.has_executables()) {
             let targets = Phase::targets(&phases, &workspace);
-            executables = times.step("tests are built", BUILD, || {
-                executables::build(&workspace, &targets, options.warnings())
+            times.step("tests are built", BUILD, || {
+                executables::build(&workspace, &targets, options.warnings(), |built| {
+                    executables.push(built);
+                })
             })?;
         }
         let (machine, more) = prepared.join().map_err(|_| "a thread panicked")??;
