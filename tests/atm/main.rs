@@ -76,7 +76,7 @@ impl Ledger for Book {
     }
 
     async fn enter(&self, number: i32, octets: OctetsRef<'_>) -> Result<(), SystemException> {
-        assert!(octets.iter().all(|octet| *octet == number as u8));
+        assert!(octets[..] == self::octets(number, octets.len()));
         self.put(number, octets.len());
         Ok(())
     }
