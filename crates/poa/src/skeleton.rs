@@ -48,7 +48,8 @@ pub trait Skeleton: Send + Sync + 'static {
 /// The ORB polls it where the request was read; it becomes a task only if that first poll is pending. Dropping it cancels
 /// the operation at its current await.
 ///
-/// Costs a box, which is recycled from an earlier upcall of the same operation on this thread.
+/// Costs two boxes, its future's and a pointer's, which are recycled from an earlier upcall of the same operation on this
+/// thread.
 #[must_use = "an upcall does nothing until it is polled"]
 pub struct Upcall(State);
 
@@ -64,7 +65,7 @@ enum State {
 }
 
 impl Upcall {
-    /// Makes an upcall that runs `future` when it is polled. Costs a recycled box.
+    /// Makes an upcall that runs `future` when it is polled. Costs recycled boxes.
     #[inline]
     pub fn new(future: impl Future<Output: Finish> + Send + 'static) -> Self {
         Self(State::Running(Some(pooled_future::make(future))))
