@@ -112,26 +112,24 @@ struct AllFree {
 }
 
 impl AllFree {
-    #[inline]
+    #[inline(always)]
     fn of(&mut self, id: TypeId) -> Option<&mut Free> {
         let mut hasher = AsIs::default();
         id.hash(&mut hasher);
         let at = usize::try_from(hasher.finish() & AT_ONCE_MASK).ok()?;
-        let place = self.at_once.get_mut(at)?;
-        let free = place.get_or_insert_with(|| Box::new(Free::new(id)));
-        match free.of == id {
-            true => Some(free),
-            false => Some(others_of(&mut self.others, id)),
+        match self.at_once.get(at)? {
+            Some(free) if free.of == id => self.at_once.get_mut(at)?.as_deref_mut(),
+            _ => self.others_of(at, id),
         }
     }
-}
 
-#[cold]
-fn others_of(
-    others: &mut HashMap<TypeId, Free, BuildHasherDefault<AsIs>>,
-    id: TypeId,
-) -> &mut Free {
-    others.entry(id).or_insert_with(|| Free::new(id))
+    #[cold]
+    fn others_of(&mut self, at: usize, id: TypeId) -> Option<&mut Free> {
+        match self.at_once.get_mut(at)? {
+            place @ None => Some(place.insert(Box::new(Free::new(id)))),
+            Some(_) => Some(self.others.entry(id).or_insert_with(|| Free::new(id))),
+        }
+    }
 }
 
 /// A hasher that returns a type id unchanged, as it is a hash value itself.
