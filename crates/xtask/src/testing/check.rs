@@ -57,13 +57,6 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
     println!("tested:  {}", list(&affected));
 
     let mut times = Times::default();
-    times.step("formatting", Duration::from_secs(2), || {
-        step::run(
-            step::cargo()
-                .current_dir(root())
-                .args(["fmt", "--all", "--check"]),
-        )
-    })?;
     let is_chosen = |executable: &Executable| match Phase::of(executable) {
         Phase::Unit => affected.contains(&executable.package),
         Phase::Models => changed.contains(&executable.package),
@@ -74,23 +67,27 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
         variables: vec![("ZORB_PEERS", "skip".into())],
         runner: None,
     };
-    let summary: Summary =
-        times.step("lints, builds and tests", Duration::from_secs(58), || {
-            let (chosen, queue) = mpsc::channel();
-            // Crates are compiled one after the other where one depends on the other, and many tests wait: together they keep
-            // the CPUs busy.
-            thread::scope(|scope| {
-                let running = scope.spawn(|| executables::run_queue(queue, &setting));
-                let built = build(&workspace, &changed, |executable| {
-                    if is_chosen(&executable) {
-                        let _ = chosen.send(executable);
-                    }
-                });
-                drop(chosen);
-                let ran = running.join().map_err(|_| "a thread panicked")?;
-                built.and(ran)
-            })
-        })?;
+    let summary: Summary = times.step("checks", Duration::from_secs(60), || {
+        let (chosen, queue) = mpsc::channel();
+        // Crates are compiled one after the other where one depends on the other, and many tests wait: together they keep
+        // the CPUs busy.
+        thread::scope(|scope| {
+            let formatted = scope.spawn(|| {
+                let mut fmt = step::cargo();
+                step::run(fmt.current_dir(root()).args(["fmt", "--all", "--check"]))
+            });
+            let running = scope.spawn(|| executables::run_queue(queue, &setting));
+            let built = build(&workspace, &changed, |executable| {
+                if is_chosen(&executable) {
+                    let _ = chosen.send(executable);
+                }
+            });
+            drop(chosen);
+            let ran = running.join().map_err(|_| "a thread panicked")?;
+            let formatted = formatted.join().map_err(|_| "a thread panicked")?;
+            built.and(formatted).and(ran)
+        })
+    })?;
     times.show();
     println!("{summary}");
     Ok(())
