@@ -196,7 +196,12 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
         .await?;
     let options = Options::parse_from(args);
     std::fs::create_dir_all(&options.folder)?;
-    let ledger = Ledger::open(&options.folder.join("ledger.redb"), options.accounts)?;
+    let file = options.folder.join("ledger.redb");
+    if !file.exists() {
+        // A million take a debug build some ten seconds.
+        println!("making {} accounts", options.accounts);
+    }
+    let ledger = Ledger::open(&file, options.accounts)?;
     println!("{} accounts", ledger.len()?);
 
     let root = orb.root_poa();
