@@ -2,7 +2,7 @@
 //! procedural macros alone.
 //!
 //! The expected messages stand beside the cases. `UPDATE_GOLDEN=1 cargo test --test compilers mistakes` writes them anew; review
-//! the difference. Not by trybuild, which compiles the ORB again for itself: that took a minute, and this takes ten seconds.
+//! the difference. trybuild would compile the ORB again for itself.
 
 use crate::rustc::{library, rustc};
 use std::fmt::Write;
