@@ -35,8 +35,7 @@ pub(crate) trait PooledFuture: Send {
     fn leave(self: Box<Self>);
 }
 
-/// The place of a future, which does not move when this does. So the pool may keep it without its type, and return it as what
-/// it was.
+/// The place of a future, which does not move when this does. So the pool can keep it as `dyn Any`, and downcast it again.
 struct Place<F>(Pin<Box<Option<F>>>);
 
 impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Place<F> {
@@ -60,8 +59,7 @@ impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Place<F> {
     }
 }
 
-/// The free places of one type. It names no type, nor does what uses it: these functions would be compiled for each operation
-/// of each servant.
+/// The free places of one type. The pool is not generic: rustc would compile it for each operation of each servant.
 struct Free {
     of: TypeId,
     /// The place that was freed last, usually the only one.
