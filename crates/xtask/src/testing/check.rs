@@ -2,9 +2,10 @@
 
 use super::executables::{self, Executable, Setting, Warnings};
 use super::summary::Summary;
-use super::workspace::{Names, Workspace};
+use super::workspace::{self, Names, Workspace};
 use super::{Phase, Times};
 use clap::Args;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -26,17 +27,18 @@ pub(crate) struct CheckOptions {
 
 /// Checks formatting, lints, and the tests of packages and their dependents that need no peer.
 ///
-/// Of the packages that have changed, every target is built and linted; of the others the libraries and what is run here: cargo
-/// compiles of them what a change touches. Which tests it affects cargo does not say; they are chosen here. Peers, compilers
-/// and models are left to `cargo xtask test`, and so are the examples and benchmarks of other packages; except the models of
-/// connections and of the object adapter where their source has changed.
+/// Of the packages that have changed, libraries, programs and tests are built and linted; of the others the libraries and what
+/// is run here: cargo compiles of them what a change touches. Which tests it affects cargo does not say; they are chosen here.
+/// Peers, compilers, models, examples and benchmarks are left to `cargo xtask test`; except examples and benchmarks that have
+/// changed, and the models of connections and of the object adapter where their source has.
 ///
 /// # Errors
 /// A check or a test fails; no package is called so; git fails.
 pub(crate) fn run(options: &CheckOptions) -> Done {
     let workspace = Workspace::read()?;
+    let files = workspace::changed_files(&options.since)?;
     let changed: Names = if options.packages.is_empty() {
-        workspace.changed(&options.since)?
+        workspace.owners_of(&files)
     } else {
         let named = options.packages.iter().map(|name| workspace.named(name));
         named.collect::<Result<_, _>>()?
@@ -77,7 +79,7 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
                 step::run(fmt.current_dir(root()).args(["fmt", "--all", "--check"]))
             });
             let running = scope.spawn(|| executables::run_queue(queue, &setting));
-            let built = build(&workspace, &changed, |executable| {
+            let built = build(&workspace, &changed, &files, |executable| {
                 if is_chosen(&executable) {
                     let _ = chosen.send(executable);
                 }
@@ -93,17 +95,27 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
     Ok(())
 }
 
-/// Builds the tests that need no peer, and every target of the packages that have changed.
-fn build(workspace: &Workspace, changed: &Names, built: impl FnMut(Executable)) -> Done {
+/// Builds the tests that need no peer, the programs of the packages that have changed, and of their examples and benchmarks
+/// those beside which a file has changed.
+fn build(
+    workspace: &Workspace,
+    changed: &Names,
+    files: &[PathBuf],
+    built: impl FnMut(Executable),
+) -> Done {
     let phases: &[Phase] = match changed.iter().any(|name| name.ends_with(MODELS)) {
         true => &[Phase::Unit, Phase::Models],
         false => &[Phase::Unit],
     };
     let mut tests = Phase::targets(phases, workspace);
-    tests.extend(workspace.targets_of(changed, |flag| flag == "--test"));
+    tests.extend(workspace.targets_of(changed, |target| target.flag == "--test"));
     executables::build(workspace, &tests, Warnings::Denied, built)?;
     // Other targets than tests have warnings as well.
-    let others = workspace.targets_of(changed, |flag| flag != "--test");
+    let others = workspace.targets_of(changed, |target| match target.flag {
+        "--test" => false,
+        "--bin" => true,
+        _ => target.has_any(files),
+    });
     if !others.is_empty() {
         let mut args = vec!["build", "--workspace"];
         args.extend(others.iter().map(String::as_str));

@@ -52,10 +52,28 @@ pub(crate) struct Workspace {
     pub(super) bins: Vec<String>,
     /// Test targets, each behind its package.
     pub(super) tests: Vec<(String, String)>,
-    /// Every target but libraries, as cargo's argument and its name, behind its package.
-    targets: Vec<(String, &'static str, String)>,
+    /// Every target but libraries.
+    targets: Vec<NamedTarget>,
     /// The oldest Rust that the manifests promise.
     pub(crate) rust_version: String,
+}
+
+/// A target that cargo is given by its name.
+#[derive(Debug)]
+pub(super) struct NamedTarget {
+    package: String,
+    /// Cargo's argument for its kind, such as `--bench`.
+    pub(super) flag: &'static str,
+    name: String,
+    /// The folder of its main source file, relative to the root.
+    folder: PathBuf,
+}
+
+impl NamedTarget {
+    /// Whether one of `files`, relative to the root, is in the folder of its source.
+    pub(super) fn has_any(&self, files: &[PathBuf]) -> bool {
+        files.iter().any(|file| file.starts_with(&self.folder))
+    }
 }
 
 impl Workspace {
@@ -88,8 +106,15 @@ impl Workspace {
             }
             let plain = package.targets.iter();
             for target in plain.filter(|target| target.required_features.is_empty()) {
-                if let Some(flag) = flag(target) {
-                    targets.push((name.clone(), flag, target.name.clone()));
+                let folder = target.src_path.parent().map(|f| f.as_std_path());
+                let folder = folder.and_then(|f| f.strip_prefix(root()).ok());
+                if let (Some(flag), Some(folder)) = (flag(target), folder) {
+                    targets.push(NamedTarget {
+                        package: name.clone(),
+                        flag,
+                        name: target.name.clone(),
+                        folder: folder.to_path_buf(),
+                    });
                 }
             }
             let tested = |target: &&Target| {
@@ -120,12 +145,16 @@ impl Workspace {
         found.map(|(name, _)| name.clone())
     }
 
-    /// The targets of these packages of which `is_wanted` is true for cargo's argument, as arguments.
-    pub(super) fn targets_of(&self, packages: &Names, is_wanted: fn(&str) -> bool) -> Vec<String> {
+    /// The targets of these packages of which `is_wanted` is true, as cargo's arguments.
+    pub(super) fn targets_of(
+        &self,
+        packages: &Names,
+        is_wanted: impl Fn(&NamedTarget) -> bool,
+    ) -> Vec<String> {
         let all = self.targets.iter();
-        let wanted = all.filter(|(package, flag, _)| packages.contains(package) && is_wanted(flag));
+        let wanted = all.filter(|target| packages.contains(&target.package) && is_wanted(target));
         wanted
-            .flat_map(|(_, flag, name)| [(*flag).to_owned(), name.clone()])
+            .flat_map(|target| [target.flag.to_owned(), target.name.clone()])
             .collect()
     }
 
@@ -169,17 +198,9 @@ impl Workspace {
             .collect()
     }
 
-    /// The packages that changed since `revision`, in the index, the work tree or untracked files.
-    ///
-    /// # Errors
-    /// git fails.
-    pub(crate) fn changed(&self, revision: &str) -> Result<Names, String> {
-        let tracked = git(&["diff", "--name-only", "--no-renames", revision, "--"])?;
-        let untracked = git(&["ls-files", "--others", "--exclude-standard"])?;
-        let files = tracked.lines().chain(untracked.lines());
-        Ok(files
-            .flat_map(|file| self.owners(Path::new(file)))
-            .collect())
+    /// The packages that these files belong to, or whose tests read them.
+    pub(crate) fn owners_of(&self, files: &[PathBuf]) -> Names {
+        files.iter().flat_map(|file| self.owners(file)).collect()
     }
 
     /// `packages`, and every package that depends on one of them.
@@ -199,6 +220,17 @@ impl Workspace {
             all.extend(more);
         }
     }
+}
+
+/// The files that changed since `revision`, in the index, the work tree or untracked; relative to the root.
+///
+/// # Errors
+/// git fails.
+pub(crate) fn changed_files(revision: &str) -> Result<Vec<PathBuf>, String> {
+    let tracked = git(&["diff", "--name-only", "--no-renames", revision, "--"])?;
+    let untracked = git(&["ls-files", "--others", "--exclude-standard"])?;
+    let files = tracked.lines().chain(untracked.lines());
+    Ok(files.map(PathBuf::from).collect())
 }
 
 /// Cargo's argument for a target; `None` for a library.
@@ -250,6 +282,20 @@ mod tests {
         }
         let all = workspace.owners(Path::new("Cargo.lock"));
         assert!(all.len() > 10 && all.contains("zorb-idl"), "{all:?}");
+    }
+
+    #[test]
+    fn a_benchmark_changes_with_a_file_beside_it() {
+        let workspace = Workspace::read().unwrap();
+        let benches = |file: &str| {
+            let files = [PathBuf::from(file)];
+            workspace.targets_of(&names(&["zorb-cdr"]), |target| {
+                target.flag == "--bench" && target.has_any(&files)
+            })
+        };
+        assert_eq!(benches("crates/cdr/src/limits.rs"), [""; 0]);
+        let beside = benches("crates/cdr/benches/cdr.rs");
+        assert!(beside.starts_with(&["--bench".to_owned()]), "{beside:?}");
     }
 
     #[test]
