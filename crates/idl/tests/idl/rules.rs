@@ -1,7 +1,7 @@
 //! The rules of IDL, one small file each, compiled separately: those in `rules/legal` compile, and those in
 //! `rules/illegal` have exactly the diagnostics beside them. Every file begins with the rule that it tests.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test rules` rewrites the diagnostics; review the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl rules` rewrites the diagnostics; review the difference.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,6 @@
 //! IDL of all kinds: files that the compiler must accept, `language/legal/*.idl`, and files that it must refuse,
 //! `language/illegal/*.idl`, whether or not it supports their constructs. The expected diagnostics are beside the latter;
-//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test language` rewrites them.
+//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl language` rewrites them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

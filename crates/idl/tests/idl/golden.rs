@@ -1,5 +1,5 @@
 //! The output of the compiler, compared with reviewed files: generated Rust in `golden/*.rs`, drawn diagnostics in
-//! `diagnostics/*.txt`. `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test golden` rewrites them; review the difference.
+//! `diagnostics/*.txt`. `UPDATE_GOLDEN=1 cargo test -p zorb-idl golden` rewrites them; review the difference.
 //!
 //! A comment `// option: extern Module = path`, `// option: rename A::b = c` or `// option: defaults` in the IDL sets an
 //! option.
