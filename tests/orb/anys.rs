@@ -557,7 +557,7 @@ fn long_chains_of_values_fit_into_a_small_stack_with_anys_and_without() {
     let small = std::thread::Builder::new().stack_size(512 << 10);
     let thread = small.spawn(|| {
         // Many times the stack; `crates/cdr` has a hundred thousand.
-        let long = chain(20_000);
+        let long = chain(5_000);
         let mut e = Encoder::<BigEndian>::new(WireFormat::default());
         ChainCodec::encode(&long, &mut e).expect("a chain");
         let mut octets = e.finish().to_vec();
