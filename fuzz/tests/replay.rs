@@ -5,7 +5,8 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use zorb_fuzz::TARGETS;
 
-/// Mutations made of each file. Few enough for a debug build to go through all of them in seconds.
+/// Mutations made of each file, unless the variable `ZORB_MUTATIONS` has another number. Few enough for a debug build to go
+/// through all of them in seconds.
 const MUTATIONS: u64 = 16;
 
 fn corpus() -> PathBuf {
@@ -56,11 +57,14 @@ fn every_file_of_every_corpus_keeps_the_promises() {
 
 #[test]
 fn mutations_of_every_file_keep_the_promises() {
+    let mutations = std::env::var("ZORB_MUTATIONS").map_or(MUTATIONS, |number| {
+        number.parse().expect("a number of mutations")
+    });
     for (name, target) in TARGETS {
         for (index, file) in files(name).iter().enumerate() {
             let octets = fs::read(file).unwrap();
-            for seed in 0..MUTATIONS {
-                let mutated = mutate(&octets, index as u64 * MUTATIONS + seed);
+            for seed in 0..mutations {
+                let mutated = mutate(&octets, index as u64 * mutations + seed);
                 run(
                     *target,
                     &mutated,

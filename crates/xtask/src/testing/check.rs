@@ -5,6 +5,7 @@ use super::summary::Summary;
 use super::workspace::{self, Names, Workspace};
 use super::{Phase, Times};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
@@ -13,6 +14,12 @@ use xtask::step::{self, Done, root};
 
 /// How the names of packages of models end.
 const MODELS: &str = "-models";
+
+/// The test that runs longest. It is built before other tests, so that it runs while they are built.
+const LONGEST: &str = "orb";
+
+/// Variables for random tests: a quarter of the cases that `cargo xtask test` has them try.
+const RANDOM: [(&str, &str); 2] = [("PROPTEST_CASES", "64"), ("ZORB_MUTATIONS", "4")];
 
 /// Arguments of `check`.
 #[derive(Args, Debug)]
@@ -30,7 +37,8 @@ pub(crate) struct CheckOptions {
 /// Of the packages that have changed, libraries, programs and tests are built and linted; of the others the libraries and what
 /// is run here: cargo compiles of them what a change touches. Which tests it affects cargo does not say; they are chosen here.
 /// Peers, compilers, models, examples and benchmarks are left to `cargo xtask test`; except examples and benchmarks that have
-/// changed, and the models of connections and of the object adapter where their source has.
+/// changed, and the models of connections and of the object adapter where their source has. Random tests try a quarter of their
+/// cases, unless the environment says how many.
 ///
 /// # Errors
 /// A check or a test fails; no package is called so; git fails.
@@ -64,9 +72,15 @@ pub(crate) fn run(options: &CheckOptions) -> Done {
         Phase::Models => changed.contains(&executable.package),
         _ => false,
     };
+    let unset = RANDOM
+        .into_iter()
+        .filter(|(name, _)| std::env::var_os(name).is_none());
+    let variables = std::iter::once(("ZORB_PEERS", "skip")).chain(unset);
     let setting = Setting {
         args: Vec::new(),
-        variables: vec![("ZORB_PEERS", "skip".into())],
+        variables: variables
+            .map(|(name, value)| (name, value.into()))
+            .collect(),
         runner: None,
     };
     let summary: Summary = times.step("checks", Duration::from_secs(60), || {
@@ -101,7 +115,7 @@ fn build(
     workspace: &Workspace,
     changed: &Names,
     files: &[PathBuf],
-    built: impl FnMut(Executable),
+    mut built: impl FnMut(Executable),
 ) -> Done {
     let phases: &[Phase] = match changed.iter().any(|name| name.ends_with(MODELS)) {
         true => &[Phase::Unit, Phase::Models],
@@ -109,7 +123,15 @@ fn build(
     };
     let mut tests = Phase::targets(phases, workspace);
     tests.extend(workspace.targets_of(changed, |target| target.flag == "--test"));
-    executables::build(workspace, &tests, Warnings::Denied, built)?;
+    let early = ["--lib", "--test", LONGEST].map(str::to_owned);
+    let mut seen = BTreeSet::new();
+    for targets in [&early[..], &tests] {
+        executables::build(workspace, targets, Warnings::Denied, |executable| {
+            if seen.insert(executable.program.clone()) {
+                built(executable);
+            }
+        })?;
+    }
     // Other targets than tests have warnings as well.
     let others = workspace.targets_of(changed, |target| match target.flag {
         "--test" => false,

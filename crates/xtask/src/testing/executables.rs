@@ -27,7 +27,7 @@ pub(crate) struct Executable {
     /// Whether it holds the unit tests of a library or a binary.
     pub(crate) is_unit: bool,
     folder: PathBuf,
-    program: PathBuf,
+    pub(super) program: PathBuf,
 }
 
 /// How a build of the tests treats warnings.
