@@ -124,9 +124,7 @@ impl Modules {
 
     /// Reads a file, whose modules lie in `folder`.
     fn read_file(&mut self, file: &Path, folder: &Path, name: Name) {
-        let text = fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let parsed = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        self.read_items(&parsed.items, file, folder, name);
+        self.read_items(&parse(file).items, file, folder, name);
     }
 
     fn read_items(&mut self, items: &[Item], file: &Path, folder: &Path, name: Name) {
@@ -446,16 +444,37 @@ pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+fn begins_tests(line: &str) -> bool {
+    matches!(line, "mod tests {" | "pub(crate) mod tests {")
+}
+
 /// The lines of a file, apart from its inline module of tests.
 fn lines(text: &str) -> usize {
     let mut is_test = false;
     let mut count = 0;
     for line in text.lines() {
-        is_test |= line == "mod tests {" || line == "pub(crate) mod tests {";
+        is_test |= begins_tests(line);
         count += usize::from(!is_test);
         is_test &= line != "}";
     }
     count
+}
+
+/// A file without its documentation and what is in its inline module of tests: half of the text, and no part of what ships.
+pub(crate) fn parse(file: &Path) -> syn::File {
+    let text = fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let mut is_test = false;
+    let mut shipped = String::with_capacity(text.len());
+    for line in text.lines() {
+        is_test &= line != "}";
+        let start = line.trim_start();
+        if !is_test && !start.starts_with("///") && !start.starts_with("//!") {
+            shipped.push_str(line);
+            shipped.push('\n');
+        }
+        is_test |= begins_tests(line);
+    }
+    syn::parse_file(&shipped).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
 /// All Rust files in a folder.

@@ -1,7 +1,7 @@
 //! Names and words: one name for one type of a library, one name for one of its files, and the field's words
 //! everywhere.
 
-use crate::modules::{CRATES, files, is_shipped, root};
+use crate::modules::{CRATES, files, is_shipped, parse, root};
 use crate::page::pages;
 use std::collections::BTreeMap;
 use std::fs;
@@ -186,7 +186,7 @@ fn no_two_types_of_a_crate_have_one_name() {
             .filter(|path| !is_test(path))
             .flat_map(|path| {
                 let mut types = Types::default();
-                types.visit_file(&syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
+                types.visit_file(&parse(&path));
                 let place = path.strip_prefix(&src).unwrap().display().to_string();
                 let here = move |name| (name, place.clone());
                 types.0.into_iter().map(here)
