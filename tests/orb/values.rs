@@ -491,10 +491,10 @@ fn chain(links: usize) -> Handle {
 }
 
 #[tokio::test]
-async fn a_chain_of_five_thousand_values_goes_there_and_back() {
+async fn a_chain_of_twenty_thousand_values_goes_there_and_back() {
     with_gardens(|_, garden| async move {
-        // More than a thread's stack; `crates/cdr` has a hundred thousand.
-        let chain = chain(5_000);
+        // More than one piece of stack; `crates/cdr` has a hundred thousand.
+        let chain = chain(20_000);
         // A value in chunks has all that is in it in chunks.
         let leaf = Value::new(Leaf {
             base_: node("leaf", chain, None),
@@ -509,7 +509,7 @@ async fn a_chain_of_five_thousand_values_goes_there_and_back() {
             links += 1;
             at = link.read().left.clone();
         }
-        assert_eq!(links, 5_001);
+        assert_eq!(links, 20_001);
         let leaf = back.and_then(|back| back.downcast::<Leaf>()).unwrap();
         assert_eq!((leaf.read().weight, leaf.read().base), (0.5, 1));
         let without = leaf.read().base_.left.clone();
