@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-use xtask::step::{self, Done, root};
+use xtask::step::{self, Done, TEST, root};
 
 /// How the names of packages of models end.
 const MODELS: &str = "-models";
@@ -139,7 +139,8 @@ fn build(
         _ => target.has_any(files),
     });
     if !others.is_empty() {
-        let mut args = vec!["build", "--workspace"];
+        // With a test among them, programs are those that tests have started, and not made anew beside these.
+        let mut args = vec!["build", "--workspace", "--test", TEST];
         args.extend(others.iter().map(String::as_str));
         executables::compile(&args, Warnings::Denied, |_| Ok(()))?;
     }

@@ -6,9 +6,9 @@
 use crate::testing::summary::Summary;
 use crate::testing::workspace::Workspace;
 use cargo_metadata::diagnostic::DiagnosticLevel;
-use cargo_metadata::{Artifact, Message, TargetKind};
+use cargo_metadata::{Artifact, Message};
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -77,18 +77,76 @@ pub(crate) fn build(
 ) -> Done {
     let mut test = vec!["test", "--workspace", "--no-run"];
     test.extend(targets.iter().map(String::as_str));
+    let mut tests = Tests::new(workspace);
     compile(&test, warnings, |artifact| {
-        Executable::of(workspace, artifact)?
-            .into_iter()
-            .for_each(&mut built);
+        tests.add(artifact)?;
+        tests.take_ready().for_each(&mut built);
         Ok(())
     })?;
+    tests.held.into_iter().for_each(&mut built);
     if targets.is_empty() && warnings == Warnings::Denied {
         // Other targets than tests have warnings as well.
         let others = ["build", "--workspace", "--bins", "--benches"];
         compile(&others, warnings, |_| Ok(()))?;
     }
     Ok(())
+}
+
+/// Tests that cargo has built, until the programs of their packages are there as well: tests start them, and cargo compiles both
+/// at once, in any order.
+struct Tests<'a> {
+    workspace: &'a Workspace,
+    /// The programs that cargo has not made yet, by package.
+    missing: BTreeMap<String, BTreeSet<String>>,
+    held: Vec<Executable>,
+}
+
+impl<'a> Tests<'a> {
+    fn new(workspace: &'a Workspace) -> Self {
+        Self {
+            workspace,
+            missing: workspace.programs(),
+            held: Vec::new(),
+        }
+    }
+
+    /// Adds what cargo has made.
+    ///
+    /// # Errors
+    /// A test is of no package of the workspace.
+    fn add(&mut self, artifact: Artifact) -> Result<(), String> {
+        let Some(program) = artifact.executable else {
+            return Ok(());
+        };
+        let folder = artifact
+            .manifest_path
+            .parent()
+            .ok_or("a manifest without a folder")?;
+        let package = self.workspace.package_in(folder.as_std_path());
+        let package = package.ok_or_else(|| format!("{folder} is no package of the workspace"))?;
+        let target = artifact.target;
+        if artifact.profile.test {
+            self.held.push(Executable {
+                package,
+                is_unit: !target.is_test(),
+                target: target.name,
+                folder: folder.into(),
+                program: program.into(),
+            });
+        } else if target.is_bin()
+            && let Some(missing) = self.missing.get_mut(&package)
+        {
+            missing.remove(&target.name);
+        }
+        Ok(())
+    }
+
+    /// Takes those that wait for no program. Unit tests start none.
+    fn take_ready(&mut self) -> impl Iterator<Item = Executable> {
+        let missing = &self.missing;
+        let misses = |package: &str| missing.get(package).is_some_and(|left| !left.is_empty());
+        (self.held).extract_if(.., move |test| test.is_unit || !misses(&test.package))
+    }
 }
 
 /// Has cargo compile, and hands out what it makes.
@@ -188,27 +246,6 @@ pub(super) fn run_queue<E: Borrow<Executable> + Send>(
 }
 
 impl Executable {
-    /// That of an artifact, if it is a test.
-    fn of(workspace: &Workspace, artifact: Artifact) -> Result<Option<Self>, String> {
-        let (Some(program), true) = (artifact.executable, artifact.profile.test) else {
-            return Ok(None);
-        };
-        let folder = artifact
-            .manifest_path
-            .parent()
-            .ok_or("a manifest without a folder")?;
-        let package = workspace
-            .package_in(folder.as_std_path())
-            .ok_or_else(|| format!("{folder} is no package of the workspace"))?;
-        Ok(Some(Self {
-            package,
-            is_unit: !artifact.target.kind.contains(&TargetKind::Test),
-            target: artifact.target.name,
-            folder: folder.into(),
-            program: program.into(),
-        }))
-    }
-
     /// Its name for people.
     pub(crate) fn name(&self) -> String {
         match self.is_unit {
@@ -263,4 +300,44 @@ impl Executable {
 fn test_threads() -> OsString {
     let usual = || (THREADS_PER_CPU * cpus()).to_string().into();
     std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cargo says that it has made of `zorb-cli`.
+    fn made(kind: &str, name: &str, is_test: bool) -> Artifact {
+        let folder = root().join("crates/cli");
+        let folder = folder.display();
+        let text = format!(
+            r#"{{"reason":"compiler-artifact","package_id":"path+file://{folder}#zorb-cli@0.1.0",
+            "manifest_path":"{folder}/Cargo.toml","target":{{"kind":["{kind}"],"crate_types":["bin"],
+            "name":"{name}","src_path":"{folder}/{name}.rs","edition":"2024","doc":false,"doctest":false,"test":true}},
+            "profile":{{"opt_level":"0","debuginfo":1,"debug_assertions":true,"overflow_checks":true,"test":{is_test}}},
+            "features":[],"filenames":["/target/{name}"],"executable":"/target/{name}","fresh":false}}"#
+        );
+        match Message::parse_stream(text.replace('\n', "").as_bytes()).next() {
+            Some(Ok(Message::CompilerArtifact(artifact))) => artifact,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_test_waits_for_the_program_that_it_starts() {
+        let workspace = Workspace::read().unwrap();
+        let mut tests = Tests::new(&workspace);
+        let mut ready = |artifact| -> Vec<String> {
+            tests.add(artifact).unwrap();
+            tests.take_ready().map(|test| test.target).collect()
+        };
+        assert!(ready(made("test", "ior", true)).is_empty());
+        assert_eq!(
+            ready(made("bin", "zorb", true)),
+            ["zorb"],
+            "unit tests start nothing"
+        );
+        assert_eq!(ready(made("bin", "zorb", false)), ["ior"]);
+        assert_eq!(ready(made("test", "ping", true)), ["ping"]);
+    }
 }

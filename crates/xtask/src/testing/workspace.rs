@@ -158,6 +158,16 @@ impl Workspace {
             .collect()
     }
 
+    /// The programs of each package that cargo builds without further features.
+    pub(super) fn programs(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut all = BTreeMap::<_, BTreeSet<_>>::new();
+        for target in self.targets.iter().filter(|target| target.flag == "--bin") {
+            let of_package = all.entry(target.package.clone()).or_default();
+            of_package.insert(target.name.clone());
+        }
+        all
+    }
+
     /// The package that a person calls so: with or without `zorb-`.
     ///
     /// # Errors
