@@ -74,7 +74,7 @@ struct Module {
 struct Modules(BTreeMap<Name, Module>);
 
 /// Whether code with these attributes is part of the library.
-pub(crate) fn is_shipped(attributes: &[Attribute]) -> bool {
+fn is_shipped(attributes: &[Attribute]) -> bool {
     !attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && (attribute.meta.require_list()).is_ok_and(|list| asks_for_tests(&list.tokens))
@@ -460,8 +460,9 @@ fn lines(text: &str) -> usize {
     count
 }
 
-/// A file without its documentation and what is in its inline module of tests: half of the text, and no part of what ships.
-pub(crate) fn parse(file: &Path) -> syn::File {
+/// The text of a file without its documentation and what is in its inline module of tests: half of the text, and no part of
+/// what ships.
+pub(crate) fn shipped(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let mut is_test = false;
     let mut shipped = String::with_capacity(text.len());
@@ -474,7 +475,12 @@ pub(crate) fn parse(file: &Path) -> syn::File {
         }
         is_test |= begins_tests(line);
     }
-    syn::parse_file(&shipped).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+    shipped
+}
+
+/// What [ships](shipped) of a file.
+fn parse(file: &Path) -> syn::File {
+    syn::parse_file(&shipped(file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
 /// All Rust files in a folder.
