@@ -14,13 +14,11 @@ mod call;
 mod crowd;
 #[path = "../../programs/flavor.rs"]
 mod flavor;
-mod order;
 
 use call::{Held, Operation};
 use clap::Parser;
 use crowd::Crowd;
 use flavor::{Failure, Life};
-use order::Order;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,6 +27,7 @@ use zorb::{Builder, Interface, SystemException};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, word};
 use zorb_papers::latency::ControlRef;
+use zorb_papers::order::Order;
 use zorb_papers::place::{FAREWELL, check_shutdown};
 
 #[derive(Parser)]
@@ -64,7 +63,7 @@ async fn one_by_one(held: &mut Held, words: &[String]) -> Result<Line, Failure> 
     held.grow(operation.interface(), servants).await?;
     let mut turns = order.turns(servants, operation.operations());
     for _ in 0..warmup {
-        let (servant, number) = turns.next();
+        let (servant, number) = turns.turn();
         held.call(&operation, servant, number).await?;
     }
     let one_way = operation.one_way;
@@ -75,7 +74,7 @@ async fn one_by_one(held: &mut Held, words: &[String]) -> Result<Line, Failure> 
     let start = Instant::now();
     let mut before = start;
     for _ in 0..iters {
-        let (servant, number) = turns.next();
+        let (servant, number) = turns.turn();
         held.call(&operation, servant, number).await?;
         if !one_way {
             let now = Instant::now();

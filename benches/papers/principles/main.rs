@@ -12,27 +12,17 @@
 //! Every step has to write the octets that zorb-cdr does, and to read them, before it is timed.
 #![forbid(unsafe_code)]
 
-mod engines;
-
-use engines::{Compiled, Engine, InAnAny, Interpreted};
 use std::time::Duration;
 use zorb_papers::batches::{self, Times};
 use zorb_papers::dialogue;
-use zorb_papers::interpreter::{INLINED, NO_WASTE, PASSED, PRECOMPUTED, SPECIALISED, SPLIT};
+use zorb_papers::engines::{DEMULTIPLEXED, Engine, engine};
 use zorb_papers::lookup::servants::operation;
 use zorb_papers::lookup::{Active, Linear, Strategy};
-
-/// The interface, as the bench programs have it.
-#[zorb::idl_file("../bench.idl")]
-mod idl {}
 
 /// Servants that each call has to find one of.
 const SERVANTS: usize = 100;
 /// Operations that each of them has.
 const OPERATIONS: usize = 10;
-
-/// The step from which on look-ups are active.
-const DEMULTIPLEXED: usize = 7;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
@@ -50,26 +40,6 @@ impl Part {
             _ => Err("call, encode or decode?".to_owned()),
         }
     }
-}
-
-fn engine(step: usize, kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
-    fn interpreted<const S: u8>(kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
-        Ok(Box::new(Interpreted::<S>::new(kind, units)?))
-    }
-    let mut engine = match step {
-        0 => interpreted::<0>(kind, units)?,
-        1 => interpreted::<INLINED>(kind, units)?,
-        2 => interpreted::<SPECIALISED>(kind, units)?,
-        3 => interpreted::<NO_WASTE>(kind, units)?,
-        4 => interpreted::<PRECOMPUTED>(kind, units)?,
-        5 => interpreted::<PASSED>(kind, units)?,
-        6 | DEMULTIPLEXED => interpreted::<SPLIT>(kind, units)?,
-        8 => Compiled::engine(kind, units)?,
-        9 => InAnAny::engine(kind, units)?,
-        _ => return Err(format!("there is no step {step}")),
-    };
-    engine.check()?;
-    Ok(engine)
 }
 
 /// Finds servants and operations of requests that are there already, one after the other.
@@ -180,21 +150,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some((other, _)) => return Err(format!("not a command: {other}").into()),
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_step_writes_and_reads_what_the_compiled_one_does() {
-        for step in 0..=9 {
-            for units in [1, 3, 1_024] {
-                for kind in ["octets", "structs"] {
-                    engine(step, kind, units).unwrap_or_else(|e| panic!("{step}, {kind}: {e}"));
-                }
-            }
-        }
-        assert!(engine(10, "octets", 1).is_err() && engine(0, "doubles", 1).is_err());
-    }
 }

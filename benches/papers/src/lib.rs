@@ -1,4 +1,4 @@
-//! Shared by the programs of the papers' experiments.
+//! What the programs of the papers' experiments share, and what of them has tests.
 //!
 //! `cargo xtask figures` redoes the experiments of the papers that zorb
 //! starts from. What runs in zorb for that, or in one process without any
@@ -7,9 +7,12 @@
 
 pub mod batches;
 pub mod dialogue;
+pub mod engines;
 pub mod interpreter;
 pub mod latency;
 pub mod lookup;
+pub mod order;
+pub mod payload;
 pub mod place;
 pub mod sockets;
 pub mod steps;

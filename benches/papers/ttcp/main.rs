@@ -12,7 +12,6 @@
 
 mod layer;
 mod orb;
-mod payload;
 mod send;
 
 use clap::{Parser, Subcommand};

@@ -1,9 +1,9 @@
 //! The receiver in zorb.
 
-use crate::payload::{BinStruct, Ttcp, TtcpServant, digest_chars, digest_structs};
 use zorb::{Char, OctetsRef, Orb, SystemException};
 use zorb_floor::digest;
 use zorb_papers::dialogue::Failure;
+use zorb_papers::payload::{BinStruct, Ttcp, TtcpServant, digest_chars, digest_structs};
 use zorb_papers::place::{Server, take_leave};
 use zorb_papers::sockets::fold;
 

@@ -1,13 +1,13 @@
 //! The transmitter, over each of the three layers.
 
 use crate::layer;
-use crate::payload::{Kind, Payload, TtcpRef};
 use std::time::{Duration, Instant};
 use zorb::{Interface, Orb};
 use zorb_floor::blocking::End;
 use zorb_floor::message::{self, HEAD, folded};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, Failure, word};
+use zorb_papers::payload::{Kind, Payload, TtcpRef};
 use zorb_papers::place::{Client, Over, check_shutdown, with_room};
 use zorb_papers::sockets;
 

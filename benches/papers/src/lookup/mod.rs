@@ -4,6 +4,7 @@ mod hash;
 mod perfect;
 pub mod servants;
 mod strategies;
+pub mod timed;
 mod walked;
 
 pub use hash::Fast;

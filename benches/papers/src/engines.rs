@@ -3,18 +3,31 @@
 #[path = "../../programs/structs.rs"]
 mod structs;
 
-use crate::idl::bench::BinStruct;
+use self::idl::bench::BinStruct;
+use crate::interpreter::{
+    INLINED, Malformed, Memory, NO_WASTE, PASSED, PRECOMPUTED, SPECIALISED, SPLIT, Type, decode,
+    encode, free,
+};
 use bytes::BytesMut;
 use std::hint::black_box;
 use structs::structs;
 use zorb_cdr::{
     Any, Decode, Decoder, Encode, Encoder, Frame, IdlValue, NativeEndian, TypeCode, WireFormat,
 };
-use zorb_papers::interpreter::{Malformed, Memory, PASSED, Type, decode, encode, free};
+
+/// The interface, as the bench programs have it.
+#[zorb::idl_file("../bench.idl")]
+mod idl {}
+
+/// The step from which on look-ups are active.
+pub const DEMULTIPLEXED: usize = 7;
 
 /// One step's marshalling of one argument.
-pub(crate) trait Engine {
+pub trait Engine {
     /// Proves that it writes the octets it should, and reads them as what they are.
+    ///
+    /// # Errors
+    /// It does not.
     fn check(&mut self) -> Result<(), String>;
 
     /// Writes the argument.
@@ -22,6 +35,30 @@ pub(crate) trait Engine {
 
     /// Reads it, and frees it.
     fn decode(&mut self);
+}
+
+/// The engine of a step, which has been checked, for so many `octets` or `structs`.
+///
+/// # Errors
+/// There is no such step or kind, or the engine writes or reads something else than compiled code.
+pub fn engine(step: usize, kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
+    fn interpreted<const S: u8>(kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
+        Ok(Box::new(Interpreted::<S>::new(kind, units)?))
+    }
+    let mut engine = match step {
+        0 => interpreted::<0>(kind, units)?,
+        1 => interpreted::<INLINED>(kind, units)?,
+        2 => interpreted::<SPECIALISED>(kind, units)?,
+        3 => interpreted::<NO_WASTE>(kind, units)?,
+        4 => interpreted::<PRECOMPUTED>(kind, units)?,
+        5 => interpreted::<PASSED>(kind, units)?,
+        6 | DEMULTIPLEXED => interpreted::<SPLIT>(kind, units)?,
+        8 => Compiled::engine(kind, units)?,
+        9 => InAnAny::engine(kind, units)?,
+        _ => return Err(format!("there is no step {step}")),
+    };
+    engine.check()?;
+    Ok(engine)
 }
 
 fn octets(units: usize) -> Vec<u8> {
@@ -50,7 +87,7 @@ fn argument(kind: &str, units: usize) -> Result<(Vec<u8>, TypeCode), String> {
 }
 
 /// An engine that walks the type, with so many principles applied.
-pub(crate) struct Interpreted<const S: u8> {
+struct Interpreted<const S: u8> {
     ty: Type,
     memory: Memory,
     wire: Vec<u8>,
@@ -58,7 +95,7 @@ pub(crate) struct Interpreted<const S: u8> {
 }
 
 impl<const S: u8> Interpreted<S> {
-    pub(crate) fn new(kind: &str, units: usize) -> Result<Self, String> {
+    fn new(kind: &str, units: usize) -> Result<Self, String> {
         let (wire, ty) = argument(kind, units)?;
         let ty = Type::of(&ty)?;
         let memory = decode::<0>(&ty, &wire).map_err(malformed)?;
@@ -102,7 +139,7 @@ impl<const S: u8> Engine for Interpreted<S> {
 }
 
 /// The engine of generated code.
-pub(crate) struct Compiled<T> {
+struct Compiled<T> {
     value: T,
     frame: Frame,
     wire: Vec<u8>,
@@ -110,7 +147,7 @@ pub(crate) struct Compiled<T> {
 }
 
 impl Compiled<()> {
-    pub(crate) fn engine(kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
+    fn engine(kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
         let (wire, _) = argument(kind, units)?;
         let frame = Frame::new(wire.clone().into());
         let buffer = BytesMut::new();
@@ -133,7 +170,7 @@ impl Compiled<()> {
 }
 
 /// Reads as skeletons do: octets where they lie, structs into a vector.
-pub(crate) trait Argument: Encode + PartialEq + Sized {
+trait Argument: Encode + PartialEq + Sized {
     type Read<'de>: Decode<'de>;
 
     fn is(&self, read: &Self::Read<'_>) -> bool;
@@ -188,7 +225,7 @@ impl<T: Argument> Engine for Compiled<T> {
 }
 
 /// The value in an any.
-pub(crate) struct InAnAny<T> {
+struct InAnAny<T> {
     value: T,
     any: Any,
     frame: Frame,
@@ -196,7 +233,7 @@ pub(crate) struct InAnAny<T> {
 }
 
 impl InAnAny<()> {
-    pub(crate) fn engine(kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
+    fn engine(kind: &str, units: usize) -> Result<Box<dyn Engine>, String> {
         Ok(match kind {
             "octets" => Box::new(InAnAny::of(octets(units))?),
             "structs" => Box::new(InAnAny::of(structs(units))?),
@@ -238,5 +275,22 @@ impl<T: IdlValue + PartialEq> Engine for InAnAny<T> {
     fn decode(&mut self) {
         let mut d = Decoder::<NativeEndian>::new(black_box(&self.frame), WireFormat::default());
         let _ = black_box(d.get::<Any>());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_writes_and_reads_what_the_compiled_one_does() {
+        for step in 0..=9 {
+            for units in [1, 3, 1_024] {
+                for kind in ["octets", "structs"] {
+                    engine(step, kind, units).unwrap_or_else(|e| panic!("{step}, {kind}: {e}"));
+                }
+            }
+        }
+        assert!(engine(10, "octets", 1).is_err() && engine(0, "doubles", 1).is_err());
     }
 }

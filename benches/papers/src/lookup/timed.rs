@@ -1,14 +1,21 @@
 //! Requests to one strategy, and what they take.
 
+use super::servants::operation;
+use super::{
+    Active, Adapter, Authenticated, Branches, Delayered, Fast, FixedIds, Hashed, Linear, Perfect,
+    Strategy, Walked,
+};
+use crate::batches::{self, Times};
+use std::hash::RandomState;
 use std::hint::black_box;
 use std::time::Duration;
-use zorb_papers::batches::{self, Times};
-use zorb_papers::lookup::Strategy;
-use zorb_papers::lookup::servants::operation;
 
 /// Any strategy.
-pub(crate) trait Timed {
+pub trait Timed {
     /// Proves that it finds what there is, and nothing else.
+    ///
+    /// # Errors
+    /// It does not; says what it took for what.
     fn check(&self) -> Result<(), String>;
 
     /// Looks up until `patience` is over, random ones or always the last.
@@ -16,7 +23,7 @@ pub(crate) trait Timed {
 }
 
 /// One strategy, and how many there are to be found.
-pub(crate) struct World<S> {
+struct World<S> {
     strategy: S,
     servants: u32,
     operations: u32,
@@ -60,7 +67,7 @@ impl Requests {
 }
 
 impl<S: Strategy> World<S> {
-    pub(crate) fn new(servants: usize, operations: usize) -> Self {
+    fn new(servants: usize, operations: usize) -> Self {
         Self {
             strategy: S::new(servants, operations),
             servants: servants as u32,
@@ -129,5 +136,70 @@ impl<S: Strategy> Timed for World<S> {
             black_box(at);
         };
         batches::time(&mut Requests::default(), BATCH, patience, prepare, batch)
+    }
+}
+
+/// The servants and their operations, ready to be found by the strategy of that name.
+///
+/// # Errors
+/// No strategy is called so.
+pub fn make(name: &str, servants: usize, operations: usize) -> Result<Box<dyn Timed>, String> {
+    fn ready<S: Strategy + 'static>(servants: usize, operations: usize) -> Box<dyn Timed> {
+        Box::new(World::<S>::new(servants, operations))
+    }
+    let ready = match name {
+        "linear" => ready::<Linear>,
+        "hash" => ready::<Hashed<RandomState>>,
+        "fast_hash" => ready::<Hashed<Fast>>,
+        "perfect" => ready::<Perfect>,
+        "active" => ready::<Active>,
+        "delayered" => ready::<Delayered>,
+        "poa" => ready::<Adapter<false>>,
+        "poa_sealed" => ready::<Authenticated>,
+        "nested_walked" => ready::<Walked<true>>,
+        "siblings_walked" => ready::<Walked<false>>,
+        "poa_ids" => ready::<Adapter<true>>,
+        "poa_fixed" => ready::<FixedIds>,
+        "nested" => ready::<Branches<true, false>>,
+        "nested_names" => ready::<Branches<true, true>>,
+        "siblings" => ready::<Branches<false, false>>,
+        "siblings_names" => ready::<Branches<false, true>>,
+        _ => return Err(format!("no such strategy: {name}")),
+    };
+    Ok(ready(servants, operations))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_finds_the_same_and_nothing_that_is_not_there() {
+        let all = [
+            "linear",
+            "hash",
+            "fast_hash",
+            "perfect",
+            "active",
+            "delayered",
+            "poa",
+            "poa_sealed",
+            "nested_walked",
+            "siblings_walked",
+            "poa_ids",
+            "poa_fixed",
+            "nested",
+            "nested_names",
+            "siblings",
+            "siblings_names",
+        ];
+        for name in all {
+            for (servants, operations) in [(1, 1), (1, 100), (100, 1), (257, 10), (3, 1_000)] {
+                let made = make(name, servants, operations).unwrap();
+                made.check()
+                    .unwrap_or_else(|e| panic!("{name}, {servants}, {operations}: {e}"));
+            }
+        }
+        assert!(make("guessing", 1, 1).is_err());
     }
 }

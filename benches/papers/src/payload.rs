@@ -4,27 +4,36 @@
 #[zorb::idl_file("ttcp.idl")]
 pub mod idl {}
 
-pub(crate) use idl::papers::throughput::{BinStruct, Ttcp, TtcpRef, TtcpServant};
+pub use idl::papers::throughput::{BinStruct, Ttcp, TtcpRef, TtcpServant};
 use zorb::Char;
 use zorb_floor::digest;
 
 /// Octets of a struct in CDR.
-pub(crate) const STRUCT: usize = 24;
+pub const STRUCT: usize = 24;
 
 /// The type of what is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// `sequence<char>`.
     Chars,
+    /// `sequence<octet>`.
     Octets,
+    /// `string`.
     Text,
+    /// `sequence<BinStruct>`.
     Structs,
 }
 
-/// One buffer.
-pub(crate) enum Payload {
+/// One buffer, as the argument of its [kind](Kind).
+#[derive(Debug)]
+pub enum Payload {
+    /// Of [`Kind::Chars`].
     Chars(Vec<Char>),
+    /// Of [`Kind::Octets`].
     Octets(Vec<u8>),
+    /// Of [`Kind::Text`].
     Text(String),
+    /// Of [`Kind::Structs`].
     Structs(Vec<BinStruct>),
 }
 
@@ -48,7 +57,7 @@ impl std::str::FromStr for Kind {
 )]
 impl Payload {
     /// A buffer of so many octets, with the contents that every peer's has: as many structs as fit, but one at least.
-    pub(crate) fn new(kind: Kind, octets: usize) -> Self {
+    pub fn new(kind: Kind, octets: usize) -> Self {
         let letter = |i: usize| b'a' + (i % 26) as u8;
         match kind {
             Kind::Chars => Self::Chars((0..octets).map(|i| Char(letter(i))).collect()),
@@ -69,7 +78,7 @@ impl Payload {
     }
 
     /// Octets of it as CDR has them.
-    pub(crate) fn octets(&self) -> usize {
+    pub fn octets(&self) -> usize {
         match self {
             Self::Chars(chars) => chars.len(),
             Self::Octets(octets) => octets.len(),
@@ -79,7 +88,7 @@ impl Payload {
     }
 
     /// The digest that a servant adds for one call with it.
-    pub(crate) fn digest(&self) -> u64 {
+    pub fn digest(&self) -> u64 {
         match self {
             Self::Chars(chars) => digest_chars(chars),
             Self::Octets(octets) => digest::octets(octets),
@@ -90,7 +99,7 @@ impl Payload {
 }
 
 /// Folds every char, as octets are.
-pub(crate) fn digest_chars(chars: &[Char]) -> u64 {
+pub fn digest_chars(chars: &[Char]) -> u64 {
     let (words, rest) = chars.as_chunks::<8>();
     let words = words.iter().fold(0, |sum: u64, word| {
         sum.wrapping_add(u64::from_le_bytes(word.map(|char| char.0)))
@@ -100,7 +109,7 @@ pub(crate) fn digest_chars(chars: &[Char]) -> u64 {
 }
 
 /// Folds every field of every struct.
-pub(crate) fn digest_structs(structs: &[BinStruct]) -> u64 {
+pub fn digest_structs(structs: &[BinStruct]) -> u64 {
     structs.iter().fold(structs.len() as u64, |sum, each| {
         sum.wrapping_add(digest::bin_struct(each.s, each.c.0, each.l, each.o, each.d))
     })

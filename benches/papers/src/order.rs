@@ -7,7 +7,7 @@ const TRAIN: usize = 100;
 
 /// An algorithm.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Order {
+pub enum Order {
     /// A hundred calls of one servant, then of the next.
     Train,
     /// Each servant once, and again.
@@ -34,7 +34,7 @@ impl FromStr for Order {
 
 /// The turns of the clients.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub struct Turns {
     order: Order,
     servants: usize,
     operations: usize,
@@ -45,7 +45,8 @@ pub(crate) struct Turns {
 
 impl Order {
     /// The turns of so many servants with so many operations; at least one of each.
-    pub(crate) fn turns(self, servants: usize, operations: usize) -> Turns {
+    #[must_use]
+    pub fn turns(self, servants: usize, operations: usize) -> Turns {
         Turns {
             order: self,
             servants: servants.max(1),
@@ -57,8 +58,8 @@ impl Order {
 }
 
 impl Turns {
-    /// The next servant and the next operation.
-    pub(crate) fn next(&mut self) -> (usize, usize) {
+    /// The numbers of the next servant and of the next operation.
+    pub fn turn(&mut self) -> (usize, usize) {
         let turn = self.done;
         self.done += 1;
         match self.order {
@@ -83,7 +84,7 @@ mod tests {
 
     fn servants(order: Order, count: usize, turns: usize) -> Vec<usize> {
         let mut all = order.turns(count, 1);
-        (0..turns).map(|_| all.next().0).collect()
+        (0..turns).map(|_| all.turn().0).collect()
     }
 
     #[test]
@@ -107,7 +108,7 @@ mod tests {
         let mut turns = Order::Random.turns(7, 10);
         let mut seen = [[false; 10]; 7];
         for _ in 0..5000 {
-            let (servant, operation) = turns.next();
+            let (servant, operation) = turns.turn();
             seen[servant][operation] = true;
         }
         assert!(seen.iter().flatten().all(|seen| *seen));
@@ -115,6 +116,6 @@ mod tests {
 
     #[test]
     fn the_worst_case_is_the_last_of_both() {
-        assert_eq!(Order::Worst.turns(500, 100).next(), (499, 99));
+        assert_eq!(Order::Worst.turns(500, 100).turn(), (499, 99));
     }
 }
