@@ -1,11 +1,10 @@
 //! Inputs of the crates without I/O: neither clock nor randomness, file, environment, socket, thread or task, unless
 //! their caller hands it in.
 
-use crate::modules::{asks_for_tests, files, root};
+use crate::modules::{asks_for_tests, files, root, shipped};
 use crate::words::is_test;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
-use std::fs;
 
 /// The crates without I/O.
 const PURE: [&str; 3] = ["crates/cdr", "crates/giop", "crates/poa"];
@@ -167,7 +166,7 @@ fn crates_without_io_read_no_clock_and_draw_nothing_but_keys_of_hashes() {
         let all = files(&root().join(folder).join("src"));
         for file in all.iter().filter(|file| !is_test(file)) {
             let name = file.strip_prefix(root()).unwrap().display();
-            for input in inputs(&fs::read_to_string(file).unwrap()) {
+            for input in inputs(&shipped(file)) {
                 if !left.remove(&(name.to_string(), input)) {
                     wrong.push(format!("{name}: {input}"));
                 }

@@ -109,7 +109,11 @@ fn private_words(text: &str) -> Vec<(usize, &str)> {
             .map(move |word| (number, word))
     });
     words
-        .filter(|(_, word)| WORDS.contains(&word.to_lowercase().as_str()))
+        .filter(|(_, word)| {
+            WORDS
+                .iter()
+                .any(|private| word.eq_ignore_ascii_case(private))
+        })
         .collect()
 }
 
