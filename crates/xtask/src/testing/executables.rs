@@ -62,7 +62,7 @@ fn cpus() -> usize {
 }
 
 /// Builds tests of the workspace: the `targets` that cargo's arguments select, or everything, examples included. Calls `built`
-/// with each executable as soon as it is there.
+/// with each executable as soon as it and the programs of its package are there.
 ///
 /// All packages are built together, whatever is run of them: what cargo builds for one package alone has other
 /// features, and nothing in common with this.
