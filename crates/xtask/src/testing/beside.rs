@@ -1,12 +1,12 @@
 //! A phase that runs beside the others, in a process of its own.
 //!
-//! The checks of packages compile one crate after the other, and so keep one CPU busy; tests with peers, and many others, wait
-//! for other processes or for time to pass.
+//! The checks of packages compile one crate after the other, and so keep one CPU busy; tests with peers, attacks and many
+//! others wait for other processes or for time to pass.
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 use std::{fs, io};
 use xtask::step::{cargo, root, show, target};
 
@@ -16,7 +16,7 @@ pub(super) struct Beside {
     name: String,
     child: Child,
     log: PathBuf,
-    started: Instant,
+    started: SystemTime,
 }
 
 impl Beside {
@@ -26,7 +26,7 @@ impl Beside {
     /// The process does not start.
     pub(super) fn start(phase: &str) -> Result<Self, String> {
         let log = target().join(format!("phase-{phase}.log"));
-        let started = Instant::now();
+        let started = SystemTime::now();
         let child = (|| -> io::Result<Child> {
             let output = File::create(&log)?;
             // By cargo: the build of the workspace has put another executable in the place of this one.
@@ -46,13 +46,17 @@ impl Beside {
         })
     }
 
-    /// Waits for the end of the phase and shows what it has printed; gives the time since its start.
+    /// Waits for the end of the phase and shows what it has printed; gives the time that it has taken.
     ///
     /// # Errors
     /// The phase has failed.
     pub(super) fn end(mut self) -> Result<Duration, String> {
         let ended = self.child.wait().map_err(|e| e.to_string())?;
-        let took = self.started.elapsed();
+        // It may have ended long ago; the last that it did was to print its times.
+        let printed = fs::metadata(&self.log).and_then(|log| log.modified());
+        let took = printed.map_or(Duration::ZERO, |at| {
+            at.duration_since(self.started).unwrap_or_default()
+        });
         print!("{}", fs::read_to_string(&self.log).unwrap_or_default());
         match ended.success() {
             true => Ok(took),

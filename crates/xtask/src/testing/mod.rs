@@ -68,7 +68,7 @@ enum Phase {
     /// Attacks on a server in a process of its own, in their short form: memory and descriptors, but no times
     Attacks,
     /// The experiments in their short form, to see that they run. Not among the phases unless it is named or asked for
-    /// by `--figures`
+    /// by `--figures`. Runs beside the attacks: both leave a CPU idle at times, and neither judges times
     Figures,
     /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items.
     /// Begins when the tests are built, and runs beside the other phases
@@ -96,12 +96,12 @@ impl Phase {
             Self::Unit => 90,
             Self::Models => 30,
             Self::Peers => 120,
-            Self::Atm => 60,
+            Self::Atm => 90,
             Self::Compilers => 180,
             Self::Attacks => 45,
             Self::Figures => 180,
             // Beside the others.
-            Self::Packages => 400,
+            Self::Packages => 450,
         })
     }
 
@@ -156,7 +156,7 @@ impl Phase {
 }
 
 /// Seconds for which the tests of the workspace are built from an empty target folder.
-const BUILD: Duration = Duration::from_secs(250);
+const BUILD: Duration = Duration::from_secs(330);
 
 /// Seconds for which the peers are built beside the tests.
 const PEERS: Duration = Duration::from_secs(90);
@@ -269,18 +269,27 @@ pub(crate) fn run(options: &TestOptions) -> Done {
         times.0.extend(more.0);
         Ok::<_, String>((executables, machine))
     })?;
-    let mut beside = match phases.as_slice() {
+    let mut packages = match phases.as_slice() {
         [.., _, Phase::Packages] => Some(Beside::start(&Phase::Packages.name())?),
         _ => None,
     };
+    let mut figures = None;
     let mut all = Summary::default();
-    for phase in phases {
-        if phase == Phase::Packages
-            && let Some(packages) = beside.take()
-        {
-            times.add(&phase.name(), packages.end()?, phase.budget());
-            all.add(&packages::all());
+    for &phase in &phases {
+        let beside = match phase {
+            Phase::Packages => packages.take(),
+            Phase::Figures => figures.take(),
+            _ => None,
+        };
+        if let Some(beside) = beside {
+            times.add(&phase.name(), beside.end()?, phase.budget());
+            if phase == Phase::Packages {
+                all.add(&packages::all());
+            }
             continue;
+        }
+        if phase == Phase::Attacks && phases.contains(&Phase::Figures) {
+            figures = Some(Beside::start(&Phase::Figures.name())?);
         }
         let summary = times.step(&phase.name(), phase.budget(), || {
             match phase {
