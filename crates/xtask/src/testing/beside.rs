@@ -1,7 +1,7 @@
 //! A phase that runs beside the others, in a process of its own.
 //!
-//! The checks of packages compile one crate after the other, and so keep one CPU busy; tests with peers, attacks and many
-//! others wait for other processes or for time to pass.
+//! The checks of packages compile one crate after the other, and so keep one CPU busy; tests with peers, and many others, wait
+//! for other processes or for time to pass.
 
 use std::fs::File;
 use std::path::PathBuf;

@@ -68,7 +68,7 @@ enum Phase {
     /// Attacks on a server in a process of its own, in their short form: memory and descriptors, but no times
     Attacks,
     /// The experiments in their short form, to see that they run. Not among the phases unless it is named or asked for
-    /// by `--figures`. Runs beside the attacks: both leave a CPU idle at times, and neither judges times
+    /// by `--figures`
     Figures,
     /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items.
     /// Begins when the tests are built, and runs beside the other phases
@@ -269,27 +269,18 @@ pub(crate) fn run(options: &TestOptions) -> Done {
         times.0.extend(more.0);
         Ok::<_, String>((executables, machine))
     })?;
-    let mut packages = match phases.as_slice() {
+    let mut beside = match phases.as_slice() {
         [.., _, Phase::Packages] => Some(Beside::start(&Phase::Packages.name())?),
         _ => None,
     };
-    let mut figures = None;
     let mut all = Summary::default();
-    for &phase in &phases {
-        let beside = match phase {
-            Phase::Packages => packages.take(),
-            Phase::Figures => figures.take(),
-            _ => None,
-        };
-        if let Some(beside) = beside {
-            times.add(&phase.name(), beside.end()?, phase.budget());
-            if phase == Phase::Packages {
-                all.add(&packages::all());
-            }
+    for phase in phases {
+        if phase == Phase::Packages
+            && let Some(packages) = beside.take()
+        {
+            times.add(&phase.name(), packages.end()?, phase.budget());
+            all.add(&packages::all());
             continue;
-        }
-        if phase == Phase::Attacks && phases.contains(&Phase::Figures) {
-            figures = Some(Beside::start(&Phase::Figures.name())?);
         }
         let summary = times.step(&phase.name(), phase.budget(), || {
             match phase {
