@@ -96,12 +96,12 @@ impl Phase {
             Self::Unit => 90,
             Self::Models => 30,
             Self::Peers => 120,
-            Self::Atm => 90,
+            Self::Atm => 60,
             Self::Compilers => 180,
             Self::Attacks => 45,
             Self::Figures => 180,
             // Beside the others.
-            Self::Packages => 450,
+            Self::Packages => 400,
         })
     }
 
@@ -156,7 +156,7 @@ impl Phase {
 }
 
 /// Seconds for which the tests of the workspace are built from an empty target folder.
-const BUILD: Duration = Duration::from_secs(330);
+const BUILD: Duration = Duration::from_secs(250);
 
 /// Seconds for which the peers are built beside the tests.
 const PEERS: Duration = Duration::from_secs(90);
