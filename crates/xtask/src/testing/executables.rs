@@ -54,6 +54,10 @@ pub(crate) struct Setting {
 /// Test threads for each CPU: many tests wait for another process, or for time to pass.
 const THREADS_PER_CPU: usize = 3;
 
+/// The variable for the milliseconds in which proptest makes a failing case smaller, and their usual number. Without a limit
+/// it once took a quarter of an hour, in which the failure was not shown.
+const SHRINK_TIME: (&str, &str) = ("PROPTEST_MAX_SHRINK_TIME", "60000");
+
 /// The variable by which cargo has another program compile the workspace.
 pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 
@@ -271,6 +275,7 @@ impl Executable {
             .env("CARGO_PKG_VERSION", env!("CARGO_PKG_VERSION"))
             .env("CARGO", cargo().get_program())
             .env("RUST_TEST_THREADS", test_threads())
+            .env(SHRINK_TIME.0, set_or(SHRINK_TIME.0, SHRINK_TIME.1))
             .envs(setting.variables.iter().map(|(name, value)| (name, value)))
             .args(&setting.args)
             .stdin(Stdio::null());
@@ -298,8 +303,12 @@ impl Executable {
 
 /// `RUST_TEST_THREADS` as it is set, or [`THREADS_PER_CPU`] for each CPU.
 fn test_threads() -> OsString {
-    let usual = || (THREADS_PER_CPU * cpus()).to_string().into();
-    std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(usual)
+    set_or("RUST_TEST_THREADS", &(THREADS_PER_CPU * cpus()).to_string())
+}
+
+/// The variable of the environment, or this value.
+fn set_or(name: &str, usual: &str) -> OsString {
+    std::env::var_os(name).unwrap_or_else(|| usual.into())
 }
 
 #[cfg(test)]
