@@ -1,7 +1,7 @@
 //! The links of all pages: to files, to files of the repository by their address, and to items at docs.rs.
 
-use crate::modules::{files, root};
 use crate::page::pages;
+use crate::{files, root};
 use std::fs;
 use std::path::PathBuf;
 
@@ -133,7 +133,7 @@ fn links_between_pages_lead_to_files() {
 fn addresses_of_pages_and_sources_lead_to_files_and_items() {
     let sources = SOURCES
         .iter()
-        .flat_map(|folder| files(&root().join(folder)));
+        .flat_map(|folder| files(&root().join(folder), "rs"));
     let (mut wrong, mut found) = (Vec::new(), 0);
     for file in all_pages().into_iter().chain(sources) {
         let text = fs::read_to_string(&file).unwrap();

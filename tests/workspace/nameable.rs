@@ -1,6 +1,6 @@
 //! Types in the public signatures of `zorb` have a path that begins with `zorb`.
 
-use crate::modules::root;
+use crate::root;
 use std::collections::BTreeSet;
 use std::fs;
 

@@ -123,6 +123,7 @@ const _: () = {
 pub use ring::{MARKS, cost, mark, take};
 
 #[cfg(feature = "probes")]
+#[expect(clippy::disallowed_methods, reason = "probes read the clock")]
 mod ring {
     use super::{Mark, Point};
     use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
