@@ -15,4 +15,3 @@ pub mod order;
 pub mod payload;
 pub mod place;
 pub mod sockets;
-pub mod steps;

@@ -318,7 +318,6 @@ impl Link {
                 Ok(None) => return Ok(Drained::All),
                 Err(error) => return Err(self.broken(error, reader)),
             };
-            zorb_giop::probe!(Framed);
             count(&self.messages_received, 1);
             if trace::is_on() {
                 self.handle_traced(received, &mut handle)?;
@@ -394,7 +393,6 @@ impl Link {
     pub(crate) fn has_read(&self, read: io::Result<usize>) -> Result<(), End> {
         match read {
             Ok(octets) if octets > 0 => {
-                zorb_giop::probe!(Read);
                 count(&self.octets_received, octets);
                 Ok(())
             }

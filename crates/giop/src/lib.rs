@@ -73,8 +73,6 @@ mod limits;
 mod locate;
 pub mod platform;
 mod printable;
-#[doc(hidden)]
-pub mod probe;
 mod protocols;
 mod reader;
 mod real_time;

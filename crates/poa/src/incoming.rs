@@ -83,7 +83,6 @@ impl Incoming<'_> {
     pub fn find(&self, operations: &Operations) -> Option<u32> {
         let number = self.request().and_then(ServerRequest::number);
         if number.is_some() {
-            zorb_giop::probe!(OperationFound);
             return number;
         }
         let number = operations.find(self.operation());

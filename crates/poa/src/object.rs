@@ -397,7 +397,6 @@ impl ActiveObject {
         request: &mut Option<ServerRequest>,
         outcome: &mut Option<Outcome>,
     ) -> Upcall {
-        zorb_giop::probe!(Admitted);
         self.membership.note_use();
         if let (Target::Servant(skeleton), Some(known)) = (&self.target, &*request)
             // Of generated operation names, only those of attributes begin with an underscore.

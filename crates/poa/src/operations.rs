@@ -46,9 +46,7 @@ impl Operations {
     /// The number of the operation with this name; `None` if the table does not contain it.
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
-        let number = self.number(name);
-        zorb_giop::probe!(OperationFound);
-        number
+        self.number(name)
     }
 
     /// The number of a name. A name longer than all names of the table is not hashed.

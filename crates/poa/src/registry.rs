@@ -489,9 +489,7 @@ impl ObjectAdapter {
     /// OBJ_ADAPTER if the default servant or servant manager is not set.
     #[inline]
     pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, Missing> {
-        let parsed = ObjectKey::parse(key);
-        zorb_giop::probe!(KeyParsed);
-        match parsed {
+        match ObjectKey::parse(key) {
             Some(sealed @ ObjectKey::Sealed { .. }) => {
                 self.locate_parsed(Some(self.open(sealed).ok_or(Missing::Adapter)?), true)
             }
@@ -516,13 +514,13 @@ impl ObjectAdapter {
                 instance,
                 adapter,
                 object,
-            }) if instance == self.instance => self.transient.with(adapter, |adapter| {
-                zorb_giop::probe!(AdapterFound);
-                match adapter.is_sealed() == sealed {
-                    true => adapter.indexed(object),
-                    false => None,
-                }
-            }),
+            }) if instance == self.instance => {
+                self.transient
+                    .with(adapter, |adapter| match adapter.is_sealed() == sealed {
+                        true => adapter.indexed(object),
+                        false => None,
+                    })
+            }
             Some(ObjectKey::Named {
                 instance,
                 adapter,
@@ -538,7 +536,6 @@ impl ObjectAdapter {
             Some(ObjectKey::Plain(id)) if !sealed => self.plain.named(id).map(Some),
             _ => None,
         };
-        zorb_giop::probe!(ServantFound);
         object.ok_or(Missing::Adapter)?.ok_or(Missing::Object)
     }
 }

@@ -83,7 +83,6 @@ impl Receipt {
     /// Puts the reply with a result into `outcome`, which has to be empty.
     #[inline]
     pub fn reply_in(&self, result: &impl Encode, outcome: &mut Option<Outcome>) {
-        zorb_giop::probe!(Upcalled);
         debug_assert!(outcome.is_none(), "there is an outcome already");
         // Overwriting a known `None` drops nothing.
         if outcome.is_some() {
@@ -101,7 +100,6 @@ impl Receipt {
             contexts: &[],
         }
         .write(&mut encoder, |e| e.put(result));
-        zorb_giop::probe!(ReplySealed);
         match written {
             Ok(()) => *outcome = Some(Outcome::Reply(encoder.finish())),
             // The servant has carried the operation out.
@@ -341,12 +339,10 @@ impl ServerRequest {
     /// MARSHAL or DATA_CONVERSION if the octets are not arguments of type `A`; COMPLETED_NO, since the servant has not been
     /// called.
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
-        let arguments = match self.message.header.endian {
+        match self.message.header.endian {
             Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
             Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(),
-        };
-        zorb_giop::probe!(Demarshalled);
-        arguments
+        }
     }
 
     #[inline]

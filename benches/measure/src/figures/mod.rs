@@ -19,7 +19,6 @@ pub(crate) mod session;
 mod source;
 mod steady;
 mod throughput;
-mod white_box;
 
 use crate::compare;
 use crate::measure::machine::Machine;
@@ -64,13 +63,12 @@ pub(crate) struct Experiment {
 }
 
 /// Every experiment, in the order of the page.
-const EXPERIMENTS: [Experiment; 9] = [
+const EXPERIMENTS: [Experiment; 8] = [
     latency::EXPERIMENT,
     demultiplexing::EXPERIMENT,
     throughput::EXPERIMENT,
     cubit::EXPERIMENT,
     principles::EXPERIMENT,
-    white_box::EXPERIMENT,
     profiles::EXPERIMENT,
     lanes::EXPERIMENT,
     scale::EXPERIMENT,
@@ -80,7 +78,6 @@ const EXPERIMENTS: [Experiment; 9] = [
 fn tables(experiment: &Experiment, data: &Data) -> String {
     match experiment.name {
         name if name == profiles::EXPERIMENT.name => profiles::tables(data),
-        name if name == white_box::EXPERIMENT.name => white_box::tables(data),
         name if name == throughput::EXPERIMENT.name => throughput::tables(data),
         name if name == lanes::EXPERIMENT.name => lanes::stories(),
         _ => String::new(),

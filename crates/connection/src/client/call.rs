@@ -137,7 +137,6 @@ impl ClientConnection {
         let mut lent = None;
         let mut e = self.encoder(request.template.version());
         self.encode(&mut e, call.id, request.response, request, &mut lent)?;
-        zorb_giop::probe!(RequestSealed);
         request.sent.store(true, Ordering::Relaxed);
         let octets = e.position();
         request.octets.store(octets, Ordering::Relaxed);

@@ -88,10 +88,8 @@ impl Outbound {
     #[inline(always)]
     fn write_direct(&self, slices: &[IoSlice<'_>], stream: &dyn Connection) -> (u64, usize) {
         let ticket = self.ticket();
-        zorb_giop::probe!(Writing);
         // The writer that goes on finds an error again.
         let written = stream.try_write(slices).unwrap_or(0);
-        zorb_giop::probe!(Written);
         self.count_written(written);
         (ticket, written)
     }

@@ -314,9 +314,7 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
             None => outgoing.octets.chunks().for_each(&mut add),
         }
     }
-    zorb_giop::probe!(Writing);
     let written = stream.try_write(&slices);
-    zorb_giop::probe!(Written);
     match written {
         Ok(0) => Err(io::ErrorKind::WriteZero.into()),
         written => written,

@@ -315,10 +315,6 @@ impl<O: Owner> ServerConnection<O> {
         if received.is_contiguous()
             && let Some(hit) = cache.find(received.header(), received.octets(), &self.owner)
         {
-            zorb_giop::probe!(HeaderRead);
-            zorb_giop::probe!(KeyParsed);
-            zorb_giop::probe!(AdapterFound);
-            zorb_giop::probe!(ServantFound);
             return Ok(ReceivedRequest {
                 message: self.keep(received),
                 offsets: hit.offsets,
@@ -339,7 +335,6 @@ impl<O: Owner> ServerConnection<O> {
     ) -> Result<ReceivedRequest<O>, ProtocolError> {
         let header =
             RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
-        zorb_giop::probe!(HeaderRead);
         if needs_fragments(&header)
             && let Some(octets) = self.owner.settings().max_fragment(true)
         {

@@ -63,10 +63,7 @@ impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
         e: &mut Encoder<NativeEndian>,
         lent: &mut Option<Lent<'l>>,
     ) -> Result<(), EncodeError> {
-        zorb_giop::probe!(Headed);
-        let put = self.arguments.encode_lent(e, lent);
-        zorb_giop::probe!(Marshalled);
-        put
+        self.arguments.encode_lent(e, lent)
     }
 }
 
@@ -159,11 +156,9 @@ impl ObjectRef {
         E: OperationError,
     {
         async move {
-            zorb_giop::probe!(Called);
             let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
             let mut invocation = Invocation::new(operation, &encoding, &sent);
             let mut reply = ReplySlot::new();
-            zorb_giop::probe!(Initialised);
             match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
                 Ok(Outcome::Typed) => Err(reply::raised(reply::internal())),
@@ -197,13 +192,11 @@ impl ObjectRef {
         A: TypedArguments<P> + 'a,
     {
         async move {
-            zorb_giop::probe!(Called);
             let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
             let mut typed = TypedInvocation::<P, R, A>::new(self.orb(), &arguments);
             let mut invocation = Invocation::new(operation, &encoding, &sent);
             invocation.typed = Some(&mut typed);
             let mut reply = ReplySlot::new();
-            zorb_giop::probe!(Initialised);
             match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
                 Ok(Outcome::Typed) => self.convert::<R, E>(typed.into_results()),
@@ -311,7 +304,6 @@ impl ObjectRef {
         };
         let mut retries = Retries::default();
         loop {
-            zorb_giop::probe!(Bound);
             if (guard.get()).is_some_and(|binding| binding.selection.is_some()) {
                 guard = match self.at_priority(guard, invocation)? {
                     Ok(bound) => bound,

@@ -28,13 +28,10 @@ impl ObjectRef {
         reply: &ReplySlot,
         format: WireFormat,
     ) -> Result<R::Values, E> {
-        zorb_giop::probe!(Matched);
-        let result = match reply.endian() {
+        match reply.endian() {
             Endian::Big => self.decode_result::<BigEndian, R, E>(reply, format),
             Endian::Little => self.decode_result::<LittleEndian, R, E>(reply, format),
-        };
-        zorb_giop::probe!(Returned);
-        result
+        }
     }
 
     #[inline]

@@ -173,7 +173,6 @@ macro_rules! kept {
 
         #[inline(always)]
         fn read(kept: &Receipt) -> (Receipt, Result<(), SystemException>) {
-            zorb_giop::probe!(Demarshalled);
             (*kept, Ok(()))
         }
 

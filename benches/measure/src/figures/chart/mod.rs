@@ -60,6 +60,7 @@ pub(crate) enum Spread {
     /// Belongs to no program.
     None,
     /// The quartiles of the whole bars, which have been measured, too.
+    #[allow(dead_code, reason = "its experiment is gone; this module goes next")]
     Whole(Vec<Mark>),
     /// The quartiles of the lowest part and of the whole, both of which have been measured, and the parts above are
     /// what is between.
@@ -282,6 +283,7 @@ impl Panel {
     }
 
     /// The stack with the measured points of the whole, by their labels.
+    #[allow(dead_code, reason = "its experiment is gone; this module goes next")]
     pub(crate) fn with_whole(mut self, points: &[(String, &Point)]) -> Self {
         let whole = self.marks_at(points);
         self.spread = match whole.is_empty() {
