@@ -15,8 +15,9 @@ mod weather;
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use zorb::{Builder, GiopLite, Orb};
+use zorb::{Builder, Orb};
 use zorb_atm::Atm;
+use zorb_giop_lite::GiopLite;
 
 const CONFIGURATION: &str = include_str!("protocols/endpoints.conf");
 

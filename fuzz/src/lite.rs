@@ -5,9 +5,9 @@ use bytes::BytesMut;
 use shorten::{Lengthener, Shortener};
 use std::io::{self, ErrorKind, IoSlice};
 
-#[path = "../../crates/zorb/src/lite/header.rs"]
+#[path = "../../crates/giop-lite/src/header.rs"]
 mod header;
-#[path = "../../crates/zorb/src/lite/shorten.rs"]
+#[path = "../../crates/giop-lite/src/shorten.rs"]
 mod shorten;
 
 /// Takes the first octet for how the others are cut, and those for what comes in and for what goes out.

@@ -3,7 +3,6 @@
 use crate::contexts;
 use bytes::Bytes;
 use std::sync::Arc;
-use zorb::GiopLite;
 use zorb_atm::{Atm, AtmAddressing, AtmOptions};
 use zorb_giop::codeset::{CodeSetInfo, CodeSets};
 use zorb_giop::ior::{
@@ -13,6 +12,7 @@ use zorb_giop::ior::{
 use zorb_giop::platform::Platform;
 use zorb_giop::url::{ObjectUrl, escape};
 use zorb_giop::{ExposedPolicies, Ior, Version};
+use zorb_giop_lite::GiopLite;
 use zorb_poa::{InstanceId, ObjectAdapter, ObjectKey, Path, is_reserved};
 use zorb_transport::conformance::Octets;
 use zorb_transport::{Addressing, Endpoint, Registry, TcpAddressing, Transport, UnixAddressing};

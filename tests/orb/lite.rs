@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use zorb::policy::{PolicyOverrides, Protocol};
-use zorb::{GiopLite, Interface, Orb, SystemException, Version};
+use zorb::{Interface, Orb, SystemException, Version};
 use zorb_cdr::{Encoder, NativeEndian, WireFormat};
 use zorb_giop::ior::{ProfileTag, TaggedProfile};
 use zorb_giop::{LocateReply, LocateRequestHeader, RequestBuilder, ResponseFlags, TargetAddress};
+use zorb_giop_lite::GiopLite;
 
 zorb::idl! {
     typedef sequence<octet> Data;

@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-executor", &[]),
     ("zorb-transport", &[]),
     ("zorb-atm", &["zorb-transport"]),
+    ("zorb-giop-lite", &["zorb-giop", "zorb-transport"]),
     ("zorb-poa", &["zorb-giop", "zorb-cdr"]),
     (
         "zorb-connection",

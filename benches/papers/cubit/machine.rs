@@ -10,10 +10,11 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::Duration;
 use zorb::policy::{PolicyOverrides, Protocol};
-use zorb::{Builder, GiopLite, Interface, Orb, Version};
+use zorb::{Builder, Interface, Orb, Version};
 use zorb_atm::{Atm, AtmOptions, CircuitId, FrameSocket, Quality};
 use zorb_floor::blocking::End;
 use zorb_floor::report::Line;
+use zorb_giop_lite::GiopLite;
 use zorb_papers::dialogue::{self, Failure};
 use zorb_papers::{place, sockets};
 

@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zorb::policy::{PolicyOverrides, Protocol};
-use zorb::{Builder, Bytes, GiopLite, OctetsRef, Orb, SystemException};
+use zorb::{Builder, Bytes, OctetsRef, Orb, SystemException};
 use zorb_atm::Atm;
+use zorb_giop_lite::GiopLite;
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use zorb::transport::{Tcp, TcpOptions, Unix, UnixOptions};
-use zorb::{
-    Builder, GiopLite, Orb, SyncScope, SystemException, SystemExceptionKind, Version, minor,
-};
+use zorb::{Builder, Orb, SyncScope, SystemException, SystemExceptionKind, Version, minor};
+use zorb_giop_lite::GiopLite;
 
 /// Runs work to its end as programs with a runtime do: from a task of the default one. Calls are made from there, and
 /// what blocks it has its thread for itself.

@@ -326,9 +326,6 @@ mod tests {
         let tcp = [("h", 1), ("::1", 65_535)].map(|(host, port)| Endpoint::iiop(host, port));
         check(&TcpAddressing, &tcp.map(|endpoint| (endpoint, 0)));
         check(&UnixAddressing, &[(Endpoint::uiop("/tmp/x"), i16::MAX)]);
-        let lite = crate::GiopLite::over_tcp();
-        let endpoint = lite.addressing().parse("h:9").unwrap();
-        check(lite.addressing(), &[(endpoint, 3)]);
     }
 
     proptest::proptest! {
@@ -336,8 +333,7 @@ mod tests {
         fn octets_of_a_peer_are_endpoints_or_nothing(
             octets in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
         ) {
-            let lite = crate::GiopLite::over_tcp();
-            for addressing in [&TcpAddressing as &dyn Addressing, &UnixAddressing, lite.addressing()] {
+            for addressing in [&TcpAddressing as &dyn Addressing, &UnixAddressing] {
                 let read = read_prioritised(addressing, &octets);
                 proptest::prop_assert!(read.len() <= octets.len() / 3);
                 for (endpoint, _) in read {

@@ -11,8 +11,9 @@ use zorb::transport::{
     AddressError, Addressing, BoxFuture, Capabilities, Connection, Endpoint, EndpointAddress,
     Listener, Transport, TransportError,
 };
-use zorb::{AdapterError, GiopLite, Interface};
+use zorb::{AdapterError, Interface};
 use zorb_giop::ior::{IiopProfile, ProfileTag, TaggedProfile};
+use zorb_giop_lite::GiopLite;
 
 /// A server that listens to both kinds of sockets, and the folder of one of them.
 async fn both() -> (Orb, tempfile::TempDir) {

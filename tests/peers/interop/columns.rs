@@ -6,7 +6,8 @@ use crate::runner::{self, Peer, connected};
 use std::path::Path;
 use std::sync::Arc;
 use zorb::transport::Transport;
-use zorb::{GiopLite, Interface, Orb, Version};
+use zorb::{Interface, Orb, Version};
+use zorb_giop_lite::GiopLite;
 
 /// The encoding of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,19 @@
 //! GIOPlite: GIOP with headers of five octets in place of twelve, over any transport.
+//!
+//! [`GiopLite`] is a transport over a transport, made of the public items of `zorb-transport` and `zorb-giop` alone: the ORB
+//! knows nothing of it until a program registers it.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::unwrap_used
+    )
+)]
 
 mod address;
 mod connection;
@@ -23,7 +38,8 @@ use zorb_transport::{
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zorb::{GiopLite, Orb};
+/// use zorb::Orb;
+/// use zorb_giop_lite::GiopLite;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
