@@ -145,3 +145,44 @@ async fn only_permitted_schemes_are_followed() {
     let shown = format!("{error:#}");
     assert!(shown.contains("not permitted"), "{shown}");
 }
+
+/// The reference with its digits on lines of 40, as mail programs break them.
+fn broken_over_lines(reference: &str) -> String {
+    let lines: Vec<&str> = (reference.as_bytes().chunks(40))
+        .map(|line| std::str::from_utf8(line).unwrap())
+        .collect();
+    lines.join("\r\n  ")
+}
+
+#[tokio::test]
+async fn a_reference_that_is_broken_over_lines_is_read_wherever_a_reference_is() {
+    let plain = client().await;
+    let url = "corbaloc:iiop:1.2@127.0.0.1:1/a-key-that-is-long-enough";
+    let object = in_time(plain.string_to_object(url)).await.unwrap();
+    let text = object.to_string();
+    let broken = broken_over_lines(&text);
+    assert!(broken.lines().count() > 2);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("broken.ior");
+    fs::write(&path, format!("{broken}\r\n\r\n")).unwrap();
+    let file = format!("file://{}", path.display());
+    let mut arguments = vec!["-ORBInitRef".to_owned(), format!("Argument={broken}")];
+    let orb = Orb::builder()
+        .initial_reference("Builder", &broken)
+        .initial_reference("File", &file)
+        .args(&mut arguments)
+        .build()
+        .await
+        .unwrap();
+    for read in [
+        in_time(orb.string_to_object(&broken)).await,
+        in_time(orb.string_to_object(&file)).await,
+        in_time(orb.resolve_initial_references("Builder")).await,
+        in_time(orb.resolve_initial_references("File")).await,
+        in_time(orb.resolve_initial_references("Argument")).await,
+        in_time(orb.string_to_object("corbaloc:rir:/Builder")).await,
+    ] {
+        assert_eq!(read.unwrap().to_string(), text);
+    }
+}

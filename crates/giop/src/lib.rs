@@ -98,6 +98,7 @@ pub use header_prefix::RequestHeaderPrefix;
 pub use ior::Ior;
 pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
+pub use printable::Printable;
 pub use protocols::{
     StatedProtocol, TcpProtocolProperties, TransportProperties, UnixDomainProtocolProperties,
 };

@@ -2,9 +2,15 @@
 
 use core::fmt::{self, Write};
 
-/// Text with its control characters escaped as in Rust, such as `\r` and `\u{1b}`. A host name in a reference may hold
-/// line ends or the control sequences of a terminal, and would forge lines of a log.
-pub(crate) struct Printable<'a>(pub(crate) &'a str);
+/// Shows text with its control characters escaped as in Rust, such as `\r` and `\u{1b}`, and nothing else changed. A host
+/// name in a reference may hold line ends or the control sequences of a terminal, and would forge lines of a log.
+///
+/// ```
+/// let shown = zorb_giop::Printable("a\\.b\n").to_string();
+/// assert_eq!(shown, r"a\.b\n");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Printable<'a>(pub &'a str);
 
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

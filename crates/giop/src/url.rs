@@ -6,7 +6,9 @@
 use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use crate::header::Version;
 use crate::ior::{Ior, IorError};
+use crate::printable::Printable;
 use core::fmt;
+use core::net::Ipv6Addr;
 use core::str::FromStr;
 use std::borrow::Cow;
 
@@ -137,10 +139,7 @@ impl CorbalocAddress {
                 host,
                 port,
             } => {
-                let address = match host.contains(':') {
-                    true => format!("[{host}]:{port}"),
-                    false => format!("{host}:{port}"),
-                };
+                let address = format!("{}:{port}", WrittenHost(host));
                 ("iiop", *version, Cow::Owned(address))
             }
             Self::Uiop { version, path } => ("uiop", *version, Cow::Borrowed(path)),
@@ -161,13 +160,13 @@ impl CorbalocAddress {
 #[non_exhaustive]
 pub enum UrlError {
     /// The scheme is unknown.
-    #[error("expected IOR:, corbaloc:, corbaname: or file:, found {0:?}")]
+    #[error("expected IOR:, corbaloc:, corbaname: or file:, found \"{}\"", Printable(.0))]
     BadScheme(String),
     /// A scheme that the settings of the ORB do not permit here.
     #[error("object urls that begin with {0} are not permitted here")]
     SchemeNotPermitted(UrlScheme),
     /// A protocol, host, port or version is malformed.
-    #[error("bad address {address:?}: {why}")]
+    #[error("bad address \"{}\": {why}", Printable(address))]
     BadAddress {
         /// The address.
         address: String,
@@ -201,11 +200,67 @@ fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     head.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
+/// Returns the object URLs of a text: one a line, without white space around it. Empty lines are skipped.
+///
+/// The digits of a stringified reference may go on in further lines and have white space between them, as mail programs
+/// and terminals break them. A byte order mark at the beginning is skipped.
+///
+/// ```
+/// let text = "corbaloc::host/Bank\n\nIOR:0000\n  0000\n";
+/// assert_eq!(zorb_giop::url::urls_in(text), ["corbaloc::host/Bank", "IOR:00000000"]);
+/// ```
+#[must_use]
+pub fn urls_in(text: &str) -> Vec<Cow<'_, str>> {
+    let mut urls: Vec<Cow<'_, str>> = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match urls.last_mut() {
+            Some(last) if strip_scheme(last, "IOR:").is_some() && is_wrapped_hex(line) => {
+                last.to_mut().extend(line.split_ascii_whitespace());
+            }
+            _ if strip_scheme(line, "IOR:").is_some_and(is_wrapped_hex) => {
+                urls.push(Cow::Owned(line.split_ascii_whitespace().collect()));
+            }
+            _ => urls.push(Cow::Borrowed(line)),
+        }
+    }
+    urls
+}
+
+/// Whether the text has hexadecimal digits and white space only.
+fn is_wrapped_hex(text: &str) -> bool {
+    text.bytes()
+        .all(|octet| octet.is_ascii_hexdigit() || octet.is_ascii_whitespace())
+}
+
+/// Most characters of a text that an error shows.
+const MAX_SHOWN: usize = 80;
+
+/// The beginning of a text, for an error.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 impl FromStr for ObjectUrl {
     type Err = UrlError;
 
+    /// Reads a text with one object URL, as [`urls_in`] finds it.
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let text = text.trim();
+        match &*urls_in(text) {
+            [url] => Self::parse(url),
+            [] => Err(UrlError::BadScheme(String::new())),
+            _ => Err(UrlError::BadSchemeSpecificPart(
+                "expected one url, found several lines",
+            )),
+        }
+    }
+}
+
+impl ObjectUrl {
+    fn parse(text: &str) -> Result<Self, UrlError> {
         if let Some(digits) = strip_scheme(text, "IOR:") {
             return Ok(Self::Ior(Ior::from_hex(digits)?));
         }
@@ -231,8 +286,7 @@ impl FromStr for ObjectUrl {
             }
             return Ok(Self::File(path.to_owned()));
         }
-        let scheme = text.split(':').next().unwrap_or_default();
-        Err(UrlError::BadScheme(scheme.chars().take(40).collect()))
+        Err(UrlError::BadScheme(shortened(text)))
     }
 }
 
@@ -342,21 +396,30 @@ fn address(text: &str) -> Result<CorbalocAddress, UrlError> {
         let (host, rest) = bracketed
             .split_once(']')
             .ok_or_else(|| bad_address(text, "expected ] behind an IPv6 address"))?;
+        let host = ipv6_in_brackets(host)
+            .ok_or_else(|| bad_address(text, "expected an IPv6 address between [ and ]"))?;
         match rest.strip_prefix(':') {
             Some(port) => (host, Some(port)),
             None if rest.is_empty() => (host, None),
             None => return Err(bad_address(text, "expected a colon and a port behind ]")),
         }
     } else {
-        match host_port.split_once(':') {
+        let (host, port) = match host_port.split_once(':') {
             Some((host, port)) => (host, Some(port)),
             None => (host_port, None),
+        };
+        if host.contains(['[', ']']) {
+            // The URL could not be written again, since brackets enclose an IPv6 address.
+            return Err(bad_address(text, "expected no bracket inside the host"));
         }
+        if port.is_some_and(|port| port.contains(':')) {
+            return Err(bad_address(
+                text,
+                "expected one colon, or an IPv6 address between [ and ]",
+            ));
+        }
+        (Cow::Borrowed(host), port)
     };
-    if host.contains(['[', ']']) {
-        // The URL could not be written again, since brackets enclose an IPv6 address.
-        return Err(bad_address(text, "expected no bracket inside the host"));
-    }
     let port = match port {
         None | Some("") => DEFAULT_PORT,
         // `parse` accepts a sign as well.
@@ -368,9 +431,46 @@ fn address(text: &str) -> Result<CorbalocAddress, UrlError> {
     };
     Ok(CorbalocAddress::Iiop {
         version,
-        host: host.to_owned(),
+        host: host.into_owned(),
         port,
     })
+}
+
+/// Reads what stands between brackets in the address of a URL: an IPv6 address, and behind `%` its zone. The percent sign
+/// may be escaped as `%25`, as in URLs of the Web; `None` for any other text.
+///
+/// Source: RFC 6874, which the specification of `corbaloc` precedes.
+fn ipv6_in_brackets(text: &str) -> Option<Cow<'_, str>> {
+    let Some((address, zone)) = text.split_once('%') else {
+        return text.parse::<Ipv6Addr>().is_ok().then_some(text.into());
+    };
+    address.parse::<Ipv6Addr>().ok()?;
+    // `%25` alone is the zone of that index.
+    let plain = zone.strip_prefix("25").filter(|zone| !zone.is_empty());
+    let is_zone = |zone: &str| {
+        let is_end = |c: char| c.is_whitespace() || c.is_control() || "/?#@[]%,|".contains(c);
+        !zone.is_empty() && !zone.contains(is_end)
+    };
+    match plain {
+        Some(plain) => is_zone(plain).then(|| format!("{address}%{plain}").into()),
+        None => is_zone(zone).then_some(text.into()),
+    }
+}
+
+/// A host as URLs write it: an IPv6 address in brackets, as [`ipv6_in_brackets`] reads it.
+struct WrittenHost<'a>(&'a str);
+
+impl fmt::Display for WrittenHost<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.split_once('%') {
+            _ if !self.0.contains(':') => f.write_str(self.0),
+            // Without the escape, other ORBs read it too. The zone "25" and those that begin so need the escape.
+            Some((address, zone)) if zone.starts_with("25") && zone != "25" => {
+                write!(f, "[{address}%25{zone}]")
+            }
+            _ => write!(f, "[{}]", self.0),
+        }
+    }
 }
 
 /// Splits `major.minor@` off.
@@ -448,12 +548,7 @@ impl fmt::Display for Corbaloc {
                     version,
                     host,
                     port,
-                } if host.contains(':') => write!(f, "iiop:{version}@[{host}]:{port}")?,
-                CorbalocAddress::Iiop {
-                    version,
-                    host,
-                    port,
-                } => write!(f, "iiop:{version}@{host}:{port}")?,
+                } => write!(f, "iiop:{version}@{}:{port}", WrittenHost(host))?,
                 CorbalocAddress::Uiop { version, path } => {
                     delimiter = '|';
                     write!(f, "uiop:{version}@{path}")?;
@@ -558,6 +653,49 @@ mod tests {
     }
 
     #[test]
+    fn digits_broken_over_lines_are_one_reference_and_other_lines_are_urls_of_their_own() {
+        let ior = Ior {
+            type_id: "IDL:Bank/Account:1.0".to_owned(),
+            profiles: Vec::new(),
+        };
+        let text = ior.to_ior_string().unwrap();
+        let (head, tail) = text.split_at(21);
+        for wrapped in [
+            format!("{head}\n{tail}"),
+            format!("  {head}\r\n\t{tail}\r\n"),
+            format!("{head} {tail}\n\n"),
+            format!("IOR:\n{}", &text[4..]),
+            format!("\u{feff}{text}\n"),
+        ] {
+            let url = wrapped.parse::<ObjectUrl>();
+            assert_eq!(url, Ok(ObjectUrl::Ior(ior.clone())), "{wrapped:?}");
+            assert_eq!(urls_in(&wrapped), [text.as_str()]);
+        }
+        let several = format!("corbaloc::h/k\n{head}\n{tail}\nfile:///x\n00\n");
+        let expected = ["corbaloc::h/k", &text, "file:///x", "00"];
+        assert_eq!(urls_in(&several), expected);
+        assert_eq!(urls_in(" \n"), [""; 0]);
+    }
+
+    #[test]
+    fn the_zone_of_an_ipv6_address_may_be_escaped_and_is_written_so_that_it_is_read_again() {
+        for (text, host, anew) in [
+            ("fe80::1%eth0", "fe80::1%eth0", "fe80::1%eth0"),
+            ("fe80::1%25eth0", "fe80::1%eth0", "fe80::1%eth0"),
+            ("fe80::1%25", "fe80::1%25", "fe80::1%25"),
+            ("fe80::1%2525x", "fe80::1%25x", "fe80::1%2525x"),
+        ] {
+            let Ok(ObjectUrl::Corbaloc(read)) = format!("corbaloc::[{text}]:9/k").parse() else {
+                panic!("{text} is an address");
+            };
+            assert_eq!(read.addresses, [iiop(0, host, 9)]);
+            assert_eq!(read.to_string(), format!("corbaloc:iiop:1.0@[{anew}]:9/k"));
+            let (_, _, address) = read.addresses[0].location().unwrap();
+            assert_eq!(address, format!("[{anew}]:9"));
+        }
+    }
+
+    #[test]
     fn a_corbaname_has_a_context_and_a_name() {
         let url: ObjectUrl = "corbaname::h:5#a/b%20c.d".parse().unwrap();
         let ObjectUrl::Corbaname { context, name } = url else {
@@ -604,6 +742,46 @@ mod tests {
                 "corbaloc::h:+1/k",
                 minor::BAD_ADDRESS,
                 "bad address \":h:+1\": expected a port between 0 and 65535",
+            ),
+            (
+                "corbaloc::[host]:1/k",
+                minor::BAD_ADDRESS,
+                "bad address \":[host]:1\": expected an IPv6 address between [ and ]",
+            ),
+            (
+                "corbaloc::[127.0.0.1]/k",
+                minor::BAD_ADDRESS,
+                "bad address \":[127.0.0.1]\": expected an IPv6 address between [ and ]",
+            ),
+            (
+                "corbaloc::[fe80::1%]/k",
+                minor::BAD_ADDRESS,
+                "bad address \":[fe80::1%]\": expected an IPv6 address between [ and ]",
+            ),
+            (
+                "corbaloc::fe80::1:99/k",
+                minor::BAD_ADDRESS,
+                "bad address \":fe80::1:99\": expected one colon, or an IPv6 address between [ and ]",
+            ),
+            (
+                "localhost:2809",
+                minor::BAD_SCHEME,
+                "expected IOR:, corbaloc:, corbaname: or file:, found \"localhost:2809\"",
+            ),
+            (
+                r"C:\refs\bank.ior",
+                minor::BAD_SCHEME,
+                r#"expected IOR:, corbaloc:, corbaname: or file:, found "C:\refs\bank.ior""#,
+            ),
+            (
+                "corbaloc::h/k\ncorbaloc::h/l",
+                minor::BAD_SCHEME_SPECIFIC_PART,
+                "bad object url: expected one url, found several lines",
+            ),
+            (
+                "IOR:00\nzz",
+                minor::BAD_SCHEME_SPECIFIC_PART,
+                "bad object url: expected one url, found several lines",
             ),
             (
                 "corbaloc::[::1/k",

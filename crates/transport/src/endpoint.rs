@@ -260,6 +260,7 @@ mod tests {
         check("iiop://127.0.0.1:0", Endpoint::iiop("127.0.0.1", 0));
         check("iiop://[::1]:65535", Endpoint::iiop("::1", 65535));
         check("iiop://[fe80::1%eth0]:1", Endpoint::iiop("fe80::1%eth0", 1));
+        check("iiop://[fe80::1%25]:1", Endpoint::iiop("fe80::1%25", 1));
         check(
             "uiop:///tmp/with space/ü.sock",
             Endpoint::uiop("/tmp/with space/ü.sock"),
@@ -271,6 +272,15 @@ mod tests {
         );
         check("uiop:///", Endpoint::uiop("/"));
         check("uiop://@bank%25", Endpoint::uiop_abstract(*b"bank%"));
+    }
+
+    #[test]
+    fn the_percent_sign_before_a_zone_may_be_escaped() {
+        let escaped = "iiop://[fe80::1%25eth0]:1".parse();
+        assert_eq!(escaped, Ok(Endpoint::iiop("fe80::1%eth0", 1)));
+        let confusing = Endpoint::iiop("fe80::1%251", 1);
+        assert_eq!(confusing.to_string(), "iiop://[fe80::1%25251]:1");
+        assert_eq!(confusing.to_string().parse(), Ok(confusing));
     }
 
     #[test]
@@ -311,6 +321,9 @@ mod tests {
             "a,b",
             "[::1 ]",
             "[]",
+            "[a:b]",
+            "[127.0.0.1]",
+            "[fe80::1%]",
         ] {
             check(
                 &format!("iiop://{host}:1"),

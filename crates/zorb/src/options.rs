@@ -200,6 +200,27 @@ const OPTIONS: [OptionSpec; 16] = [
     },
 ];
 
+/// The words of a text. Digits of a stringified reference that go on in the next word are joined.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_reference = |last: &String| {
+            let url = last.split_once('=').map_or("", |(_, url)| url);
+            let scheme = url.get(.."IOR:".len());
+            scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("IOR:"))
+        };
+        match words.last_mut() {
+            Some(last)
+                if word.bytes().all(|octet| octet.is_ascii_hexdigit()) && is_reference(last) =>
+            {
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 fn expected(what: &str, found: &str) -> String {
     format!("expected {what}, found {found:?}")
 }
@@ -243,9 +264,8 @@ impl OrbOptions {
             };
             // An empty variable counts as unset.
             if spec.several {
-                let values = value.split_whitespace();
-                self.environment
-                    .extend(values.map(|value| (index, value.to_owned())));
+                let values = words(&value).into_iter();
+                self.environment.extend(values.map(|value| (index, value)));
             } else if !value.trim().is_empty() {
                 self.environment.push((index, value.trim().to_owned()));
             }

@@ -1,5 +1,5 @@
 //! Addresses of TCP: host and port.
-use std::fmt;
+use std::{borrow::Cow, fmt, net::Ipv6Addr};
 
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
@@ -53,7 +53,15 @@ impl fmt::Display for TcpAddress {
         let is_address = self.host.contains(':');
         f.write_str(if is_address { "[" } else { "" })?;
         // A reference may name a host with line ends in it, which must not reach a log.
-        write_escaped(f, &self.host, char::is_control)?;
+        match self.host.split_once('%') {
+            // The percent sign before such a zone would be read as an escaped one.
+            Some((address, zone)) if is_address && zone.starts_with("25") && zone != "25" => {
+                write_escaped(f, address, char::is_control)?;
+                f.write_str("%25")?;
+                write_escaped(f, zone, char::is_control)?;
+            }
+            _ => write_escaped(f, &self.host, char::is_control)?,
+        }
         write!(f, "{}:{}", if is_address { "]" } else { "" }, self.port)
     }
 }
@@ -105,30 +113,18 @@ impl Addressing for TcpAddressing {
                 AddressError::expected("a closing bracket after the IPv6 address")
             })?;
             let port = rest.strip_prefix(':').ok_or_else(no_port)?;
-            // Brackets are for IPv6 addresses only, as `Display` writes them.
-            (
-                host.contains(':').then_some(host).ok_or_else(bad_host)?,
-                port,
-            )
+            (ipv6(host).ok_or_else(bad_host)?, port)
         } else {
             let (host, port) = text.rsplit_once(':').ok_or_else(no_port)?;
-            (
-                (!host.contains(':')).then_some(host).ok_or_else(bad_host)?,
-                port,
-            )
+            (read_host(host)?, port)
         };
-        if !is_host(host) {
-            return Err(bad_host());
-        }
         Ok(Endpoint::iiop(host, port_of(port)?))
     }
 
     fn parse_listen(&self, text: &str) -> Option<Result<ListenAddress, ParseEndpointError>> {
         if let Some(address) = strip(text, "giop:tcp:") {
-            let read = omni(address).map(|(host, port)| {
-                let host = if host.is_empty() { ANY } else { host };
-                ListenAddress::from(Endpoint::iiop(unbracketed(host), port))
-            });
+            let read =
+                omni(address).map(|(host, port)| ListenAddress::from(Endpoint::iiop(host, port)));
             return Some(read.map_err(|error| error.in_text(text)));
         }
         let rest = strip_scheme(text, SCHEME)?;
@@ -145,7 +141,7 @@ impl Addressing for TcpAddressing {
         };
         // An empty host is this one.
         let host = if host.is_empty() { "localhost" } else { host };
-        Ok(Endpoint::iiop(unbracketed(host), port))
+        Ok(Endpoint::iiop(read_host(host)?, port))
     }
 
     fn profile(&self) -> Option<u32> {
@@ -231,11 +227,10 @@ fn read_option(listen: &mut ListenAddress, option: &str) -> Result<(), AddressEr
     let (name, value) = option.split_once('=').ok_or_else(expected)?;
     match name {
         "hostname_in_ior" => {
-            let host = unbracketed(value);
-            if !is_host(host) {
-                return Err(AddressError::expected("hostname_in_ior=host"));
-            }
-            listen.published_host = Some(host.to_owned());
+            // TAO writes an IPv6 address here without brackets.
+            let host = ipv6(value).map_or_else(|| read_host(value), Ok);
+            let expected = |_| AddressError::expected("hostname_in_ior=host");
+            listen.published_host = Some(host.map_err(expected)?.into_owned());
         }
         "port_in_ior" => {
             let port = port_of(value).ok().filter(|port| *port > 0);
@@ -259,14 +254,13 @@ fn read_option(listen: &mut ListenAddress, option: &str) -> Result<(), AddressEr
 }
 
 /// Reads omniORB's `host:port` (the text behind `giop:tcp:`): both may be missing.
-fn omni(text: &str) -> Result<(&str, u16), AddressError> {
+fn omni(text: &str) -> Result<(Cow<'_, str>, u16), AddressError> {
     let bad = || AddressError::expected("giop:tcp:host:port, either of which may be left out");
     let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
-    let plain = unbracketed(host);
-    let right = host.is_empty() || (is_host(plain) && plain.contains(':') == (plain != host));
+    let host = if host.is_empty() { ANY } else { host };
     let port = if port.is_empty() { "0" } else { port };
-    match port_of(port) {
-        Ok(port) if right => Ok((host, port)),
+    match (read_host(host), port_of(port)) {
+        (Ok(host), Ok(port)) => Ok((host, port)),
         _ => Err(bad()),
     }
 }
@@ -282,12 +276,32 @@ fn is_host(host: &str) -> bool {
     !host.is_empty() && !host.contains(forbidden)
 }
 
-/// Returns a host without the brackets of an IPv6 address.
-fn unbracketed(host: &str) -> &str {
-    let inside = host
+/// Reads a host: a name, an IPv4 address, or an IPv6 address in brackets, which are removed.
+fn read_host(text: &str) -> Result<Cow<'_, str>, AddressError> {
+    let inside = text
         .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'));
-    inside.unwrap_or(host)
+        .and_then(|text| text.strip_suffix(']'));
+    match inside {
+        Some(inside) => ipv6(inside).ok_or_else(bad_host),
+        None if is_host(text) && !text.contains(':') => Ok(text.into()),
+        None => Err(bad_host()),
+    }
+}
+
+/// Reads an IPv6 address, and behind `%` its zone. The percent sign may be escaped as `%25`. `None` for any other text.
+///
+/// Source: RFC 6874.
+fn ipv6(text: &str) -> Option<Cow<'_, str>> {
+    let Some((address, zone)) = text.split_once('%') else {
+        return text.parse::<Ipv6Addr>().is_ok().then_some(text.into());
+    };
+    address.parse::<Ipv6Addr>().ok()?;
+    let is_zone = |zone: &str| is_host(zone) && !zone.contains('%');
+    // `%25` alone is the zone of that index.
+    match zone.strip_prefix("25").filter(|zone| !zone.is_empty()) {
+        Some(plain) => is_zone(plain).then(|| format!("{address}%{plain}").into()),
+        None => is_zone(zone).then_some(text.into()),
+    }
 }
 
 fn port_of(text: &str) -> Result<u16, AddressError> {

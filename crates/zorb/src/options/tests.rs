@@ -237,7 +237,7 @@ fn each_mistake_names_option_source_and_what_was_expected() {
     );
     argument(
         &["-ORBInitRef", "A=http://h"],
-        "argument -ORBInitRef: expected IOR:, corbaloc:, corbaname: or file:, found \"http\"",
+        "argument -ORBInitRef: expected IOR:, corbaloc:, corbaname: or file:, found \"http://h\"",
     );
     argument(
         &["-ORBDefaultInitRef", "corbaloc:rir:"],
@@ -291,6 +291,15 @@ fn an_environment_that_is_not_text_is_an_error_only_where_it_is_an_option() {
         .read_environment(|name| (name == "ORBid").then(|| not_text.clone()));
     let error = builder.settle().unwrap_err().to_string();
     assert_eq!(error, "environment variable ORBid: expected UTF-8 text");
+}
+
+#[test]
+fn a_variable_may_hold_a_reference_that_is_broken_over_lines() {
+    let text = "A=IOR:0011\r\n  2233\n44 B=corbaloc::h/B C=ior: 00";
+    assert_eq!(
+        words(text),
+        ["A=IOR:0011223344", "B=corbaloc::h/B", "C=ior:00"]
+    );
 }
 
 #[test]
