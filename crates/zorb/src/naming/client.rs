@@ -4,7 +4,7 @@ use super::cos_naming::naming_context::{DestroyError, NotFoundReason};
 use super::cos_naming::{NamingContextExtRef, NamingContextRef};
 use super::list::Bindings;
 use super::name::{IntoName, Name, NameError};
-use super::naming_error::{NamingError, Refusal, Resolution, service_failed};
+use super::naming_error::{NamingError, Quoted, Refusal, Resolution, service_failed};
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
@@ -267,7 +267,7 @@ impl NamingClient {
         match self.resolve(name).await {
             Ok(context) => Ok(Self { context }),
             Err(NamingError::WrongType { name, found, .. }) => Err(NamingError::NotAContext {
-                what: format!("the object bound to {:?}", name.to_string()),
+                what: format!("the object bound to {}", Quoted(&name.to_string())),
                 found,
             }),
             Err(error) => Err(error),

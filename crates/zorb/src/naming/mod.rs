@@ -47,6 +47,7 @@ pub use generated::cos::cos_naming;
 pub use list::{Bindings, Entry};
 pub use name::{IntoName, Name, NameError};
 pub use naming_error::NamingError;
+use naming_error::Quoted;
 
 use crate::error::Error;
 use crate::object::ObjectRef;
@@ -74,7 +75,7 @@ pub(crate) async fn resolve_url(context: &ObjectRef, name: &str) -> Result<Objec
                 minor::BAD_SCHEME_SPECIFIC_PART,
                 CompletionStatus::No,
             );
-            let bad = bad.with_detail(format_args!("corbaname {name:?}: {error}"));
+            let bad = bad.with_detail(format_args!("corbaname {}: {error}", Quoted(name)));
             Err(match core::error::Error::source(&error).is_some() {
                 true => bad.with_source_of(error).into(),
                 false => bad.into(),

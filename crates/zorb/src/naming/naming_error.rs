@@ -9,7 +9,7 @@ use super::name::{Name, NameError};
 use crate::error::Error;
 use crate::interface::Interface;
 use core::fmt;
-use zorb_giop::{SystemException, SystemExceptionKind};
+use zorb_giop::{Printable, SystemException, SystemExceptionKind};
 
 /// The limit on contexts from which one call goes on after CannotProceed.
 const MAX_CONTINUATIONS: usize = 8;
@@ -142,34 +142,38 @@ impl fmt::Display for NamingError {
             Self::InvalidName {
                 name,
                 why: Some(why),
-            } => write!(f, "invalid name {name:?}: {why}"),
+            } => write!(f, "invalid name {}: {why}", Quoted(name)),
             Self::InvalidName { name, why: None } => {
-                write!(f, "invalid name {name:?}: the naming service refuses it")
+                write!(
+                    f,
+                    "invalid name {}: the naming service refuses it",
+                    Quoted(name)
+                )
             }
             Self::InvalidAddress { address, why } => {
-                write!(f, "invalid address {address:?}: {why}")
+                write!(f, "invalid address {}: {why}", Quoted(address))
             }
             Self::NotFound { name, why, rest } => not_found(name, *why, rest, f),
             Self::CannotProceed {
                 name, rest, why, ..
             } => write!(
                 f,
-                "{:?}: the naming service cannot proceed with {:?}: {why}",
+                "{}: the naming service cannot proceed with {}: {why}",
                 Text(name),
                 Text(rest),
             ),
-            Self::AlreadyBound { name } => write!(f, "{:?} is bound already", Text(name)),
+            Self::AlreadyBound { name } => write!(f, "{} is bound already", Text(name)),
             Self::NotEmpty { name: Some(name) } => {
-                write!(f, "context {:?} is not empty", Text(name))
+                write!(f, "context {} is not empty", Text(name))
             }
             Self::NotEmpty { name: None } => f.write_str("the context is not empty"),
-            Self::Nil { name } => write!(f, "{:?} is bound to a nil reference", Text(name)),
+            Self::Nil { name } => write!(f, "{} is bound to a nil reference", Text(name)),
             Self::WrongType {
                 name,
                 expected,
                 found,
             } => {
-                write!(f, "{:?} is bound to ", Text(name))?;
+                write!(f, "{} is bound to ", Text(name))?;
                 interface(found, f)?;
                 write!(f, ", not to an object of {expected}")
             }
@@ -184,7 +188,7 @@ impl fmt::Display for NamingError {
                 } else {
                     "cannot be reached"
                 };
-                write!(f, "the object bound to {:?} {how}", Text(name))?;
+                write!(f, "the object bound to {} {how}", Text(name))?;
                 raised(endpoints, exception, f)
             }
             Self::System {
@@ -266,12 +270,21 @@ refusals! {
     UnbindError {}
 }
 
-/// A name as quoted text.
+/// A name in quotation marks, as a user types it: its backslashes are those of the stringified name.
 struct Text<'a>(&'a [NameComponent]);
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&Name::from(self.0).to_string(), f)
+        Quoted(&Name::from(self.0).to_string()).fmt(f)
+    }
+}
+
+/// Text in quotation marks. Only control characters are escaped, which would forge lines of a log.
+pub(super) struct Quoted<'a>(pub(super) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", Printable(self.0))
     }
 }
 
@@ -283,16 +296,16 @@ fn not_found(
 ) -> fmt::Result {
     let [at_fault, further @ ..] = rest.as_slice() else {
         // The rest is empty, against the specification, so no component can be named.
-        return write!(f, "{:?} is not found", Text(name));
+        return write!(f, "{} is not found", Text(name));
     };
     let at_fault = std::slice::from_ref(at_fault);
-    write!(f, "{:?} is not found: ", Text(name))?;
+    write!(f, "{} is not found: ", Text(name))?;
     match why {
         NotFoundReason::MissingNode => {
-            write!(f, "{:?} is not bound", Text(at_fault))?;
+            write!(f, "{} is not bound", Text(at_fault))?;
             match name.strip_suffix(rest.as_slice()) {
                 None | Some([]) => Ok(()),
-                Some(before) => write!(f, " in {:?}", Text(before)),
+                Some(before) => write!(f, " in {}", Text(before)),
             }
         }
         NotFoundReason::NotContext | NotFoundReason::NotObject => {
@@ -301,7 +314,7 @@ fn not_found(
                 NotFoundReason::NotObject => ("a naming context", "an object is needed"),
                 _ => ("an object", "a naming context is needed"),
             };
-            write!(f, "{:?} is bound to {found} where {needed}", Text(path))
+            write!(f, "{} is bound to {found} where {needed}", Text(path))
         }
     }
 }
@@ -310,7 +323,7 @@ fn not_found(
 fn interface(repository_id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match repository_id {
         "" => f.write_str("an object of another interface"),
-        id => write!(f, "an object of {id}"),
+        id => write!(f, "an object of {}", Printable(id)),
     }
 }
 
@@ -446,6 +459,23 @@ mod tests {
                     why: Some(NameError::EmptyComponent(3)),
                 },
                 "invalid name \"a//b\": expected a component, found none at character 3",
+            ),
+            (
+                NamingError::InvalidName {
+                    name: r"a\b".to_owned(),
+                    why: Some(NameError::BadEscape(3)),
+                },
+                r#"invalid name "a\b": expected / . or \ behind a backslash, found another character at 3"#,
+            ),
+            (
+                missing(r"a\.b\\c/d\/e.k", MissingNode, r"d\/e.k"),
+                r#""a\.b\\c/d\/e.k" is not found: "d\/e.k" is not bound in "a\.b\\c""#,
+            ),
+            (
+                NamingError::AlreadyBound {
+                    name: name("a\u{1b}[31m\nb"),
+                },
+                r#""a\u{1b}[31m\nb" is bound already"#,
             ),
             (
                 NamingError::InvalidName {
