@@ -322,20 +322,19 @@ async fn open(
     settings: &ConnectSettings,
 ) -> Result<Box<dyn zorb_transport::Connection>, ConnectError> {
     let begun = Instant::now();
-    match tokio::time::timeout(settings.timeout, settings.transports.connect(endpoint)).await {
-        Ok(Ok(connected)) => {
+    let transports = &settings.transports;
+    match transports.connect_within(endpoint, settings.timeout).await {
+        Ok(connected) => {
             settings.times.remember(endpoint, begun.elapsed());
             settings.unresponsive.forget(endpoint);
             Ok(connected)
         }
-        Ok(Err(error)) => Err(error.into()),
-        Err(_) => {
-            settings.unresponsive.remember(endpoint);
-            (settings.connection.counters).count(Counter::ConnectsTimedOut);
-            Err(ConnectError::Timeout {
-                endpoint: endpoint.clone(),
-                limit: settings.timeout,
-            })
+        Err(error) => {
+            if error.limit().is_some() {
+                settings.unresponsive.remember(endpoint);
+                (settings.connection.counters).count(Counter::ConnectsTimedOut);
+            }
+            Err(error.into())
         }
     }
 }

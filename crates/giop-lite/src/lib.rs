@@ -25,6 +25,7 @@ use address::LiteAddressing;
 use connection::{LiteConnection, LiteListener};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use zorb_transport::{
     Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Properties,
     Property, PropertyError, Tcp, Transport, TransportError, Unix,
@@ -115,10 +116,22 @@ impl Transport for GiopLite {
             let Some(plain) = address::plain(endpoint) else {
                 return Err(not_ours(Operation::Connect, endpoint));
             };
-            match self.plain.connect(plain).await {
-                Ok(plain) => Ok(Box::new(LiteConnection::new(plain)) as Box<dyn Connection>),
-                Err(error) => Err(error.of(endpoint.clone())),
-            }
+            let plain = self.plain.connect(plain).await;
+            wrapped(plain, endpoint)
+        })
+    }
+
+    fn connect_within<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        Box::pin(async move {
+            let Some(plain) = address::plain(endpoint) else {
+                return Err(not_ours(Operation::Connect, endpoint));
+            };
+            let plain = self.plain.connect_within(plain, limit).await;
+            wrapped(plain, endpoint)
         })
     }
 
@@ -150,6 +163,16 @@ impl Transport for GiopLite {
 
     fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
         Some(self.having(self.plain.with_properties(properties)?))
+    }
+}
+
+fn wrapped(
+    plain: Result<Box<dyn Connection>, TransportError>,
+    endpoint: &Endpoint,
+) -> Result<Box<dyn Connection>, TransportError> {
+    match plain {
+        Ok(plain) => Ok(Box::new(LiteConnection::new(plain)) as Box<dyn Connection>),
+        Err(error) => Err(error.of(endpoint.clone())),
     }
 }
 

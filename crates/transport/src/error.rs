@@ -1,6 +1,6 @@
 //! The error of a connection or listener that cannot be opened.
 
-use std::{error::Error, fmt, io};
+use std::{error::Error, fmt, io, time::Duration};
 
 use crate::Endpoint;
 
@@ -16,6 +16,17 @@ pub enum Operation {
     Listen,
 }
 
+impl fmt::Display for Operation {
+    /// As in "cannot …": `resolve`, `connect to`, `listen on`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Resolve => "resolve",
+            Self::Connect => "connect to",
+            Self::Listen => "listen on",
+        })
+    }
+}
+
 /// The error of a connection or listener that could not be opened: the operation, the endpoint, and the cause.
 ///
 /// The message names operation and endpoint, as in `cannot connect to iiop://127.0.0.1:1`; the reason of the operating system
@@ -25,6 +36,8 @@ pub struct TransportError {
     endpoint: Endpoint,
     operation: Operation,
     cause: io::Error,
+    /// The limit that passed, if that is the cause.
+    limit: Option<Duration>,
 }
 
 impl TransportError {
@@ -35,7 +48,24 @@ impl TransportError {
             endpoint,
             operation,
             cause,
+            limit: None,
         }
+    }
+
+    /// Makes the error of a transport whose `operation` on `endpoint` was not done within `limit`. Its kind is
+    /// [`TimedOut`](io::ErrorKind::TimedOut).
+    #[must_use]
+    pub fn late(operation: Operation, endpoint: Endpoint, limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..Self::new(operation, endpoint, io::ErrorKind::TimedOut.into())
+        }
+    }
+
+    /// Returns the caller's time limit, if it has passed; `None` for a failure of the operation itself.
+    #[must_use]
+    pub const fn limit(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// Returns the endpoint as it was asked for.
@@ -72,12 +102,10 @@ impl TransportError {
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.operation {
-            Operation::Resolve => "resolve",
-            Operation::Connect => "connect to",
-            Operation::Listen => "listen on",
-        };
-        write!(f, "cannot {what} {}", self.endpoint)?;
+        write!(f, "cannot {} {}", self.operation, self.endpoint)?;
+        if let Some(limit) = self.limit {
+            return write!(f, " within {limit:?}");
+        }
         match f.alternate() {
             true => write_causes(&self.cause, f),
             false => Ok(()),
@@ -99,7 +127,11 @@ fn write_causes(cause: &io::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl Error for TransportError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.cause)
+        // A limit that has passed is all there is to say.
+        match self.limit {
+            Some(_) => None,
+            None => Some(&self.cause),
+        }
     }
 }
 
@@ -137,6 +169,20 @@ mod tests {
         check(
             Operation::Listen,
             "cannot listen on iiop://bank.example:2809",
+        );
+    }
+
+    #[test]
+    fn a_limit_that_passed_is_shown_with_what_was_under_way() {
+        let endpoint = Endpoint::iiop("bank.example", 2809);
+        let limit = Duration::from_secs(5);
+        let error = TransportError::late(Operation::Resolve, endpoint, limit);
+        let expected = "cannot resolve iiop://bank.example:2809 within 5s";
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(format!("{error:#}"), expected);
+        assert_eq!(
+            (error.kind(), error.limit()),
+            (io::ErrorKind::TimedOut, Some(limit))
         );
     }
 

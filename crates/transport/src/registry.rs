@@ -1,6 +1,6 @@
 //! The registry of transports, by the scheme of an endpoint.
 
-use std::{collections::BTreeMap, io, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, io, str::FromStr, sync::Arc, time::Duration};
 
 use crate::{
     BoxFuture, Connection, Endpoint, ListenAddress, Listener, Operation, ParseEndpointError,
@@ -120,6 +120,25 @@ impl Registry {
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
         match self.get(endpoint.scheme()) {
             Some(transport) => transport.connect(endpoint),
+            None => Box::pin(async { Err(no_transport(Operation::Connect, endpoint)) }),
+        }
+    }
+
+    /// Connects within a time limit by the transport that `endpoint` needs; see [`Transport::connect_within`].
+    ///
+    /// # Errors
+    /// Returns the errors of the transport; an error of kind [`Unsupported`](std::io::ErrorKind::Unsupported) if the
+    /// registry has none for the scheme.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the sockets that it has opened.
+    pub fn connect_within<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        match self.get(endpoint.scheme()) {
+            Some(transport) => transport.connect_within(endpoint, limit),
             None => Box::pin(async { Err(no_transport(Operation::Connect, endpoint)) }),
         }
     }

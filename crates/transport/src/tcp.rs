@@ -45,6 +45,8 @@ pub struct Tcp {
     /// One permit for every thread that may ask the resolver.
     resolving: Arc<Semaphore>,
     unresolved: Unresolved,
+    /// Asks the resolver, which blocks.
+    resolver: fn(&str, u16) -> io::Result<Vec<SocketAddr>>,
     /// Connections from a range of ports. Each begins its search one port behind that of the one before.
     ports_tried: Arc<AtomicU32>,
 }
@@ -57,6 +59,7 @@ impl Tcp {
             options,
             resolving: Arc::new(Semaphore::new(MAX_RESOLVING)),
             unresolved: Unresolved::default(),
+            resolver: ask_system,
             ports_tried: Arc::default(),
         }
     }
@@ -81,18 +84,15 @@ impl Transport for Tcp {
         &'a self,
         endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
-        Box::pin(async move {
-            let fail =
-                |operation| move |cause| TransportError::new(operation, endpoint.clone(), cause);
-            let addresses = self
-                .resolve(endpoint)
-                .await
-                .map_err(fail(Operation::Resolve))?;
-            match self.connect_to_any(&addresses).await {
-                Ok(connection) => Ok(Box::new(connection) as Box<dyn Connection>),
-                Err(cause) => Err(fail(Operation::Connect)(cause)),
-            }
-        })
+        Box::pin(self.connect_until(endpoint, None))
+    }
+
+    fn connect_within<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        Box::pin(self.connect_until(endpoint, Some(limit)))
     }
 
     fn listen<'a>(
@@ -140,7 +140,45 @@ impl Tcp {
             options,
             resolving: Arc::clone(&self.resolving),
             unresolved: self.unresolved.clone(),
+            resolver: self.resolver,
             ports_tried: Arc::clone(&self.ports_tried),
+        }
+    }
+
+    /// Connects, within a limit if there is one.
+    async fn connect_until(
+        &self,
+        endpoint: &Endpoint,
+        limit: Option<Duration>,
+    ) -> Result<Box<dyn Connection>, TransportError> {
+        let fail = |operation| move |cause| TransportError::new(operation, endpoint.clone(), cause);
+        // Without a limit, and where nothing has to be waited for, it needs no clock.
+        let end = async {
+            match limit {
+                Some(limit) => {
+                    tokio::time::sleep(limit).await;
+                    limit
+                }
+                None => std::future::pending().await,
+            }
+        };
+        let late = |operation, limit| TransportError::late(operation, endpoint.clone(), limit);
+        let mut end = std::pin::pin!(end);
+        let addresses = tokio::select! {
+            biased;
+            found = self.resolve(endpoint) => found.map_err(fail(Operation::Resolve))?,
+            limit = &mut end => {
+                self.gave_up_resolving(endpoint);
+                return Err(late(Operation::Resolve, limit));
+            }
+        };
+        tokio::select! {
+            biased;
+            connected = self.connect_to_any(&addresses) => match connected {
+                Ok(connection) => Ok(Box::new(connection)),
+                Err(cause) => Err(fail(Operation::Connect)(cause)),
+            },
+            limit = end => Err(late(Operation::Connect, limit)),
         }
     }
 
@@ -293,15 +331,18 @@ impl Tcp {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
         self.unresolved.check(host, Instant::now())?;
-        let name = host.to_owned();
-        let found = self
-            .aside(move || {
-                let found = (name.as_str(), port).to_socket_addrs()?;
-                Ok(found.take(MAX_ADDRESSES).collect())
-            })
-            .await;
+        let (name, resolver) = (host.to_owned(), self.resolver);
+        let found = self.aside(move || resolver(&name, port)).await;
         self.unresolved.note(host, Instant::now(), &found);
         found
+    }
+
+    /// Notes a name that was not resolved in time, so that further connects do not each occupy a thread that waits.
+    fn gave_up_resolving(&self, endpoint: &Endpoint) {
+        if let Some(host) = endpoint.host() {
+            let late = io::Error::new(io::ErrorKind::TimedOut, "no name server answered in time");
+            self.unresolved.note::<()>(host, Instant::now(), &Err(late));
+        }
     }
 
     /// Asks the resolver on a detached thread. The resolver cannot be interrupted, and may take half a minute when no
@@ -324,6 +365,14 @@ impl Tcp {
             .await
             .unwrap_or_else(|_| Err(io::Error::other("the resolver's thread has panicked")))
     }
+}
+
+/// The addresses of a name, by the system's resolver.
+fn ask_system(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    Ok((name, port)
+        .to_socket_addrs()?
+        .take(MAX_ADDRESSES)
+        .collect())
 }
 
 fn tcp_address(endpoint: &Endpoint) -> io::Result<&TcpAddress> {
@@ -394,6 +443,38 @@ mod tests {
         // Dropping the runtime would wait forever for threads of its own.
         drop(runtime);
         drop(answer);
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_not_resolved_in_time_is_told_from_a_host_that_does_not_answer() {
+        let hanging = Tcp {
+            resolver: |_, _| {
+                loop {
+                    std::thread::park();
+                }
+            },
+            ..Tcp::default()
+        };
+        let limit = Duration::from_millis(1);
+        let name = Endpoint::iiop("bank.example", 2809);
+        let error = hanging.connect_within(&name, limit).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot resolve iiop://bank.example:2809 within 1ms"
+        );
+        // It is not asked for again at once, by which every call would occupy one more thread.
+        let error = hanging.connect(&name).await.unwrap_err();
+        assert_eq!(error.operation(), Operation::Resolve);
+        let cause = error.cause().to_string();
+        assert!(cause.contains("not asked again within"), "{cause}");
+
+        let (silent, _silent) = silent();
+        let address = Endpoint::iiop("127.0.0.1", silent.port());
+        let error = hanging.connect_within(&address, limit).await.unwrap_err();
+        assert_eq!(
+            (error.operation(), error.limit()),
+            (Operation::Connect, Some(limit))
+        );
     }
 
     #[tokio::test]

@@ -13,8 +13,8 @@ use std::{
 use bytes::BytesMut;
 
 use crate::{
-    Address, Addressing, Capabilities, Endpoint, PeerIdentity, Properties, Property, PropertyError,
-    TransportError,
+    Address, Addressing, Capabilities, Endpoint, Operation, PeerIdentity, Properties, Property,
+    PropertyError, TransportError,
 };
 
 /// A boxed future, which the methods of a [`Transport`] return: opening a connection is rare and may be slow.
@@ -226,8 +226,8 @@ pub trait Transport: Send + Sync + Debug + 'static {
     /// Returns the capabilities of its connections.
     fn capabilities(&self) -> Capabilities;
 
-    /// Opens a connection to the peer at `endpoint`. There is no timeout but the operating system's; wrap the future
-    /// in one, or drop it.
+    /// Opens a connection to the peer at `endpoint`. There is no timeout but the operating system's:
+    /// [`connect_within`](Self::connect_within) has one.
     ///
     /// # Errors
     /// A [`TransportError`] that names the endpoint and keeps the cause and its kind.
@@ -238,6 +238,28 @@ pub trait Transport: Send + Sync + Debug + 'static {
         &'a self,
         endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>>;
+
+    /// Opens a connection as [`connect`](Self::connect) does, within a time limit. A transport that does more than to
+    /// connect, such as to look up a name, overrides it so that the error says what was under way.
+    ///
+    /// # Errors
+    /// Those of `connect`, and [`TransportError::late`] when the limit has passed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the sockets that it has opened.
+    fn connect_within<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        Box::pin(async move {
+            let connected = tokio::time::timeout(limit, self.connect(endpoint)).await;
+            connected.unwrap_or_else(|_| {
+                let (connect, endpoint) = (Operation::Connect, endpoint.clone());
+                Err(TransportError::late(connect, endpoint, limit))
+            })
+        })
+    }
 
     /// Opens `endpoint` for peers to connect to. Peers may connect as soon as this returns, and wait in a bounded
     /// queue until they are accepted.

@@ -1,6 +1,5 @@
 //! Limits on outgoing connections, and why one cannot be made.
 
-use core::time::Duration;
 use zorb_transport::{Endpoint, TransportError};
 
 /// The limits on the connections of a cache. Connections that are being made or closed count, too.
@@ -60,17 +59,9 @@ pub enum NamedBy {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The transport failed.
+    /// The transport failed, or did not connect within the [limit](TransportError::limit).
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The endpoint did not answer in time.
-    #[error("cannot connect to {endpoint} within {limit:?}")]
-    Timeout {
-        /// The endpoint.
-        endpoint: Endpoint,
-        /// The connect timeout.
-        limit: Duration,
-    },
     /// The runtime that would watch the connection has shut down.
     #[error("cannot connect to {endpoint}: its runtime is shutting down")]
     NoRuntime {

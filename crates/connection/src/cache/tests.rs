@@ -201,7 +201,7 @@ async fn an_endpoint_that_lets_the_connect_timeout_pass_is_silent_until_it_answe
     let world = World::new(0);
     let error = world.connection().await.unwrap_err();
     assert!(
-        matches!(&*error, ConnectError::Timeout { limit, .. } if *limit == world.settings.timeout)
+        matches!(&*error, ConnectError::Transport(late) if late.limit() == Some(world.settings.timeout))
     );
     assert!(world.settings.unresponsive.contains(&endpoint()));
     world.transport.permitted.add_permits(1);
