@@ -50,6 +50,13 @@ impl ComponentTag {
     pub const POLICIES: Self = Self(2);
     /// Another host and port of the same object.
     pub const ALTERNATE_IIOP_ADDRESS: Self = Self(3);
+    /// TAG_SSL_SEC_TRANS: a port of the same host that speaks TLS, in a profile whose own port may be 0.
+    pub const SSL_SEC_TRANS: Self = Self(20);
+    /// TAG_CSI_SEC_MECH_LIST: mechanisms of CSIv2, with the addresses that speak TLS (CORBA 3.3 Part 2, Secure
+    /// Interoperability).
+    pub const CSI_SEC_MECH_LIST: Self = Self(33);
+    /// TAG_TLS_SEC_TRANS: addresses that speak TLS.
+    pub const TLS_SEC_TRANS: Self = Self(36);
     /// The highest stream format of RMI that the server can read; see the service context of that name.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(38);
     /// omniORB's UNIX socket: host name and path.

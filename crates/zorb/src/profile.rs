@@ -190,6 +190,9 @@ pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
             Some((transport, Err(error))) => format!("{}: {error}", transport.scheme()),
             Some((transport, Ok(body))) => {
                 let lack = match body.endpoint.unreachable_reason() {
+                    Some(_) if names_secure_endpoint(&body) => {
+                        "a secure endpoint only (TLS), for which there is no transport"
+                    }
                     Some(lack) => lack,
                     None if !carries_giop(transport) => "GIOP needs a reliable stream",
                     None => "not usable",
@@ -203,6 +206,16 @@ pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
         why.push(format!("{more} more"));
     }
     why.join(", ")
+}
+
+/// Whether a profile names an endpoint for TLS.
+fn names_secure_endpoint(body: &Body) -> bool {
+    let secure = [
+        ComponentTag::SSL_SEC_TRANS,
+        ComponentTag::CSI_SEC_MECH_LIST,
+        ComponentTag::TLS_SEC_TRANS,
+    ];
+    secure.iter().any(|tag| body.component(*tag).is_some())
 }
 
 fn candidate(

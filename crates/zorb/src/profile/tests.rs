@@ -410,3 +410,34 @@ fn why_nothing_leads_anywhere_is_reported_in_bounds() {
         "{text_of}"
     );
 }
+
+#[test]
+fn a_reference_with_an_endpoint_for_tls_alone_is_said_to_have_one() {
+    let why = |port, tag| {
+        let address = IiopAddress {
+            host: "bank".to_owned(),
+            port,
+        };
+        // supports and requires 0x66, port 12345
+        let component = TaggedComponent {
+            tag,
+            data: Bytes::from_static(&[0, 0, 0, 0x66, 0, 0x66, 0x30, 0x39]),
+        };
+        let mut secure = body(address, Version::V1_2, &Bytes::new(), &[]);
+        secure.components.push(component);
+        let ior = Ior {
+            type_id: String::new(),
+            profiles: vec![secure.to_tagged().unwrap()],
+        };
+        describe_unusable(&ior, &Registry::default())
+    };
+    let secure = "iiop://bank:0: a secure endpoint only (TLS), for which there is no transport";
+    for tag in [
+        ComponentTag::SSL_SEC_TRANS,
+        ComponentTag::CSI_SEC_MECH_LIST,
+        ComponentTag::TLS_SEC_TRANS,
+    ] {
+        assert_eq!(why(0, tag), secure);
+    }
+    assert_eq!(why(0, ComponentTag(99)), "iiop://bank:0: port 0");
+}
