@@ -3,8 +3,9 @@
 
 mod listen_points;
 
+use crate::endpoints::CurrentEndpoints;
 use crate::policy::BidirectionalPolicy;
-use crate::profile::{Candidate, Published};
+use crate::profile::Candidate;
 use core::fmt;
 use listen_points::{ListenPoints, listen_points};
 use std::collections::HashMap;
@@ -61,10 +62,16 @@ impl BidirectionalCalls {
         rule: Option<CallbackRule>,
         orb: &Weak<O>,
         serving: &Arc<Serving<O>>,
-        published: &Published,
+        published: &Arc<CurrentEndpoints>,
     ) -> Self {
-        let offer = listen_points(&published.endpoints).map(|context| {
+        let offer = listen_points(&published.published().endpoints).map(|first| {
             let (orb, serving) = (Weak::clone(orb), Arc::clone(serving));
+            let published = Arc::clone(published);
+            // Each connection offers the endpoints that references name when it is opened.
+            let context = move || {
+                let now = listen_points(&published.published().endpoints);
+                now.unwrap_or_else(|| first.clone())
+            };
             Arc::new(OfferTo::new(orb, serving, context)) as Arc<dyn Offer>
         });
         Self {

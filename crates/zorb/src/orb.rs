@@ -7,6 +7,7 @@ mod startup;
 use crate::bidirectional::BidirectionalCalls;
 use crate::current;
 use crate::deferred::DeferredRequests;
+use crate::endpoints::CurrentEndpoints;
 use crate::error::Error;
 use crate::interceptor::Interceptor;
 use crate::keys::Keys;
@@ -68,7 +69,7 @@ pub(crate) struct OrbInner {
     settings: Settings,
     adapters: ObjectAdapter,
     keys: Keys,
-    published: Published,
+    published: Arc<CurrentEndpoints>,
     listening: Vec<Endpoint>,
     cache: ConnectionCache,
     named_sockets: NamedSockets,
@@ -237,8 +238,13 @@ impl OrbInner {
         &self.keys
     }
 
-    /// The published endpoints of the ORB's references.
-    pub(crate) fn published(&self) -> &Published {
+    /// What the ORB's references state at present.
+    pub(crate) fn published(&self) -> Arc<Published> {
+        self.published.published()
+    }
+
+    /// The endpoints that references name at present.
+    pub(crate) fn current_endpoints(&self) -> &CurrentEndpoints {
         &self.published
     }
 
@@ -309,14 +315,14 @@ impl OrbInner {
         if self.is_stopping() {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No).into());
         }
-        if self.published.endpoints.is_empty() {
+        if self.published.is_empty() {
             return Err(Error::NoEndpoint);
         }
         Ok(())
     }
 
     pub(crate) fn make_ior(&self, type_id: &str, key: &Bytes) -> Result<Ior, SystemException> {
-        make_ior(type_id, key, &self.published, self.transports())
+        make_ior(type_id, key, &self.published(), self.transports())
             .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))
     }
 

@@ -392,3 +392,21 @@ async fn poas_take_over_the_policies_of_the_orb() {
     assert_eq!((place.priority, place.scheduled), (40, native(40)));
     server.shutdown(true).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn references_name_a_lane_on_every_interface_by_addresses_that_others_can_reach() {
+    let (server, client) = (server().await, client().await);
+    let lane = ThreadpoolLane::new(Priority(14), 1)
+        .listen("iiop://0.0.0.0:0")
+        .listen("iiop://127.0.0.1:0/hostname_in_ior=bank.invalid&port_in_ior=99");
+    let options = ThreadpoolOptions::with_lanes([lane]);
+    let pool = server.rt_orb().create_threadpool(options).await.unwrap();
+    let poa = poa(&server, "everywhere", declared(14).threadpool(&pool)).unwrap();
+    let object: ProbeRef = poa.activate(Teller::new(&server)).unwrap();
+    let reference = format!("{:?}", zorb::Interface::as_object(&object));
+    assert!(!reference.contains("0.0.0.0"), "{reference}");
+    assert!(reference.contains("iiop://bank.invalid:99"), "{reference}");
+    let place = seen_by(&client, &object).await.place().await.unwrap();
+    assert_eq!(place.priority, 14);
+    server.shutdown(true).await.unwrap();
+}

@@ -36,24 +36,28 @@ pub struct Split {
 pub struct OfferTo<O: Owner> {
     owner: Weak<O>,
     serving: Arc<Serving<O>>,
-    context: ServiceContext,
+    context: Box<dyn Fn() -> ServiceContext + Send + Sync>,
 }
 
 impl<O: Owner> OfferTo<O> {
-    /// The offer of an ORB with this `context`.
+    /// The offer of an ORB. `context` returns the endpoints at present, for each connection anew.
     #[must_use]
-    pub fn new(owner: Weak<O>, serving: Arc<Serving<O>>, context: ServiceContext) -> Self {
+    pub fn new(
+        owner: Weak<O>,
+        serving: Arc<Serving<O>>,
+        context: impl Fn() -> ServiceContext + Send + Sync + 'static,
+    ) -> Self {
         Self {
             owner,
             serving,
-            context,
+            context: Box::new(context),
         }
     }
 }
 
 impl<O: Owner> Offer for OfferTo<O> {
     fn context(&self) -> ServiceContext {
-        self.context.clone()
+        (self.context)()
     }
 
     fn split(&self, stream: Box<dyn Connection>, endpoint: &Endpoint) -> Split {

@@ -18,13 +18,82 @@ pub(super) struct Address {
     pub(super) running: bool,
 }
 
-/// The addresses that references name when a server listens on all of them, the best first; the
-/// loopback address if there is no other.
-pub(super) fn reachable(v6: bool) -> Vec<IpAddr> {
+/// The addresses of a host that references name when a server listens on all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HostAddresses {
+    /// Those of a listener for IPv4.
+    v4: Ranked,
+    /// Those of a listener for both families.
+    both: Ranked,
+}
+
+/// Addresses of the best rank that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ranked {
+    tier: u8,
+    /// The best first.
+    addresses: Vec<IpAddr>,
+}
+
+impl Default for Ranked {
+    /// None, which any address is better than.
+    fn default() -> Self {
+        Self {
+            tier: u8::MAX,
+            addresses: Vec::new(),
+        }
+    }
+}
+
+impl HostAddresses {
+    /// Chooses among all addresses of a host. `routed`: those of its default routes.
+    pub(super) fn of(addresses: &[Address], routed: &[Option<IpAddr>]) -> Self {
+        let of = |v6: bool| {
+            let permitted = addresses.iter().filter(|found| v6 || found.ip.is_ipv4());
+            best(permitted, routed)
+        };
+        Self {
+            v4: of(false),
+            both: of(true),
+        }
+    }
+
+    /// The best addresses, with IPv6 ones if `v6`: the loopback address if there is no other.
+    pub(super) fn reachable(&self, v6: bool) -> &[IpAddr] {
+        match v6 {
+            true => &self.both.addresses,
+            false => &self.v4.addresses,
+        }
+    }
+
+    /// The addresses after another look at the host. Those of a lower rank do not replace better ones.
+    pub(super) fn replaced_by(&self, found: Self) -> Self {
+        let better = |before: &Ranked, found: Ranked| match found.tier <= before.tier {
+            true => found,
+            false => before.clone(),
+        };
+        Self {
+            v4: better(&self.v4, found.v4),
+            both: better(&self.both, found.both),
+        }
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = IpAddr> {
+        self.v4
+            .addresses
+            .iter()
+            .chain(&self.both.addresses)
+            .copied()
+    }
+}
+
+/// Reads the addresses of this host.
+pub(super) fn look() -> HostAddresses {
     let passing = std::fs::read_to_string("/proc/net/if_inet6")
         .map(|table| passing(&table))
         .unwrap_or_default();
-    let addresses = if_addrs::get_if_addrs()
+    let addresses: Vec<Address> = if_addrs::get_if_addrs()
         .unwrap_or_default()
         .into_iter()
         .map(|interface| Address {
@@ -32,11 +101,10 @@ pub(super) fn reachable(v6: bool) -> Vec<IpAddr> {
             running: interface.is_oper_up(),
             interface: interface.name,
         })
-        .filter(|address| v6 || address.ip.is_ipv4())
         .filter(|address| !passing.contains(&address.ip))
         .collect();
-    let mut best = best(
-        addresses,
+    HostAddresses::of(
+        &addresses,
         &[
             towards((Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(192, 0, 2, 1))),
             towards((
@@ -44,12 +112,11 @@ pub(super) fn reachable(v6: bool) -> Vec<IpAddr> {
                 Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
             )),
         ],
-    );
-    if best.is_empty() {
-        best.push(Ipv4Addr::LOCALHOST.into());
-    }
-    best
+    )
 }
+
+/// The rank of loopback addresses, which only clients on this host can use.
+const LOOPBACK: u8 = 4;
 
 /// The rank of an address for clients on other hosts, lower is better; `None` if they cannot use it.
 fn tier(address: &Address) -> Option<u8> {
@@ -61,7 +128,7 @@ fn tier(address: &Address) -> Option<u8> {
     Some(match ip {
         // A link-local address is useless without the client's own interface.
         IpAddr::V6(v6) if v6.is_unicast_link_local() => return None,
-        ip if ip.is_loopback() => 4,
+        ip if ip.is_loopback() => LOOPBACK,
         // IPv4 link-local: hosts on one link without a DHCP server.
         IpAddr::V4(v4) if v4.is_link_local() => 3,
         // An alias on the loopback interface, which many hosts may have.
@@ -80,18 +147,22 @@ fn is_virtual(interface: &str) -> bool {
 }
 
 /// The addresses of the best rank present: IPv4 before IPv6, those of the default routes first, else in the order of
-/// the interfaces.
-fn best(addresses: Vec<Address>, routed: &[Option<IpAddr>]) -> Vec<IpAddr> {
+/// the interfaces. The loopback address if there are none.
+fn best<'a>(addresses: impl Iterator<Item = &'a Address>, routed: &[Option<IpAddr>]) -> Ranked {
     let mut ranked: Vec<(u8, IpAddr)> = addresses
-        .iter()
         .filter_map(|address| Some((tier(address)?, address.ip)))
         .collect();
-    let best = ranked.iter().map(|(tier, _)| *tier).min();
-    ranked.retain(|(tier, _)| Some(*tier) == best);
-    let mut found: Vec<IpAddr> = ranked.into_iter().map(|(_, ip)| ip).collect();
-    found.sort_by_key(|ip| (ip.is_ipv6(), !routed.contains(&Some(*ip))));
-    found.dedup();
-    found
+    let Some(tier) = ranked.iter().map(|(tier, _)| *tier).min() else {
+        return Ranked {
+            tier: LOOPBACK,
+            addresses: vec![Ipv4Addr::LOCALHOST.into()],
+        };
+    };
+    ranked.retain(|(found, _)| *found == tier);
+    let mut addresses: Vec<IpAddr> = ranked.into_iter().map(|(_, ip)| ip).collect();
+    addresses.sort_by_key(|ip| (ip.is_ipv6(), !routed.contains(&Some(*ip))));
+    addresses.dedup();
+    Ranked { tier, addresses }
 }
 
 /// The local address of packets to the default route. Sends nothing.
@@ -126,7 +197,7 @@ mod tests {
     use super::*;
 
     fn ranked(addresses: &[(&str, &str)], routed: Option<&str>) -> Vec<String> {
-        let addresses = addresses
+        let addresses: Vec<Address> = addresses
             .iter()
             .map(|(interface, ip)| Address {
                 interface: interface.trim_start_matches('!').to_owned(),
@@ -135,7 +206,8 @@ mod tests {
             })
             .collect();
         let routed = routed.map(|ip| ip.parse().unwrap());
-        best(addresses, &[routed])
+        let host = HostAddresses::of(&addresses, &[routed]);
+        host.reachable(true)
             .iter()
             .map(ToString::to_string)
             .collect()
@@ -177,7 +249,7 @@ mod tests {
         check(&[lo, cable], &["169.254.7.7"]);
         check(&[lo], &["127.0.0.1"]);
         check(&[("br-lan", "10.0.0.1"), docker], &["10.0.0.1"]);
-        check(&[("eth0", "fe80::1")], &[]);
+        check(&[("eth0", "fe80::1")], &["127.0.0.1"]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The endpoints that an ORB listens to, and those that its references name.
 
+mod current;
 mod interfaces;
 mod listen;
 mod publish;
 
+pub(crate) use current::CurrentEndpoints;
 pub(crate) use listen::Listen;
 pub(crate) use publish::{Publish, Publishing};
 
@@ -57,7 +59,8 @@ pub(crate) async fn warn_unreachable(listening: &[Endpoint], published: &[Endpoi
 /// hosts cannot connect. Calls the resolver, so it blocks.
 fn reachability_warning(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
     let first = |host: &str, port| Some((host, port).to_socket_addrs().ok()?.next()?.ip());
-    reachability_warning_with(listening, published, interfaces::reachable, first)
+    let reachable = |v6| interfaces::look().reachable(v6).to_vec();
+    reachability_warning_with(listening, published, reachable, first)
 }
 
 /// The reachability warning. `reachable` returns the addresses of the host, with IPv6 ones for `true`; `first` resolves
@@ -77,7 +80,7 @@ fn reachability_warning_with(
                 there.is_some_and(|there| published.contains(&there))
             };
             reachable.iter().all(|ip| ip.is_loopback() && named(ip)).then(|| {
-                "this host has no address that others could reach, so references name the loopback address"
+                "this host has no address that others could reach yet, so references name the loopback address"
                     .to_owned()
             })
         }
@@ -114,7 +117,7 @@ mod tests {
         let any = "iiop://0.0.0.0:1";
         let warning = unreachable(&[loopback], any, "iiop://127.0.0.1:1").unwrap();
         assert!(
-            warning.contains("no address that others could reach"),
+            warning.contains("no address that others could reach yet"),
             "{warning}"
         );
         // A host with other addresses is deliberate, and so is another published address.

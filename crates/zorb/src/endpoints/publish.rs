@@ -1,7 +1,7 @@
 //! Publishing: derives the endpoints in references from the endpoints that are listened to.
 
 use super::Listen;
-use super::interfaces;
+use super::interfaces::HostAddresses;
 use std::net::IpAddr;
 use zorb_transport::{Endpoint, Registry, host_name};
 
@@ -86,14 +86,15 @@ pub(crate) struct Publishing {
 }
 
 impl Publishing {
-    /// The published endpoints, in the order of `listening`. Configured endpoints replace those with a port, at the
-    /// position of the first of them.
+    /// The published endpoints on a host with these addresses, in the order of `listening`. Configured endpoints replace
+    /// those with a port, at the position of the first of them.
     ///
     /// # Errors
     /// When the configured rules yield no endpoint.
     pub(crate) fn endpoints(
         &self,
-        listening: &[(&Listen, Endpoint)],
+        listening: &[(Listen, Endpoint)],
+        addresses: &HostAddresses,
     ) -> Result<Vec<Endpoint>, String> {
         if listening.is_empty() {
             // No server would answer. Activating a servant reports it as an error.
@@ -113,7 +114,7 @@ impl Publishing {
             by_rules.extend(
                 alternatives
                     .iter()
-                    .map(|rule| rule.apply(&ruled))
+                    .map(|rule| rule.apply(&ruled, addresses))
                     .find(|found| !found.is_empty())
                     .unwrap_or_default(),
             );
@@ -127,17 +128,13 @@ impl Publishing {
         let mut published = Vec::new();
         let mut is_reported = rules.is_empty();
         for (listen, endpoint) in listening {
-            match (endpoint.host(), endpoint.port(), own(listen)) {
-                (Some(host), Some(port), Some((own_host, own_port))) => {
-                    let (host, port) = (own_host.unwrap_or(host), own_port.unwrap_or(port));
-                    published.extend(endpoint.with_host(host, port));
-                }
-                (_, Some(_), None) if !rules.is_empty() => {
+            match (endpoint.port(), own(listen)) {
+                (Some(_), None) if !rules.is_empty() => {
                     if !core::mem::replace(&mut is_reported, true) {
                         published.append(&mut by_rules);
                     }
                 }
-                _ => published.extend(natural(endpoint)),
+                _ => published.extend(alone(listen, endpoint, addresses)),
             }
         }
         if !is_reported {
@@ -151,6 +148,22 @@ impl Publishing {
     }
 }
 
+/// The published endpoints of a listener without rules: with the host and the port in the listener's own text, or else
+/// in their natural form.
+pub(super) fn alone(
+    listen: &Listen,
+    endpoint: &Endpoint,
+    addresses: &HostAddresses,
+) -> Vec<Endpoint> {
+    match (endpoint.host(), endpoint.port(), own(listen)) {
+        (Some(host), Some(port), Some((own_host, own_port))) => {
+            let (host, port) = (own_host.unwrap_or(host), own_port.unwrap_or(port));
+            endpoint.with_host(host, port).into_iter().collect()
+        }
+        _ => natural(endpoint, addresses),
+    }
+}
+
 /// The host and the port that are published for one endpoint alone.
 fn own(listen: &Listen) -> Option<(Option<&str>, Option<u16>)> {
     let (host, port) = (
@@ -161,7 +174,7 @@ fn own(listen: &Listen) -> Option<(Option<&str>, Option<u16>)> {
 }
 
 impl PublishRule {
-    fn apply(&self, listening: &[&Endpoint]) -> Vec<Endpoint> {
+    fn apply(&self, listening: &[&Endpoint], addresses: &HostAddresses) -> Vec<Endpoint> {
         // The listening endpoints, with `host` in place of theirs.
         let at = |host: &str| {
             (listening.iter())
@@ -181,7 +194,7 @@ impl PublishRule {
             Self::Addresses { v6, all } => listening
                 .iter()
                 .flat_map(|endpoint| {
-                    natural(endpoint)
+                    natural(endpoint, addresses)
                         .into_iter()
                         .filter(|endpoint| v6.is_none_or(|v6| is_v6(endpoint) == Some(v6)))
                         .take(if *all { usize::MAX } else { 1 })
@@ -192,11 +205,12 @@ impl PublishRule {
 }
 
 /// The published form of an endpoint without a setting.
-fn natural(endpoint: &Endpoint) -> Vec<Endpoint> {
+fn natural(endpoint: &Endpoint, addresses: &HostAddresses) -> Vec<Endpoint> {
     let address = endpoint.host().and_then(|host| host.parse::<IpAddr>().ok());
     match (address, endpoint.port()) {
-        (Some(any), Some(port)) if any.is_unspecified() => interfaces::reachable(any.is_ipv6())
-            .into_iter()
+        (Some(any), Some(port)) if any.is_unspecified() => addresses
+            .reachable(any.is_ipv6())
+            .iter()
             .filter_map(|address| endpoint.with_host(&address.to_string(), port))
             .collect(),
         _ => vec![endpoint.clone()],
@@ -218,12 +232,13 @@ mod tests {
 
     fn published(publishing: &Publishing, listening: &[&str]) -> Result<Vec<String>, String> {
         let transports = Registry::default();
-        let read = |text: &&str| Listen::read(text, &transports).unwrap();
-        let listens: Vec<Listen> = listening.iter().map(read).collect();
-        let listening: Vec<_> = (listens.iter())
-            .map(|listen| (listen, listen.address.endpoint.clone()))
-            .collect();
-        let endpoints = publishing.endpoints(&listening)?;
+        let read = |text: &&str| {
+            let listen = Listen::read(text, &transports).unwrap();
+            let endpoint = listen.address.endpoint.clone();
+            (listen, endpoint)
+        };
+        let listening: Vec<_> = listening.iter().map(read).collect();
+        let endpoints = publishing.endpoints(&listening, &super::super::interfaces::look())?;
         Ok(endpoints.iter().map(ToString::to_string).collect())
     }
 

@@ -60,8 +60,8 @@ impl OrbInner {
                 .find(|way| {
                     self.adapters.key_owner(&way.key) == KeyOwner::AnyServer
                         && (self.listening.contains(&way.endpoint)
-                            || self.real_time.listens_at(&way.endpoint)
-                            || self.published.endpoints.contains(&way.endpoint))
+                            || self.real_time.listens_at(&way.endpoint, &self.published)
+                            || self.published.is_own(&way.endpoint))
                 })
                 .map(|way| way.key)
         })

@@ -3,7 +3,7 @@
 use super::{Handles, Orb, OrbInner};
 use crate::bidirectional::{BidirectionalCalls, unreachable_endpoint};
 use crate::deferred::DeferredRequests;
-use crate::endpoints::warn_unreachable;
+use crate::endpoints::{CurrentEndpoints, warn_unreachable};
 use crate::error::Error;
 use crate::instance::random_instance;
 use crate::keys::Keys;
@@ -40,21 +40,22 @@ impl Orb {
             acceptors.push(Acceptor::new(listen.open(&settings.transports).await?));
         }
         let listening: Vec<Endpoint> = acceptors.iter().map(|a| a.endpoint().clone()).collect();
-        let asked: Vec<_> = settings.listen.iter().zip(listening.clone()).collect();
-        let mut published = Published {
+        let asked = settings.listen.iter().cloned();
+        let asked = asked.zip(listening.iter().cloned()).collect();
+        let instance = random_instance();
+        let offers = settings.policies.bidirectional == Some(BidirectionalPolicy::Both);
+        let nowhere = offers.then(|| unreachable_endpoint(instance.0));
+        let published = Published {
             version: settings.max_giop_version,
-            endpoints: (settings.publish.endpoints(&asked))
-                .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
+            endpoints: nowhere.into_iter().collect(),
             native_char_set: settings.native_char_set.unwrap_or(CharSet::Utf8),
             platform: settings.platform_component(),
             only_reachable: settings.publish.only_reachable,
         };
-        warn_unreachable(&listening, &published.endpoints).await;
-        let instance = random_instance();
-        let offers = settings.policies.bidirectional == Some(BidirectionalPolicy::Both);
-        if offers && published.endpoints.is_empty() {
-            published.endpoints.push(unreachable_endpoint(instance.0));
-        }
+        let published = CurrentEndpoints::new(published, &settings.publish, asked)
+            .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?;
+        let published = Arc::new(published);
+        warn_unreachable(&listening, &published.published().endpoints).await;
         let connections = zorb_connection::Settings {
             limits: settings.limits,
             wait: settings.wait.unwrap_or_else(|| lane.wait()),

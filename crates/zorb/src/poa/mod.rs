@@ -149,9 +149,9 @@ impl Poa {
             None => orb.make_ior(type_id, key)?,
             Some(by) => {
                 orb.check_serves()?;
-                let (published, transports) = (orb.published(), orb.transports());
+                let (endpoints, transports) = (orb.current_endpoints(), orb.transports());
                 let (adapter, key) = (&self.adapter, key);
-                let made = real_time::make_ior(published, transports, adapter, by, type_id, key);
+                let made = real_time::make_ior(endpoints, transports, adapter, by, type_id, key);
                 let made = made.map_err(|error| Fault::Encode(error).raise(CompletionStatus::No));
                 made?.ok_or(Error::NoEndpoint)?
             }

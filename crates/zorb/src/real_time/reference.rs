@@ -2,6 +2,7 @@
 
 use super::policies::Scheduled;
 use crate::addresses::{Body, write_prioritised};
+use crate::endpoints::CurrentEndpoints;
 use crate::profile::{self, Published, common_components};
 use bytes::Bytes;
 use zorb_cdr::{EncodeError, EncodeErrorKind};
@@ -13,7 +14,7 @@ use zorb_transport::{Endpoint, Registry};
 /// Makes a reference to an object of a POA with real-time policies: with the endpoints of its lanes, or, without any,
 /// those of the ORB. `None` if there is no endpoint.
 pub(crate) fn make_ior(
-    published: &Published,
+    current: &CurrentEndpoints,
     transports: &Registry,
     adapter: &Adapter,
     scheduled: &Scheduled,
@@ -23,22 +24,27 @@ pub(crate) fn make_ior(
     let id = adapter.id_in(key);
     let priority = scheduled.priority_of(id.as_ref().map_or(&[][..], ObjectId::as_ref));
     let policies = scheduled.exposed(priority).to_component()?;
-    let mut lanes = endpoints(scheduled, priority);
+    let mut lanes = endpoints(scheduled, priority, current);
     scheduled.order_endpoints(&mut lanes, |(endpoint, _)| endpoint);
+    let published = current.published();
     if !lanes.is_empty() {
-        return with_lanes(published, transports, type_id, key, &lanes, policies).map(Some);
+        return with_lanes(&published, transports, type_id, key, &lanes, policies).map(Some);
     }
     if published.endpoints.is_empty() {
         return Ok(None);
     }
-    let mut published = published.clone();
+    let mut published = Published::clone(&published);
     scheduled.order_endpoints(&mut published.endpoints, |endpoint| endpoint);
     profile::make_ior_with(type_id, key, &published, transports, policies).map(Some)
 }
 
 /// The endpoints of the lanes that serve an object. With SERVER_DECLARED only the lane of its priority; with bands only
 /// lanes within a band.
-fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(Endpoint, i16)> {
+fn endpoints(
+    scheduled: &Scheduled,
+    priority: i16,
+    current: &CurrentEndpoints,
+) -> Vec<(Endpoint, i16)> {
     let Some(pool) = &scheduled.pool else {
         return Vec::new();
     };
@@ -50,7 +56,9 @@ fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(Endpoint, i16)> {
         Some(own) => own.0 == lane,
         None => bands.is_empty() || bands.iter().any(|band| band.contains(lane)),
     };
-    let all = pool.endpoints().map(|(lane, endpoint)| (endpoint, lane.0));
+    let all = pool
+        .published(current)
+        .map(|(lane, endpoint)| (endpoint, lane.0));
     all.filter(|(_, lane)| serves(*lane)).collect()
 }
 

@@ -1,9 +1,10 @@
 //! The real-time state of an ORB: its thread pools, named mutexes, and defaults for POAs.
 
-#[cfg(target_os = "linux")]
 use super::named_mutexes::NamedMutexes;
 use super::policies::RtPolicies;
 use super::threadpool::Pool;
+#[cfg(target_os = "linux")]
+use crate::endpoints::CurrentEndpoints;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,10 +45,10 @@ impl RealTime {
     }
 
     /// Whether a lane of the ORB listens at the endpoint.
-    pub(crate) fn listens_at(&self, endpoint: &Endpoint) -> bool {
+    pub(crate) fn listens_at(&self, endpoint: &Endpoint, published: &CurrentEndpoints) -> bool {
         let pools = self.pools();
         let mut pools = pools.by_id.values();
-        pools.any(|pool| pool.endpoints().any(|(_, own)| own == *endpoint))
+        pools.any(|pool| pool.is_named_by(endpoint, published))
     }
 
     /// Marks the served connections as watched, and returns whether they were already.

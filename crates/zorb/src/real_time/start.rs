@@ -37,17 +37,17 @@ pub(super) async fn start(
     let mut acceptors = Vec::new();
     let mut listening = Vec::new();
     for (lane, (priority, reactor)) in lanes.iter().zip(reactors) {
-        let mut endpoints = Vec::new();
+        let mut open = Vec::new();
         let reader = Reactor::of(&reactor);
         for text in &lane.listen {
-            let listener = listen(orb, &reactor, text, priority).await?;
-            endpoints.push(listener.endpoint().clone());
+            let (asked, listener) = listen(orb, &reactor, text, priority).await?;
+            open.push((asked, listener.endpoint().clone()));
             let acceptor = Acceptor::new(listener).in_reactor(reader.clone());
             acceptors.push((acceptor, reactor.handle().clone()));
         }
         listening.push(PoolLane {
             priority,
-            endpoints,
+            listening: open,
             reader,
             _reactor: reactor,
         });
@@ -125,7 +125,7 @@ async fn listen(
     reactor: &Lane,
     text: &str,
     priority: Priority,
-) -> Result<Box<dyn Listener>, Error> {
+) -> Result<(Listen, Box<dyn Listener>), Error> {
     let mut listen = Listen::read(text, orb.transports())
         .map_err(|why| OptionError::bad(Source::Builder, "listen", why))?;
     if let Some(code_point) = orb.settings().real_time.code_point(priority.0) {
@@ -136,9 +136,10 @@ async fn listen(
         return Err(ThreadpoolError::Endpoint(text.to_owned()).into());
     }
     let orb = Arc::clone(orb);
+    let asked = listen.clone();
     let opened = reactor.spawn(async move { listen.open(orb.transports()).await });
     match opened.await {
-        Ok(opened) => Ok(opened?),
+        Ok(opened) => Ok((asked, opened?)),
         Err(_) => Err(Error::Lane(zorb_executor::LaneError::NoRuntime)),
     }
 }

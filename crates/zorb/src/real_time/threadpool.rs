@@ -1,6 +1,7 @@
 //! Thread pools, and their lanes.
 
 use super::settings::RealTimeSettings;
+use crate::endpoints::{CurrentEndpoints, Listen};
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio_util::sync::CancellationToken;
@@ -248,7 +249,7 @@ impl Threadpool {
 #[derive(Debug)]
 pub(super) struct PoolLane {
     pub(super) priority: Priority,
-    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) listening: Vec<(Listen, Endpoint)>,
     /// The reactor that reads the connections of the lane.
     pub(super) reader: Reactor,
     /// The reactor's thread, which lives as long as the pool.
@@ -291,10 +292,33 @@ impl Pool {
 
     /// The endpoints of the lanes.
     pub(super) fn endpoints(&self) -> impl Iterator<Item = (Priority, Endpoint)> {
+        self.listeners()
+            .map(|(priority, _, endpoint)| (priority, endpoint.clone()))
+    }
+
+    /// The endpoints of the lanes as references name them.
+    pub(super) fn published(
+        &self,
+        by: &CurrentEndpoints,
+    ) -> impl Iterator<Item = (Priority, Endpoint)> {
+        self.listeners().flat_map(|(priority, listen, endpoint)| {
+            let published = by.of_listener(listen, endpoint).into_iter();
+            published.map(move |endpoint| (priority, endpoint))
+        })
+    }
+
+    /// Whether a reference that names `endpoint` leads to one of the lanes.
+    pub(super) fn is_named_by(&self, endpoint: &Endpoint, by: &CurrentEndpoints) -> bool {
+        self.listeners().any(|(_, listen, own)| {
+            by.names(own, endpoint) || by.of_listener(listen, own).contains(endpoint)
+        })
+    }
+
+    fn listeners(&self) -> impl Iterator<Item = (Priority, &Listen, &Endpoint)> {
         let lanes = self.lanes.iter().flatten();
         lanes.flat_map(|lane| {
-            let endpoints = lane.endpoints.iter().cloned();
-            endpoints.map(|endpoint| (lane.priority, endpoint))
+            let listening = lane.listening.iter();
+            listening.map(|(listen, endpoint)| (lane.priority, listen, endpoint))
         })
     }
 
