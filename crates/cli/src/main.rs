@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod argument;
 mod idl;
 mod ior;
 mod names;

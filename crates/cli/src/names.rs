@@ -1,6 +1,7 @@
 //! `zorb names`: lists and changes the bindings of a naming service.
 
-use crate::orb::{Environment, duration, endpoints_text, shut_down, url};
+use crate::argument::{Argument, host_port};
+use crate::orb::{Environment, duration, endpoints_text, shut_down};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -193,14 +194,14 @@ impl From<NamingError> for Failure {
                 let list = if bound == 0 {
                     "zorb names list".to_owned()
                 } else {
-                    format!("zorb names list '{above}'")
+                    format!("zorb names list {}", shell_word(&above))
                 };
                 Some(format!("`{list}` shows what is bound there"))
             }
             NamingError::AlreadyBound { .. } => Some("`zorb names bind --rebind` replaces what is bound".to_owned()),
             NamingError::NotEmpty { name } => {
-                let name = name.as_ref().map(Name::to_string).unwrap_or_default();
-                Some(format!("`zorb names list -r '{name}'` shows what is in it"))
+                let name = name.as_ref().map(shell_word).unwrap_or_default();
+                Some(format!("`zorb names list -r {name}` shows what is in it"))
             }
             NamingError::NotAContext { .. } => Some(
                 "the naming service is at the URL that --nameservice or -ORBInitRef NameService= gives"
@@ -213,6 +214,11 @@ impl From<NamingError> for Failure {
             hint,
         }
     }
+}
+
+/// A name as a word of the shell, which takes backslashes between single quotes as they are.
+fn shell_word(name: &Name) -> String {
+    format!("'{}'", name.to_string().replace('\'', r"'\''"))
 }
 
 struct Session<'a> {
@@ -230,10 +236,20 @@ impl<'a> Session<'a> {
         // The option of this program has precedence over settings of the ORB: an argument overrides the variable ORBInitRef,
         // and a later argument an earlier one.
         let builder = match &options.nameservice {
-            Some(service) => builder.args(&mut vec![
-                "-ORBInitRef".to_owned(),
-                format!("NameService={}", url(service)),
-            ]),
+            Some(service) => {
+                let url = Argument::url(service).map_err(|why| Failure::Said {
+                    what: format!("argument --nameservice (or ZORB_NAMESERVICE): {why}"),
+                    hint: host_port(service).map(|address| {
+                        format!(
+                            "a naming service at that address is corbaloc::{address}/NameService"
+                        )
+                    }),
+                })?;
+                builder.args(&mut vec![
+                    "-ORBInitRef".to_owned(),
+                    format!("NameService={url}"),
+                ])
+            }
             None => builder.initial_reference("NameService", DEFAULT),
         };
         Ok(environment.orb(builder, options.timeout).build().await?)
@@ -288,7 +304,9 @@ impl<'a> Session<'a> {
                 parents,
                 context,
             } => {
-                let object = self.orb.string_to_object(&url(reference)).await?;
+                let url =
+                    Argument::url(reference).map_err(|what| Failure::Said { what, hint: None })?;
+                let object = self.orb.string_to_object(&url).await?;
                 let (at, last) = self.parent(name, *parents).await?;
                 if *context {
                     let bound = NamingClient::at(&object).await?;

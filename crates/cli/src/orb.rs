@@ -2,7 +2,6 @@
 
 use crate::paint::Paint;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tracing::field::{Field, Visit};
@@ -135,18 +134,6 @@ impl<S: Subscriber> Layer<S> for RecordedReplies {
                 .push(answer);
         }
     }
-}
-
-/// The URL of an argument that is an object URL, or the name of a file with one.
-pub(crate) fn url(text: &str) -> String {
-    let path = Path::new(text);
-    if !text.contains(':')
-        && path.is_file()
-        && let Ok(path) = std::path::absolute(path)
-    {
-        return format!("file://{}", path.display());
-    }
-    text.to_owned()
 }
 
 /// The first address of each profile of a reference, as text.

@@ -1,6 +1,7 @@
 //! `zorb ping`: checks whether an object exists, and measures the time of a call.
 
-use crate::orb::{Environment, duration, endpoints_text, shut_down, url};
+use crate::argument::{Argument, host_port};
+use crate::orb::{Environment, duration, endpoints_text, shut_down};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -42,7 +43,12 @@ Examples:
   zorb ping --is-a IDL:Bank/Account:1.0 corbaname::nameserver#bank/account
   zorb ping --trace -c 1 corbaloc::localhost/NameService
 
-Exit status: 0 if every call was answered by the object (with --is-a: that it implements the interface), else 1.";
+Exit status: 0 if the object answered every call (with --is-a: that it implements the interface);
+3 if every call was answered, but by no: the object does not exist, or does not implement the interface;
+1 if a call failed; 2 for wrong usage.";
+
+/// The exit status when every call was answered, and not all by yes.
+const ANSWERED_NO: u8 = 3;
 
 /// The output for an object that does not exist.
 const NOT_EXIST: &str = "OBJECT_NOT_EXIST";
@@ -60,31 +66,44 @@ pub(crate) async fn run(
     builder: Builder,
     environment: &Environment,
 ) -> std::io::Result<ExitCode> {
+    let url = match Argument::url(&options.reference) {
+        Ok(url) => url,
+        Err(error) => {
+            let hint = host_port(&options.reference).map(|address| {
+                format!("an object at that address is corbaloc:iiop:1.2@{address}/KEY")
+            });
+            return failed(&error, hint.as_deref(), environment);
+        }
+    };
     let orb = match environment.orb(builder, options.timeout).build().await {
         Ok(orb) => orb,
-        Err(error) => return failed(&error, environment),
+        Err(error) => return failed(&format_args!("{error:#}"), None, environment),
     };
-    let done = match orb.string_to_object(&url(&options.reference)).await {
+    let done = match orb.string_to_object(&url).await {
         Ok(object) => ping(options, object, environment).await,
-        Err(error) => failed(&error, environment),
+        Err(error) => {
+            let hint = match &error {
+                Error::System(exception) => why::hint(exception),
+                _ => None,
+            };
+            failed(&format_args!("{error:#}"), hint, environment)
+        }
     };
     shut_down(&orb).await;
     done
 }
 
 /// Prints why the reference cannot be pinged.
-fn failed(error: &Error, environment: &Environment) -> std::io::Result<ExitCode> {
+fn failed(
+    error: &dyn std::fmt::Display,
+    hint: Option<&str>,
+    environment: &Environment,
+) -> std::io::Result<ExitCode> {
     let mut out = anstream::stdout();
     let (bad, pale) = (environment.paint.bad, environment.paint.pale);
-    writeln!(
-        out,
-        "{bad}failed{bad:#}  {}",
-        Clean(format_args!("{error:#}"))
-    )?;
-    if let Error::System(exception) = error
-        && let Some(hint) = why::hint(exception)
-    {
-        writeln!(out, "        {pale}{hint}{pale:#}")?;
+    writeln!(out, "{bad}failed{bad:#}  {}", Clean(error))?;
+    if let Some(hint) = hint {
+        writeln!(out, "        {pale}{}{pale:#}", Clean(hint))?;
     }
     Ok(ExitCode::FAILURE)
 }
@@ -113,6 +132,8 @@ async fn ping(
     let asked = without_type(&object);
 
     let mut times = Vec::new();
+    let mut noes = 0;
+    let mut exceptions = 0;
     let mut number = 0;
     loop {
         number += 1;
@@ -144,6 +165,7 @@ async fn ping(
                 writeln!(out, "{number:>3}  {good}{is}{good:#}{from}  {millis}")?;
             }
             Outcome::NotThere(what) => {
+                noes += 1;
                 writeln!(out, "{number:>3}  {bad}{what}{bad:#}{from}  {millis}")?;
                 if options.is_a.is_none() || what == NOT_EXIST {
                     writeln!(out, "     {pale}{}{pale:#}", why::GONE)?;
@@ -151,6 +173,7 @@ async fn ping(
             }
             Outcome::Failed(exception) => {
                 let answered = why::is_answer(&exception, !from.is_empty());
+                exceptions += u32::from(answered);
                 let how = if answered { "answered" } else { "failed" };
                 writeln!(
                     out,
@@ -170,9 +193,57 @@ async fn ping(
             _ = tokio::signal::ctrl_c() => break,
         }
     }
-    summary(&mut out, number, &times)?;
-    let all = number > 0 && times.len() == usize::try_from(number).unwrap_or(usize::MAX);
-    Ok(ExitCode::from(u8::from(!all)))
+    let count = Count {
+        asked: number,
+        yes: u32::try_from(times.len()).unwrap_or(u32::MAX),
+        no: noes,
+        exceptions,
+    };
+    count.write(&mut out, options.is_a.is_some(), &times)?;
+    Ok(ExitCode::from(count.status()))
+}
+
+/// The answers to all calls.
+struct Count {
+    asked: u32,
+    /// That the object is there, or implements the interface.
+    yes: u32,
+    /// That it is not, or does not.
+    no: u32,
+    /// Exceptions of the server that say neither.
+    exceptions: u32,
+}
+
+impl Count {
+    fn status(&self) -> u8 {
+        match self {
+            Self { asked: 0, .. } => 1,
+            Self { asked, yes, .. } if yes == asked => 0,
+            Self { asked, yes, no, .. } if yes + no == *asked => ANSWERED_NO,
+            _ => 1,
+        }
+    }
+
+    fn write(
+        &self,
+        out: &mut dyn Write,
+        asks_type: bool,
+        times: &[Duration],
+    ) -> std::io::Result<()> {
+        let Self {
+            asked,
+            yes,
+            no,
+            exceptions,
+        } = self;
+        write!(out, "{asked} asked, {} answered", yes + no + exceptions)?;
+        if no + exceptions > 0 {
+            let what = if asks_type { "yes" } else { "there" };
+            write!(out, ", {yes} {what}")?;
+        }
+        write_times(out, times)?;
+        writeln!(out)
+    }
 }
 
 /// Returns the reference without its type, so that `_is_a` asks the server.
@@ -210,13 +281,12 @@ fn millis(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1000.0)
 }
 
-fn summary(out: &mut dyn Write, asked: u32, times: &[Duration]) -> std::io::Result<()> {
-    write!(out, "{asked} asked, {} answered", times.len())?;
+fn write_times(out: &mut dyn Write, times: &[Duration]) -> std::io::Result<()> {
     if let (Some(least), Some(most)) = (times.iter().min(), times.iter().max()) {
         let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
         let mean = times.iter().sum::<Duration>() / count;
         let all = [least, &mean, most].map(|time| format!("{:.3}", time.as_secs_f64() * 1000.0));
         write!(out, "; round trip least/mean/most {} ms", all.join("/"))?;
     }
-    writeln!(out)
+    Ok(())
 }

@@ -15,6 +15,13 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
             "no server listens there: the server is not running, or has started again on another port \
              since the reference was made"
         }
+        Kind::Transient
+            if says("no name server answered")
+                || (says("cannot resolve") && !says("lookup") && says(" within ")) =>
+        {
+            "no name server answered in time whether the host is known: the name servers of this host \
+             (/etc/resolv.conf) are down or cannot be reached"
+        }
         Kind::Transient if says("cannot resolve") || says("lookup") => {
             "the host name is not known here: the server publishes a name that only others know \
              (it can be configured to publish another), or a name server is down"
@@ -37,12 +44,19 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
             "the connection was made and lost: the server has ended, it wants TLS on that port, or it \
              does not speak GIOP"
         }
+        Kind::Timeout if says("no request could be sent") => {
+            "there was no connection in time (--timeout): the host cannot be reached, or no name server \
+             says where it is"
+        }
         Kind::Timeout => {
             "there was no answer in time (--timeout): the host cannot be reached, the server is held \
              up, or what listens there does not speak GIOP"
         }
         Kind::ObjectNotExist => GONE,
         Kind::ObjAdapter => "the server is there, but its POA manager takes no requests",
+        _ if says("a secure endpoint only") => {
+            "the server takes connections by TLS only, which zorb does not speak"
+        }
         Kind::ImpLimit => {
             "the reference has no profile that zorb has a transport for: see zorb ior"
         }

@@ -155,7 +155,26 @@ fn each_way_to_fail_is_reported_in_a_line_with_what_to_look_at() {
         &["resolve", "a//b"],
         &["invalid name \"a//b\": expected a component"],
     );
-    w.fails(&["bind", "x", "bank"], &["expected IOR:, corbaloc:"]);
+    w.fails(
+        &["bind", "x", "bank"],
+        &["expected IOR:, corbaloc:", "found \"bank\": No such file"],
+    );
+    // What a message or hint shows is what is typed, and so it can be typed again.
+    let odd = r"o'clock\.12\/a\\b.k";
+    w.fails(
+        &["resolve", &format!("{odd}/x")],
+        &[&format!("\"{odd}\" is not bound")],
+    );
+    w.ok(&["mkcontext", odd]);
+    w.fails(
+        &["resolve", &format!("{odd}/x")],
+        &[
+            &format!("\"x\" is not bound in \"{odd}\""),
+            r"`zorb names list 'o'\''clock\.12\/a\\b.k'` shows",
+        ],
+    );
+    assert_eq!(w.ok(&["list"]), [format!("{odd}/")]);
+    w.ok(&["rmcontext", odd]);
     // Names are untrusted text.
     w.ok(&["bind", "red\x1b[31m", BANK]);
     assert_eq!(w.ok(&["list"]), ["red\\u{1b}[31m"]);
@@ -182,6 +201,32 @@ fn a_naming_service_that_is_not_there_is_reported_with_where_it_was_looked_for()
         assert_eq!(ended.status.code(), Some(1), "{said}");
         assert!(said.contains("iiop://127.0.0.1:1"), "{said}");
         assert!(said.contains("no server listens there"), "{said}");
+    }
+    for (service, expected) in [
+        (
+            "localhost:2809",
+            &[
+                "--nameservice",
+                "found \"localhost:2809\": No such file",
+                "a naming service at that address is corbaloc::localhost:2809/NameService",
+            ][..],
+        ),
+        (
+            "ns.ior",
+            &["--nameservice", "found \"ns.ior\": No such file"],
+        ),
+        (
+            "corbaloc::[localhost]/NameService",
+            &["--nameservice", "expected an IPv6 address between [ and ]"],
+        ),
+    ] {
+        let ended = run(&["names", "-n", service, "list"]);
+        let said = ended.lines.join("\n");
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        for each in expected {
+            assert!(said.contains(each), "{each}: {said}");
+        }
+        assert!(!said.contains("-ORBInitRef"), "{said}");
     }
     let wrong = run(&["names", "-ORBInitRef", "NameService", "list"]);
     let said = wrong.lines.join("\n");

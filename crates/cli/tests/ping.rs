@@ -4,6 +4,7 @@
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
+use std::io::Write as _;
 use std::path::Path;
 use support::{Ended, Running};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -39,20 +40,25 @@ async fn serve_at(host: &str) -> (Orb, TargetRef) {
     (orb, target)
 }
 
-/// Runs `zorb ping`, and returns whether it succeeded, with all of its output.
-fn ping(args: &[&str]) -> (bool, String) {
+/// Runs `zorb ping`, and returns its exit status, with all of its output.
+fn ping(args: &[&str]) -> (Option<i32>, String) {
     let args = [&["ping", "--interval", "1ms"], args].concat();
     let ended: Ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
-    (ended.status.success(), ended.lines.join("\n"))
+    (ended.status.code(), ended.lines.join("\n"))
 }
 
+/// The exit statuses.
+const THERE: i32 = 0;
+const FAILED: i32 = 1;
+const NO: i32 = 3;
+
 #[track_caller]
-fn check(args: &[&str], success: bool, expected: &[&str]) {
-    let (succeeded, said) = ping(args);
+fn check(args: &[&str], status: i32, expected: &[&str]) {
+    let (ended, said) = ping(args);
     for each in expected {
         assert!(said.contains(each), "{each}: {said}");
     }
-    assert_eq!(succeeded, success, "{said}");
+    assert_eq!(ended, Some(status), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,18 +69,22 @@ async fn an_object_that_is_there_answers_every_question() {
     let title = format!("IDL:Ping/Target:1.0 at {}", orb.endpoints()[0]);
     check(
         &["-c", "2", &ior],
-        true,
+        THERE,
         &[
             &title,
             &there,
             "2 asked, 2 answered; round trip least/mean/most",
         ],
     );
-    check(&["-c", "1", "--locate", &ior], true, &["1  there from"]);
+    check(&["-c", "1", "--locate", &ior], THERE, &["1  there from"]);
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    std::io::Write::write_all(&mut file, ior.as_bytes()).unwrap();
+    // A file in which a mail program has broken the line.
+    let (head, tail) = ior.split_at(40);
+    write!(file, "{head}\r\n {tail}\r\n").unwrap();
     let path = file.path().to_str().unwrap();
-    check(&["-c", "1", path], true, &["1  there from"]);
+    check(&["-c", "1", path], THERE, &["1  there from"]);
+    let broken = format!("{head}\n{tail}");
+    check(&["-c", "1", &broken], THERE, &["1  there from"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,8 +99,8 @@ async fn an_object_says_itself_what_it_is() {
     );
     check(
         &["-c", "1", "--is-a", "IDL:Other:1.0", &ior],
-        false,
-        &["1  no IDL:Other:1.0 from", "1 asked, 0 answered"],
+        NO,
+        &["1  no IDL:Other:1.0 from", "1 asked, 1 answered, 0 yes"],
     );
 }
 
@@ -102,27 +112,29 @@ async fn an_object_that_is_gone_is_distinguished_from_a_server_that_is() {
     orb.root_poa().deactivate_object(&target).unwrap();
     check(
         &["-c", "1", &ior],
-        false,
+        NO,
         &[
             "1  OBJECT_NOT_EXIST from iiop://127",
             "of an earlier run of the server",
+            "1 asked, 1 answered, 0 there",
         ],
     );
     check(
         &["-c", "1", "--locate", &ior],
-        false,
-        &["1  UNKNOWN_OBJECT from"],
+        NO,
+        &["1  UNKNOWN_OBJECT from", "1 asked, 1 answered, 0 there"],
     );
     orb.shutdown(true).await.unwrap();
     drop((orb, target));
     check(
         &["-c", "1", &ior],
-        false,
+        FAILED,
         &[
             "1  failed",
             "TRANSIENT",
             "Connection refused",
             "no server listens there",
+            "1 asked, 0 answered",
         ],
     );
 }
@@ -137,7 +149,7 @@ async fn a_forward_is_followed_and_reported() {
     let elsewhere = orb.endpoints()[0].to_string();
     check(
         &["-c", "1", &orb.object_to_string(&forward)],
-        true,
+        THERE,
         &[
             &format!("1  forwarded by {elsewhere} to {elsewhere}"),
             "1  there from",
@@ -149,17 +161,32 @@ async fn a_forward_is_followed_and_reported() {
 async fn what_does_not_resolve_is_reported_with_its_name() {
     check(
         &["-c", "1", "corbaloc::nowhere.invalid/Bank"],
-        false,
+        FAILED,
         &[
             "1  failed",
             "nowhere.invalid",
             "the host name is not known here",
         ],
     );
-    check(&["-c", "1", "bank"], false, &["expected IOR:, corbaloc:"]);
+    check(
+        &["-c", "1", "bank.ior"],
+        FAILED,
+        &[
+            "expected IOR:, corbaloc:",
+            "found \"bank.ior\": No such file",
+        ],
+    );
+    check(
+        &["-c", "1", "localhost:2809"],
+        FAILED,
+        &[
+            "found \"localhost:2809\"",
+            "corbaloc:iiop:1.2@localhost:2809/KEY",
+        ],
+    );
     check(
         &["-c", "1", "corbaname::127.0.0.1:1#bank"],
-        false,
+        FAILED,
         &["Connection refused", "no server listens there"],
     );
 }
@@ -175,7 +202,7 @@ async fn what_listens_and_never_answers_is_given_up() {
     });
     check(
         &["-c", "1", "--timeout", "200ms", &url],
-        false,
+        FAILED,
         &["1  failed", "TIMEOUT", "there was no answer in time"],
     );
     holding.abort();
@@ -195,7 +222,7 @@ async fn what_speaks_something_else_is_reported_as_not_giop() {
     });
     check(
         &["-c", "1", &url],
-        false,
+        FAILED,
         &[
             "1  failed",
             "COMM_FAILURE",
@@ -210,7 +237,7 @@ async fn a_trace_is_written_beside_the_answer() {
     let ior = orb.object_to_string(&target);
     check(
         &["-c", "1", "--trace", &ior],
-        true,
+        THERE,
         &[
             "sending Request peer=",
             "operation=\"_non_existent\"",

@@ -9,12 +9,12 @@ mod tree;
 
 pub(crate) use components::host_port;
 
+use crate::argument::Argument;
 use crate::paint::Paint;
 use std::io::{Read, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use tree::Item;
-use zorb_giop::url::ObjectUrl;
+use zorb_giop::url::{ObjectUrl, urls_in};
 
 /// The most files that are followed from one to the next, when a file contains the URL of another one.
 const MAX_FILES: usize = 8;
@@ -84,10 +84,12 @@ fn explain_argument(argument: &str, items: &mut Vec<Item>) {
             Ok(_) => explain_text(&String::from_utf8_lossy(&text), 0, items),
             Err(error) => items.push(failure(format_args!("cannot read standard input: {error}"))),
         }
-    } else if !argument.contains(':') && Path::new(argument).is_file() {
-        explain_file(argument, 0, items);
-    } else {
-        explain_text(argument, 0, items);
+        return;
+    }
+    match Argument::read(argument) {
+        Ok(Argument::Url(url)) => explain_text(url, 0, items),
+        Ok(Argument::File(path)) => explain_file(path, 0, items),
+        Err(error) => items.push(failure(error)),
     }
 }
 
@@ -107,14 +109,7 @@ fn explain_file(path: &str, depth: usize, items: &mut Vec<Item>) {
 
 /// Explains the references in a text, one a line. Wrapped hexadecimal digits are joined.
 fn explain_text(text: &str, depth: usize, items: &mut Vec<Item>) {
-    let mut references: Vec<String> = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let continues = line.bytes().all(|octet| octet.is_ascii_hexdigit());
-        match references.last_mut() {
-            Some(last) if continues && starts_with_ior(last) => last.push_str(line),
-            _ => references.push(line.to_owned()),
-        }
-    }
+    let references = urls_in(text);
     if references.is_empty() {
         items.push(failure("expected an object URL, found nothing"));
     }
