@@ -86,9 +86,9 @@ impl Reader {
         }
     }
 
-    /// Makes the reader skip an unfragmented Request or Reply of up to 32 times the limit, which is an error otherwise.
-    /// Its first octets come as a [cut-short](Message::is_cut_short) message, so that the call can be answered or
-    /// failed, and the others are dropped as they arrive.
+    /// Makes the reader skip a Request or Reply of up to 32 times the limit, which is an error otherwise. Its first octets
+    /// come as a [cut-short](Message::is_cut_short) message, so that the call can be answered or failed, and the others are
+    /// dropped as they arrive: the rest of the message, or its further fragments.
     #[must_use]
     pub fn skip_too_large(mut self) -> Self {
         self.skips_too_large = true;
@@ -335,13 +335,31 @@ impl Reader {
         header: MessageHeader,
         octets: usize,
     ) -> Result<usize, ProtocolError> {
-        let limit = self.limits.max_message_octets;
-        let has_an_id = matches!(header.kind, MessageKind::Request | MessageKind::Reply);
-        let is_serious = octets / Self::SKIPPED_LIMITS <= limit;
-        if self.skips_too_large && has_an_id && is_serious && !header.more_fragments {
-            return Ok(Self::HEAD_OCTETS.min(octets));
+        let is_part = header.kind == MessageKind::Fragment;
+        match is_part && self.skips_too_large {
+            // The message that it continues decides.
+            true => Ok(self.head_octets()),
+            false => self
+                .check_skipped(header.kind, octets)
+                .map(|()| self.head_octets()),
         }
-        Err(ProtocolError::MessageTooLarge { octets, limit })
+    }
+
+    /// Octets of a message beyond the limit that are kept.
+    fn head_octets(&self) -> usize {
+        Self::HEAD_OCTETS.min(self.limits.max_message_octets)
+    }
+
+    /// Checks that a message of so many octets, which are more than the limit, may be skipped.
+    #[cold]
+    fn check_skipped(&self, kind: MessageKind, octets: usize) -> Result<(), ProtocolError> {
+        let limit = self.limits.max_message_octets;
+        let has_an_id = matches!(kind, MessageKind::Request | MessageKind::Reply);
+        let is_serious = octets / Self::SKIPPED_LIMITS <= limit;
+        match self.skips_too_large && has_an_id && is_serious {
+            true => Ok(()),
+            false => Err(ProtocolError::MessageTooLarge { octets, limit }),
+        }
     }
 
     /// Returns the next whole message, reassembled from its fragments; `None` until more octets have been received. To be called
@@ -437,10 +455,12 @@ impl Reader {
                     return Ok(Some(message));
                 }
             } else if header.more_fragments {
-                self.begin_partial(header, octets)?;
+                if let Some(message) = self.begin_partial(header, octets)? {
+                    return Ok(Some(message));
+                }
             } else {
                 if !self.partial.is_empty() {
-                    self.check_uninterrupted(header)?;
+                    self.check_uninterrupted(header, &octets)?;
                     if header.kind == MessageKind::CancelRequest {
                         self.drop_cancelled(header, &octets);
                     }

@@ -8,8 +8,8 @@ use zorb_cdr::{
 };
 use zorb_giop::{
     Fragments, HEADER_LEN, Limits, LocateRequestHeader, Message, MessageHeader, MessageKind,
-    Reader, ReplyBuilder, ReplyHeader, ReplyStatus, RequestBuilder, RequestHeader, ResponseFlags,
-    Version, cancel_request,
+    ProtocolError, Reader, ReplyBuilder, ReplyHeader, ReplyStatus, RequestBuilder, RequestHeader,
+    ResponseFlags, Version, cancel_request,
 };
 
 /// Anything that an argument may be, alignment of every kind included.
@@ -326,4 +326,184 @@ fn no_piece_of_1_1_is_too_long_for_omniorb() {
     );
     // A message is cut only on request.
     assert_eq!(pieces(whole(), 200_000).len(), 1);
+}
+
+/// The most octets of a message in the tests of messages beyond the limit.
+const LIMIT: usize = 10_000;
+
+fn limited() -> Reader {
+    let mut limits = Limits::default();
+    limits.max_message_octets = LIMIT;
+    Reader::new(limits).skip_too_large()
+}
+
+/// The next message.
+fn next(reader: &mut Reader, octets: &[u8]) -> Option<Message> {
+    reader.reserve().unwrap();
+    reader.buffer().extend_from_slice(octets);
+    let message = reader.next().unwrap();
+    assert!(reader.next().unwrap().is_none() && reader.is_idle());
+    message
+}
+
+/// A message of so many octets in fragments is cut short, and nothing follows of it, while another one is put together.
+fn check_too_large<O: ByteOrder>(version: Version, octets: usize, most: usize) {
+    let too_large = request::<O>(version, 4, &[Value::Octets(vec![1; octets])]);
+    let too_large = pieces(too_large, most);
+    let other = pieces(
+        request::<O>(version, 6, &[Value::Octets(vec![2; 5_000])]),
+        1_000,
+    );
+    let mut reader = limited();
+    let mut received: Vec<Message> = Vec::new();
+    // Fragments of 1.1 may not be interleaved.
+    let mut between = other.iter().filter(|_| version >= Version::V1_2);
+    for piece in &too_large {
+        received.extend(next(&mut reader, piece));
+        if let Some(piece) = between.next() {
+            received.extend(next(&mut reader, piece));
+        }
+        assert!(
+            reader.held() <= LIMIT * 2 + (16 << 10),
+            "{} octets held",
+            reader.held()
+        );
+    }
+    match version >= Version::V1_2 {
+        true => between.for_each(|piece| received.extend(next(&mut reader, piece))),
+        false => other
+            .iter()
+            .for_each(|piece| received.extend(next(&mut reader, piece))),
+    }
+    let found: Vec<(u32, bool)> = (received.iter())
+        .map(|message| {
+            (
+                RequestHeader::read(message).unwrap().request_id,
+                message.is_cut_short(),
+            )
+        })
+        .collect();
+    let mut expected = found.clone();
+    expected.sort_unstable();
+    assert_eq!(expected, [(4, true), (6, false)], "GIOP {version}");
+    let cut = &received[found.iter().position(|(_, is_cut)| *is_cut).unwrap()];
+    assert!(cut.octets() > LIMIT, "{}", cut.octets());
+    assert!(cut.frame.len() <= LIMIT);
+    // The id is free again, and the reader holds nothing.
+    let again = request::<O>(version, 4, &[Value::Octets(vec![3; 5_000])]);
+    let again: Vec<Message> = (pieces(again, 1_000).iter())
+        .filter_map(|piece| next(&mut reader, piece))
+        .collect();
+    assert!(matches!(&*again, [message] if !message.is_cut_short()));
+}
+
+#[test]
+fn of_a_message_beyond_the_limit_in_fragments_the_first_octets_are_received_and_others_are_whole() {
+    for version in [Version::V1_1, Version::V1_2] {
+        // Also pieces that are beyond the limit themselves, the first or a later one.
+        for (octets, most) in [
+            (30_000, 1_000),
+            (30_000, 64),
+            (100_000, 40_000),
+            (12_000, 11_000),
+        ] {
+            check_too_large::<LittleEndian>(version, octets, most);
+            check_too_large::<BigEndian>(version, octets, most);
+        }
+    }
+    // A small piece first, and all the rest in one fragment.
+    let whole = request::<LittleEndian>(Version::V1_2, 4, &[Value::Octets(vec![1; 30_000])]);
+    let whole = whole.to_vec();
+    let mut first = whole[..24].to_vec();
+    first[6] |= 2;
+    first[8..12].copy_from_slice(&12_u32.to_le_bytes());
+    let mut rest = [&first[..8], &[0; 4], &4_u32.to_le_bytes(), &whole[24..]].concat();
+    rest[6] &= !2;
+    rest[7] = MessageKind::Fragment as u8;
+    let size = u32::try_from(rest.len() - HEADER_LEN).unwrap();
+    rest[8..12].copy_from_slice(&size.to_le_bytes());
+    let mut reader = limited();
+    assert!(next(&mut reader, &first).is_none());
+    let cut = next(&mut reader, &rest).unwrap();
+    assert!(cut.is_cut_short() && cut.octets() == whole.len());
+    assert_eq!(RequestHeader::read(&cut).unwrap().operation, b"operation");
+}
+
+#[test]
+fn a_cancelled_message_beyond_the_limit_has_no_further_fragments() {
+    let version = Version::V1_2;
+    let octets = Value::Octets(vec![1; 30_000]);
+    let found = pieces(request::<LittleEndian>(version, 4, &[octets]), 4_000);
+    let mut reader = limited();
+    let begun = found
+        .iter()
+        .take(5)
+        .filter_map(|piece| next(&mut reader, piece));
+    assert_eq!(begun.count(), 1);
+    let e = Encoder::<LittleEndian>::new(format(version));
+    let cancel = cancel_request(e, version, 4).unwrap().to_vec();
+    assert!(next(&mut reader, &cancel).is_some());
+    reader.reserve().unwrap();
+    reader.buffer().extend_from_slice(&found[5]);
+    assert_eq!(
+        reader.next().unwrap_err(),
+        ProtocolError::UnexpectedFragment
+    );
+}
+
+#[test]
+fn the_fragments_of_a_message_beyond_the_limit_are_skipped_up_to_a_limit() {
+    let version = Version::V1_2;
+    let octets = Value::Octets(vec![1; LIMIT * 40]);
+    let found = pieces(request::<LittleEndian>(version, 4, &[octets]), 4_000);
+    let mut reader = limited();
+    let mut skipped = 0;
+    let error = found.iter().find_map(|piece| {
+        reader.reserve().unwrap();
+        reader.buffer().extend_from_slice(piece);
+        skipped += piece.len();
+        reader.next().err()
+    });
+    let error = error.expect("an error");
+    assert!(
+        matches!(error, ProtocolError::MessageTooLarge { limit: LIMIT, .. }),
+        "{error}"
+    );
+    assert!(
+        (LIMIT * 32..LIMIT * 34).contains(&skipped),
+        "{skipped} octets were skipped"
+    );
+    // A fragment that announces more is refused before it comes.
+    let mut reader = limited();
+    assert!(next(&mut reader, &found[0]).is_none());
+    let mut rest = found[1][..16].to_vec();
+    rest[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+    reader.buffer().extend_from_slice(&rest);
+    reader.buffer().extend_from_slice(&vec![1; 8 << 10]);
+    let error = reader.next().unwrap_err();
+    assert!(
+        matches!(error, ProtocolError::MessageTooLarge { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_whole_message_does_not_come_between_the_fragments_of_the_same_id() {
+    let version = Version::V1_2;
+    let values = [Value::Octets(vec![1; 5_000])];
+    for is_same in [true, false] {
+        let found = pieces(request::<LittleEndian>(version, 4, &values), 1_000);
+        let id = if is_same { 4 } else { 6 };
+        let whole = request::<LittleEndian>(version, id, &[]).to_vec();
+        let mut reader = Reader::new(Limits::default());
+        reader.buffer().extend_from_slice(&found[0]);
+        reader.buffer().extend_from_slice(&whole);
+        let expected = ProtocolError::FragmentsInterrupted {
+            kind: MessageKind::Request,
+        };
+        match is_same {
+            true => assert_eq!(reader.next().unwrap_err(), expected),
+            false => assert!(reader.next().unwrap().is_some()),
+        }
+    }
 }

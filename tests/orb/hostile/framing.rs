@@ -172,17 +172,24 @@ async fn a_length_over_the_limit_is_refused_before_the_body_comes() {
 }
 
 #[tokio::test]
-async fn fragments_that_together_are_over_the_limit_are_refused() {
+async fn fragments_that_together_are_over_the_limit_are_skipped_up_to_another_limit() {
     const LIMIT: usize = 4096;
+    /// The message that is refused: as many times the limit.
+    const REFUSED: usize = 33;
     let world = World::start_with(|builder| builder.max_message_octets(LIMIT)).await;
-    for version in [Version::V1_1, Version::V1_2] {
+    for (version, kind, times) in [
+        (Version::V1_1, MessageKind::Request, REFUSED),
+        (Version::V1_2, MessageKind::Request, REFUSED),
+        // A message that names no call to be failed.
+        (Version::V1_2, MessageKind::LocateRequest, 1),
+    ] {
         let mut peer = Raw::connect(&world).await;
-        let mut first = message(version, MessageKind::Request, &[0; 1012]);
+        let mut first = message(version, kind, &[0; 1012]);
         let mut next = message(version, MessageKind::Fragment, &[0; 1012]);
         first[6] |= 2;
         next[6] |= 2;
         peer.send(&first).await;
-        for _ in 0..4 {
+        for _ in 0..times * 4 {
             peer.send(&next).await;
         }
         peer.receive_message_error().await;

@@ -1,7 +1,7 @@
 //! Messages beyond a limit: the call that waits for one gets an exception that names the limit, and other calls go on.
 
 use crate::hostile::honest_pair::{World, reach, within};
-use crate::hostile::raw::{Call, Peer, Raw, message};
+use crate::hostile::raw::{Call, Peer, Raw, decode, message};
 use crate::savings::spawn;
 use tokio::join;
 use zorb::{
@@ -118,7 +118,101 @@ fn check_on_the_wire(e: &SystemException) {
 }
 
 #[tokio::test]
-async fn a_reply_too_large_in_fragments_names_the_limit_too() {
+async fn a_request_too_large_in_fragments_fails_alone() {
+    let mut world = World::start_with(|b| b.max_message_octets(LIMIT)).await;
+    let orb = Orb::builder().max_fragment_octets(4_096).build();
+    let orb = orb.await.unwrap();
+    let target = reach(&orb, &world.reference()).await;
+    let waiting = spawn({
+        let target = target.clone();
+        async move { target.wait().await }
+    });
+    world.entered().await;
+    let octets = vec![1; 3 << 20];
+    for _ in 0..3 {
+        let e = within(target.swallow(&octets)).await.unwrap_err();
+        check(&e, Completed::No, &["request of 31458"]);
+        assert_eq!(within(target.twice(4)).await, Ok(8));
+    }
+    world.let_go().await;
+    assert_eq!(within(waiting).await.unwrap(), Ok(()));
+    assert_eq!(world.server.connections_served(), 2);
+    assert_eq!(world.server.counters().get(Counter::RequestsTooLarge), 3);
+    within(orb.shutdown(true)).await.unwrap();
+    world.end().await;
+}
+
+/// Sends the fragments of a request that is too large, with another request between them if `is_mixed`.
+async fn check_fragments(raw: &mut Raw, key: &[u8], version: Version, is_mixed: bool) {
+    let call = |operation, id| Call {
+        version,
+        ..Call::new(key, operation).id(id)
+    };
+    raw.send(&call("wait", 2).empty()).await;
+    let request = zorb_giop::RequestBuilder {
+        version,
+        request_id: 4,
+        response: zorb_giop::ResponseFlags::WithTarget,
+        key,
+        operation: "swallow",
+        contexts: &[],
+    };
+    let e = Encoder::<BigEndian>::new(WireFormat::default());
+    let request = request
+        .encode(e, |e| e.put(&vec![7_u8; 5 * LIMIT]))
+        .unwrap();
+    let pieces = zorb_giop::Fragments::new(request, 16_384).unwrap();
+    for (n, piece) in pieces.enumerate() {
+        if is_mixed && n > 2 {
+            let id = u32::try_from(n).unwrap() * 2;
+            raw.send(&call("twice", id).with(|e| e.put(&4_i32))).await;
+        }
+        raw.send(&piece.to_vec()).await;
+    }
+    raw.send(&call("twice", 1_000).with(|e| e.put(&4_i32)))
+        .await;
+    // All are answered but the one that waits.
+    let mut refused = 0;
+    loop {
+        let message = raw.receive().await.expect("a reply before the end");
+        let header = zorb_giop::ReplyHeader::read(&message).unwrap();
+        match header.request_id {
+            4 => {
+                assert_eq!(header.status, ReplyStatus::SystemException);
+                check_on_the_wire(&decode(&message, header.body));
+                refused += 1;
+            }
+            id => {
+                assert_eq!(decode::<i32>(&message, header.body), 8);
+                if id == 1_000 {
+                    break;
+                }
+            }
+        }
+    }
+    assert_eq!(refused, 1, "GIOP {version}");
+}
+
+#[tokio::test]
+async fn a_request_too_large_in_fragments_is_answered_in_every_version() {
+    let mut world = World::start_with(|b| b.max_message_octets(LIMIT)).await;
+    let key = world.key();
+    for (version, is_mixed) in [
+        (Version::V1_1, false),
+        (Version::V1_2, false),
+        (Version::V1_2, true),
+    ] {
+        let mut raw = Raw::connect(&world).await;
+        check_fragments(&mut raw, &key, version, is_mixed).await;
+        world.entered().await;
+        world.let_go().await;
+        assert_eq!(raw.receive_reply(2).await, Ok(()), "GIOP {version}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_reply_too_large_in_fragments_fails_alone_and_names_the_limit_too() {
     let world = World::start().await;
     let peer = Peer::start().await;
     let orb = Orb::builder()
@@ -129,6 +223,7 @@ async fn a_reply_too_large_in_fragments_names_the_limit_too() {
     let target = peer.target(&orb);
     let serving = async {
         let mut raw = peer.accept().await;
+        let (other, _) = raw.receive_request().await;
         let (id, _) = raw.receive_request().await;
         let reply = ReplyBuilder {
             version: Version::V1_2,
@@ -137,19 +232,30 @@ async fn a_reply_too_large_in_fragments_names_the_limit_too() {
             contexts: &[],
         };
         let e = Encoder::<BigEndian>::new(WireFormat::default());
-        let reply = reply.encode(e, |e| e.put(&vec![7_u8; 2 * LIMIT])).unwrap();
+        let reply = reply.encode(e, |e| e.put(&vec![7_u8; 5 * LIMIT])).unwrap();
         for piece in zorb_giop::Fragments::new(reply, 10_000).unwrap() {
-            // The client may have had enough.
-            let _ = tokio::io::AsyncWriteExt::write_all(&mut raw.stream, &piece.to_vec()).await;
+            raw.send(&piece.to_vec()).await;
         }
-        raw
+        let answer = crate::hostile::raw::reply(other, ReplyStatus::NoException, |e| e.put(&8_i32));
+        raw.send(&answer).await;
+        raw.serve_twice().await;
     };
-    let (outcome, _raw) = join!(within(target.large(1)), serving);
-    check(
-        &outcome.unwrap_err(),
-        Completed::Maybe,
-        &["127.0.0.1", "100000"],
-    );
+    let calling = async {
+        let (other, too_large) = join!(target.twice(4), target.large(1));
+        check(
+            &too_large.unwrap_err(),
+            Completed::Yes,
+            &["127.0.0.1", "100000"],
+        );
+        assert_eq!(other, Ok(8));
+        assert_eq!(
+            within(target.twice(4)).await,
+            Ok(8),
+            "on the same connection"
+        );
+    };
+    join!(within(calling), serving);
+    assert_eq!(orb.counters().get(Counter::RepliesTooLarge), 1);
     world.end().await;
 }
 

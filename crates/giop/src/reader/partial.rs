@@ -1,10 +1,10 @@
 //! Fragmented messages whose last fragment has not come yet.
 
-use super::Reader;
+use super::{Reader, total};
 use crate::buffers::{self, Receive};
 use crate::error::ProtocolError;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
 
@@ -19,43 +19,53 @@ pub(super) struct Partial {
     /// The request id for CancelRequest, if it is a request whose first piece has it.
     cancelled_by: Option<u32>,
     header: MessageHeader,
-    /// Its octets so far, from the front of a buffer.
+    /// Octets of the message so far, header included.
+    length: usize,
+    /// The message is beyond the limit, and its first octets have been handed out: further fragments are dropped.
+    is_skipped: bool,
+    /// Its octets so far, from the front of a buffer; none of a skipped message.
     octets: BytesMut,
     /// GIOP 1.1: where the data of later fragments begins, since alignment restarts there.
     starts: Vec<usize>,
 }
 
 impl Reader {
-    /// Refuses a message that interrupts the fragments of another one. A Fragment of 1.1 carries no id, so no message
-    /// that could be fragmented may come in between.
-    pub(super) fn check_uninterrupted(&self, header: MessageHeader) -> Result<(), ProtocolError> {
-        let kind = header.kind;
-        if matches!(kind, MessageKind::Request | MessageKind::Reply)
-            && header.version == Version::V1_1
-            && self.partial.iter().any(|p| p.id.is_none())
-        {
-            return Err(ProtocolError::FragmentsInterrupted { kind });
+    /// Refuses a message that interrupts the fragments of another one: in GIOP 1.2 one of the same id. A Fragment of 1.1
+    /// carries no id, so no message that could be fragmented may come in between.
+    pub(super) fn check_uninterrupted(
+        &self,
+        header: MessageHeader,
+        octets: &[u8],
+    ) -> Result<(), ProtocolError> {
+        let MessageHeader { kind, version, .. } = header;
+        if !kind.is_fragmentable(version) {
+            return Ok(());
         }
-        Ok(())
+        let id = match version >= Version::V1_2 {
+            // Without an id, the message is malformed.
+            true => id_at(octets, header.endian).map(Some),
+            false => Some(None),
+        };
+        match id.is_some_and(|id| self.partial.iter().any(|p| p.id == id)) {
+            true => Err(ProtocolError::FragmentsInterrupted { kind }),
+            false => Ok(()),
+        }
     }
 
+    /// Begins a message of which fragments follow. Returns its first octets if it is beyond the limit already.
     pub(super) fn begin_partial(
         &mut self,
         header: MessageHeader,
         octets: BytesMut,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<Option<Message>, ProtocolError> {
         let MessageHeader { kind, version, .. } = header;
         if !kind.is_fragmentable(version) {
             return Err(ProtocolError::NotFragmentable { kind, version });
         }
-        self.check_uninterrupted(header)?;
+        self.check_uninterrupted(header, &octets)?;
         let id = if version >= Version::V1_2 {
             // The first piece must hold at least the request id, which comes first in 1.2.
-            let id = id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?;
-            if self.partial.iter().any(|p| p.id == Some(id)) {
-                return Err(ProtocolError::FragmentsInterrupted { kind });
-            }
-            Some(id)
+            Some(id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?)
         } else {
             None
         };
@@ -68,8 +78,10 @@ impl Reader {
         // A copy, so that a message whose fragments come slowly does not keep the receive buffer.
         let mut whole = buffers::take_receive_of(octets.len(), usize::MAX).octets;
         whole.extend_from_slice(&octets);
-        self.partial.push(Partial {
+        let mut begun = Partial {
             id,
+            length: total(header),
+            is_skipped: false,
             cancelled_by: match (kind, id) {
                 (MessageKind::Request, None) => {
                     by_order!(header.endian, O => id_of_1_1::<O>(&octets))
@@ -80,8 +92,11 @@ impl Reader {
             header,
             octets: whole,
             starts: Vec::new(),
-        });
-        Ok(())
+        };
+        // The reader has kept the first octets only of a piece that is beyond the limit by itself.
+        let head = (begun.length > self.limits.max_message_octets).then(|| begun.skip());
+        self.partial.push(begun);
+        Ok(head)
     }
 
     fn check_partial_octets(&self, more: usize) -> Result<(), ProtocolError> {
@@ -97,6 +112,8 @@ impl Reader {
         Ok(())
     }
 
+    /// Adds a Fragment to its message. Returns the message if it is whole now, or its first octets if it is beyond the limit
+    /// from here on.
     pub(super) fn continue_partial(
         &mut self,
         header: MessageHeader,
@@ -114,33 +131,45 @@ impl Reader {
             .position(|p| p.id == id && p.header.version == header.version)
             .ok_or(ProtocolError::UnexpectedFragment)?;
         octets.advance(prefix);
-        let limit = self.limits.max_message_octets;
-        let begun = self.partial.get(index).map_or(0, |p| p.octets.len());
-        let whole = begun.saturating_add(octets.len());
-        if whole > limit {
-            return Err(ProtocolError::MessageTooLarge {
-                octets: whole,
-                limit,
-            });
+        let begun = self
+            .partial
+            .get(index)
+            .ok_or(ProtocolError::UnexpectedFragment)?;
+        // All fragments of one message have the same byte order.
+        if begun.header.endian != header.endian {
+            return Err(ProtocolError::UnexpectedFragment);
         }
-        self.check_partial_octets(octets.len())?;
+        let more = total(header).saturating_sub(prefix);
+        let length = begun.length.saturating_add(more);
+        let is_skipped = length > self.limits.max_message_octets;
+        if is_skipped {
+            self.check_skipped(begun.header.kind, length)?;
+            // Of a message that begins with few octets, those of this fragment are part of its beginning.
+            octets.truncate(self.head_octets().saturating_sub(begun.octets.len()));
+        } else {
+            self.check_partial_octets(octets.len())?;
+        }
         let partial = self
             .partial
             .get_mut(index)
             .ok_or(ProtocolError::UnexpectedFragment)?;
-        // All fragments of one message have the same byte order.
-        if partial.header.endian != header.endian {
-            return Err(ProtocolError::UnexpectedFragment);
+        partial.length = length;
+        let mut head = None;
+        if !partial.is_skipped {
+            if id.is_none() && !octets.is_empty() {
+                partial.starts.push(partial.octets.len());
+            }
+            partial.octets.extend_from_slice(&octets);
+            head = is_skipped.then(|| partial.skip());
         }
-        if id.is_none() && !octets.is_empty() {
-            partial.starts.push(partial.octets.len());
-        }
-        partial.octets.extend_from_slice(&octets);
         if header.more_fragments {
-            return Ok(None);
+            return Ok(head);
         }
         let done = self.partial.swap_remove(index);
-        Ok(Some(done.into_message()))
+        Ok(match done.is_skipped {
+            true => head,
+            false => Some(done.into_message()),
+        })
     }
 
     /// Drops a cancelled request whose fragments are still coming; no more of them follow.
@@ -165,24 +194,43 @@ impl Partial {
         self.octets.len().saturating_add(starts)
     }
 
+    /// Skips the rest of a message beyond the limit: returns its first octets as a message that is cut short.
+    fn skip(&mut self) -> Message {
+        self.is_skipped = true;
+        let mut octets = core::mem::take(&mut self.octets);
+        let whole = octets.capacity();
+        octets.truncate(Reader::HEAD_OCTETS.min(self.length.saturating_sub(1)));
+        let head = Bytes::copy_from_slice(&octets);
+        octets.clear();
+        buffers::give_receive(Receive { octets, whole });
+        let mut starts = core::mem::take(&mut self.starts);
+        starts.retain(|start| *start < head.len());
+        self.message(head, starts)
+    }
+
     fn into_message(mut self) -> Message {
         let whole = self.octets.capacity();
         let octets = self.octets.split().freeze();
         buffers::give_receive(Receive {
-            octets: self.octets,
+            octets: core::mem::take(&mut self.octets),
             whole,
         });
-        let size = octets.len().saturating_sub(HEADER_LEN);
+        let starts = core::mem::take(&mut self.starts);
+        self.message(octets, starts)
+    }
+
+    /// The message of the length so far, with these octets of it.
+    fn message(&self, octets: Bytes, starts: Vec<usize>) -> Message {
+        let size = self.length.saturating_sub(HEADER_LEN);
         Message {
             header: MessageHeader {
                 more_fragments: false,
                 size: u32::try_from(size).unwrap_or(u32::MAX),
                 ..self.header
             },
-            frame: if self.starts.is_empty() {
-                Frame::new(octets)
-            } else {
-                Frame::with_fragment_starts(octets, Arc::from(self.starts))
+            frame: match starts.as_slice() {
+                [] => Frame::new(octets),
+                _ => Frame::with_fragment_starts(octets, Arc::from(starts)),
             },
         }
     }
