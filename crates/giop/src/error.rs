@@ -70,6 +70,12 @@ pub enum ProtocolError {
         /// The message.
         kind: MessageKind,
     },
+    /// A Reply to a LocateRequest, or a LocateReply to a Request.
+    #[error("{kind} to a request that waits for another kind of reply")]
+    WrongReply {
+        /// The message.
+        kind: MessageKind,
+    },
     /// The header of the message cannot be read.
     #[error(fmt = malformed)]
     Malformed {

@@ -220,6 +220,24 @@ impl World {
         TargetServant::new(Servant(Arc::clone(&self.subject)))
     }
 
+    /// A server with the same servant and a thread for each connection, and the profile of its reference.
+    pub(crate) async fn on_threads(
+        &self,
+        configure: fn(Builder) -> Builder,
+    ) -> (zorb::blocking::Orb, IiopProfile) {
+        let servant = self.servant();
+        let building = tokio::task::spawn_blocking(move || {
+            let builder = configure(Orb::builder().listen("iiop://127.0.0.1:0"));
+            let orb = builder.build_blocking().unwrap();
+            let target = orb.root_poa().activate(servant).unwrap();
+            orb.root_poa().the_poa_manager().activate().unwrap();
+            (orb, target)
+        });
+        let (orb, target) = building.await.unwrap();
+        let profile = IiopProfile::from_tagged(&target.as_object().ior().profiles[0]);
+        (orb, profile.unwrap())
+    }
+
     /// Upcalls of `wait` that have begun since the last look.
     pub(crate) fn entered_so_far(&mut self) -> usize {
         core::iter::from_fn(|| self.entered.try_recv().ok()).count()

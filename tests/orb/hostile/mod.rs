@@ -10,6 +10,7 @@
 //! - [`held`]: clients that do not wait until they are served;
 //! - [`replies`]: servers that answer nonsense;
 //! - [`endings`]: servers that vanish or close;
+//! - [`unexpected`]: messages that are not what their receiver waits for;
 //! - [`forwards`]: servers that send their clients elsewhere;
 //! - [`addressing`]: servers that want their objects addressed in another way;
 //! - [`too_large`]: messages beyond a limit;
@@ -47,3 +48,4 @@ mod small;
 #[cfg(target_os = "linux")]
 mod thread_shortage;
 mod too_large;
+mod unexpected;

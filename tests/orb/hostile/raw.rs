@@ -259,8 +259,13 @@ const SOME_ORB_TYPE: u32 = 0x5441_4f00;
 
 /// A reference to whatever is at `address`.
 pub(crate) fn ior(address: SocketAddr) -> Ior {
+    ior_of(Version::V1_2, address)
+}
+
+/// The same, of a server that speaks this version.
+pub(crate) fn ior_of(version: Version, address: SocketAddr) -> Ior {
     let body = ProfileBody {
-        version: Version::V1_2,
+        version,
         address: IiopAddress {
             host: address.ip().to_string(),
             port: address.port(),

@@ -15,8 +15,8 @@ use std::io;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Lent, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    Cause, Fault, LocateReply, LocateRequestHeader, ProtocolError, ReplySlot, RequestId,
-    RequestTemplate, ResponseFlags, ServiceContext, TargetAddress, Version, buffers,
+    Cause, Fault, LocateReply, LocateRequestHeader, MessageKind, ProtocolError, ReplySlot,
+    RequestId, RequestTemplate, ResponseFlags, ServiceContext, TargetAddress, Version, buffers,
     cancel_request,
 };
 
@@ -133,9 +133,10 @@ impl ClientConnection {
     ) -> Poll<Result<(), CallError>> {
         let blocks = blocking::may_block();
         let waker = (!blocks).then(|| cx.waker());
-        let call = call.insert(self.begin(request.template.version(), request.wait, waker)?);
+        let version = request.template.version();
+        let call = call.insert(self.begin(MessageKind::Reply, version, request.wait, waker)?);
         let mut lent = None;
-        let mut e = self.encoder(request.template.version());
+        let mut e = self.encoder(version);
         self.encode(&mut e, call.id, request.response, request, &mut lent)?;
         request.sent.store(true, Ordering::Relaxed);
         let octets = e.position();
@@ -173,7 +174,7 @@ impl ClientConnection {
         target: &TargetAddress<'_>,
     ) -> Result<Result<LocateReply, ProtocolError>, CallError> {
         poll_fn(|cx| self.poll_room(cx)).await;
-        let mut call = self.begin(version, None, None)?;
+        let mut call = self.begin(MessageKind::LocateReply, version, None, None)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.not_encoded(error))?;
@@ -183,7 +184,7 @@ impl ClientConnection {
         Ok(match reply.message() {
             Some(message) => LocateReply::read(message).map(|(_, reply)| reply),
             None => Err(ProtocolError::WrongDirection {
-                kind: zorb_giop::MessageKind::Reply,
+                kind: MessageKind::Reply,
             }),
         })
     }
@@ -198,10 +199,12 @@ impl ClientConnection {
         }
     }
 
-    /// Takes a request id for a call. `waker`: that of a caller that does not block; it waits in the table from here on.
+    /// Takes a request id for a call that a message of the kind `awaited` answers. `waker`: that of a caller that does not
+    /// block; it waits in the table from here on.
     #[inline]
     fn begin(
         &self,
+        awaited: MessageKind,
         version: Version,
         wait: Option<WaitPolicy>,
         waker: Option<&Waker>,
@@ -209,7 +212,7 @@ impl ClientConnection {
         let wait = wait.unwrap_or(self.wait);
         let mut state = self.state();
         self.check(&state)?;
-        let id = match state.table.insert(Waiter::of(waker)) {
+        let id = match state.table.insert(Waiter::of(awaited, waker)) {
             Ok(id) => id,
             Err(full) => {
                 drop(state);
@@ -222,6 +225,7 @@ impl ClientConnection {
             connection: self,
             id,
             version,
+            awaited,
             wait,
             parks,
             ticket: None,
@@ -444,6 +448,7 @@ pub(super) struct Call<'a> {
     pub(super) connection: &'a ClientConnection,
     pub(super) id: RequestId,
     version: Version,
+    awaited: MessageKind,
     pub(super) wait: WaitPolicy,
     /// The caller was parked before its request was sent.
     parks: bool,
@@ -469,7 +474,7 @@ impl Call<'_> {
     /// This call as the one that the reader reads for first.
     #[inline]
     pub(super) const fn own_reply<'r>(&self, reply: &'r mut ReplySlot) -> OwnReply<'r> {
-        OwnReply::new(self.id, self.wait, reply)
+        OwnReply::new(self.id, self.awaited, self.wait, reply)
     }
 
     /// Looks for a reply that another reader has put into the table, or for the end, and sets the caller's waker for both.

@@ -82,7 +82,7 @@ use zorb_cdr::WireFormat;
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    CompletionStatus, Fault, LocateReply, MessageKind, ProtocolError, Reader, Received,
+    CompletionStatus, Fault, LocateReply, Message, MessageKind, ProtocolError, Reader, Received,
     ReplyHeader, ReplyStatus, RequestId, ServiceContext, SystemException, Version,
 };
 use zorb_transport::{Connection, Endpoint};
@@ -319,18 +319,13 @@ impl ClientConnection {
             && let Some((id, status, body)) = ReplyHeader::head_in_place(header, received.octets())
         {
             self.acknowledged();
-            match own {
-                Some(own) if own.id.0 == id => own.fill(received, status, body),
-                _ => self.waiters.deliver(
-                    RequestId(id),
-                    Arrived {
-                        message: received.into_message(),
-                        status,
-                        body,
-                    },
-                ),
-            }
-            return Ok(());
+            return match own {
+                Some(own) if own.is_answered_by(MessageKind::Reply, id) => {
+                    own.fill(received, status, body);
+                    Ok(())
+                }
+                _ => self.deliver(id, received.into_message(), status, body),
+            };
         }
         self.handle_other(received, own)
     }
@@ -357,17 +352,28 @@ impl ClientConnection {
             kind => return Err(End::Broken(ProtocolError::WrongDirection { kind })),
         };
         match own {
-            Some(own) if own.id.0 == id => own.set_message(message, status, body),
-            _ => self.waiters.deliver(
-                RequestId(id),
-                Arrived {
-                    message,
-                    status,
-                    body,
-                },
-            ),
+            Some(own) if own.is_answered_by(message.header.kind, id) => {
+                own.set_message(message, status, body);
+                Ok(())
+            }
+            _ => self.deliver(id, message, status, body),
         }
-        Ok(())
+    }
+
+    /// Hands a reply to another caller than the reader.
+    fn deliver(
+        &self,
+        id: u32,
+        message: Message,
+        status: ReplyStatus,
+        body: usize,
+    ) -> Result<(), End> {
+        let arrived = Arrived {
+            message,
+            status,
+            body,
+        };
+        (self.waiters.deliver(RequestId(id), arrived)).map_err(End::Broken)
     }
 
     /// Notes that the peer has received a request. A LocateRequest carries no contexts, so its reply says nothing.

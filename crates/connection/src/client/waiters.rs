@@ -7,11 +7,14 @@ use core::task::Waker;
 use std::sync::{Arc, PoisonError};
 use std::task::Wake;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{Message, Received, ReplySlot, ReplyStatus, RequestId, RequestTable};
+use zorb_giop::{
+    Message, MessageKind, ProtocolError, Received, ReplySlot, ReplyStatus, RequestId, RequestTable,
+};
 
 /// A call that waits for its reply.
-#[derive(Default)]
 pub(super) struct Waiter {
+    /// The message that answers it: Reply, or LocateReply.
+    awaited: MessageKind,
     pub(super) waker: Option<Waker>,
     /// The caller is a blocking thread, which reads as soon as it is woken.
     pub(super) blocks: bool,
@@ -19,10 +22,11 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    /// The waiter of a new call; a caller that blocks gets its waker later.
+    /// The waiter of a new call that a message of the kind `awaited` answers; a caller that blocks gets its waker later.
     #[inline]
-    pub(super) fn of(waker: Option<&Waker>) -> Self {
+    pub(super) fn of(awaited: MessageKind, waker: Option<&Waker>) -> Self {
         Self {
+            awaited,
             waker: waker.cloned(),
             blocks: false,
             reply: None,
@@ -55,6 +59,7 @@ impl Arrived {
 /// The reader's own call, whose reply goes straight to its slot.
 pub(super) struct OwnReply<'a> {
     pub(super) id: RequestId,
+    awaited: MessageKind,
     pub(super) policy: WaitPolicy,
     reply: &'a mut ReplySlot,
     /// The reply is in its slot.
@@ -64,14 +69,26 @@ pub(super) struct OwnReply<'a> {
 }
 
 impl<'a> OwnReply<'a> {
-    pub(super) const fn new(id: RequestId, policy: WaitPolicy, reply: &'a mut ReplySlot) -> Self {
+    pub(super) const fn new(
+        id: RequestId,
+        awaited: MessageKind,
+        policy: WaitPolicy,
+        reply: &'a mut ReplySlot,
+    ) -> Self {
         Self {
             id,
+            awaited,
             policy,
             reply,
             has_reply: false,
             finished: false,
         }
+    }
+
+    /// Whether a message of this kind and id answers the call.
+    #[inline]
+    pub(super) fn is_answered_by(&self, kind: MessageKind, id: u32) -> bool {
+        self.id.0 == id && self.awaited == kind
     }
 
     #[inline]
@@ -204,14 +221,21 @@ impl ReplyWaiters {
     }
 
     /// Hands a reply to the call that waits for it, which is not the reader's own.
-    pub(super) fn deliver(&self, id: RequestId, arrived: Arrived) {
+    ///
+    /// # Errors
+    /// [`WrongReply`](ProtocolError::WrongReply) if the call waits for the other kind of reply.
+    pub(super) fn deliver(&self, id: RequestId, arrived: Arrived) -> Result<(), ProtocolError> {
         let mut guard = self.state();
         let state = &mut *guard;
         let Some(waiter) = state.table.get_mut(id) else {
             // A late reply to a cancelled call, or a reply without a request, is dropped.
             state.table.finish(id);
-            return;
+            return Ok(());
         };
+        let kind = arrived.message.header.kind;
+        if waiter.awaited != kind {
+            return Err(ProtocolError::WrongReply { kind });
+        }
         if waiter.reply.is_none() {
             waiter.reply = Some(arrived);
             state.untaken = state.untaken.saturating_add(1);
@@ -221,6 +245,7 @@ impl ReplyWaiters {
         if let Some(waker) = waker {
             waker.wake();
         }
+        Ok(())
     }
 }
 

@@ -97,20 +97,13 @@ impl ObjectRef {
     ) -> Result<Answer, SystemException> {
         let format = self.format(binding);
         let status = reply.status();
-        let kind = zorb_giop::MessageKind::Reply;
         let mut explained = None;
         if let Some(message) = reply.message() {
-            if message.header.kind != kind {
-                // The message is no Reply, so it is unknown whether the operation was carried out.
-                let kind = message.header.kind;
-                let error = ProtocolError::WrongDirection { kind };
-                return Err(self.broken(error, CompletionStatus::Maybe));
-            }
             if message.is_cut_short() {
                 self.orb().inner().count(Counter::RepliesTooLarge);
                 let fault = Fault::MessageTooLarge {
                     endpoint: self.endpoints_text(),
-                    kind,
+                    kind: message.header.kind,
                     octets: message.octets(),
                     limit: self.orb().inner().limits().max_message_octets,
                 };

@@ -1,5 +1,6 @@
 //! Calls and their replies.
 
+use super::super::waiters::Waiter;
 use super::super::{CallError, MAX_IN_FLIGHT, PeerOrb};
 use crate::testing::*;
 use core::future::poll_fn;
@@ -85,7 +86,14 @@ async fn a_dropped_call_is_cancelled_at_the_peer_and_its_late_reply_is_discarded
     assert_eq!(in_time(next).await.unwrap().unwrap(), b"next");
     assert!(client.state().table.is_empty() && !client.is_over());
     // From now on its slot is in use again, with another generation.
-    let insert = |_| client.state().table.insert(Default::default()).unwrap().0;
+    let insert = |_| {
+        client
+            .state()
+            .table
+            .insert(Waiter::of(MessageKind::Reply, None))
+            .unwrap()
+            .0
+    };
     let [one, two] = [(), ()].map(insert);
     let slot = |id: u32| id >> 1 & 0xffff;
     assert!(
@@ -174,7 +182,13 @@ async fn a_call_that_waits_for_room_and_is_dropped_sends_nothing() {
 #[tokio::test]
 async fn a_call_beyond_those_that_may_be_in_flight_is_refused() {
     let (client, mut peer) = client_and_peer();
-    let begin = |_| client.state().table.insert(Default::default()).unwrap();
+    let begin = |_| {
+        client
+            .state()
+            .table
+            .insert(Waiter::of(MessageKind::Reply, None))
+            .unwrap()
+    };
     let mut begun: Vec<_> = (0..MAX_IN_FLIGHT).map(begin).collect();
     let refused = TestCall::new("echo", b"").on(&client).await.unwrap_err();
     assert!(matches!(&refused, CallError::Overload(Fault::Overload(_))));
@@ -259,7 +273,7 @@ async fn code_sets_are_stated_until_the_first_reply() {
 }
 
 #[tokio::test]
-async fn an_object_is_located_and_a_reply_of_another_kind_is_an_error() {
+async fn an_object_is_located_and_a_reply_of_another_kind_ends_the_connection() {
     use zorb_giop::{LocateReply, LocateRequestHeader, TargetAddress};
     let (client, mut peer) = client_and_peer();
     for answers in [true, false] {
@@ -274,9 +288,14 @@ async fn an_object_is_located_and_a_reply_of_another_kind_is_an_error() {
             true => located(id, &LocateReply::ObjectHere),
             false => reply(id, b""),
         });
-        let located = in_time(locating).await.unwrap().unwrap();
-        assert_eq!(located.is_ok(), answers);
-        assert!(!answers || located == Ok(LocateReply::ObjectHere));
+        let located = in_time(locating).await.unwrap();
+        match answers {
+            true => assert_eq!(located.unwrap(), Ok(LocateReply::ObjectHere)),
+            false => assert!(matches!(
+                located,
+                Err(CallError::Lost(Fault::Protocol { .. }))
+            )),
+        }
     }
-    assert!(!client.is_over());
+    assert!(client.is_over());
 }

@@ -10,7 +10,7 @@ use core::task::{Context, Waker};
 use core::time::Duration;
 use std::sync::Arc;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{ReplySlot, RequestId};
+use zorb_giop::{MessageKind, ReplySlot, RequestId};
 use zorb_transport::Connection;
 
 #[tokio::test(start_paused = true)]
@@ -80,10 +80,10 @@ fn wakes() -> (Arc<Wakes>, Waker) {
 /// The call of a task that parks, and has the reactor watch.
 fn begin(client: &ClientConnection, waker: &Waker) -> RequestId {
     let mut state = client.state();
-    let begun = state.table.insert(Waiter::default());
+    let begun = state.table.insert(Waiter::of(MessageKind::Reply, None));
     let id = begun.expect("the table has room");
     let mut reply = ReplySlot::new();
-    let mut own = OwnReply::new(id, WaitPolicy::Park, &mut reply);
+    let mut own = OwnReply::new(id, MessageKind::Reply, WaitPolicy::Park, &mut reply);
     assert!(state.look(Some(&mut own), Some(waker)).0);
     assert!(state.announce(Some(id)) && state.is_registered);
     id
@@ -131,7 +131,11 @@ fn a_connection_in_use_is_not_retired() {
     let (ours, _theirs) = pair();
     let client = undriven(ours, &connect_settings());
     let limit = Duration::ZERO;
-    let id = client.state().table.insert(Waiter::default()).unwrap();
+    let id = client
+        .state()
+        .table
+        .insert(Waiter::of(MessageKind::Reply, None))
+        .unwrap();
     assert!(!client.retire(limit));
     client.state().forget(id);
     client.state().one_ways += 1;
