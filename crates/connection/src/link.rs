@@ -411,6 +411,20 @@ impl Link {
         }
     }
 
+    /// Reads once, without waiting. Returns `false` if nothing has arrived.
+    pub(crate) fn try_read(&self, reading: &mut Reading) -> Result<bool, End> {
+        let reader = &mut reading.reader;
+        self.reserve(reader)?;
+        match self.stream.try_read(reader.buffer()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let unfinished = reader.unfinished();
+                self.rest(reader, unfinished).map(|()| false)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            read => self.has_read(read).map(|()| true),
+        }
+    }
+
     /// Spins for octets, as long as the policy advises.
     pub(crate) fn spin(&self, reading: &mut Reading, policy: WaitPolicy) -> Spun {
         match reading.spinner.begin(policy) {

@@ -1,12 +1,17 @@
 //! Servers that are not there, vanish, or close: what the caller may conclude.
 
 use crate::hostile::honest_pair::{World, reach, within};
-use crate::hostile::raw::{Peer, message, reply};
+use crate::hostile::raw::{Peer, decode, message, reply};
 use crate::savings::spawn;
 use std::error::Error as _;
 use std::io;
+use std::time::{Duration, Instant};
 use tokio::join;
-use zorb::{CompletionStatus as Completed, Orb, SystemExceptionKind as Kind, minor};
+use zorb::blocking::Wait;
+use zorb::{
+    CompletionStatus as Completed, Interface, Orb, SyncScope, SystemExceptionKind as Kind,
+    WaitPolicy, minor,
+};
 use zorb_giop::{MessageKind, ReplyStatus, Version};
 
 #[tokio::test]
@@ -232,4 +237,168 @@ async fn a_server_that_shuts_down_answers_what_it_has_begun() {
     assert_eq!(within(waiting).await.unwrap(), Ok(()));
     within(server.run()).await;
     client.shutdown(true).await.unwrap();
+}
+
+/// How a server ends an idle connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// CloseConnection, and the end of the stream.
+    Closes,
+    /// CloseConnection, and the socket stays open.
+    Announces,
+    /// CloseConnection, and a reset.
+    ClosesAndResets,
+    /// The end of the stream without a word.
+    Leaves,
+    Resets,
+}
+
+/// What a client sends next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Call,
+    Locate,
+    /// One-way calls of this scope, and a call.
+    OneWays(SyncScope),
+}
+
+/// Calls, blocking the thread if the ORB does.
+async fn made<T: Send + 'static>(
+    blocks: bool,
+    call: impl Future<Output = T> + Send + 'static,
+) -> T {
+    match blocks {
+        true => {
+            let thread = tokio::task::spawn_blocking(move || call.wait());
+            within(thread).await.unwrap()
+        }
+        false => within(call).await,
+    }
+}
+
+/// A client calls, the server ends the connection meanwhile, and what the client sends next arrives on another one.
+async fn check_ending(world: &World, orb: &Orb, blocks: bool, ending: Ending, next: Next) {
+    const ONE_WAYS: i32 = 8;
+    let what = format!("{ending:?}, then {next:?}, on threads: {blocks}");
+    let peer = Peer::start().await;
+    let target = peer.target(orb);
+    let called = target.clone();
+    let calling = made(blocks, async move { called.twice(4).await });
+    let serving = async {
+        let mut raw = peer.accept().await;
+        raw.serve_twice().await;
+        raw
+    };
+    let (outcome, mut first) = join!(calling, serving);
+    assert_eq!(outcome, Ok(8), "{what}");
+    let close = message(Version::V1_2, MessageKind::CloseConnection, &[]);
+    let mut open = None;
+    match ending {
+        Ending::Closes => first.send(&close).await,
+        Ending::Announces => {
+            first.send(&close).await;
+            open = Some(first);
+        }
+        Ending::ClosesAndResets => {
+            first.send(&close).await;
+            first.reset();
+        }
+        Ending::Leaves => drop(first),
+        Ending::Resets => first.reset(),
+    }
+    // A pause, in which the tasks of the client have their turn.
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(3) {
+        world.serves().await;
+    }
+    let sends = async move {
+        match next {
+            Next::Call => {}
+            Next::Locate => assert_eq!(target.as_object().locate().await, Ok(true)),
+            Next::OneWays(scope) => {
+                let scoped = target.with_sync_scope(scope);
+                for n in 0..ONE_WAYS {
+                    scoped.forget(n).await?;
+                }
+            }
+        }
+        target.twice(4).await
+    };
+    let serving = async {
+        let mut second = peer.accept().await;
+        let mut forgotten = Vec::new();
+        loop {
+            let message = second.receive().await.expect("a request before the end");
+            if message.header.kind == MessageKind::LocateRequest {
+                let id = zorb_giop::LocateRequestHeader::read(&message).unwrap();
+                let e = zorb_cdr::Encoder::<zorb_cdr::LittleEndian>::new(Default::default());
+                let reply =
+                    zorb_giop::LocateReply::ObjectHere.encode(e, Version::V1_2, id.request_id);
+                second.send(&reply.unwrap().to_vec()).await;
+                continue;
+            }
+            let header = zorb_giop::RequestHeader::read(&message).unwrap();
+            let n: i32 = decode(&message, header.body);
+            if header.operation == b"forget" {
+                forgotten.push(n);
+                continue;
+            }
+            let result = reply(header.request_id, ReplyStatus::NoException, |e| {
+                e.put(&(n * 2))
+            });
+            second.send(&result).await;
+            return forgotten;
+        }
+    };
+    let (outcome, forgotten) = join!(made(blocks, sends), serving);
+    assert_eq!(outcome, Ok(8), "{what}");
+    let expected = match next {
+        Next::OneWays(_) => ONE_WAYS,
+        Next::Call | Next::Locate => 0,
+    };
+    assert_eq!(forgotten, (0..expected).collect::<Vec<i32>>(), "{what}");
+    drop(open);
+}
+
+async fn check_endings(orb: &Orb, blocks: bool) {
+    let world = World::start().await;
+    for ending in [
+        Ending::Closes,
+        Ending::Announces,
+        Ending::ClosesAndResets,
+        Ending::Leaves,
+        Ending::Resets,
+    ] {
+        for next in [
+            Next::Call,
+            Next::Locate,
+            Next::OneWays(SyncScope::None),
+            Next::OneWays(SyncScope::WithTransport),
+        ] {
+            check_ending(&world, orb, blocks, ending, next).await;
+        }
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn what_is_sent_after_the_server_has_ended_an_idle_connection_arrives_on_another_one() {
+    let orb = Orb::builder().build().await.unwrap();
+    check_endings(&orb, false).await;
+    within(orb.shutdown(true)).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_thread_sends_after_the_server_has_ended_an_idle_connection_arrives_on_another_one()
+{
+    for policy in [WaitPolicy::Adaptive, WaitPolicy::Park] {
+        let built = tokio::task::spawn_blocking(move || {
+            let builder = Orb::builder().wait_policy(policy);
+            builder.build_blocking().unwrap()
+        });
+        let orb = built.await.unwrap();
+        check_endings(&orb, true).await;
+        let ended = tokio::task::spawn_blocking(move || orb.shutdown(true));
+        within(ended).await.unwrap().unwrap();
+    }
 }

@@ -123,7 +123,7 @@ impl ClientConnection {
     }
 
     /// Passes the lead on: this thread stops reading, and another reader has to go on.
-    fn pass_on(&self, own: Option<&mut OwnReply<'_>>) {
+    pub(super) fn pass_on(&self, own: Option<&mut OwnReply<'_>>) {
         let mut state = self.state();
         if own.is_some() {
             // No caller may rely on a reactor that does not watch. A caller that has relied on it until now is in the

@@ -209,6 +209,7 @@ impl ClientConnection {
         wait: Option<WaitPolicy>,
         waker: Option<&Waker>,
     ) -> Result<Call<'_>, CallError> {
+        self.look_before_sending();
         let wait = wait.unwrap_or(self.wait);
         let mut state = self.state();
         self.check(&state)?;

@@ -30,7 +30,9 @@
 //! 4. The reader blocks in `recv`, or found octets by spinning several times in a row: the socket is deregistered
 //!    (`Spinner::deregister`), so that arrivals wake no thread in vain. The driver reads `deregistered`, and its timer
 //!    checks whether replies still come.
-//! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look.
+//! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look. A caller that
+//!    sends the first request after a pause reads once, without waiting (`look_before_sending`): a CloseConnection, or the
+//!    end of the stream, that has come meanwhile is found before the request is written.
 //! 6. The lease holder hands a reply to its waiter (`ReplyWaiters::deliver`) and goes on; its own reply never goes
 //!    through the table.
 //! 7. The stream ends, the peer closes, the ORB shuts down, or the connection is idle: `end` stores the `End` under
@@ -43,9 +45,9 @@
 //!
 //! Orderings: claim and release of the lease are `AcqRel` on one word, so that the holder that looks again sees the waker
 //! that a parked reader has recorded. `deregistered` is stored with `Release` before the driver is woken, and loaded with
-//! `Acquire` by the driver. `over` is a hint, stored with `Release` under the lock. `announced`, `spoke_1_2`, `one_way_ids` and
-//! `last_used` are `Relaxed`: each is a value by itself, and a late one costs contexts sent twice, a CloseConnection of the
-//! older version, or another idle connection closed.
+//! `Acquire` by the driver. `over` is a hint, stored with `Release` under the lock. `announced`, `spoke_1_2`, `one_way_ids`,
+//! `last_sent` and `last_used` are `Relaxed`: each is a value by itself, and a late one costs contexts sent twice, a
+//! CloseConnection of the older version, a read in vain, or another idle connection closed.
 
 mod block;
 mod call;
@@ -70,13 +72,14 @@ use super::lease::ReadLease;
 use super::link::{Link, Reading};
 use super::owner::PeerOrb;
 use super::spin::{BusyConnections, Spinner};
-use super::sync::{AtomicBool, AtomicU32, MutexGuard, Ordering};
+use super::sync::{AtomicBool, AtomicU32, MutexGuard, Ordering, clock};
 use super::trace::Shown;
 use core::fmt;
-// For a hint to the cache, which no model has to explore.
+// For hints, which no model has to explore.
 use core::sync::atomic::AtomicU64;
 use core::task::Waker;
 use std::sync::Arc;
+use std::time::Instant;
 use waiters::{Arrived, OwnReply, ReplyWaiters, State, Waiter};
 use zorb_cdr::WireFormat;
 use zorb_executor::WaitPolicy;
@@ -145,6 +148,10 @@ pub struct ClientConnection {
     spoke_1_2: AtomicBool,
     /// Counts requests without a reply, for their request ids.
     one_way_ids: AtomicU32,
+    /// When the connection was opened, and the nanoseconds from then to the last request that was sent while the reactor did not
+    /// watch the socket.
+    opened: Instant,
+    last_sent: AtomicU64,
     /// The last use, by the clock of its cache. Of several idle connections, the least recently used is closed for another one.
     last_used: AtomicU64,
     uses: UseClock,
@@ -204,6 +211,8 @@ impl ClientConnection {
             opened_here,
             spoke_1_2: AtomicBool::new(false),
             one_way_ids: AtomicU32::new(0),
+            opened: clock::now(),
+            last_sent: AtomicU64::new(0),
             last_used: AtomicU64::new(0),
             uses: UseClock::default(),
             bidirectional: None,

@@ -118,6 +118,7 @@ impl ClientConnection {
         request: &ClientRequest<'_>,
         limits: Option<&Buffering>,
     ) -> Result<(), CallError> {
+        self.look_before_sending();
         if self.is_over() {
             self.check(&self.state())?;
         }
@@ -162,6 +163,7 @@ impl ClientConnection {
 
     /// The ticket of the request, unless all of it is handed to the transport already.
     fn write_one_way(&self, request: &ClientRequest<'_>) -> Result<Option<Ticket>, CallError> {
+        self.look_before_sending();
         let in_use = self.in_use()?;
         let mut lent = None;
         let mut e = self.encode_one_way(request, &mut lent)?;

@@ -4,16 +4,25 @@ use super::super::end::End;
 use super::super::lease::Lease;
 use super::super::link::{Drained, READS_PER_TURN, Reading, let_others_run};
 use super::super::spin::Spun;
-use super::super::sync::{MutexGuard, Ordering};
+use super::super::sync::{MutexGuard, Ordering, clock};
 use super::call::Call;
 use super::{CallError, ClientConnection, OwnReply, State};
 use core::task::{Context, Poll};
+use core::time::Duration;
 use zorb_executor::WaitPolicy;
 use zorb_giop::ReplySlot;
 
 /// The number of other waiting calls up to which a caller spins for all. With more of them a message comes soon anyway, and
 /// many calls share the cost of parking.
 const MAX_SPINNING_WAITERS: usize = 3;
+
+/// The pause between two requests after which a connection that the reactor does not watch is read before the next request is
+/// written. Callers that call without a pause are spared the system call. In models each request is the first after a pause.
+const PAUSE: Duration = if cfg!(zorb_model) {
+    Duration::ZERO
+} else {
+    Duration::from_millis(1)
+};
 
 /// The result of reading.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,6 +43,60 @@ impl ClientConnection {
             }
             None => false,
         }
+    }
+
+    /// Finds an end of the connection that has arrived, before a request is sent. Where the reactor watches the socket, or a
+    /// caller reads, that reader finds it; else this one reads, without waiting, if there was a pause.
+    #[inline]
+    pub(super) fn look_before_sending(&self) {
+        if self.deregistered.load(Ordering::Relaxed) && self.has_paused() {
+            self.look();
+        }
+    }
+
+    /// Whether the last request was sent some time ago. Counts this one.
+    fn has_paused(&self) -> bool {
+        let now = clock::now().saturating_duration_since(self.opened);
+        let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let before = self.last_sent.swap(now, Ordering::Relaxed);
+        Duration::from_nanos(now.saturating_sub(before)) >= PAUSE
+    }
+
+    /// Reads what has arrived, without waiting.
+    #[cold]
+    fn look(&self) {
+        let Some(mut lease) = self.reading.claim() else {
+            return;
+        };
+        let mut is_contended = false;
+        loop {
+            if let Err(end) = lease.with(|reading| self.read_arrived(reading)) {
+                // Before the lease is released: the next reader must find the end.
+                return self.end(end);
+            }
+            match lease.release() {
+                Some(again) => (lease, is_contended) = (again, true),
+                // A caller that has asked for the lease relies on another reader now.
+                None if is_contended => return self.pass_on(None),
+                None => return,
+            }
+        }
+    }
+
+    fn read_arrived(&self, reading: &mut Reading) -> Result<(), End> {
+        for _ in 0..READS_PER_TURN {
+            self.link.drain(
+                &mut reading.reader,
+                &mut 0,
+                || Ok(true),
+                |received| self.handle(received, None),
+            )?;
+            if !self.link.try_read(reading)? {
+                return Ok(());
+            }
+        }
+        self.leave_to_driver();
+        Ok(())
     }
 
     /// Reads until the socket is drained or `own` has its reply. Every waiter learns of the end of the connection. `state`:
