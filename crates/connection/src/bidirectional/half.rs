@@ -9,7 +9,7 @@ use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
-use zorb_transport::{Address, Capabilities, Connection};
+use zorb_transport::{Address, Capabilities, Connection, PeerIdentity};
 
 /// Octets of messages that may wait for one half while the other one reads. With more of them, the other half waits, too.
 const MAX_WAITING_OCTETS: usize = 1 << 20;
@@ -553,6 +553,10 @@ impl Connection for HalfStream {
 
     fn capabilities(&self) -> Capabilities {
         self.whole.stream.capabilities()
+    }
+
+    fn peer_identity(&self) -> Option<PeerIdentity> {
+        self.whole.stream.peer_identity()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::testing::*;
 use core::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use zorb_transport::{Endpoint, Transport, Unix};
 
 const MIB: usize = 1 << 20;
 
@@ -44,6 +45,31 @@ async fn what_waits_for_the_other_half_is_counted_and_bounded_by_the_memory_of_t
     assert!(memory.held() <= MIB);
     drop((client, server, whole));
     assert_eq!(memory.held(), before);
+}
+
+#[tokio::test]
+async fn both_halves_know_of_the_peer_what_the_stream_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let endpoint = Endpoint::uiop(folder.path().join("socket"));
+    let transport = Unix::default();
+    let listener = transport.listen(&endpoint).await.unwrap();
+    let stream = transport.connect(&endpoint).await.unwrap();
+    let accepted = core::future::poll_fn(|cx| listener.poll_accept(cx)).await;
+    let memory = Arc::new(MemoryLimit::new(MIB));
+    for (stream, opened_here) in [(stream, true), (accepted.unwrap(), false)] {
+        let identity = stream.peer_identity();
+        assert!(identity.is_some() && stream.capabilities().reports_peer_identity());
+        let (peer, local) = (stream.peer().clone(), stream.local().clone());
+        let capabilities = stream.capabilities();
+        let memory = PeerMemory::within(&memory);
+        let whole = BidirectionalConnection::new(stream, opened_here, &memory);
+        for half in [Half::Client, Half::Server] {
+            let half = whole.half(half);
+            assert_eq!(half.peer_identity(), identity);
+            assert_eq!((half.peer(), half.local()), (&peer, &local));
+            assert_eq!(half.capabilities(), capabilities);
+        }
+    }
 }
 
 /// Both halves of a connection that was opened here, driven, and its peer.
