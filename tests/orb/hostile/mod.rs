@@ -18,6 +18,7 @@
 //! - [`limits`]: calls that run out of time;
 //! - [`nowhere`]: references that lead nowhere;
 //! - [`liars`]: messages that are not what they say;
+//! - [`drivers`]: connections that tasks drive, and threads;
 //! - [`idle`]: connections on which nothing happens;
 //! - [`crowd`]: clients that are many, or leave what they asked for behind;
 //! - [`order`]: the order of requests that wait;
@@ -28,6 +29,7 @@
 mod addressing;
 mod crowd;
 mod cyclic_values;
+mod drivers;
 mod drops;
 mod endings;
 mod forwards;

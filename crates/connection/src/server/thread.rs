@@ -73,7 +73,7 @@ impl<O: Owner> ServerConnection<O> {
             let drained = link.drain(
                 &mut reading.reader,
                 &mut messages,
-                || Ok(!self.owner.is_stopping() && self.has_room(stays)?),
+                || Ok(!self.is_stopping() && self.has_room(stays)?),
                 |received| self.handle(&mut cache, received),
             );
             self.flush();
@@ -95,7 +95,7 @@ impl<O: Owner> ServerConnection<O> {
                 Ok(Drained::Stopped) => return None,
                 Err(end) => return Some(end),
             }
-            if self.owner.is_stopping() {
+            if self.is_stopping() {
                 return None;
             }
             match self.writes_on(stays) {
@@ -138,7 +138,7 @@ impl<O: Owner> ServerConnection<O> {
                         && before.1.elapsed() >= limit
                     {
                         let now = link.progress();
-                        if now.is_stuck_since(&before.0) && self.has_no_pending() {
+                        if now.is_stuck_since(&before.0) && self.may_end_idle() {
                             return Some(End::Idle(limit));
                         }
                         before = (now, Instant::now());
@@ -205,7 +205,7 @@ impl<O: Owner> ServerConnection<O> {
         self.link.stops_reading();
         let written = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
-            if self.owner.is_stopping() {
+            if self.is_stopping() {
                 return Poll::Ready(Ok(false));
             }
             if let Some(error) = self.write_wait.failure() {
@@ -221,7 +221,7 @@ impl<O: Owner> ServerConnection<O> {
             Poll::Pending
         });
         let idle_timeout = self.owner.settings().idle_timeout;
-        let may_end = |_| self.has_no_pending();
+        let may_end = |_| self.may_end_idle();
         block_on(async {
             tokio::select! {
                 biased;
