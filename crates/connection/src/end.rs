@@ -44,6 +44,8 @@ pub(crate) enum End {
     Purged,
     /// Its last reference is gone.
     Released,
+    /// There is no thread to serve it, and none of its requests was read.
+    NoThread,
 }
 
 impl fmt::Display for End {
@@ -57,6 +59,7 @@ impl fmt::Display for End {
             Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),
             Self::Purged => f.write_str("idle, and another connection needed its place"),
             Self::Released => f.write_str("no reference has it any more"),
+            Self::NoThread => f.write_str("there is no thread to serve it"),
         }
     }
 }

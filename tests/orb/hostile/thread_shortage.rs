@@ -1,4 +1,4 @@
-//! A server with a thread for each connection that gets no more threads.
+//! A server with a thread for each connection that gets no more threads: it closes further connections in order.
 
 use crate::support::{HANG, process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -13,7 +13,7 @@ const THREADS: u64 = 4;
 const CONNECTIONS: usize = 20;
 
 #[test]
-fn connections_without_a_thread_are_refused_and_counted_and_the_others_are_served() {
+fn connections_without_a_thread_are_closed_in_order_and_counted_and_the_others_are_served() {
     let result = process(module_path!(), "a_server_with_memory_for_few_threads")
         .env("RUST_MIN_STACK", STACK.to_string())
         // Threads get no arenas of their own, which would be larger than their stacks.
@@ -50,18 +50,23 @@ fn a_server_with_memory_for_few_threads() {
     let mut open: Vec<_> = (0..CONNECTIONS)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
-    let is_served: Vec<_> = open.iter_mut().map(locates).collect();
-    let served = is_served.iter().filter(|served| **served).count();
+    let answers: Vec<_> = open.iter_mut().map(locates).collect();
+    let served = (answers.iter()).filter(|answer| **answer == Some(LOCATE_REPLY));
+    let served = served.count();
     assert!((1..=THREADS as usize).contains(&served), "{served}");
-    // Those with a thread go on.
-    for (connection, was_served) in open.iter_mut().zip(is_served) {
-        assert_eq!(locates(connection), was_served);
+    let closed = (answers.iter()).filter(|answer| **answer == Some(CLOSE_CONNECTION));
+    assert_eq!(closed.count(), CONNECTIONS - served, "{answers:?}");
+    // Those with a thread go on, and the others have ended.
+    for (connection, answer) in open.iter_mut().zip(answers) {
+        let expected = answer.filter(|kind| *kind == LOCATE_REPLY);
+        assert_eq!(locates(connection), expected);
     }
     let refused = orb.counters().get(Counter::ConnectionsWithoutThread);
     assert_eq!(refused as usize, CONNECTIONS - served);
     // With memory for more threads, so do new ones.
     setrlimit(Resource::As, before).unwrap();
-    assert!(locates(&mut TcpStream::connect(address).unwrap()));
+    let answer = locates(&mut TcpStream::connect(address).unwrap());
+    assert_eq!(answer, Some(LOCATE_REPLY));
     drop(open);
     orb.shutdown(true).unwrap();
 }
@@ -75,13 +80,25 @@ fn octets_mapped() -> u64 {
     kibibytes.unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// Whether a LocateRequest is answered on a connection.
-fn locates(connection: &mut TcpStream) -> bool {
+/// The types of messages.
+const LOCATE_REPLY: u8 = 4;
+const CLOSE_CONNECTION: u8 = 5;
+
+/// Sends a LocateRequest, and returns the type of the message that answers it; `None` without one.
+fn locates(connection: &mut TcpStream) -> Option<u8> {
     connection.set_read_timeout(Some(HANG)).unwrap();
     // GIOP 1.2, little-endian; request 1, for an object key of one octet.
     let request = b"GIOP\x01\x02\x01\x03\x0d\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0x";
-    // LocateReply: request 1, UNKNOWN_OBJECT.
-    let mut reply = [0; 20];
-    let answered = (connection.write_all(request)).and_then(|()| connection.read_exact(&mut reply));
-    answered.is_ok() && reply.starts_with(b"GIOP\x01\x02") && reply[7] == 4
+    // The connection may have ended.
+    let _ = connection.write_all(request);
+    let mut header = [0; 12];
+    connection.read_exact(&mut header).ok()?;
+    assert!(header.starts_with(b"GIOP\x01"), "{header:?}");
+    if header[7] == LOCATE_REPLY {
+        // The request, and whether the object is here.
+        let mut body = [0; 8];
+        connection.read_exact(&mut body).unwrap();
+        assert!(body.starts_with(&[1, 0, 0, 0]), "{body:?}");
+    }
+    Some(header[7])
 }

@@ -225,8 +225,8 @@ impl ClientConnection {
         Ok(Call {
             connection: self,
             id,
-            version,
             awaited,
+            version,
             wait,
             parks,
             ticket: None,
@@ -269,7 +269,7 @@ impl ClientConnection {
         let fault = self.fault(end);
         let unsent = match end {
             // The peer has processed no request without a reply. An idle connection has no such request.
-            End::Closed | End::Idle(_) | End::Purged | End::Released => true,
+            End::Closed | End::Idle(_) | End::Purged | End::Released | End::NoThread => true,
             // Queued messages are written before the peer learns of the end.
             End::Broken(_) | End::ShutDown => false,
             End::Lost(_) | End::Refused => self.link.outbound.is_surely_unsent(ticket),
@@ -291,7 +291,7 @@ impl ClientConnection {
     fn fault(&self, end: &End) -> Fault {
         let endpoint = self.link.endpoint.to_string();
         match end {
-            End::Closed | End::Idle(_) | End::Purged | End::Released => {
+            End::Closed | End::Idle(_) | End::Purged | End::Released | End::NoThread => {
                 Fault::ConnectionClosed { endpoint }
             }
             End::ShutDown => Fault::OrbShutDown,
@@ -448,8 +448,8 @@ fn overload(full: zorb_giop::TableFull) -> CallError {
 pub(super) struct Call<'a> {
     pub(super) connection: &'a ClientConnection,
     pub(super) id: RequestId,
-    version: Version,
     awaited: MessageKind,
+    version: Version,
     pub(super) wait: WaitPolicy,
     /// The caller was parked before its request was sent.
     parks: bool,

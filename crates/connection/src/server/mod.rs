@@ -535,7 +535,8 @@ impl<O: Owner> ServerConnection<O> {
             | End::Refused
             | End::ShutDown
             | End::Purged
-            | End::Released => {}
+            | End::Released
+            | End::NoThread => {}
         }
         if matches!(end, End::ShutDown)
             && (self.bidirectional.as_ref()).is_some_and(|whole| whole.leave())
@@ -546,7 +547,7 @@ impl<O: Owner> ServerConnection<O> {
         if let Some(whole) = &self.bidirectional {
             whole.note_closing();
         }
-        if matches!(end, End::ShutDown | End::Idle(_)) {
+        if matches!(end, End::ShutDown | End::Idle(_) | End::NoThread) {
             self.link
                 .send_empty(MessageKind::CloseConnection, Version::V1_0);
         }

@@ -21,16 +21,17 @@ use std::time::Instant;
 use zorb_executor::WaitPolicy;
 
 impl<O: Owner> ServerConnection<O> {
-    /// Serves the connection on a new thread until it or the ORB ends. A task of the lane finishes the connection.
+    /// Serves the connection on a new thread until it or the ORB ends. A task of the lane finishes the connection, at once if
+    /// there is no thread: its client may send its requests elsewhere.
     pub(crate) fn serve_on_thread(self: &Arc<Self>, serving: &Arc<Serving<O>>) {
         let connection = Arc::clone(self);
-        let serving = Arc::clone(serving);
+        let served = Arc::clone(serving);
         // A shutdown waits for the thread.
         let token = self.owner.track_thread();
         let started = thread::Builder::new()
             .name("zorb-connection".to_owned())
             .spawn(move || {
-                let registration = serving.register(&connection);
+                let registration = served.register(&connection);
                 connection.serve_here(registration);
                 drop(token);
             });
@@ -40,7 +41,9 @@ impl<O: Owner> ServerConnection<O> {
             if let Some(omitted) = counters.report(Counter::ConnectionsWithoutThread) {
                 tracing::warn!(%peer, %error, omitted, "connection refused: no thread for it");
             }
-            self.link.stream.close();
+            let (registration, reading) = (serving.register(self), self.new_reading());
+            let end = Some(End::NoThread);
+            (self.owner).track(Arc::clone(self).drive_on(registration, reading, end));
         }
     }
 
