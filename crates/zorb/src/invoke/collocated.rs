@@ -11,7 +11,8 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::serve::{
-    Caller, Intercepted, caught, enter_object, receive_collocated, released, reply_contexts,
+    Caller, Intercepted, beside_others, caught, enter_object, receive_collocated, released,
+    reply_contexts,
 };
 use core::any::Any;
 use core::future::poll_fn;
@@ -190,7 +191,10 @@ impl ObjectRef {
                 let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
                 orb.track(async move {
                     let ended = poll_fn(|cx| {
-                        chain.enter(|| poll_typed(&inner, &object, &mut upcall, cx, &mut *place))
+                        beside_others(&inner, 0, || {
+                            chain
+                                .enter(|| poll_typed(&inner, &object, &mut upcall, cx, &mut *place))
+                        })
                     });
                     let outcome = ended.await;
                     // Its id is free from now on, if it has been deactivated.

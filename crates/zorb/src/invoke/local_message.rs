@@ -1,7 +1,8 @@
 //! Collocated calls by a message, and where their upcalls run.
 //!
-//! A two-way call to an object whose POA has no real-time policies is begun by its caller, and becomes a task where it
-//! awaits. A one-way call is a task, or has a thread where servants may block, and begins when those before it have.
+//! [`ExecutionSite::of`] decides, as for requests from elsewhere. A two-way call to an object whose POA has no real-time
+//! policies is begun by its caller, and becomes a task where it awaits. A one-way call runs where a request from elsewhere
+//! would, never on its caller's thread, and begins when those before it have.
 //!
 //! To objects of POAs with real-time policies, the decisions in their order:
 //!
@@ -22,7 +23,8 @@ use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::real_time::{Planned, Scheduled, priority_of_call};
 use crate::serve::{
-    Caller, Execution, ExecutionSite, Intercepted, begin, refusal, reply_contexts, to_end,
+    Caller, Execution, ExecutionSite, Intercepted, Origin, begin, beside_others, refusal,
+    reply_contexts, to_end_in_lane,
 };
 use core::future::poll_fn;
 use core::pin::pin;
@@ -33,6 +35,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use zorb_cdr::{Encoder, WireFormat};
 use zorb_connection::{CallError, Turn};
+use zorb_executor::Priority;
 use zorb_giop::{
     Fault, Message, PriorityModel, RequestBuilder, ResponseFlags, SystemException, Version, buffers,
 };
@@ -178,7 +181,7 @@ async fn run_scheduled(
         deadline,
         running: Some(planned.running()),
     };
-    let site = ExecutionSite::of(orb, &object, Some(&planned), planned.lane);
+    let site = ExecutionSite::of(orb, &object, Some(&planned), planned.lane, Origin::Caller);
     let (done, result) = oneshot::channel();
     let inner = Arc::clone(orb);
     let job = async move {
@@ -188,9 +191,14 @@ async fn run_scheduled(
         // The caller may be gone.
         let _ = done.send(outcome);
     };
-    if planned.runs_here() {
-        begin_here(orb, &planned, job);
-    } else if let Err(rejected) = site.submit(orb, deadline, octets, job) {
+    let submitted = match site {
+        Some(site) => site.submit(orb, deadline, octets, job),
+        None => {
+            begin_here(orb, &planned, job);
+            Ok(())
+        }
+    };
+    if let Err(rejected) = submitted {
         let refused = refusal(orb, &rejected, planned.lane.0);
         return Ok(receipt.system_exception(&refused));
     }
@@ -239,7 +247,9 @@ fn send_scheduled(
         deadline,
         running: Some(planned.running()),
     };
-    let site = ExecutionSite::of(orb, &object, Some(planned), planned.lane);
+    let origin = Origin::OneWay;
+    let site = ExecutionSite::of(orb, &object, Some(planned), planned.lane, origin)
+        .unwrap_or(ExecutionSite::Task);
     let (inner, token) = (Arc::clone(orb), orb.task());
     let job = async move {
         let caller = Caller::Collocated;
@@ -278,7 +288,7 @@ async fn run(
     let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
     orb.track(async move {
         let outcome = {
-            let mut rest = pin!(to_end(&inner, &object, upcall, receipt, caller));
+            let mut rest = pin!(to_end_in_lane(&inner, &object, upcall, receipt, caller));
             poll_fn(|cx| chain.enter(|| rest.as_mut().poll(cx))).await
         };
         // Its id is free from now on, if it has been deactivated.
@@ -289,8 +299,7 @@ async fn run(
     result.await.map_err(|_| runtime_gone())
 }
 
-/// Runs an upcall without a reply, which its caller does not wait for, when its turn has come: in a task, or on a
-/// thread where servants may block.
+/// Runs an upcall without a reply, which its caller does not wait for, when its turn has come.
 fn run_one_way(
     orb: &Arc<OrbInner>,
     object: Arc<ActiveObject>,
@@ -299,31 +308,37 @@ fn run_one_way(
     mut turn: Turn,
 ) {
     let inner = Arc::clone(orb);
-    let may_block = orb.settings().threads || object.blocks();
-    let ends_in_turn = object.orders_one_ways();
     orb.track(async move {
         turn.comes().await;
-        let (receipt, caller) = (request.receipt(), Caller::Collocated);
-        let orb = Arc::clone(&inner);
-        let run = move || {
+        let priority =
+            (intercepted.as_ref()).map_or_else(Priority::default, |request| request.priority());
+        let site = Arc::clone(&inner);
+        let (orb, of, octets) = (Arc::clone(&inner), Arc::clone(&object), request.octets());
+        let job = async move {
+            let (receipt, caller) = (request.receipt(), Caller::Collocated);
             let (mut request, mut outcome) = (Some(numbered(request, &object)), None);
-            let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt, caller);
-            (waits, outcome, object)
+            let waits = beside_others(&orb, octets, || {
+                begin(&orb, &object, &mut request, &mut outcome, &receipt, caller)
+            });
+            let turn = object.orders_one_ways().then_some(turn);
+            let outcome = match waits {
+                Some(upcall) => to_end_in_lane(&orb, &object, upcall, receipt, caller).await,
+                None => outcome.unwrap_or(Outcome::Silent),
+            };
+            drop(turn);
+            reply_contexts(intercepted, &outcome);
         };
-        let begun = match may_block {
-            true => inner.lane().handle().spawn_blocking(run).await.ok(),
-            false => Some(run()),
+        let submitted = match ExecutionSite::of(&site, &of, None, priority, Origin::OneWay) {
+            // This task will do.
+            None | Some(ExecutionSite::Task) => {
+                drop(of);
+                return job.await;
+            }
+            Some(site) => (site.submit(&inner, None, octets, job), site.priority()),
         };
-        // A thread that was never started has its runtime gone.
-        let Some((waits, outcome, object)) = begun else {
-            return;
-        };
-        let turn = ends_in_turn.then_some(turn);
-        let outcome = match waits {
-            Some(upcall) => to_end(&inner, &object, upcall, receipt, caller).await,
-            None => outcome.unwrap_or(Outcome::Silent),
-        };
-        drop(turn);
-        reply_contexts(intercepted, &outcome);
+        if let (Err(rejected), priority) = submitted {
+            let refused = refusal(&inner, &rejected, priority);
+            tracing::debug!(error = ?refused, "one-way call dropped");
+        }
     });
 }

@@ -1,7 +1,7 @@
 //! Dispatching an admitted request to its servant: where the upcall runs, and what ends it.
 //!
-//! An upcall of an ordinary object runs **in place**, where its request was read; one that awaits goes on as a task.
-//! Every other upcall is **submitted** whole to an [`ExecutionSite`]: a worker pool (of the lane, or of a POA with
+//! [`ExecutionSite::of`] decides where an upcall runs, of whichever caller: **here**, where its request was read or its
+//! caller waits, and goes on as a task if it awaits; or **submitted** whole to a worker pool (of the lane, or of a POA with
 //! real-time policies), a thread that may block, or a task. Each ends with `send_reply` of the interceptor, and the
 //! reply.
 
@@ -37,22 +37,18 @@ pub(super) fn dispatch(
             return end(connection, pending, outcome, receipt);
         }
     };
-    let is_submitted = match orb.lane().dispatch() {
-        Dispatch::Pool(_) => true,
-        _ => object.priority().is_some() || (object.blocks() && !orb.settings().threads),
-    };
-    if is_submitted {
+    // Where it runs at the latest: its plan, of an object with real-time policies, is made when it is submitted.
+    let runs_here = object.priority().is_none()
+        && ExecutionSite::of(orb, &object, None, Priority::default(), Origin::Reader).is_none();
+    if !runs_here {
         return submit_upcall(connection, object, request, receipt, pending, intercepted);
     }
     let octets = request.as_ref().map_or(0, ServerRequest::octets);
     let mut outcome = None;
     let caller = Caller::Connection(connection);
-    let first = || begin(orb, &object, request, &mut outcome, receipt, caller);
-    let waits = match orb.lane().dispatch() {
-        Dispatch::BlockInPlace => tokio::task::block_in_place(first),
-        // Also by a dispatch that this version does not know.
-        _ => beside_others(octets, first),
-    };
+    let waits = beside_others(orb, octets, || {
+        begin(orb, &object, request, &mut outcome, receipt, caller)
+    });
     if let Some(upcall) = waits {
         // The connection goes on reading meanwhile.
         let pending =
@@ -104,8 +100,9 @@ fn submit_upcall(
     };
     let echo = planned.as_mut().and_then(|planned| planned.echo.take());
     let priority =
-        (intercepted.as_ref()).map_or_else(Priority::default, |request| request.info.priority);
-    let site = ExecutionSite::of(orb, &object, planned.as_ref(), priority);
+        (intercepted.as_ref()).map_or_else(Priority::default, |request| request.priority());
+    let site = ExecutionSite::of(orb, &object, planned.as_ref(), priority, Origin::Reader)
+        .unwrap_or(ExecutionSite::Task);
     let submitted = Submitted::new(intercepted);
     let intercepted = submitted.clone();
     let job = async move {
@@ -156,7 +153,18 @@ impl Execution {
     }
 }
 
-/// The site where the upcall of a request runs, if that is not where the request was read.
+/// Who has a call that is about to be dispatched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The reader of its connection.
+    Reader,
+    /// A caller of the same ORB, which waits for the outcome.
+    Caller,
+    /// None any more: a one-way call of the same ORB.
+    OneWay,
+}
+
+/// The site where an upcall runs, if that is not here: where its request was read, or its caller waits.
 #[derive(Clone, Copy)]
 pub(crate) enum ExecutionSite<'a> {
     /// A task of the lane's runtime.
@@ -168,34 +176,53 @@ pub(crate) enum ExecutionSite<'a> {
 }
 
 impl<'a> ExecutionSite<'a> {
-    /// The site for a request: as `planned` if the object's POA has real-time policies, else at this priority.
+    /// The site for a call: as `planned` if the object's POA has real-time policies, else at this priority. `None`: the
+    /// upcall runs here.
+    #[inline]
     pub(crate) fn of(
         orb: &'a OrbInner,
         object: &ActiveObject,
         planned: Option<&'a Planned>,
         priority: Priority,
-    ) -> Self {
+        origin: Origin,
+    ) -> Option<Self> {
+        // Where each connection has a thread, a reader may block.
         let threads = orb.settings().threads;
-        match (planned, orb.lane().dispatch()) {
-            (
-                Some(Planned {
-                    pool: Some(pool),
-                    lane,
-                    ..
-                }),
-                _,
-            ) => Self::Pool(pool.workers(), *lane),
-            (Some(planned), Dispatch::Pool(pool)) => Self::Pool(pool, planned.lane),
-            (None, Dispatch::Pool(pool)) if threads || !object.blocks() => {
-                Self::Pool(pool, priority)
+        if let Some(planned) = planned {
+            return Self::planned(orb, object, planned, origin);
+        }
+        match (origin, orb.lane().dispatch()) {
+            // It waits, so that nothing is won by another thread; in a full pool it would wait for itself.
+            (Origin::Caller, _) => None,
+            (_, Dispatch::Pool(pool)) if threads || !object.blocks() => {
+                Some(Self::Pool(pool, priority))
             }
-            _ if threads || object.blocks() => Self::Thread,
-            _ => Self::Task,
+            (Origin::Reader, _) if threads || !object.blocks() => None,
+            (Origin::OneWay, _) if !threads && !object.blocks() => Some(Self::Task),
+            (Origin::Reader | Origin::OneWay, _) => Some(Self::Thread),
         }
     }
 
+    #[cold]
+    fn planned(
+        orb: &'a OrbInner,
+        object: &ActiveObject,
+        planned: &'a Planned,
+        origin: Origin,
+    ) -> Option<Self> {
+        if origin == Origin::Caller && planned.runs_here() {
+            return None;
+        }
+        Some(match (&planned.pool, orb.lane().dispatch()) {
+            (Some(pool), _) => Self::Pool(pool.workers(), planned.lane),
+            (None, Dispatch::Pool(pool)) => Self::Pool(pool, planned.lane),
+            (None, _) if orb.settings().threads || object.blocks() => Self::Thread,
+            (None, _) => Self::Task,
+        })
+    }
+
     /// The CORBA priority of the lane of a pool.
-    fn priority(self) -> i16 {
+    pub(crate) fn priority(self) -> i16 {
         match self {
             Self::Pool(_, lane) => lane.0,
             Self::Task | Self::Thread => Priority::default().0,

@@ -12,11 +12,12 @@ mod located;
 mod server_points;
 mod upcall;
 
-pub(crate) use dispatch::{Execution, ExecutionSite, refusal};
+pub(crate) use dispatch::{Execution, ExecutionSite, Origin, refusal};
 pub(crate) use located::locate_reply;
 pub(crate) use server_points::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use upcall::{
-    Caller, begin, caught, enter, enter_object, off_reactor, released, to_end,
+    Caller, begin, beside_others, caught, enter, enter_object, off_reactor, released,
+    to_end_in_lane,
 };
 
 use crate::keys::Found;

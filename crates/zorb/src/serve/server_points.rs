@@ -19,6 +19,11 @@ pub(crate) struct InterceptedRequest {
 }
 
 impl InterceptedRequest {
+    /// The priority that the interceptor has given the request.
+    pub(crate) const fn priority(&self) -> Priority {
+        self.info.priority
+    }
+
     fn answered(mut self, status: ReplyStatus) -> Vec<ServiceContext> {
         self.end(status);
         core::mem::take(&mut self.info.reply_contexts)

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use zorb_connection::{Counter, PendingRequest, ServerConnection};
-use zorb_executor::WorkerHolder;
+use zorb_executor::{Dispatch, WorkerHolder};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, ServerRequest, Upcall};
 use zorb_transport::Address;
@@ -203,12 +203,15 @@ pub(crate) fn begin(
 /// To hand over a worker's other tasks costs some 10 µs.
 const LONG_TO_DECODE: usize = 2 << 20;
 
-/// Begins an upcall, whose arguments are decoded then, and lets other tasks of a worker go on meanwhile if that may take long.
+/// Runs a step of an upcall in a task of the lane. Lets other tasks of its worker go on meanwhile if the ORB's dispatch
+/// promises it, or if the step may take long: arguments of so many `octets` are decoded.
 #[inline]
-pub(super) fn beside_others<T>(octets: usize, begin: impl FnOnce() -> T) -> T {
-    match octets > LONG_TO_DECODE && is_worker() {
-        true => tokio::task::block_in_place(begin),
-        false => begin(),
+pub(crate) fn beside_others<T>(orb: &OrbInner, octets: usize, step: impl FnOnce() -> T) -> T {
+    let may_be_long =
+        octets > LONG_TO_DECODE || matches!(orb.lane().dispatch(), Dispatch::BlockInPlace);
+    match may_be_long && is_worker() {
+        true => tokio::task::block_in_place(step),
+        false => step(),
     }
 }
 
@@ -277,8 +280,8 @@ fn poll(
     .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
 }
 
-/// Polls an upcall to its end.
-pub(crate) async fn to_end(
+/// Polls an upcall to its end, wherever it runs.
+async fn to_end(
     orb: &OrbInner,
     object: &ActiveObject,
     mut upcall: WaitingUpcall,
@@ -286,6 +289,22 @@ pub(crate) async fn to_end(
     caller: Caller<'_>,
 ) -> Outcome {
     poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt, caller)).await
+}
+
+/// Polls an upcall that has begun to its end, in a task of the lane.
+pub(crate) async fn to_end_in_lane(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    mut upcall: WaitingUpcall,
+    receipt: Receipt,
+    caller: Caller<'_>,
+) -> Outcome {
+    poll_fn(|cx| {
+        beside_others(orb, 0, || {
+            poll(orb, object, &mut upcall, cx, &receipt, caller)
+        })
+    })
+    .await
 }
 
 /// Polls the upcall of a pending request to its end.
@@ -296,7 +315,7 @@ pub(super) fn rest_of<'a>(
     receipt: Receipt,
 ) -> impl Future<Output = Outcome> + Send + use<'a> {
     let caller = Caller::Pending(pending);
-    to_end(pending.owner(), object, upcall, receipt, caller)
+    to_end_in_lane(pending.owner(), object, upcall, receipt, caller)
 }
 
 /// Runs an upcall from its beginning to its end.
