@@ -436,6 +436,16 @@ fn a_thread_that_calls_again_leaves_no_task_behind() {
     );
 }
 
+/// A thread reads before its second request: the lease that it holds then may be the one that the other thread asks for.
+#[test]
+fn a_thread_that_looks_before_it_calls_again_leaves_no_thread_behind() {
+    calls(
+        1,
+        Answers::Later,
+        [(Caller::Thread, &[1, 3]), (Caller::Thread, &[2])],
+    );
+}
+
 /// A reader that finds nothing in its spin parks, and its socket may be deregistered by then.
 #[test]
 fn two_tasks_that_spin_are_answered_later() {
