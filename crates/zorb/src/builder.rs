@@ -398,7 +398,8 @@ impl Builder {
     /// In place, a servant that blocks or computes for long holds one worker of the runtime. Other connections are
     /// served as long as another worker is free; a current-thread runtime has none. [`Dispatch::BlockInPlace`]
     /// (multi-thread runtimes) and [`Dispatch::Pool`] serve them however many servants block, at the cost of a
-    /// hand-over per request.
+    /// hand-over per request. One-way calls of this ORB to its own objects are dispatched so, too; a call that waits for its
+    /// result is begun by its caller.
     pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
         self.dispatch = Some(dispatch);
         self
