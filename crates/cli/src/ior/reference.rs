@@ -324,11 +324,15 @@ pub(crate) fn explain_corbaname(context: &Corbaloc, name: &str) -> Item {
                 let mut said = Item::new("name", "Name", name);
                 for component in parsed.iter() {
                     said.push(
-                        Item::element("components", "component", format!("id {:?}", component.id))
-                            .note(format_args!("kind {:?}", component.kind))
-                            .json(serde_json::json!({
-                                "id": component.id, "kind": component.kind,
-                            })),
+                        Item::element(
+                            "components",
+                            "component",
+                            format!("id \"{}\"", component.id),
+                        )
+                        .note(format_args!("kind \"{}\"", component.kind))
+                        .json(serde_json::json!({
+                            "id": component.id, "kind": component.kind,
+                        })),
                     );
                 }
                 item.push(said);

@@ -234,3 +234,10 @@ fn what_is_no_reference_is_said_to_be_none() {
         assert!(said(text).contains(why), "{text}: {}", said(text));
     }
 }
+
+#[test]
+fn parts_of_a_name_have_no_escapes_and_the_name_has_those_that_are_typed() {
+    let said = said(r"corbaname::h#a%5c%5cb%5c.c.k%22");
+    assert!(said.contains(r#"Name  a\\b\.c.k""#), "{said}");
+    assert!(said.contains(r#"id "a\b.c"  kind "k"""#), "{said}");
+}
