@@ -1,7 +1,7 @@
 //! Benches of one process: a collocated call, and CDR of a sequence of structs.
 //!
 //! `cargo bench --bench alone` prints a name and a number a line: microseconds a call, nanoseconds an element, each the
-//! median of many short batches. `cargo xtask claims speed` reads them. `cargo bench -p zorb-cdr` has CDR in full.
+//! median of many short batches. `cargo bench -p zorb-cdr` has CDR in full.
 
 #![expect(clippy::print_stdout, reason = "its result is lines of output")]
 

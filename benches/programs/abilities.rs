@@ -12,7 +12,7 @@ const ABILITIES: [&str; 14] = [
     "wait=adaptive",
     "wait=spin",
     "sync=none",
-    "endian",
+    "servants",
     "in-flight",
     "octets=bytes",
     "count-allocations",

@@ -16,7 +16,7 @@ mod structs;
 use clap::Parser;
 use client::operation::Operation;
 use client::options::Options;
-use client::{by_hand, crowd, measure};
+use client::{crowd, measure};
 use common::idl::bench::BinStruct;
 use flavor::Failure;
 use zorb_floor::counting;
@@ -41,10 +41,7 @@ fn main() -> Result<(), Failure> {
     if options.count_allocations {
         counting::start();
     }
-    let (measured, allocated) = match options.endian {
-        Some(endian) => (by_hand::run(&options, &operation, endian)?, None),
-        None => measure::run(&options, operation)?,
-    };
+    let (measured, allocated) = measure::run(&options, operation)?;
     if let Some(line) = Line::new(&asked, measured) {
         println!("{}", line.with_allocations(allocated).to_json());
     }

@@ -15,8 +15,8 @@ use clap::{Parser, ValueEnum};
 use common::idl::bench::{BinStruct, Ttcp, TtcpServant};
 use flavor::{Failure, Life};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use zorb::{Builder, Bytes, OctetsRef, Orb, SystemException};
 use zorb_floor::{counting, digest, publish, report::Farewell};
 
@@ -47,6 +47,9 @@ struct Options {
     /// Tell at the end what was allocated between the last two calls of `sync`.
     #[arg(long)]
     count_allocations: bool,
+    /// Objects with a servant each; the reference of each is a line of the file.
+    #[arg(long, default_value_t = 1)]
+    servants: usize,
     /// Connections that are served at a time; the ORB's default unless given.
     #[arg(long)]
     max_connections: Option<usize>,
@@ -65,7 +68,7 @@ enum Look {
 /// Counts of the allocator.
 type Count = Option<(u64, u64)>;
 
-struct Server {
+struct Shared {
     orb: Orb,
     look: Look,
     /// The digest of all arguments: the sum over all calls, so that their order does not matter.
@@ -75,7 +78,19 @@ struct Server {
     allocated: Mutex<(Count, Count)>,
 }
 
-impl Server {
+/// One of many servants: what they are sent is counted together.
+#[derive(Clone)]
+struct Server(Arc<Shared>);
+
+impl std::ops::Deref for Server {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Shared {
     fn fold(&self, digest: u64) {
         self.digest.fetch_add(digest, Ordering::Relaxed);
         self.calls.fetch_add(1, Ordering::Relaxed);
@@ -176,15 +191,20 @@ async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
     }
     let orb = options.life.start(builder.listen(endpoint)).await?;
     let poa = orb.root_poa();
-    let server = poa.activate(TtcpServant::new(Server {
+    let server = Server(Arc::new(Shared {
         orb: orb.clone(),
         look: options.look,
         digest: AtomicU64::new(0),
         calls: AtomicU64::new(0),
         allocated: Mutex::default(),
-    }))?;
+    }));
+    let mut references = Vec::new();
+    for _ in 0..options.servants.max(1) {
+        let servant = poa.activate(TtcpServant::new(server.clone()))?;
+        references.push(orb.object_to_string(&servant));
+    }
     poa.the_poa_manager().activate()?;
-    publish(&options.ior, &orb.object_to_string(&server))?;
+    publish(&options.ior, &references.join("\n"))?;
     orb.run().await;
     Ok(())
 }

@@ -49,7 +49,7 @@ const ON_TOP: &[&str] = &[
     "zorb-poa-models",
     "zorb-fuzz",
     "zorb-cli",
-    "zorb-papers",
+    "zorb-claims",
     "zorb-attack",
     "zorb-measure",
     "zorb-host-features",

@@ -6,12 +6,11 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Folders whose pages link to each other by paths.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 8] = [
     "",
     "benches",
     "benches/peers",
     "docs",
-    "docs/figures",
     "examples",
     "idl-macros",
     "tests/interop",

@@ -8,17 +8,10 @@
 mod attack;
 mod claims;
 mod compare;
-mod engine;
 mod figures;
-mod idl;
-mod lanes;
-mod markers;
+mod instructions;
 mod measure;
-mod poa;
-mod protocols;
 mod row;
-mod speed;
-mod waiting;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -48,12 +41,15 @@ enum Chore {
         #[command(flatten)]
         options: compare::CompareOptions,
         /// Beside the programs of this revision, which are built in a worktree, and fails when a row takes longer
-        #[arg(long, value_name = "REV")]
+        #[arg(long, value_name = "REV", conflicts_with = "record")]
         against: Option<String>,
-        /// Rows whose names contain one of these: noparams, octet, struct, long, echostring, oneway, ×4
+        /// Write the tables into benches/compare.md
+        #[arg(long)]
+        record: bool,
+        /// Rows whose names, or whose peers' names, contain one of these: noparams, octet, zorb-blocking, ×4
         rows: Vec<String>,
     },
-    /// Redoes the experiments of the papers, and writes their data, pictures and page
+    /// Redoes the experiments of the papers, and writes their data and pictures
     Figures {
         #[command(flatten)]
         options: figures::FiguresOptions,
@@ -75,10 +71,11 @@ fn main() -> ExitCode {
         Chore::Compare {
             options,
             against,
+            record,
             rows,
-        } => compare::run(&options, against.as_deref(), &rows),
+        } => compare::run(&options, against.as_deref(), record, &rows),
         Chore::Figures { options } => figures::run(&options),
-        Chore::Instructions { rows, record } => speed::recorded::run(&rows, record),
+        Chore::Instructions { rows, record } => instructions::run(&rows, record),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,6 +18,21 @@ pub(crate) enum Aim {
 }
 
 impl Row {
+    /// Three digits behind the point are more than is known.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        measured: f64,
+        aim: Aim,
+        note: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            measured: (measured * 1000.0).round() / 1000.0,
+            aim,
+            note: note.into(),
+        }
+    }
+
     pub(crate) fn holds(&self) -> bool {
         match self.aim {
             Aim::AtLeast(aim) => self.measured >= aim,

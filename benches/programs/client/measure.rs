@@ -13,18 +13,40 @@ use zorb_floor::report::{Measured, nanoseconds};
 /// The measured times, and the allocations meanwhile.
 pub(crate) type Outcome = (Vec<Measured>, Option<(u64, u64)>);
 
-/// The reference in the file, narrowed: so the connection is there.
-async fn server(options: &Options, builder: Builder) -> Result<(Orb, TtcpRef), Failure> {
+/// The references in the file, the first one narrowed: so the connection is there.
+async fn servers(options: &Options, builder: Builder) -> Result<(Orb, Vec<TtcpRef>), Failure> {
     let orb = options.life.start(builder).await?;
-    let reference = zorb_floor::reference(&options.ior)?;
-    let object = orb.string_to_object(&reference).await?;
-    let server = object.narrow::<TtcpRef>().await?;
-    Ok((orb, server.ok_or("the reference is not a Bench::Ttcp")?))
+    let references = zorb_floor::reference(&options.ior)?;
+    let mut servers: Vec<TtcpRef> = Vec::new();
+    for reference in references.lines() {
+        let object = orb.string_to_object(reference).await?;
+        servers.push(match servers.is_empty() {
+            true => object
+                .narrow()
+                .await?
+                .ok_or("the reference is not a Bench::Ttcp")?,
+            false => object.unchecked_narrow(),
+        });
+    }
+    Ok((orb, servers))
+}
+
+async fn repeat(
+    servers: &[TtcpRef],
+    operation: &Operation,
+    calls: usize,
+    after: impl FnMut(),
+) -> Result<(), Failure> {
+    match servers {
+        [server] => operation.repeat(server, calls, after).await?,
+        _ => operation.repeat_at_random(servers, calls, after).await?,
+    }
+    Ok(())
 }
 
 /// Times one call after the other.
 async fn one_by_one(
-    server: &TtcpRef,
+    servers: &[TtcpRef],
     operation: &Operation,
     calls: usize,
 ) -> Result<Measured, Failure> {
@@ -39,8 +61,8 @@ async fn one_by_one(
             before = now;
         }
     };
-    operation.repeat(server, calls, after).await?;
-    if one_way {
+    repeat(servers, operation, calls, after).await?;
+    if one_way && let Some(server) = servers.first() {
         server.sync().await?;
     }
     Ok(Measured {
@@ -52,16 +74,16 @@ async fn one_by_one(
 
 /// Measures calls by `options.in_flight` tasks at a time.
 async fn beside_each_other(
-    server: &TtcpRef,
+    servers: &[TtcpRef],
     operation: &Arc<Operation>,
     calls: usize,
     tasks: usize,
 ) -> Result<Vec<Measured>, Failure> {
     let tasks: Vec<_> = (0..tasks)
         .map(|n| {
-            let (server, operation) = (server.clone(), Arc::clone(operation));
+            let (servers, operation) = (servers.to_vec(), Arc::clone(operation));
             let calls = calls / tasks + usize::from(n < calls % tasks);
-            tokio::spawn(async move { one_by_one(&server, &operation, calls).await })
+            tokio::spawn(async move { one_by_one(&servers, &operation, calls).await })
         })
         .collect();
     let mut all = Vec::new();
@@ -77,10 +99,11 @@ async fn timed(
     together: Arc<Barrier>,
     builder: Builder,
 ) -> Result<Outcome, Failure> {
-    let (orb, server) = server(&options, builder).await?;
+    let (orb, servers) = servers(&options, builder).await?;
+    let server = servers.first().ok_or("no reference")?;
     // Until something has been answered each request says in which code sets it is.
     server.sync().await?;
-    operation.repeat(&server, options.warmup, || ()).await?;
+    repeat(&servers, &operation, options.warmup, || ()).await?;
     // Twice, since a server remembers an operation when it sees it again, and an operation seen before marks the end of
     // the steady state.
     for _ in 0..2 {
@@ -89,11 +112,11 @@ async fn timed(
     together.wait();
     let outcome = if options.in_flight > 1 {
         let tasks = options.in_flight;
-        let all = beside_each_other(&server, &operation, options.iters, tasks).await?;
+        let all = beside_each_other(&servers, &operation, options.iters, tasks).await?;
         (all, None)
     } else {
         let before = counting::so_far();
-        let measured = one_by_one(&server, &operation, options.iters).await?;
+        let measured = one_by_one(&servers, &operation, options.iters).await?;
         let allocated = counting::between(before, counting::so_far());
         // Its vector of latencies is the measurement's.
         let allocated = allocated.map(|(number, octets)| {
@@ -143,7 +166,8 @@ pub(crate) fn run(options: &Options, operation: Operation) -> Result<Outcome, Fa
 pub(crate) fn shutdown(mut options: Options) -> Result<(), Failure> {
     options.life.runtime = Flavor::Current;
     flavor::run(options.life, None, |builder| async move {
-        let (orb, server) = server(&options, builder).await?;
+        let (orb, servers) = servers(&options, builder).await?;
+        let server = servers.first().ok_or("no reference")?;
         // A server that is ending may be gone before its reply has left.
         let server = server.with_round_trip_timeout(Duration::from_secs(10));
         match server.shutdown().await {

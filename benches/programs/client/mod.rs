@@ -1,6 +1,5 @@
 //! The parts of `bench-client`.
 
-pub(crate) mod by_hand;
 pub(crate) mod crowd;
 pub(crate) mod measure;
 pub(crate) mod operation;

@@ -86,6 +86,29 @@ impl Operation {
         }
     }
 
+    /// Calls any of the servers at random so many times, without parameters.
+    pub(crate) async fn repeat_at_random(
+        &self,
+        servers: &[TtcpRef],
+        calls: usize,
+        mut after: impl FnMut(),
+    ) -> Result<(), Failure> {
+        if self.kind != Kind::NoParams {
+            return Err("several servants are called without parameters".into());
+        }
+        let mut random = 1_u64;
+        for _ in 0..calls {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let at = (random >> 33) as usize % servers.len().max(1);
+            let server = servers.get(at).ok_or("no reference")?;
+            server.send_no_params_2way().await?;
+            after();
+        }
+        Ok(())
+    }
+
     /// Calls so many times, and `after` each time. What is called is found out once, so that it costs no call anything.
     pub(crate) async fn repeat(
         &self,

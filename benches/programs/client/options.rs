@@ -7,7 +7,7 @@ use std::path::PathBuf;
 // The last of two wins.
 #[command(args_override_self = true)]
 pub(crate) struct Options {
-    /// Where the server wrote its reference, or the reference.
+    /// Where the server wrote its references, a line each, or one reference. Of several, `noparams` calls any at random.
     #[arg(long)]
     pub(crate) ior: PathBuf,
     /// noparams, octet, long, struct, echostring, echostruct, echooctet, oneway_noparams,
@@ -41,10 +41,6 @@ pub(crate) struct Options {
     /// Tell what is allocated during the timed calls.
     #[arg(long)]
     pub(crate) count_allocations: bool,
-    /// No ORB of ours, which writes in the order of its machine, but requests made by hand in this order, over a
-    /// blocking socket.
-    #[arg(long)]
-    pub(crate) endian: Option<Endian>,
     /// The part of an octet sequence that the servant reads: the same option as the server's.
     #[arg(long, default_value = "all")]
     pub(crate) look: Look,
@@ -54,12 +50,6 @@ pub(crate) struct Options {
 pub(crate) enum Octets {
     Slice,
     Bytes,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub(crate) enum Endian {
-    Big,
-    Little,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]

@@ -60,12 +60,7 @@ const TESTED: PeerBuild = (
 /// The one that is timed.
 const TIMED: PeerBuild = (
     "benches/peers/omniorb",
-    &[
-        "benches/bench.idl",
-        "benches/papers/cubit.idl",
-        "benches/papers/latency.idl",
-        "benches/papers/ttcp.idl",
-    ],
+    &["benches/bench.idl"],
     "benches/peers/omniorb/build",
 );
 

@@ -1,7 +1,6 @@
-//! Measuring programs from outside: what they are, where they run, what they took.
+//! Running programs and measuring them.
 
 pub(crate) mod awake;
-pub(crate) mod dialogue;
 pub(crate) mod instructions;
 pub(crate) mod machine;
 pub(crate) mod peer;
@@ -10,5 +9,4 @@ pub(crate) mod programs;
 pub(crate) mod quiet;
 pub(crate) mod run;
 pub(crate) mod statistics;
-pub(crate) mod system_calls;
 pub(crate) mod tools;

@@ -60,23 +60,6 @@ impl Cpus {
         Self::from(&allowed, &siblings)
     }
 
-    /// The same CPUs, of which each is for the other program.
-    pub(crate) const fn swapped(self) -> Self {
-        Self {
-            client: self.server,
-            server: self.client,
-        }
-    }
-
-    /// One for both.
-    #[cfg(test)]
-    pub(crate) const fn only(cpu: usize) -> Self {
-        Self {
-            client: cpu,
-            server: cpu,
-        }
-    }
-
     fn from(allowed: &[usize], siblings: &[usize]) -> Result<Self, String> {
         let client = *allowed.first().ok_or("no CPU")?;
         let mut others = allowed.iter().filter(|cpu| **cpu != client);

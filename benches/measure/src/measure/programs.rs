@@ -80,16 +80,14 @@ pub(crate) fn omniorb(program: &str) -> String {
 pub(crate) fn ready() -> Done {
     tools::ready(&["taskset", "prlimit", "git"])?;
     peers::ready_to_compare()?;
-    build_ours()
-}
-
-/// Builds what is ours.
-pub(crate) fn build_ours() -> Done {
-    build(
-        &["zorb-workspace", "zorb-floor", "zorb-papers"],
-        &["--bins"],
-        &[],
-    )
+    let bins = [
+        "bench-client",
+        "bench-server",
+        "floor-client",
+        "floor-server",
+    ];
+    let bins: Vec<&str> = bins.iter().flat_map(|bin| ["--bin", bin]).collect();
+    build(&["zorb-workspace", "zorb-floor"], &bins, &[])
 }
 
 /// The common abilities of our client and our server, by the words in which they print them.
@@ -122,9 +120,9 @@ impl Abilities {
     }
 
     /// The words that they do not know.
-    pub(crate) fn lack<'a>(&self, wanted: &[&'a str]) -> Vec<&'a str> {
-        let unknown = wanted.iter().filter(|word| !self.0.contains(**word));
-        unknown.copied().collect()
+    pub(crate) fn lack(&self, wanted: &[String]) -> Vec<String> {
+        let unknown = wanted.iter().filter(|word| !self.0.contains(*word));
+        unknown.cloned().collect()
     }
 }
 
@@ -135,7 +133,8 @@ mod tests {
     #[test]
     fn what_is_not_there_yet_is_named() {
         let abilities = Abilities::parse("runtime=default\nendian\n");
-        assert_eq!(abilities.lack(&["endian", "wait=spin"]), ["wait=spin"]);
+        let wanted = ["endian", "wait=spin"].map(str::to_owned);
+        assert_eq!(abilities.lack(&wanted), ["wait=spin"]);
         assert!(abilities.lack(&[]).is_empty());
     }
 }

@@ -9,26 +9,16 @@ const QUIET: f64 = 0.1;
 /// The length of one observation; and the number of observations in a row that have to be quiet.
 const WHILE: Duration = Duration::from_secs(1);
 const IN_A_ROW: usize = 3;
-/// How long is looked without waiting.
-const MOMENT: Duration = Duration::from_millis(200);
 /// Whiles after which waiting is given up, five minutes together: a build is over by then, and what is not by then may
 /// never be.
 const PATIENCE: usize = 300;
 
-/// The load of other processes before a measurement.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Others {
-    /// CPUs that they used, on average of the last whiles; nothing where the kernel does not say.
-    pub(crate) used: Option<f64>,
-    /// That there was no quiet, for readers of the results.
-    pub(crate) warning: Option<String>,
-}
-
 /// Waits until others use hardly anything of the CPUs, and says so on the terminal if that takes longer than it takes
-/// to see it. What the load average of the last minute is does not matter: it is of what was before.
+/// to see it. What the load average of the last minute is does not matter: it is of what was before. Returns a warning if there was
+/// no quiet.
 ///
 /// Blocks the thread for three seconds at least, for five minutes at most.
-pub(crate) fn wait() -> Others {
+pub(crate) fn wait() -> Option<String> {
     let mut before = times();
     let mut noted = false;
     let used = || {
@@ -45,47 +35,26 @@ pub(crate) fn wait() -> Others {
     settled(used)
 }
 
-/// The CPU time that others use at the moment, without waiting for it to end: for a look, not for figures.
-///
-/// Blocks the thread for a fifth of a second.
-pub(crate) fn look() -> Others {
-    let before = times();
-    sleep(MOMENT);
-    let used = before.zip(times());
-    Others {
-        used: used.map(|(before, after)| after.since(before)),
-        warning: None,
-    }
-}
-
 /// Asks what is used until that is little for long enough, or for too long.
-fn settled(mut used: impl FnMut() -> Option<f64>) -> Others {
-    let mut quiet = Vec::new();
+fn settled(mut used: impl FnMut() -> Option<f64>) -> Option<String> {
+    let mut quiet = 0;
     let mut last = None;
     for _ in 0..PATIENCE {
         last = used();
         // Where the kernel does not say, nothing can be waited for.
-        match last.filter(|used| *used > QUIET) {
-            Some(_) => quiet.clear(),
-            None => quiet.push(last),
-        }
-        if quiet.len() == IN_A_ROW {
-            let sum: Option<f64> = quiet.into_iter().sum();
-            return Others {
-                used: sum.map(|sum| sum / IN_A_ROW as f64),
-                warning: None,
-            };
+        quiet = match last.filter(|used| *used > QUIET) {
+            Some(_) => 0,
+            None => quiet + 1,
+        };
+        if quiet == IN_A_ROW {
+            return None;
         }
     }
-    let warning = format!(
+    Some(format!(
         "others did not let go of the CPUs within {} s, and used {:.1} of them when measuring began",
         PATIENCE as u64 * WHILE.as_secs(),
         last.unwrap_or_default()
-    );
-    Others {
-        used: last,
-        warning: Some(warning),
-    }
+    ))
 }
 
 /// Ticks of all CPUs, since the machine started.
@@ -131,33 +100,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measuring_begins_when_it_has_been_quiet_for_long_enough() {
+    fn measuring_begins_when_it_has_been_quiet_for_long_enough_or_with_a_warning() {
         let mut used = [1.9, 0.0, 0.02, 0.4, 0.0, 0.06, 0.03, 9.0].into_iter();
-        let others = settled(|| used.next());
-        assert!((others.used.unwrap() - 0.03).abs() < 1e-9, "{others:?}");
-        assert_eq!(others.warning, None);
+        assert_eq!(settled(|| used.next()), None);
         // Three in a row, and no more was asked.
         assert_eq!(used.next(), Some(9.0));
-    }
-
-    #[test]
-    fn waiting_is_given_up_with_a_warning() {
-        let mut asked = 0;
-        let others = settled(|| {
-            asked += 1;
-            Some(1.25)
-        });
-        assert_eq!((asked, others.used), (PATIENCE, Some(1.25)));
-        let why = others.warning.unwrap();
+        let why = settled(|| Some(1.25)).unwrap();
         assert!(
             why.contains("300 s") && why.contains("1.2 of them"),
             "{why}"
         );
-    }
-
-    #[test]
-    fn a_kernel_that_does_not_say_is_not_waited_for() {
-        assert_eq!(settled(|| None), Others::default());
+        assert_eq!(settled(|| None), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::measure::awake::Awake;
 use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement, Side};
 use crate::measure::programs;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -35,6 +35,15 @@ impl Work {
         }
     }
 
+    /// One part in `share` of the calls.
+    pub(crate) fn shared(self, share: usize) -> Self {
+        Self {
+            iters: (self.iters / share).max(1),
+            warmup: self.warmup / share,
+            ..self
+        }
+    }
+
     pub(crate) fn args(&self) -> [String; 10] {
         let word = str::to_owned;
         [
@@ -53,7 +62,7 @@ impl Work {
 }
 
 /// The parts of a client's output that are used here.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Sample {
     pub(crate) p50_ns: f64,
     pub(crate) p99_ns: f64,
@@ -62,7 +71,6 @@ pub(crate) struct Sample {
     calls: u64,
     digest: String,
     pub(crate) allocations: Option<u64>,
-    pub(crate) allocated_octets: Option<u64>,
 }
 
 /// The output of a server at its end.
@@ -71,7 +79,6 @@ pub(crate) struct Farewell {
     calls: u64,
     digest: String,
     pub(crate) allocations: Option<u64>,
-    pub(crate) allocated_octets: Option<u64>,
 }
 
 /// How long a program may take to start, and to end.
@@ -140,7 +147,7 @@ impl Server {
         all.extend(more.iter().map(|&word| word.to_owned()));
         let mut command = command(&all)?;
         command.arg("--ior").arg(folder.path().join("ior"));
-        if peer.is_unix() {
+        if peer.unix {
             command.arg("--unix").arg(folder.path().join("socket"));
         }
         let child = command
@@ -336,23 +343,6 @@ mod tests {
         assert!(compare((3, 255), &said).is_err());
         let said = farewell(r#"{"calls":3,"digest":"none"}"#);
         assert!(compare((3, 255), &said).is_err());
-    }
-
-    #[test]
-    fn a_client_s_line_is_read() {
-        let line = r#"{"peer":"x","op":"noparams","size":0,"iters":1,"threads":1,"min_ns":1,"p50_ns":2,"p99_ns":3,"p999_ns":4,"mean_ns":2,"calls_per_s":1.5,"mbytes_per_s":0.00,"calls":2,"digest":"0000000000000002"}"#;
-        let sample: Sample = serde_json::from_str(line).unwrap();
-        assert_eq!(
-            (sample.p50_ns, sample.p99_ns, sample.allocations),
-            (2.0, 3.0, None)
-        );
-    }
-
-    #[test]
-    fn a_command_that_fails_says_why() {
-        let mut command = Command::new("sh");
-        let why = to_end(command.args(["-c", "echo why >&2; exit 3"]), PATIENCE).unwrap_err();
-        assert!(why.contains("why"), "{why}");
     }
 
     #[test]

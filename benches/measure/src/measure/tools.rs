@@ -4,14 +4,11 @@ use xtask::peers::install;
 use xtask::step::{Done, on_path};
 
 /// Tools for timing, pinning and counting: program and package.
-const TOOLS: [(&str, &str); 7] = [
+const TOOLS: [(&str, &str); 4] = [
     ("taskset", "util-linux"),
     ("prlimit", "util-linux"),
     ("valgrind", "valgrind"),
-    ("strace", "strace"),
-    ("perf", "linux-perf"),
     ("git", "git"),
-    ("size", "binutils"),
 ];
 
 /// Installs those of them that are missing.

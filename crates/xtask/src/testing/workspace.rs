@@ -27,11 +27,7 @@ const READ_BY: &[(&str, &[&str])] = &[
     ("tests/support", &["zorb-workspace", "zorb-cli"]),
     ("tests/interop", &["zorb-workspace", "zorb-cdr"]),
     ("tests/wire", &["zorb-workspace", "zorb-cli"]),
-    (
-        "README.md",
-        &["zorb-workspace", "zorb", "zorb-cli", "zorb-measure"],
-    ),
-    ("COMPARE.md", &["zorb-measure"]),
+    ("README.md", &["zorb-workspace", "zorb", "zorb-cli"]),
     ("docs/figures", &["zorb-measure"]),
     ("docs/papers.md", &["zorb-measure", "zorb-workspace"]),
     ("docs", &["zorb-workspace", "zorb", "zorb-cli"]),
@@ -281,12 +277,12 @@ mod tests {
         let workspace = Workspace::read().unwrap();
         for (file, expected) in [
             ("crates/cdr/src/limits.rs", &["zorb-cdr"][..]),
-            ("benches/papers/cubit/main.rs", &["zorb-papers"]),
+            ("benches/claims/poa/main.rs", &["zorb-claims"]),
             ("benches/latency.rs", &["zorb-workspace"]),
             ("tests/orb/main.rs", &["zorb-workspace"]),
             ("tests/support/mod.rs", &["zorb-cli", "zorb-workspace"]),
             ("docs/mapping.md", &["zorb", "zorb-cli", "zorb-workspace"]),
-            ("docs/figures/scale.json", &["zorb-measure"]),
+            ("docs/figures/callers.csv", &["zorb-measure"]),
         ] {
             assert_eq!(workspace.owners(Path::new(file)), names(expected), "{file}");
         }

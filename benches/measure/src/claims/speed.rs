@@ -1,0 +1,117 @@
+//! `cargo xtask claims speed`: what we say of our speed.
+
+use super::{ClaimsOptions, crowd};
+use crate::compare::{Asked, Cell, Stat, four_threads, measure_cells, work};
+use crate::measure::peer::Peer;
+use crate::measure::place::Cpus;
+use crate::measure::place::Placement::{self, Free, Same, Split};
+use crate::measure::programs;
+use crate::measure::run::{Server, Work};
+use crate::measure::statistics::three_digits;
+use crate::row::Aim::{self, AtLeast, AtMost};
+use crate::row::Row;
+
+/// What is called, by whom, where, and what the ratio to omniORB may be.
+type Ratio = (&'static str, Work, &'static str, Placement, Aim);
+
+const NOPARAMS: Work = work("noparams", 0);
+const OCTET: Work = work("octet", 65_536);
+const STRUCT: Work = work("struct", 1_024);
+const STRING: Work = work("echostring", 10_240);
+const ONE_WAY: Work = work("oneway_noparams", 0);
+const CROWD: Work = four_threads(NOPARAMS);
+
+const RATIOS: [Ratio; 7] = [
+    ("noparams", NOPARAMS, "zorb-default", Split, AtMost(0.65)),
+    ("noparams", NOPARAMS, "zorb-default", Same, AtMost(1.15)),
+    ("octet", OCTET, "zorb-dedicated", Split, AtMost(0.85)),
+    ("struct", STRUCT, "zorb-dedicated", Split, AtMost(0.6)),
+    ("echostring", STRING, "zorb-dedicated", Split, AtMost(0.65)),
+    (
+        "oneway",
+        ONE_WAY,
+        "zorb-dedicated-spin",
+        Split,
+        AtLeast(1.0),
+    ),
+    ("four-threads", CROWD, "zorb-default", Free, AtLeast(1.5)),
+];
+const TO: &str = "omni";
+
+/// Measures the claims that are asked for.
+///
+/// # Errors
+/// Nothing could be built, or a program failed.
+pub(super) fn rows(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
+    programs::ready()?;
+    options.compare.wait();
+    let mut rows = ratios(options)?;
+    if options.wants("allocations/noparams") {
+        rows.push(allocations()?);
+    }
+    if options.wants("idle-connections") {
+        rows.extend(crowd::rows(options.compare.effort().0)?);
+    }
+    Ok(rows)
+}
+
+fn ratios(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
+    let name = |(about, _, of, placement, _): &Ratio| format!("{about}/{of}-to-{TO}/{placement}");
+    let wanted: Vec<_> = (RATIOS.iter())
+        .filter(|ratio| options.wants(&name(ratio)))
+        .collect();
+    let mut cells: Vec<Cell> = Vec::new();
+    for (_, work, of, placement, _) in &wanted {
+        for peer in [of, TO] {
+            let (peer, work, placement) = (Peer::named(peer)?, *work, *placement);
+            cells.push(Cell {
+                work,
+                peer,
+                placement,
+            });
+        }
+    }
+    let results = measure_cells(&cells, &options.compare)?;
+    let row = |(ratio, both): (&&Ratio, &[Asked])| {
+        let (_, work, _, _, aim) = ratio;
+        let stat = Stat::main_of(work);
+        let [of, to] = both else { return None };
+        let [one, other] =
+            [of, to].map(|asked| asked.median(stat).map_or_else(String::new, three_digits));
+        let note = format!("{one} ÷ {other} {}", stat.unit());
+        let measured = of.over(to, stat).unwrap_or(f64::NAN);
+        Some(Row::new(
+            format!("speed:{}", name(ratio)),
+            measured,
+            *aim,
+            note,
+        ))
+    };
+    Ok(wanted
+        .iter()
+        .zip(results.chunks(2))
+        .filter_map(row)
+        .collect())
+}
+
+/// Allocations of both ends during ten thousand calls, after as many that do not count.
+fn allocations() -> Result<Row, String> {
+    let work = Work {
+        iters: 10_000,
+        warmup: 10_000,
+        ..NOPARAMS
+    };
+    let counting = ["--count-allocations"];
+    let peer = Peer::named("zorb-default")?;
+    let mut server = Server::start(peer, Same, Cpus::pick()?, &[], &counting)?;
+    let client = server.measure(&work, &[], &counting)?.allocations;
+    let server = server.end()?.allocations;
+    let (client, server) = client.zip(server).ok_or("a program did not count")?;
+    let note = format!("in 10,000 calls: client {client}, server {server}");
+    Ok(Row::new(
+        "speed:allocations/noparams",
+        (client + server) as f64,
+        AtMost(0.0),
+        note,
+    ))
+}
