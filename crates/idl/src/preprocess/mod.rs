@@ -75,7 +75,7 @@ pub(crate) fn preprocess(
         macro_octets: 0,
         in_condition: false,
         open_files: Vec::new(),
-        bases: Vec::new(),
+        outsides: Vec::new(),
         once: HashSet::new(),
         known: HashMap::new(),
         guards: HashMap::new(),
@@ -132,8 +132,8 @@ struct Preprocessor<'a> {
     /// Whether the condition of an `#if` is being expanded, in which `defined` is an operator.
     in_condition: bool,
     open_files: Vec<FileId>,
-    /// The number of braces that were open at the beginning of each open file.
-    bases: Vec<usize>,
+    /// What the prefix was outside of each open file.
+    outsides: Vec<Outside>,
     /// Files with `#pragma once`, which are not entered again.
     once: HashSet<FileId>,
     /// Files read so far, by canonical path.
@@ -152,6 +152,13 @@ struct Preprocessor<'a> {
     whole: bool,
     /// Whether a limit was reached, which is reported once: nothing more is read.
     full: bool,
+}
+
+/// The scope in which a file begins, and the prefix there, which is in force again behind the file.
+struct Outside {
+    /// The number of open braces.
+    depth: usize,
+    prefix: Rc<Prefix>,
 }
 
 /// A file that is being read.
@@ -248,13 +255,14 @@ impl Preprocessor<'_> {
         if self.once.contains(&file) {
             return;
         }
-        let outer_prefix = Rc::clone(&self.prefix);
-        let base = self.braces.len();
+        self.outsides.push(Outside {
+            depth: self.braces.len(),
+            prefix: Rc::clone(&self.prefix),
+        });
         // A file that is included within a module keeps the prefix there: the OMG's module `CORBA` consists of such files.
-        if base == 0 {
+        if self.braces.is_empty() {
             self.prefix = Rc::clone(&self.no_prefix);
         }
-        self.bases.push(base);
         self.open_files.push(file);
         let text = Rc::clone(self.sources.file(file).text());
         let range = 0..text.len();
@@ -287,8 +295,13 @@ impl Preprocessor<'_> {
             self.guards.insert(file, name);
         }
         self.open_files.pop();
-        self.bases.pop();
-        self.prefix = outer_prefix;
+        if let Some(Outside { depth, prefix }) = self.outsides.pop() {
+            // The file that closes a scope which this one has left open has the prefix of its own behind it.
+            for brace in self.braces.iter_mut().skip(depth) {
+                *brace = Rc::clone(&prefix);
+            }
+            self.prefix = prefix;
+        }
     }
 
     /// The next active token of a file, after handling all directives before it. `caller`: the use of a macro whose arguments
@@ -349,6 +362,14 @@ impl Preprocessor<'_> {
             Kind::Punct("{") => self.braces.push(Rc::clone(&self.prefix)),
             Kind::Punct("}") => {
                 if let Some(outer) = self.braces.pop() {
+                    // A file that closes a scope of the files around it ends in the scope around that.
+                    let depth = self.braces.len();
+                    for outside in self.outsides.iter_mut().filter(|it| it.depth > depth) {
+                        *outside = Outside {
+                            depth,
+                            prefix: Rc::clone(&outer),
+                        };
+                    }
                     self.prefix = outer;
                 }
             }

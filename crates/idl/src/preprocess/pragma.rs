@@ -55,14 +55,10 @@ impl Preprocessor<'_> {
             let message = "a prefix cannot contain blanks or colons";
             return self.sink.report(Report::new(one.place, message));
         }
-        let depth = match self.bases.last() {
-            // In a file that is included within a module, the prefix does not replace the names of that module.
-            Some(&base) if base > 0 && base == self.braces.len() => self.prefix.depth,
-            _ => self.braces.len(),
-        };
+        // The names of all open scopes are replaced, also of those in the files that include this one.
         self.prefix = Rc::new(Prefix {
             text: text.trim_end_matches('/').to_owned(),
-            depth,
+            depth: self.braces.len(),
         });
     }
 

@@ -149,13 +149,23 @@ exception E {};",
     );
 }
 
+/// The ids of what `m.idl` declares, with the files that it includes.
+fn check_files(files: &[(&str, &str)], expected: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(dir.path().join(format!("{name}.idl")), text).unwrap();
+    }
+    let output = compile_files(&[dir.path().join("m.idl")], &Options::default());
+    assert_eq!(ids(output), expected, "{files:?}");
+}
+
 #[test]
 fn a_file_has_a_prefix_of_its_own_and_one_inside_of_a_module_that_of_the_module() {
-    let dir = tempfile::tempdir().unwrap();
-    let files = [
-        (
-            "main.idl",
-            "#pragma prefix \"p\"
+    check_files(
+        &[
+            (
+                "m",
+                "#pragma prefix \"p\"
 #include \"plain.idl\"
 module M {
   #include \"inner.idl\"
@@ -163,27 +173,182 @@ module M {
   exception E {};
 };
 exception F {};",
-        ),
-        ("plain.idl", "exception A {};"),
-        ("inner.idl", "exception B {};"),
-        (
-            "prefixed.idl",
-            "#pragma prefix \"q\"\nexception C {}; module N { exception D {}; };",
-        ),
-    ];
-    for (name, text) in files {
-        fs::write(dir.path().join(name), text).unwrap();
-    }
-    let output = compile_files(&[dir.path().join("main.idl")], &Options::default());
-    assert_eq!(
-        ids(output),
-        [
+            ),
+            ("plain", "exception A {};"),
+            ("inner", "exception B {}; module O { exception G {}; };"),
+            (
+                "prefixed",
+                "#pragma prefix \"q\"\nexception C {}; module N { exception D {}; };",
+            ),
+        ],
+        &[
             "A:1.0",
             "p/M/B:1.0",
-            "q/M/C:1.0",
-            "q/M/N/D:1.0",
+            "p/M/O/G:1.0",
+            "q/C:1.0",
+            "q/N/D:1.0",
             "p/M/E:1.0",
-            "p/F:1.0"
-        ]
+            "p/F:1.0",
+        ],
+    );
+}
+
+/// The ids are those of omniidl 4.2.5 and JacORB 3.9.
+#[test]
+fn a_prefix_in_an_included_file_replaces_the_modules_around_the_include() {
+    const PART: &str = "#pragma prefix \"p\"\nexception S {};\nmodule N { exception D {}; };";
+    let in_module = |part: &str, expected: &[&str]| {
+        let main = "#pragma prefix \"w\"
+module R {
+#include \"p.idl\"
+  exception L {};
+};
+exception Z {};";
+        check_files(&[("m", main), ("p", part)], expected);
+    };
+    in_module(PART, &["p/S:1.0", "p/N/D:1.0", "w/R/L:1.0", "w/Z:1.0"]);
+    in_module(
+        "#pragma prefix \"\"\nexception S {};\nmodule N { exception D {}; };",
+        &["S:1.0", "N/D:1.0", "w/R/L:1.0", "w/Z:1.0"],
+    );
+    in_module(
+        "#pragma prefix \"p\"
+interface S;
+module N { interface D; };
+interface S { exception X {}; };
+module N { interface D { exception Y {}; }; };",
+        &["p/S/X:1.0", "p/N/D/Y:1.0", "w/R/L:1.0", "w/Z:1.0"],
+    );
+    in_module(
+        "#pragma prefix \"p\"
+exception S {};
+#pragma ID S \"IDL:x/S:1.0\"
+module N {
+  exception D {};
+  #pragma version D 2.1
+  #pragma prefix \"n\"
+  exception E {};
+  #pragma version E 1.7
+};
+#pragma prefix \"p2\"
+exception T {};
+module N { exception U {}; };",
+        &[
+            "x/S:1.0",
+            "p/N/D:2.1",
+            "n/E:1.7",
+            "p2/N/U:1.0",
+            "p2/T:1.0",
+            "w/R/L:1.0",
+            "w/Z:1.0",
+        ],
+    );
+    // The module around the include has no prefix, one of its own, or is in another.
+    check_files(
+        &[
+            ("m", "module R {\n#include \"p.idl\"\nexception L {};\n};"),
+            ("p", PART),
+        ],
+        &["p/S:1.0", "p/N/D:1.0", "R/L:1.0"],
+    );
+    check_files(
+        &[
+            (
+                "m",
+                "module R {\n#pragma prefix \"r\"\nmodule Q {\n#include \"p.idl\"\nexception L {};\n}; exception K {};\n};",
+            ),
+            ("p", PART),
+        ],
+        &["p/S:1.0", "p/N/D:1.0", "r/Q/L:1.0", "r/K:1.0"],
+    );
+    // Files within files.
+    check_files(
+        &[
+            (
+                "m",
+                "#pragma prefix \"w\"\nmodule R {\n#include \"p.idl\"\nexception L {};\n};",
+            ),
+            (
+                "p",
+                "#pragma prefix \"p\"\n#include \"q.idl\"\nexception S {};\nmodule N {\n#include \"u.idl\"\nexception D {};\n};",
+            ),
+            ("q", "#pragma prefix \"q\"\nexception Q {};"),
+            ("u", "#pragma prefix \"u\"\nexception U {};"),
+        ],
+        &["q/Q:1.0", "p/S:1.0", "u/U:1.0", "p/N/D:1.0", "w/R/L:1.0"],
+    );
+    // The module is opened again, in the including file and under another prefix.
+    check_files(
+        &[
+            (
+                "m",
+                "#pragma prefix \"w\"
+module R {
+#include \"p.idl\"
+};
+module R { exception L {}; module N { exception M {}; }; };
+#pragma prefix \"v\"
+module R { exception O {}; };",
+            ),
+            ("p", PART),
+        ],
+        &[
+            "p/S:1.0",
+            "p/N/D:1.0",
+            "w/R/N/M:1.0",
+            "w/R/L:1.0",
+            "v/R/O:1.0",
+        ],
+    );
+    // `typeprefix` is for all of its scope, whatever files that is in.
+    check_files(
+        &[
+            (
+                "m",
+                "#pragma prefix \"w\"\nmodule R {\n#include \"p.idl\"\nexception L {};\n};\ntypeprefix R::N \"t\";",
+            ),
+            ("p", PART),
+        ],
+        &["p/S:1.0", "t/R/N/D:1.0", "w/R/L:1.0"],
+    );
+}
+
+#[test]
+fn a_scope_that_spans_files_ends_with_the_prefix_of_the_file_that_closes_it() {
+    let open = ("open", "#pragma prefix \"o\"\nmodule R {\nexception S {};");
+    let close = (
+        "close",
+        "exception T {};\n};\n#pragma prefix \"c\"\nexception U {};",
+    );
+    check_files(
+        &[
+            (
+                "m",
+                "#pragma prefix \"w\"\n#include \"open.idl\"\nexception L {};\n};\nexception Z {};",
+            ),
+            open,
+        ],
+        &["o/R/S:1.0", "w/R/L:1.0", "w/Z:1.0"],
+    );
+    check_files(
+        &[
+            (
+                "m",
+                "#pragma prefix \"w\"\nmodule R {\n#pragma prefix \"r\"\n#include \"close.idl\"\nexception Z {};",
+            ),
+            close,
+        ],
+        &["r/T:1.0", "c/U:1.0", "w/Z:1.0"],
+    );
+    check_files(
+        &[
+            (
+                "m",
+                "#pragma prefix \"w\"\n#include \"open.idl\"\n#include \"close.idl\"\nexception Z {};",
+            ),
+            open,
+            close,
+        ],
+        &["o/R/S:1.0", "w/R/T:1.0", "c/U:1.0", "w/Z:1.0"],
     );
 }
