@@ -23,6 +23,7 @@ pub(crate) struct Arguments {
     natives: Vec<(LitStr, syn::Path)>,
     defaults: bool,
     delegates: bool,
+    lenient: bool,
     orb: Option<syn::Path>,
 }
 
@@ -86,11 +87,15 @@ impl Arguments {
             self.delegates = true;
             return Ok(());
         }
+        if name == "lenient" {
+            self.lenient = true;
+            return Ok(());
+        }
         let known = ["include", "define", "extern", "rename", "native"];
         if !known.iter().any(|known| name == known) {
             let message = format!(
                 "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `defaults`, \
-                 `delegates`, `crate`"
+                 `delegates`, `lenient`, `crate`"
             );
             return Err(syn::Error::new(name.span(), message));
         }
@@ -173,6 +178,7 @@ impl Arguments {
             .map(|(idl, path)| (idl.value(), quote!(#path).to_string()))
             .collect();
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
+        options.lenient = self.lenient;
         if let Some(path) = &self.orb {
             options.crate_path = quote!(#path);
         }
@@ -352,6 +358,15 @@ mod tests {
         let (plain, both) = (with(""), with(", defaults, delegates"));
         for part in ["not_implemented ()", "pub trait IDelegate"] {
             assert!(both.contains(part) && !plain.contains(part), "{both}");
+        }
+    }
+
+    #[test]
+    fn idl_that_cannot_be_changed_is_accepted_on_request() {
+        let files = [("a.idl", "typedef string URI; struct S { URI uri; };")];
+        for (option, accepted) in [("", false), (", lenient", true)] {
+            let text = expanded(&files, |dir| format!("\"{dir}/a.idl\"{option}"), "mod m {}");
+            assert_eq!(text.contains("pub struct S"), accepted, "{text}");
         }
     }
 

@@ -104,6 +104,7 @@ pub fn object_ids_tokens(input: TokenStream) -> TokenStream {
 /// | `native("A::B" = path, …)` | the Rust type that a native type of the IDL stands for | `zorb::Native` |
 /// | `defaults` | operations of servants' traits have a default body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a servant may implement a part of them | no: a missing operation is an error of rustc |
 /// | `delegates` | each interface `Foo` gets a trait `FooDelegate`, whose implementers delegate the operations of `Foo` to another servant, such as a field | no |
+/// | `lenient` | names that differ in case only or are called as a type that is used, and keywords as names, are accepted | no |
 /// | `crate = "path"` | the path of the ORB in generated code | `::zorb` |
 ///
 /// Definitions of included files are generated, too, unless `extern` maps their module.

@@ -69,6 +69,9 @@ struct Input {
     /// For each interface, a trait that delegates its operations to another servant
     #[arg(long)]
     delegates: bool,
+    /// Accept names that differ in case only or are called as a type that is used, and keywords as names
+    #[arg(long)]
+    lenient: bool,
 }
 
 fn definition(text: &str) -> Result<(String, String), String> {
@@ -98,6 +101,7 @@ impl Input {
         options.renames.clone_from(&self.rename);
         options.natives.clone_from(&self.native);
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
+        options.lenient = self.lenient;
         options
     }
 }

@@ -109,6 +109,12 @@ impl Build {
         self
     }
 
+    /// Accepts IDL that the specification forbids and other compilers take: [`Options::lenient`].
+    pub fn lenient(mut self) -> Self {
+        self.options.lenient = true;
+        self
+    }
+
     /// Sets the path of the ORB in generated code: [`Options::crate_path`].
     pub fn crate_path(mut self, path: TokenStream) -> Self {
         self.options.crate_path = path;

@@ -127,14 +127,20 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
         return Err(failure(sink, &sources));
     }
     let clean = sink.is_empty();
-    let tree = parse(&stream.tokens, &stream.trailing_comments, &sources, &sink);
+    let tree = parse(
+        &stream.tokens,
+        &stream.trailing_comments,
+        &sources,
+        options.lenient,
+        &sink,
+    );
     let modules = outermost(&tree, options);
     // After an error of the lexer, such as an unclosed comment, all further errors may be consequences.
     if !clean || tree.lost.is_none() {
         return Err(failure(sink, &sources).with_modules(modules));
     }
     let settings = sources.add_settings();
-    let model = resolve(tree, &options.externs, &sources, settings, &sink);
+    let model = resolve(tree, options, &sources, settings, &sink);
     if !sink.is_empty() {
         return Err(failure(sink, &sources).with_modules(modules));
     }

@@ -35,6 +35,8 @@ pub(crate) struct Model {
     /// The last typedef of the chain that begins with a typedef of a typedef. It is looked up instead of followed, since
     /// the length of a chain has no limit.
     pub(crate) chains: HashMap<DefId, DefId>,
+    /// [`Options::lenient`](crate::Options::lenient).
+    pub(crate) lenient: bool,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,7 @@ pub(crate) struct Scope {
     /// The definition that opens the scope; `None` for the root.
     pub(crate) owner: Option<DefId>,
     pub(crate) parent: Option<ScopeId>,
-    /// The definitions by lower-case name, as names that differ in case only collide.
+    /// The definitions by [key](Model::key).
     pub(crate) names: HashMap<String, DefId>,
     /// The declarations of the scope, in the order of the text.
     pub(crate) order: Vec<DefId>,
@@ -291,6 +293,14 @@ pub(crate) fn show_wide(code: u32) -> String {
 }
 
 impl Model {
+    /// The key of a name in scopes: names that differ in case only collide, unless the compilation is lenient.
+    pub(crate) fn key(&self, name: &str) -> String {
+        match self.lenient {
+            true => name.to_owned(),
+            false => name.to_lowercase(),
+        }
+    }
+
     pub(crate) fn def(&self, id: DefId) -> &Def {
         &self.defs[id.0]
     }

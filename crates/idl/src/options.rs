@@ -31,9 +31,16 @@ pub struct Options {
     /// Whether each interface `Foo` gets a trait `FooDelegate`, whose implementers delegate the operations of `Foo` to
     /// another servant. Default: no.
     pub delegates: bool,
+    /// Whether IDL is accepted that the specification forbids and other compilers take: names that differ in case only,
+    /// members, operations and parameters that are called as a type which their scope uses, and keywords as names without an
+    /// underscore in front. Default: no.
+    pub lenient: bool,
     /// The path of the ORB in generated code. Default: `::zorb`.
     pub crate_path: TokenStream,
 }
+
+/// The end of a hint on what is accepted under [`Options::lenient`].
+pub(crate) const LENIENT: &str = "; the option `lenient` is for IDL that cannot be changed";
 
 impl Default for Options {
     fn default() -> Self {
@@ -45,6 +52,7 @@ impl Default for Options {
             natives: Vec::new(),
             defaults: false,
             delegates: false,
+            lenient: false,
             crate_path: quote!(::zorb),
         }
     }

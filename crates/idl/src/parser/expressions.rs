@@ -6,7 +6,6 @@ use nom::Parser;
 use nom::combinator::cut;
 
 use super::input::{Parsed, Tokens, expected, nested};
-use super::keywords::is_keyword;
 use super::terminals::{punct, scoped_name};
 use crate::ast::{BinaryOp, Expr, ExprKind, StringLiteral};
 use crate::diagnostic::Report;
@@ -130,7 +129,7 @@ fn primary<'a>(i: Tokens<'a>) -> Parsed<'a, Expr> {
         Kind::Fixed(text) => simple(ExprKind::Fixed(Rc::clone(text))),
         Kind::Word(word) if &**word == "TRUE" => simple(ExprKind::Boolean(true)),
         Kind::Word(word) if &**word == "FALSE" => simple(ExprKind::Boolean(false)),
-        Kind::Word(word) if is_keyword(word) => expected(i, "a value"),
+        Kind::Word(word) if i.context.reserves(word, false) => expected(i, "a value"),
         Kind::Word(_) | Kind::Escaped(_) | Kind::Punct("::") => {
             let (rest, name) = scoped_name(i)?;
             Ok((

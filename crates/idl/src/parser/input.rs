@@ -8,6 +8,7 @@ use std::slice::Iter;
 use nom::error::{ErrorKind, ParseError};
 use nom::{IResult, Input, Needed};
 
+use super::keywords::{is_keyword, keyword_meant};
 use crate::ast::Definition;
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
@@ -37,6 +38,8 @@ pub(crate) struct Context<'a> {
     /// Pragmas from within the type that is being parsed, which move behind it.
     pub(crate) pragmas: RefCell<Vec<Definition>>,
     trailing_comments: &'a TrailingComments,
+    /// [`Options::lenient`](crate::Options::lenient).
+    lenient: bool,
     /// Whether the parser is between the angle brackets of a type, where `>>` closes two of them and is no shift.
     pub(crate) in_angles: Cell<bool>,
 }
@@ -46,8 +49,10 @@ impl<'a> Context<'a> {
         sink: &'a Sink,
         trailing_comments: &'a TrailingComments,
         sources: &'a SourceMap,
+        lenient: bool,
     ) -> Self {
         Self {
+            lenient,
             sink,
             trailing_comments,
             sources,
@@ -61,6 +66,14 @@ impl<'a> Context<'a> {
             refused_inside: Cell::new(false),
             pragmas: RefCell::default(),
             in_angles: Cell::new(false),
+        }
+    }
+
+    /// Whether `word` is a keyword and cannot be a name. `named`: where only a name can stand, which may be lenient.
+    pub(crate) fn reserves(&self, word: &str, named: bool) -> bool {
+        match self.lenient {
+            true => !named && is_keyword(word) && keyword_meant(word).is_none_or(|it| it == word),
+            false => is_keyword(word),
         }
     }
 

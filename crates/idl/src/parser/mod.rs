@@ -45,9 +45,10 @@ pub(crate) fn parse(
     tokens: &[Token],
     trailing_comments: &TrailingComments,
     sources: &SourceMap,
+    lenient: bool,
     sink: &Sink,
 ) -> Tree {
-    let context = Context::new(sink, trailing_comments, sources);
+    let context = Context::new(sink, trailing_comments, sources, lenient);
     let mut i = Tokens::new(tokens, &context);
     let mut definitions = Vec::new();
     loop {

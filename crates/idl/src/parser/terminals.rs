@@ -14,6 +14,7 @@ use super::trailing_comments::Documentable;
 use crate::ast::{Ident, ScopedName};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
+use crate::options::LENIENT;
 use crate::source::Span;
 
 /// One punctuation mark, named `what` in messages.
@@ -68,7 +69,7 @@ pub(super) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
                 span: token.span,
             },
         )),
-        Kind::Word(text) if is_keyword(text) => {
+        Kind::Word(text) if i.context.reserves(text, true) => {
             let message = match keyword_meant(text) {
                 Some(keyword) if keyword != &**text => {
                     format!("`{text}` differs only in case from a keyword")
@@ -84,7 +85,7 @@ pub(super) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
             let hint = match &**text {
                 _ if scoped && begins_type(text) => format!("the type is `{text}`"),
                 "Object" | "ValueBase" if scoped => format!("`{text}` stands alone"),
-                _ => format!("the name can be written `_{text}`"),
+                _ => format!("the name can be written `_{text}`{LENIENT}"),
             };
             let report = Report::new(token.span, message).hint(hint);
             Err(nom::Err::Error(Fault {

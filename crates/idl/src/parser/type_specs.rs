@@ -9,7 +9,6 @@ use super::annotations::{Start, head, start};
 use super::constructed::constructed;
 use super::expressions::{bound, const_expr};
 use super::input::{Parsed, Tokens, describe, expected, nested, refused};
-use super::keywords::is_keyword;
 use super::mistakes::{no_such_type, no_type};
 use super::terminals::{punct, scoped_name};
 use crate::ast::{Basic, Expr, Head, TypeKind, TypeSpec};
@@ -57,7 +56,7 @@ fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
         },
         (Some("signed"), _) if let Some(report) = no_type(i, 1) => refused(i, report),
         (Some("void"), _) => expected(i, "a type"),
-        (Some(word), _) if is_keyword(word) => expected(i, "a type"),
+        (Some(word), _) if i.context.reserves(word, false) => expected(i, "a type"),
         (Some(_), _) | (_, Kind::Escaped(_) | Kind::Punct("::")) => {
             scoped_name.map(TypeKind::Named).parse(i)
         }

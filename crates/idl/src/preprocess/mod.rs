@@ -25,6 +25,7 @@ mod substitute;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -79,6 +80,8 @@ pub(crate) fn preprocess(
         once: HashSet::new(),
         known: HashMap::new(),
         guards: HashMap::new(),
+        root: 0,
+        texts: HashMap::new(),
         includes: 0,
         read_octets: 0,
         prefix: Rc::default(),
@@ -91,7 +94,8 @@ pub(crate) fn preprocess(
     };
     pre.predefine(&options.defines);
     let mut last = FileId::default();
-    for input in inputs {
+    for (root, input) in inputs.iter().enumerate() {
+        pre.root = root;
         if let Some(file) = pre.open_input(input) {
             last = file;
             pre.file(file);
@@ -132,7 +136,7 @@ struct Preprocessor<'a> {
     /// Whether the condition of an `#if` is being expanded, in which `defined` is an operator.
     in_condition: bool,
     open_files: Vec<FileId>,
-    /// What the prefix was outside of each open file.
+    /// Where each open file began.
     outsides: Vec<Outside>,
     /// Files with `#pragma once`, which are not entered again.
     once: HashSet<FileId>,
@@ -140,6 +144,10 @@ struct Preprocessor<'a> {
     known: HashMap<PathBuf, FileId>,
     /// The macros of include guards: once the macro is defined, its file is empty.
     guards: HashMap<FileId, Rc<str>>,
+    /// The index of the input that is being read.
+    root: usize,
+    /// What files outside of all braces were read as: the input that did so first, and their own tokens in `out`.
+    texts: HashMap<FileId, (usize, Vec<Range<usize>>)>,
     includes: usize,
     read_octets: u64,
     prefix: Rc<Prefix>,
@@ -159,6 +167,10 @@ struct Outside {
     /// The number of open braces.
     depth: usize,
     prefix: Rc<Prefix>,
+    /// The tokens of the file itself in `out`, up to the last file that it included.
+    own: Vec<Range<usize>>,
+    /// Where its tokens behind that file begin.
+    from: usize,
 }
 
 /// A file that is being read.
@@ -255,9 +267,15 @@ impl Preprocessor<'_> {
         if self.once.contains(&file) {
             return;
         }
+        let begin = self.out.len();
+        if let Some(includer) = self.outsides.last_mut() {
+            includer.own.push(includer.from..begin);
+        }
         self.outsides.push(Outside {
             depth: self.braces.len(),
             prefix: Rc::clone(&self.prefix),
+            own: Vec::new(),
+            from: begin,
         });
         // A file that is included within a module keeps the prefix there: the OMG's module `CORBA` consists of such files.
         if self.braces.is_empty() {
@@ -295,12 +313,50 @@ impl Preprocessor<'_> {
             self.guards.insert(file, name);
         }
         self.open_files.pop();
-        if let Some(Outside { depth, prefix }) = self.outsides.pop() {
+        if let Some(outside) = self.outsides.pop() {
+            let Outside {
+                depth,
+                prefix,
+                mut own,
+                from,
+            } = outside;
             // The file that closes a scope which this one has left open has the prefix of its own behind it.
             for brace in self.braces.iter_mut().skip(depth) {
                 *brace = Rc::clone(&prefix);
             }
             self.prefix = prefix;
+            if depth == 0 && self.braces.is_empty() {
+                own.push(from..self.out.len());
+                self.drop_repeated(file, begin, own);
+            }
+        }
+        if let Some(includer) = self.outsides.last_mut() {
+            includer.from = self.out.len();
+        }
+    }
+
+    /// Drops what a file without a guard was read as, from `begin` on, if another input has read the same: compiled on their
+    /// own, both inputs are right. Within one input it would be declared twice for other compilers, too.
+    fn drop_repeated(&mut self, file: FileId, begin: usize, own: Vec<Range<usize>>) {
+        let Some((root, before)) = self.texts.get(&file) else {
+            self.texts.insert(file, (self.root, own));
+            return;
+        };
+        let tokens = |own: &[Range<usize>]| {
+            let ranges: Vec<&[Token]> = own
+                .iter()
+                .filter_map(|it| self.out.get(it.clone()))
+                .collect();
+            ranges
+                .concat()
+                .into_iter()
+                .map(|token| (token.kind, token.prefix))
+        };
+        let same = || tokens(before).eq(tokens(&own));
+        let alone = own.iter().map(ExactSizeIterator::len).sum::<usize>() == self.out.len() - begin;
+        if *root != self.root && alone && same() {
+            self.out.truncate(begin);
+            self.trailing_comments.retain(|&at, _| at < begin);
         }
     }
 
@@ -365,10 +421,7 @@ impl Preprocessor<'_> {
                     // A file that closes a scope of the files around it ends in the scope around that.
                     let depth = self.braces.len();
                     for outside in self.outsides.iter_mut().filter(|it| it.depth > depth) {
-                        *outside = Outside {
-                            depth,
-                            prefix: Rc::clone(&outer),
-                        };
+                        (outside.depth, outside.prefix) = (depth, Rc::clone(&outer));
                     }
                     self.prefix = outer;
                 }

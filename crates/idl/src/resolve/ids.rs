@@ -56,7 +56,7 @@ impl Resolver<'_> {
             parts: parts.collect(),
         };
         let inner = within.and_then(|within| {
-            let key = within.text.to_lowercase();
+            let key = self.model.key(&within.text);
             let id = self.model.scope(scope).names.get(&key)?;
             self.model.own_scope(*id)
         });
@@ -166,11 +166,13 @@ impl Resolver<'_> {
 
     /// Handles an `import`: the preprocessor has read the imported declarations already, or they cannot be found.
     pub(super) fn import(&mut self, scope: ScopeId, name: &ScopedName) {
-        let first = name.parts.first().map(|part| part.text.to_lowercase());
-        let Some(key) = first else { return };
+        let Some(first) = name.parts.first() else {
+            return;
+        };
+        let key = self.model.key(&first.text);
         if self.model.scope(ScopeId::ROOT).names.contains_key(&key) {
             self.lookup(scope, name);
-        } else if self.missed.insert(key) {
+        } else if self.missed.insert(first.text.to_lowercase()) {
             let written: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
             let message = format!(
                 "cannot find `{}`, which is to be imported",

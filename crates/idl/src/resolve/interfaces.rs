@@ -232,7 +232,7 @@ impl Resolver<'_> {
                 if !matches!(def.kind, DefKind::Operation) {
                     continue;
                 }
-                if let Some(other) = seen.insert(def.name.to_lowercase(), id) {
+                if let Some(other) = seen.insert(self.model.key(&def.name), id) {
                     let (first, second) = (self.model.def(other), self.model.def(id));
                     let message = format!(
                         "`{}` inherits `{}` from two bases",
@@ -327,7 +327,7 @@ impl Resolver<'_> {
             let ty = self.type_spec(scope, &parameter.ty, true);
             self.check_signature_type(&ty, parameter.ty.span);
             let (name, span) = (&parameter.head.name.text, parameter.head.name.span);
-            let first = seen.entry(name.to_lowercase()).or_insert(parameters.len());
+            let first = seen.entry(self.model.key(name)).or_insert(parameters.len());
             if let Some(other) = parameters.get(*first) {
                 let message = match other.name == *name {
                     true => format!("two parameters are called `{name}`"),
@@ -337,7 +337,9 @@ impl Resolver<'_> {
                 continue;
             }
             let used = &self.model.scope(scope).introduced;
-            if let Some(&(used, meaning)) = used.get(&name.to_lowercase()) {
+            if let Some(&(used, meaning)) = used.get(&self.model.key(name))
+                && !self.model.lenient
+            {
                 self.report(self.used_before(&parameter.head, used, meaning));
             }
             parameters.push(Parameter {
@@ -416,7 +418,7 @@ impl Resolver<'_> {
 
     pub(super) fn raises(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut raises = Vec::new();
-        let mut spans: HashMap<DefId, Span> = HashMap::new();
+        let mut seen = HashSet::new();
         if let Some(name) = names.get(MAX_RAISES) {
             let message = format!("more than {MAX_RAISES} exceptions are raised");
             self.report(Report::new(name.span(), message));
@@ -437,14 +439,12 @@ impl Resolver<'_> {
             let def = self.model.def(id);
             match &def.kind {
                 // A native type may stand for an exception of the language; in Rust an error may be of any type.
-                DefKind::Exception(_) | DefKind::Native => match spans.insert(id, name.span()) {
-                    Some(first) => {
-                        let message = format!("`{}` is named twice", def.name);
-                        let report = Report::new(name.span(), message);
-                        self.report(report.label(first, "first named here"));
+                // Nothing is wrong with one that is named twice, as other compilers find.
+                DefKind::Exception(_) | DefKind::Native => {
+                    if seen.insert(id) {
+                        raises.push(id);
                     }
-                    None => raises.push(id),
-                },
+                }
                 DefKind::Unsupported => {}
                 _ => {
                     let message = format!(

@@ -26,7 +26,7 @@ use crate::limits::MAX_BASES;
 use crate::model::{
     Def, DefId, DefKind, Member, Model, ORB_PATH, Scope, ScopeId, Struct, Type, Union, Value,
 };
-use crate::options::{Setting, Settings};
+use crate::options::{Options, Setting, Settings};
 use crate::parser::Tree;
 use crate::source::{BUILTIN_NAME, SourceMap, Span};
 use ids::SetId;
@@ -35,7 +35,7 @@ use ids::SetId;
 /// tree only the errors are of use: names that its missing parts may have declared are not reported.
 pub(crate) fn resolve(
     tree: Tree,
-    externs: &[(String, String)],
+    options: &Options,
     sources: &SourceMap,
     settings: Settings,
     sink: &Sink,
@@ -53,6 +53,7 @@ pub(crate) fn resolve(
         externs: HashMap::new(),
         forward_uses: HashMap::new(),
         chains: HashMap::new(),
+        lenient: options.lenient,
     };
     let mut resolver = Resolver {
         model,
@@ -71,7 +72,7 @@ pub(crate) fn resolve(
     resolver.definitions(ScopeId::ROOT, &tree.definitions);
     resolver.apply_prefixes();
     if tree.whole {
-        resolver.externs(externs, sources, settings);
+        resolver.externs(&options.externs, sources, settings);
     }
     resolver.unfinished();
     resolver.check_local();
@@ -372,7 +373,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The members of the struct or bitset `base`, inherited ones included, by lower-case name.
+    /// The members of the struct or bitset `base`, inherited ones included, by [key](Model::key).
     fn inherited_names(&self, base: Option<DefId>) -> HashMap<String, DefId> {
         let mut names = HashMap::new();
         let mut at = base;
@@ -389,7 +390,7 @@ impl Resolver<'_> {
                 _ => break,
             };
             for member in members {
-                names.insert(self.model.def(member).name.to_lowercase(), member);
+                names.insert(self.model.key(&self.model.def(member).name), member);
             }
             at = base;
         }
@@ -397,7 +398,7 @@ impl Resolver<'_> {
     }
 
     fn check_inherited(&self, inherited: &HashMap<String, DefId>, head: &Head) {
-        if let Some(&id) = inherited.get(&head.name.text.to_lowercase()) {
+        if let Some(&id) = inherited.get(&self.model.key(&head.name.text)) {
             let name = &head.name.text;
             let message = format!("`{name}` is inherited already and cannot be declared again");
             let first = self.model.def(id).span;
@@ -463,7 +464,7 @@ impl Resolver<'_> {
                     .model
                     .scope(scope)
                     .names
-                    .get(&part.to_lowercase())
+                    .get(&self.model.key(part))
                     .copied();
                 match found.map(|id| (&self.model.def(id).kind, &*self.model.def(id).name)) {
                     Some((DefKind::Module(inner), spelled)) if spelled == part => scope = *inner,

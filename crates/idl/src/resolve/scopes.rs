@@ -6,6 +6,7 @@ use super::Resolver;
 use crate::ast::{Head, ScopedName};
 use crate::diagnostic::Report;
 use crate::model::{DefId, DefKind, ScopeId, Type};
+use crate::options::LENIENT;
 use crate::source::Span;
 
 impl Resolver<'_> {
@@ -14,7 +15,7 @@ impl Resolver<'_> {
         self.model
             .scope(scope)
             .names
-            .get(&head.name.text.to_lowercase())
+            .get(&self.model.key(&head.name.text))
             .copied()
     }
 
@@ -22,8 +23,8 @@ impl Resolver<'_> {
     /// definition is in no scope; otherwise later declarations may use it.
     pub(super) fn declare(&mut self, scope: ScopeId, head: &Head, kind: DefKind) -> DefId {
         let (name, span) = (Rc::clone(&head.name.text), head.name.span);
-        let key = name.to_lowercase();
-        if let Some(report) = self.clash(scope, head, &key) {
+        let key = self.model.key(&name);
+        if let Some(report) = self.clash(scope, head, &key, &kind) {
             self.report(report);
         }
         let existing = self.existing(scope, head);
@@ -40,11 +41,11 @@ impl Resolver<'_> {
         id
     }
 
-    fn clash(&self, scope: ScopeId, head: &Head, key: &str) -> Option<Report> {
+    fn clash(&self, scope: ScopeId, head: &Head, key: &str, kind: &DefKind) -> Option<Report> {
         let (name, span) = (&head.name.text, head.name.span);
         if let Some(owner) = self.model.scope(scope).owner {
             let owner = self.model.def(owner);
-            if owner.name.eq_ignore_ascii_case(name) {
+            if self.model.key(&owner.name) == key {
                 let message = format!("`{name}` has the name of the scope it is declared in");
                 return Some(
                     Report::new(span, message).label(owner.span, "the scope is named here"),
@@ -55,12 +56,24 @@ impl Resolver<'_> {
             let noun = self.model.noun(other);
             let only_forward = self.is_only_forward(other);
             let other = self.model.def(other);
+            // A file without an include guard was read twice.
+            let twice = other.span == span;
             let message = match other.name == *name {
+                true if twice => {
+                    format!("`{name}` is declared twice, as its file is included twice")
+                }
                 true if only_forward => format!("`{name}` was declared as {noun} before"),
                 true => format!("`{name}` is declared twice in this scope"),
                 false => format!("`{name}` and `{}` differ only in case", other.name),
             };
-            return Some(Report::new(span, message).label(other.span, "first declared here"));
+            let report = Report::new(span, message).label(other.span, "first declared here");
+            return Some(match other.name == *name {
+                true if twice => {
+                    report.hint("add an include guard: `#ifndef X`, `#define X`, `#endif`")
+                }
+                true => report,
+                false => report.hint(format!("choose another name{LENIENT}")),
+            });
         }
         if let Some(interface) = self.enclosing_heir(scope)
             && let Some(inherited) = self.inherited_operation(interface, key)
@@ -68,6 +81,9 @@ impl Resolver<'_> {
             let inherited = self.model.def(inherited);
             let message = format!("`{name}` is inherited already and cannot be declared again");
             return Some(Report::new(span, message).label(inherited.span, "declared here"));
+        }
+        if self.model.lenient && matches!(kind, DefKind::Member | DefKind::Operation) {
+            return None;
         }
         let (used, meaning) = self.model.scope(scope).introduced.get(key)?;
         Some(self.used_before(head, *used, *meaning))
@@ -106,7 +122,7 @@ impl Resolver<'_> {
             .label(used, "used here")
             .label(meant.span, "to mean this")
             .hint(format!(
-                "choose another name, or write `::{scoped}` where it is used"
+                "choose another name, or write `::{scoped}` where it is used{LENIENT}"
             ))
     }
 
@@ -169,7 +185,7 @@ impl Resolver<'_> {
     /// The meaning of `name` in `scope`. Missing and ambiguous names are reported.
     pub(super) fn lookup(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
         let (first, rest) = name.parts.split_first()?;
-        let key = first.text.to_lowercase();
+        let key = self.model.key(&first.text);
         let found = match name.global {
             true => self
                 .model
@@ -180,15 +196,16 @@ impl Resolver<'_> {
             false => self.search(scope, &key, name)?,
         };
         let Some((mut id, found_in)) = found else {
-            let missed = self.missed.contains(&key);
+            let missed = self.missed.contains(&first.text.to_lowercase());
             if !missed && (name.global || !self.is_broken(scope)) {
                 self.unknown(scope, None, first);
             }
             return None;
         };
-        // A declaration after a use of its name in another case was reported; further uses keep the first meaning.
+        // A declaration after a use of its name in another case was reported, and one of a member or operation is lenient;
+        // further uses keep the first meaning.
         if let Some(&(_, meant)) = self.model.scope(found_in).introduced.get(&key)
-            && self.model.def(id).name != first.text
+            && (self.model.lenient || self.model.def(id).name != first.text)
             && self.model.def(meant).name == first.text
         {
             id = meant;
@@ -210,7 +227,7 @@ impl Resolver<'_> {
                 self.report(Report::new(part.span, message));
                 return None;
             };
-            match self.member(inner, &part.text.to_lowercase(), name)? {
+            match self.member(inner, &self.model.key(&part.text), name)? {
                 Some(next) => id = next,
                 None => {
                     let missed = self.missed.contains(&part.text.to_lowercase());
@@ -296,7 +313,7 @@ impl Resolver<'_> {
                 let part = name
                     .parts
                     .iter()
-                    .find(|part| part.text.to_lowercase() == key);
+                    .find(|part| self.model.key(&part.text) == key);
                 let span = part.map_or_else(|| name.span(), |part| part.span);
                 let spelled = part.map_or(key, |part| &part.text);
                 let report = Report::new(

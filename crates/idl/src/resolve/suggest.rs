@@ -150,7 +150,13 @@ impl Resolver<'_> {
         };
         let later = scopes
             .iter()
-            .filter_map(|&scope| self.model.scope(scope).names.get(&key).copied())
+            .filter_map(|&scope| {
+                self.model
+                    .scope(scope)
+                    .names
+                    .get(&self.model.key(name))
+                    .copied()
+            })
             .find(|&id| self.may_be_meant(id));
         if let Some(later) = later {
             let def = self.model.def(later);

@@ -173,11 +173,16 @@ impl Resolver<'_> {
                 visible && !self.declared(scope, word)
             }
             // A file may open the module without declaring them.
-            ["CORBA", word] => match self.model.scope(ScopeId::ROOT).names.get("corba") {
+            ["CORBA", word] => match self
+                .model
+                .scope(ScopeId::ROOT)
+                .names
+                .get(&self.model.key("CORBA"))
+            {
                 None => !self.declared(scope, "CORBA"),
                 Some(&module) => self.model.own_scope(module).is_some_and(|inner| {
                     let names = &self.model.scope(inner).names;
-                    !names.contains_key(&word.to_lowercase())
+                    !names.contains_key(&self.model.key(word))
                 }),
             },
             _ => false,
@@ -207,7 +212,7 @@ impl Resolver<'_> {
     }
 
     fn declared(&self, scope: ScopeId, word: &str) -> bool {
-        let key = word.to_lowercase();
+        let key = self.model.key(word);
         let mut at = Some(scope);
         while let Some(scope) = at {
             let scope = self.model.scope(scope);

@@ -123,7 +123,7 @@ impl Resolver<'_> {
         if name.global {
             return None;
         }
-        let key = part.text.to_lowercase();
+        let key = self.model.key(&part.text);
         if let Some(Some((found, _))) = self.search(scope, &key, name) {
             let of_enum = match &self.model.def(found).kind {
                 DefKind::Enumerator(parent) => *parent == of,

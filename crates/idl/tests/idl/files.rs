@@ -375,3 +375,97 @@ fn an_orb_idl_that_is_nowhere_is_built_in() {
         "{said}"
     );
 }
+
+/// The structs that `roots`, by their indexes in `files`, become.
+fn structs(files: &[(&str, &str)], roots: &[usize]) -> Result<Vec<String>, String> {
+    let (_dir, paths) = tree(files);
+    let roots: Vec<PathBuf> = roots.iter().map(|&root| paths[root].clone()).collect();
+    let output = compile_files(&roots, &Options::default());
+    let tokens = output
+        .map_err(|error| error.to_string())?
+        .tokens
+        .to_string();
+    let structs = tokens.split("pub struct ").skip(1);
+    Ok(structs.map(|rest| rest[..1].to_owned()).collect())
+}
+
+#[test]
+fn a_file_without_a_guard_that_several_inputs_have_is_read_once() {
+    let files = [
+        ("a.idl", "struct A { long x; };"),
+        ("b.idl", "#include \"a.idl\"\nstruct B { A m; };"),
+        (
+            "c.idl",
+            "#include \"a.idl\"\n#include \"b.idl\"\nstruct C { A m; B n; };",
+        ),
+        (
+            "d.idl",
+            "#pragma prefix \"d\"\n#include \"a.idl\"\nmodule M { struct D { A m; }; };",
+        ),
+    ];
+    for (roots, expected) in [
+        (&[0, 1][..], "AB"),
+        (&[1, 0], "AB"),
+        (&[0, 0], "A"),
+        (&[1, 3], "ABD"),
+        (&[3, 1], "ADB"),
+        (&[0, 3, 1], "ADB"),
+    ] {
+        let found = structs(&files, roots).unwrap_or_else(|error| panic!("{roots:?}: {error}"));
+        let found = found.concat();
+        assert_eq!(found, expected, "{roots:?}");
+    }
+}
+
+#[test]
+fn a_file_that_includes_others_with_a_guard_or_without_is_read_once_too() {
+    let files = [
+        (
+            "a.idl",
+            "#ifndef A_IDL\n#define A_IDL\nstruct A { long x; };\n#endif",
+        ),
+        ("u.idl", "struct U { long x; };"),
+        (
+            "b.idl",
+            "#include \"a.idl\"\nstruct B { A m; };\n#include \"u.idl\"\nstruct E { U m; };",
+        ),
+        ("c.idl", "#include \"b.idl\"\nstruct C { B m; };"),
+    ];
+    for roots in [&[2, 3][..], &[3, 2], &[3, 0, 2, 1]] {
+        assert_eq!(
+            structs(&files, roots).unwrap().concat(),
+            "ABUEC",
+            "{roots:?}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_becomes_something_else_for_each_input_is_read_for_each() {
+    let files = [
+        ("a.idl", "struct NAME { long x; };\n#undef NAME"),
+        ("b.idl", "#define NAME B\n#include \"a.idl\""),
+        ("c.idl", "#define NAME C\n#include \"a.idl\""),
+        ("in.idl", "struct I { long x; };"),
+        ("m.idl", "module M {\n#include \"in.idl\"\n};"),
+    ];
+    assert_eq!(structs(&files, &[1, 2]).unwrap().concat(), "BC");
+    assert_eq!(structs(&files, &[3, 4]).unwrap().concat(), "II");
+    assert_eq!(structs(&files, &[4, 3]).unwrap().concat(), "II");
+}
+
+#[test]
+fn a_file_without_a_guard_that_one_input_includes_twice_is_reported_as_that() {
+    let files = [
+        ("a.idl", "struct A { long x; };"),
+        ("b.idl", "#include \"a.idl\"\nstruct B { A m; };"),
+        ("c.idl", "#include \"a.idl\"\n#include \"b.idl\""),
+    ];
+    let error = structs(&files, &[2]).unwrap_err();
+    for part in [
+        "`A` is declared twice, as its file is included twice",
+        "add an include guard",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+}
