@@ -1,12 +1,12 @@
 //! Rust names for all declarations, and the check that no two of them share one.
 
+mod case;
 mod clashes;
 
+use case::{camel, shouty, snake};
 use clashes::Clashes;
 use std::cell::RefCell;
-use std::collections::HashMap;
-
-use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
+use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::{Report, Sink};
 use crate::model::{DefId, DefKind, Model, Operation, Role, ScopeId, ValueType};
@@ -20,6 +20,10 @@ pub(crate) struct Names {
     parameters: HashMap<(DefId, String), String>,
     /// The Rust paths of native types that have one.
     natives: HashMap<DefId, String>,
+    /// Attributes whose setter makes way for an operation or attribute that is declared beside it.
+    setters: HashSet<DefId>,
+    /// Operations (`false`), and setters of attributes (`true`), whose error enum makes way for a type that is declared beside it.
+    errors: HashSet<(DefId, bool)>,
     /// The type parameter of skeletons: `T`, unless the IDL has a type of that name.
     pub(crate) servant: &'static str,
 }
@@ -49,7 +53,7 @@ fn escape(name: String) -> String {
 
 /// The name of a module.
 pub(crate) fn module_name(idl: &str) -> String {
-    let name = escape(idl.to_snake_case());
+    let name = escape(snake(idl));
     if PRIMITIVES.contains(name.as_str()) {
         name + "_"
     } else {
@@ -60,15 +64,11 @@ pub(crate) fn module_name(idl: &str) -> String {
 /// The name of a type: unchanged if it is a valid Rust type name in camel case.
 pub(crate) fn type_name(idl: &str) -> String {
     let kept = idl.starts_with(|c: char| c.is_ascii_uppercase()) && !idl.contains('_');
-    escape(if kept {
-        idl.to_owned()
-    } else {
-        idl.to_upper_camel_case()
-    })
+    escape(if kept { idl.to_owned() } else { camel(idl) })
 }
 
 fn value_name(idl: &str) -> String {
-    escape(idl.to_snake_case())
+    escape(snake(idl))
 }
 
 fn method_name(idl: &str) -> String {
@@ -93,10 +93,10 @@ fn by_rule(model: &Model, id: DefId) -> String {
     };
     match model.def(id).kind {
         DefKind::Module(_) => module_name(idl),
-        DefKind::Enumerator(_) => escape(idl.to_upper_camel_case()),
-        DefKind::Const(..) | DefKind::Bit(_) => escape(idl.to_shouty_snake_case()),
+        DefKind::Enumerator(_) => escape(camel(idl)),
+        DefKind::Const(..) | DefKind::Bit(_) => escape(shouty(idl)),
         // A member of a union is a variant.
-        DefKind::Member if in_union() => escape(idl.to_upper_camel_case()),
+        DefKind::Member if in_union() => escape(camel(idl)),
         DefKind::Member => value_name(idl),
         DefKind::Operation | DefKind::Factory => method_name(idl),
         _ => type_name(idl),
@@ -166,12 +166,15 @@ pub(crate) fn assign(model: &Model, options: &Options, settings: Settings, sink:
     } else {
         "T"
     };
-    let names = Names {
+    let mut names = Names {
         names,
         parameters,
         natives,
+        setters: HashSet::new(),
+        errors: HashSet::new(),
         servant,
     };
+    names.make_way(model);
     Clashes {
         model,
         names: &names,
@@ -201,7 +204,7 @@ fn find(model: &Model, path: &str) -> Option<(DefId, Option<String>)> {
                 }
             }
         }
-        let id = *model.scope(scope).names.get(&part.to_lowercase())?;
+        let id = *model.scope(scope).names.get(&model.key(part))?;
         found = (*model.def(id).name == *part).then_some(id);
         found?;
     }
@@ -240,18 +243,60 @@ impl Names {
         renamed.cloned().unwrap_or_else(|| value_name(idl))
     }
 
+    /// Finds the setters and error enums whose names are declared in their interface or value type, which alone decides: it
+    /// is in one piece, so that every compilation of it finds the same.
+    fn make_way(&mut self, model: &Model) {
+        for owner in (0..model.defs.len()).map(DefId) {
+            let Some(scope) = model.own_scope(owner) else {
+                continue;
+            };
+            let factories = model.value_type(owner).map(|value| &value.factories[..]);
+            let factories = factories.unwrap_or_default();
+            if model.operations(owner).is_empty() && factories.is_empty() {
+                continue;
+            }
+            let (mut methods, mut types) = (HashSet::new(), HashSet::new());
+            for &id in &model.scope(scope).order {
+                match &model.def(id).kind {
+                    DefKind::Operation | DefKind::Factory => methods.insert(self.of(id).to_owned()),
+                    DefKind::Typedef(ty) if model.is_reference(ty) => {
+                        types.insert(self.reference(id))
+                    }
+                    DefKind::Const(..) | DefKind::Member => false,
+                    _ => types.insert(self.of(id).to_owned()),
+                };
+            }
+            for operation in model.operations(owner).iter().chain(factories) {
+                let sets = operation.role == Role::Set;
+                if sets && methods.contains(&self.method(operation)) {
+                    self.setters.insert(operation.def);
+                }
+                if !operation.raises.is_empty() && types.contains(&self.error_enum(operation)) {
+                    self.errors.insert((operation.def, sets));
+                }
+            }
+        }
+    }
+
     /// The name of the method of an operation, or of one side of an attribute.
     pub(crate) fn method(&self, operation: &Operation) -> String {
         let name = self.of(operation.def);
+        let stem = name.strip_suffix('_').unwrap_or(name);
         match operation.role {
-            Role::Set => format!("set_{}", name.strip_suffix('_').unwrap_or(name)),
+            Role::Set if self.setters.contains(&operation.def) => format!("set_{stem}_attribute"),
+            Role::Set => format!("set_{stem}"),
             _ => name.to_owned(),
         }
     }
 
     /// The name of the error enum of `operation`.
     pub(crate) fn error_enum(&self, operation: &Operation) -> String {
-        format!("{}Error", self.method(operation).to_upper_camel_case())
+        let key = (operation.def, operation.role == Role::Set);
+        let suffix = match self.errors.contains(&key) {
+            true => "CallError",
+            false => "Error",
+        };
+        camel(&self.method(operation)) + suffix
     }
 
     /// The Rust name of a definition without the underscore that keeps it from being a keyword, for use with a suffix.
@@ -289,9 +334,14 @@ impl Names {
         }
     }
 
+    /// The name of the static that holds the TypeCode of a type.
+    pub(crate) fn type_code_static(&self, id: DefId) -> String {
+        format!("__TC_{}", shouty(self.of(id)))
+    }
+
     /// The name of the constant for the TypeCode of a typedef.
     pub(crate) fn type_code(&self, id: DefId) -> String {
-        format!("{}_TYPE_CODE", self.stem(id).to_shouty_snake_case())
+        format!("{}_TYPE_CODE", shouty(self.stem(id)))
     }
 
     /// The name of the trait by which servants of an interface delegate its operations to another servant.
@@ -307,7 +357,10 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
+    use super::case::tests::identifier;
     use super::*;
+    use crate::compile::check_str;
+    use proptest::prelude::*;
 
     #[test]
     fn names_follow_the_rules_of_the_mapping() {
@@ -326,6 +379,32 @@ mod tests {
         assert_eq!(module_name("Tango_3"), "tango_3");
         assert_eq!(method_name("command_inout_4"), "command_inout_4");
         assert_eq!(value_name("type"), "type_");
+    }
+
+    proptest! {
+        #[test]
+        fn two_names_that_become_one_are_reported(a in identifier(), b in identifier()) {
+            let same_idl = a.eq_ignore_ascii_case(&b);
+            for (text, rust) in [
+                (format!("interface I {{ void {a}(); void {b}(); }};"), value_name as fn(&str) -> String),
+                (format!("interface I {{ void f(in long {a}, in long {b}); }};"), value_name),
+                (format!("struct S {{ long {a}; long {b}; }};"), value_name),
+                (format!("enum E {{ {a}, {b} }};"), camel),
+                (format!("module M {{ const long {a} = 1; const long {b} = 1; }};"), shouty),
+                (format!("module M {{ struct {a} {{ long x; }}; struct {b} {{ long x; }}; }};"), type_name),
+            ] {
+                let reported = match check_str("two.idl", &text, &Options::default()) {
+                    Ok(()) => false,
+                    // Names that are keywords, or those of their scope.
+                    Err(found) if found.iter().all(|it| !it.message.contains(" become ") && !it.message.contains(" case")) => continue,
+                    Err(_) => true,
+                };
+                prop_assert!(reported || !(same_idl || rust(&a) == rust(&b)), "{}", text);
+                // Names of IDL that differ in more than case and underscores are never refused for their names in Rust.
+                let apart = a.replace('_', "").to_lowercase() != b.replace('_', "").to_lowercase();
+                prop_assert!(!(reported && apart), "{}", text);
+            }
+        }
     }
 
     #[test]

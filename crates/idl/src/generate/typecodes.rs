@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use heck::ToShoutySnakeCase;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
@@ -45,12 +44,9 @@ fn lacks_kind(ty: &Type) -> bool {
 }
 
 impl Generator<'_> {
-    /// The name of the static. Two types of one scope that shared it would share their own Rust name, too.
+    /// The name of the static.
     fn type_code_name(&self, id: DefId) -> Ident {
-        ident(&format!(
-            "__TC_{}",
-            self.names.of(id).to_shouty_snake_case()
-        ))
+        ident(&self.names.type_code_static(id))
     }
 
     /// The path from scope `from` to the static of definition `id`.

@@ -191,7 +191,15 @@ impl Clashes<'_> {
             | DefKind::Operation
             | DefKind::Factory
             | DefKind::Bit(_)
-            | DefKind::Unsupported => {}
+            | DefKind::Unsupported => return,
+        }
+        if !matches!(
+            self.model.def(id).kind,
+            DefKind::Module(_) | DefKind::Const(..)
+        ) {
+            let what = format!("the TypeCode of `{idl}`");
+            let name = self.names.type_code_static(id);
+            self.take(taken, Space::Value, name, id, Some(what));
         }
     }
 

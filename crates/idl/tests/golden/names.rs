@@ -458,6 +458,277 @@ pub mod names {
         __TC_SYSTEM = __Tc::Except("IDL:Names/System:1.0", "System", & []); exception
         System
     );
+    /// Struct `IDL:Names/Packet:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Packet {
+        /// Member `streamIDs`.
+        pub stream_ids: ::std::string::String,
+        /// Member `SNMPv3`.
+        pub snmpv3: i32,
+    }
+    ::zorb::__private::cdr_struct!(
+        Packet { stream_ids : ::std::string::String, snmpv3 : i32 }
+    );
+    ::zorb::__private::type_code!(
+        __TC_PACKET = __Tc::Struct("IDL:Names/Packet:1.0", "Packet", & [("streamIDs", &
+        __Tc::String(0)), ("SNMPv3", & __Tc::Long)]); value Packet
+    );
+    /// Typedef `IDL:Names/Packets:1.0`.
+    pub type Packets = ::std::vec::Vec<Packet>;
+    ::zorb::__private::type_code!(
+        __TC_PACKETS = __Tc::Alias("IDL:Names/Packets:1.0", "Packets", & __Tc::Sequence(&
+        __TC_PACKET, 0)); alias #[doc = " The TypeCode of `Names::Packets`."]
+        PACKETS_TYPE_CODE
+    );
+    /// The declarations inside interface `Names::Stage`, and the exceptions of its operations.
+    pub mod stage {
+        /// Exception `IDL:Names/Stage/StartError:1.0`.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct StartError {
+            /// Member `why`.
+            pub why: ::std::string::String,
+        }
+        ::zorb::__private::exception!(
+            StartError, "IDL:Names/Stage/StartError:1.0", { why : ::std::string::String }
+        );
+        ::zorb::__private::type_code!(
+            __TC_START_ERROR = __Tc::Except("IDL:Names/Stage/StartError:1.0",
+            "StartError", & [("why", & __Tc::String(0))]); exception StartError
+        );
+        /// The exceptions of `start`.
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum StartCallError {
+            /// `IDL:Names/Stage/StartError:1.0`.
+            StartError(StartError),
+            /// A system exception.
+            System(::zorb::SystemException),
+        }
+        ::zorb::__private::operation_error!(StartCallError { StartError(StartError) });
+    }
+    /// The operations of a servant of interface `IDL:Names/Stage:1.0`, as `async fn`s.
+    pub trait Stage: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `start`.
+        fn start(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), stage::StartCallError>,
+        > + ::core::marker::Send;
+        /// Reads attribute `gain`.
+        fn gain(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Writes attribute `gain`.
+        fn set_gain_attribute(
+            &self,
+            value: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Operation `set_gain`.
+        fn set_gain(
+            &self,
+            gain: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Operation `GetIDs`.
+        fn get_ids(
+            &self,
+            node_ids: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::vec::Vec<Packet>,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Names/Stage:1.0`.
+    #[derive(Clone)]
+    pub struct StageRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(
+        StageRef, "IDL:Names/Stage:1.0", concrete & __TC_STAGE, bases : []
+    );
+    impl StageRef {
+        /// Operation `start`.
+        pub fn start(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), stage::StartCallError>,
+        > + ::core::marker::Send + '_ {
+            self.object.call::<(), (), _, _>("start", ())
+        }
+        /// Reads attribute `gain`.
+        pub fn gain(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.call::<(), (i32,), _, _>("_get_gain", ())
+        }
+        /// Writes attribute `gain`.
+        pub fn set_gain_attribute(
+            &self,
+            value: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<i32>,),
+                    (),
+                    _,
+                    _,
+                >("_set_gain", (value,))
+        }
+        /// Operation `set_gain`.
+        pub fn set_gain(
+            &self,
+            gain: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<i32>,),
+                    (),
+                    _,
+                    _,
+                >("set_gain", (gain,))
+        }
+        /// Operation `GetIDs`.
+        pub fn get_ids(
+            &self,
+            node_ids: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::vec::Vec<Packet>,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (::std::vec::Vec<Packet>,), _>("GetIDs", (node_ids,))
+        }
+    }
+    /// Serves interface `IDL:Names/Stage:1.0` with a [`Stage`].
+    #[derive(Debug)]
+    pub struct StageServant<T_> {
+        servant: ::std::sync::Arc<T_>,
+    }
+    impl<T_: Stage> StageServant<T_> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T_) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
+        pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T_> ::core::clone::Clone for StageServant<T_> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T_: Stage> ::zorb::__private::InterfaceSkeleton for StageServant<T_> {
+        type Ref = StageRef;
+    }
+    impl<T_: Stage> ::zorb::__private::Skeleton for StageServant<T_> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Names/Stage:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Names/Stage:1.0")
+        }
+        fn start(
+            &self,
+            call: ::zorb::__private::Incoming<'_>,
+        ) -> ::zorb::__private::Upcall {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::upcall::<
+                        (),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, call, <T_ as Stage>::start)
+                }
+                ::core::option::Option::Some(1) => {
+                    ::zorb::__private::upcall::<
+                        (),
+                        (i32,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, call, <T_ as Stage>::gain)
+                }
+                ::core::option::Option::Some(2) => {
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, call, <T_ as Stage>::set_gain_attribute)
+                }
+                ::core::option::Option::Some(3) => {
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, call, <T_ as Stage>::set_gain)
+                }
+                ::core::option::Option::Some(4) => {
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (::std::vec::Vec<Packet>,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, call, <T_ as Stage>::get_ids)
+                }
+                _ => call.unknown_operation(),
+            }
+        }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                4203492208743950414,
+                &[(3, 0), (0, 1)],
+                &[
+                    (b"_get_gain", 1),
+                    (b"GetIDs", 4),
+                    (b"start", 0),
+                    (b"_set_gain", 2),
+                    (b"set_gain", 3),
+                ],
+            );
+            &OPERATIONS
+        }
+    }
+    ::zorb::__private::type_code!(
+        __TC_STAGE = __Tc::Named(__TcKind::ObjRef, "IDL:Names/Stage:1.0", "Stage");
+    );
     /// Module `IDL:Names/Inner:1.0`.
     pub mod inner {
         /// Exception `IDL:Names/Inner/System:1.0`.

@@ -54,6 +54,41 @@ fn what_is_no_idl_is_refused_as_reviewed() {
     );
 }
 
+#[test]
+fn a_rename_decides_before_a_name_makes_way() {
+    let idl = "interface Stage { exception StartError {}; void start() raises (StartError); attribute long x; void set_x(); };";
+    let enums_and_setters = |renames: &[(&str, &str)]| {
+        let mut options = Options::default();
+        let renames = renames
+            .iter()
+            .map(|(idl, rust)| ((*idl).to_owned(), (*rust).to_owned()));
+        options.renames = renames.collect();
+        let tokens = compile_str("stage.idl", idl, &options)
+            .unwrap()
+            .tokens
+            .to_string();
+        let words = tokens.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let named = words.filter(|it| it.ends_with("Error") || it.starts_with("set_"));
+        let mut named: Vec<String> = named.map(str::to_owned).collect();
+        named.sort();
+        named.dedup();
+        named.retain(|name| !["Error", "operation_error"].contains(&&**name));
+        named
+    };
+    assert_eq!(
+        enums_and_setters(&[]),
+        ["StartCallError", "StartError", "set_x", "set_x_attribute"]
+    );
+    assert_eq!(
+        enums_and_setters(&[("Stage::start", "begin"), ("Stage::set_x", "set_y")]),
+        ["BeginError", "StartError", "set_x", "set_y"]
+    );
+    assert_eq!(
+        enums_and_setters(&[("Stage::StartError", "Refused"), ("Stage::x", "y")]),
+        ["StartError", "set_x", "set_y"]
+    );
+}
+
 /// Checks that `text` is refused with one error, with this `message`.
 fn refused_once(text: &str, message: &str) {
     let diagnostics = check_str("many.idl", text, &Options::default()).unwrap_err();
