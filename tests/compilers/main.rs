@@ -1,6 +1,7 @@
 //! Tests that start compilers: rustc and cargo, on code as users write it.
 
 mod corpora;
+mod documented;
 mod examples;
 mod mistakes;
 mod pages;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// IDL that has every construct: the files whose output is reviewed, and the legal ones of the language. Some need options.
-fn constructs() -> Vec<PathBuf> {
+pub(crate) fn constructs() -> Vec<PathBuf> {
     let house = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/idl/tests");
     let files = ["golden", "language/legal"].map(|folder| {
         let entries = house.join(folder).read_dir().expect("a folder");

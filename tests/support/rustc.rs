@@ -7,7 +7,12 @@ use std::sync::OnceLock;
 
 /// The compiler on `source`. A warning is an error: users should not have to silence what we make or show them.
 pub(crate) fn rustc(source: &Path) -> Command {
-    let mut command = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
+    tool("rustc", source)
+}
+
+/// A tool of Rust on `source`, `rustc` or `rustdoc`, with warnings as errors.
+pub(crate) fn tool(name: &str, source: &Path) -> Command {
+    let mut command = Command::new(Path::new(env!("CARGO")).with_file_name(name));
     command.args(["--edition=2024", "-Dwarnings"]);
     for name in ["zorb", "tokio"] {
         let library = library(name);

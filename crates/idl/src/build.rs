@@ -305,6 +305,24 @@ mod tests {
     }
 
     #[test]
+    fn idl_that_cannot_be_changed_is_accepted_on_request() {
+        let dir = tree("typedef string URI; struct S { URI uri; };");
+        let build = || Build::new().file(dir.path().join("a.idl"));
+        let path = dir.path().join("out.rs");
+        let refused = build().compile_to(&path, &mut Vec::new());
+        assert!(
+            refused
+                .unwrap_err()
+                .to_string()
+                .contains("the option `lenient`")
+        );
+        build()
+            .lenient()
+            .compile_to(&path, &mut Vec::new())
+            .unwrap();
+    }
+
+    #[test]
     fn a_place_that_cannot_be_written_is_named() {
         let dir = tree("const long C = 1;");
         let build = Build::new().file(dir.path().join("a.idl"));

@@ -11,6 +11,7 @@ mod delegates;
 pub(crate) mod dispatch;
 mod docs;
 mod local_traits;
+mod markdown;
 mod operations;
 mod paths;
 mod plain;

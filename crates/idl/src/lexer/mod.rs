@@ -245,7 +245,7 @@ impl Lexer {
         let mut doc = None;
         if !self.doc.text.is_empty() {
             let near = self.doc.end + 1 >= self.line && kind != Kind::Directive;
-            let text = self.doc.text.trim_end();
+            let text = self.doc.text.trim();
             doc = (near && !text.is_empty()).then(|| Rc::from(text));
             self.doc.text.clear();
         }
@@ -272,7 +272,7 @@ fn lines_in(text: &str) -> usize {
     text.bytes().filter(|octet| *octet == b'\n').count()
 }
 
-/// The text of a comment without its marks, line by line.
+/// The text of a comment without its marks, line by line; with the blanks in front, which matter in blocks of code.
 fn comment_lines(comment: &str) -> impl Iterator<Item = &str> {
     let body = match comment.strip_prefix("/*") {
         Some(body) => body
@@ -281,8 +281,13 @@ fn comment_lines(comment: &str) -> impl Iterator<Item = &str> {
             .trim_start_matches(['*', '!']),
         None => comment.trim_start_matches('/').trim_start_matches('!'),
     };
-    body.lines()
-        .map(|line| line.trim().trim_start_matches('*').trim())
+    body.lines().map(|line| {
+        let line = line.trim_end();
+        match line.trim_start().strip_prefix('*') {
+            Some(text) => text.trim_start_matches('*'),
+            None => line,
+        }
+    })
 }
 
 /// The text of a Doxygen comment on the declaration before it.
@@ -542,7 +547,7 @@ mod tests {
     fn a_comment_documents_the_token_below_it_and_no_other() {
         let text = "// licence\n\n/** Says\n * hello. */\nmodule // trailing\nM; // x\n";
         let tokens = tokens(text);
-        assert_eq!(tokens[0].doc.as_deref(), Some("Says\nhello."));
+        assert_eq!(tokens[0].doc.as_deref(), Some("Says\n hello."));
         assert!(tokens[1..].iter().all(|token| token.doc.is_none()));
     }
 
@@ -575,7 +580,7 @@ mod tests {
         );
         for (text, doc) in [
             ("//! Says.\nx", "Says."),
-            ("/*! Says.\n  * More. */\nx", "Says.\nMore."),
+            ("/*! Says.\n  * More. */\nx", "Says.\n More."),
         ] {
             assert_eq!(tokens(text)[0].doc.as_deref(), Some(doc));
         }
