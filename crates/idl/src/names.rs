@@ -386,12 +386,12 @@ mod tests {
         fn two_names_that_become_one_are_reported(a in identifier(), b in identifier()) {
             let same_idl = a.eq_ignore_ascii_case(&b);
             for (text, rust) in [
-                (format!("interface I {{ void {a}(); void {b}(); }};"), value_name as fn(&str) -> String),
-                (format!("interface I {{ void f(in long {a}, in long {b}); }};"), value_name),
-                (format!("struct S {{ long {a}; long {b}; }};"), value_name),
-                (format!("enum E {{ {a}, {b} }};"), camel),
-                (format!("module M {{ const long {a} = 1; const long {b} = 1; }};"), shouty),
-                (format!("module M {{ struct {a} {{ long x; }}; struct {b} {{ long x; }}; }};"), type_name),
+                (format!("interface ScopeOfNames {{ void {a}(); void {b}(); }};"), value_name as fn(&str) -> String),
+                (format!("interface Outside {{ void scope_of_names(in long {a}, in long {b}); }};"), value_name),
+                (format!("struct ScopeOfNames {{ long {a}; long {b}; }};"), value_name),
+                (format!("enum ScopeOfNames {{ {a}, {b} }};"), camel),
+                (format!("module ScopeOfNames {{ const long {a} = 1; const long {b} = 1; }};"), shouty),
+                (format!("module ScopeOfNames {{ struct {a} {{ long x; }}; struct {b} {{ long x; }}; }};"), type_name),
             ] {
                 let reported = match check_str("two.idl", &text, &Options::default()) {
                     Ok(()) => false,
