@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
@@ -132,6 +132,21 @@ impl Arguments {
         Ok(())
     }
 
+    /// A use of each path that an option gives, in front of the generated code. So a path that leads nowhere is the first error
+    /// of rustc, at the option, before one for each of its uses in that code.
+    pub(crate) fn paths(&self) -> TokenStream {
+        let paths = self.externs.iter().map(|(_, path)| path).chain(&self.orb);
+        // `use crate as _` is no import.
+        let named = |path: &&syn::Path| {
+            let last = path.segments.last().map(|last| last.ident.to_string());
+            last.is_some_and(|last| !["crate", "self", "super"].contains(&last.as_str()))
+        };
+        paths
+            .filter(named)
+            .map(|path| quote_spanned!(path.span()=> #[allow(unused_imports)] use #path as _;))
+            .collect()
+    }
+
     /// The place of a setting in the source.
     pub(crate) fn setting(&self, setting: Setting) -> Option<Span> {
         Some(match setting {
@@ -236,7 +251,8 @@ fn generate(arguments: TokenStream) -> TokenStream {
     match compile_files(&files, &arguments.options(&root)) {
         Ok(output) => {
             let (tokens, watched) = (output.tokens, watch(&output.dependencies));
-            quote!(#tokens #watched)
+            let named = arguments.paths();
+            quote!(#named #tokens #watched)
         }
         Err(diagnostics) => {
             let errors = diagnostics.iter().map(|diagnostic| {

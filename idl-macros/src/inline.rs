@@ -73,7 +73,7 @@ fn literal(tokens: &[TokenTree]) -> Option<syn::LitStr> {
 
 fn from_literal(literal: &syn::LitStr, arguments: &Arguments, options: &Options) -> TokenStream {
     match compile_str("idl!", &literal.value(), options) {
-        Ok(output) => items(output),
+        Ok(output) => items(output, arguments),
         Err(diagnostics) => {
             let errors = diagnostics.iter().map(|diagnostic| {
                 let option = diagnostic.setting.and_then(|it| arguments.setting(it));
@@ -91,7 +91,7 @@ fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -
     const NAME: &str = "idl!";
     let rebuilt = Rebuilt::new(tokens);
     match compile_str(NAME, &rebuilt.text, options) {
-        Ok(output) => items(output),
+        Ok(output) => items(output, arguments),
         Err(mut diagnostics) => {
             diagnostics.shift_lines(NAME, rebuilt.first_line.saturating_sub(1));
             let errors = diagnostics.iter().map(|diagnostic| {
@@ -131,8 +131,9 @@ fn faults(errors: proc_macro2::TokenStream, diagnostics: &Diagnostics) -> TokenS
     quote!(#errors #watched).into()
 }
 
-fn items(output: Output) -> TokenStream {
+fn items(output: Output, arguments: &Arguments) -> TokenStream {
     let watched = watch(&output.dependencies);
     let tokens = output.tokens;
-    quote!(#tokens #watched).into()
+    let named = arguments.paths();
+    quote!(#named #tokens #watched).into()
 }

@@ -19,7 +19,7 @@ const LAST: [&str; 3] = [
 #[test]
 fn mistakes_are_reported_where_they_are_made() {
     check("cases", 9);
-    check("cases/files", 4);
+    check("cases/files", 5);
 }
 
 #[test]

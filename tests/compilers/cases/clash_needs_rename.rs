@@ -11,10 +11,12 @@ zorb::idl! {
     };
 }
 
-// The attribute and the operation both become `set_limit`.
+// The attribute of the base and the operation both become `set_limit`.
 zorb::idl! {
-    interface Meter {
+    interface Gauge {
         attribute long limit;
+    };
+    interface Meter : Gauge {
         void set_limit(in long value);
     };
 }
