@@ -72,6 +72,7 @@ fn shown<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
 }
 
 const README: &str = include_str!("../../README.md");
+const MAPPING: &str = include_str!("../../docs/mapping.md");
 
 #[test]
 fn the_server_and_the_client_of_the_readme_do_what_it_says() {
@@ -153,6 +154,46 @@ fn the_good_day_of_the_page_for_jacorb_users_is_found_by_name() {
     assert!(ready.is_some(), "{server:?}");
     assert_eq!(page.run(1, &known), (true, strings(&["Hello World"])));
     passed(cell);
+}
+
+#[test]
+fn idl_in_a_crate_of_its_own_is_used_as_the_page_of_the_mapping_says() {
+    let (_, section) = MAPPING
+        .split_once("\n### IDL in a crate of its own\n")
+        .expect("the section");
+    let (section, _) = section.split_once("\n### ").expect("its end");
+    let blocks = section.split("\n```rust,ignore\n").skip(1);
+    let blocks: Vec<_> = blocks
+        .filter_map(|block| block.split_once("\n```"))
+        .collect();
+    let [(library, _), (program, _)] = blocks[..] else {
+        panic!("a library and a program: {blocks:?}");
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(&path, text).expect("written");
+        path
+    };
+    write("idl/bank.idl", include_str!("../../examples/bank.idl"));
+    let library = write("src/lib.rs", library);
+    let program = write("main.rs", program);
+    let compiled = folder.path().join("libbank_idl.rlib");
+    let mut compiler = rustc(&library);
+    compiler.args(["--crate-name=bank_idl", "--crate-type=rlib", "-o"]);
+    compiler
+        .arg(&compiled)
+        .env("CARGO_MANIFEST_DIR", folder.path());
+    Running::command(compiler).finish().success();
+    let built = folder.path().join("teller");
+    let mut compiler = rustc(&program);
+    compiler.arg(format!("--extern=bank_idl={}", compiled.display()));
+    compiler.arg("-o").arg(&built);
+    Running::command(compiler).finish().success();
+    let ended = Running::command(Command::new(&built)).finish();
+    let lines = strings(&["IDL:examples.zorb/Bank/Account:1.0"]);
+    assert_eq!((ended.status.success(), ended.lines), (true, lines));
 }
 
 fn strings(lines: &[&str]) -> Vec<String> {
