@@ -1,7 +1,7 @@
 //! Adapter activators, which make adapters on demand.
 
 use crate::adapter::Adapter;
-use crate::key::{ObjectId, ObjectKey, Path};
+use crate::key::{ObjectId, ObjectKey, Parts};
 use crate::manager::{HoldOutcome, PoaManagerState};
 use crate::missing::Missing;
 use crate::registry::ObjectAdapter;
@@ -10,33 +10,54 @@ use std::sync::Arc;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 
 impl ObjectAdapter {
-    /// The first missing adapter on the path that a key names: its existing parent, and its name. An adapter that its
-    /// parent's activator is still making counts as missing.
-    fn missing_child(&self, key: &[u8]) -> Option<(Arc<Adapter>, String)> {
+    /// The names of the adapters that a persistent key of this server names. `None` for other keys, and for a key that
+    /// names more adapters than there may be: it is parsed no further than that.
+    fn names<'a>(&self, key: &'a [u8]) -> Option<Vec<&'a str>> {
         let parsed = ObjectKey::parse(key).and_then(|parsed| self.open(parsed));
         let Some(ObjectKey::Persistent { path, .. }) = parsed else {
             return None;
         };
-        let path = Path::parse(path)?;
-        if path.server_id != self.server_id() {
+        let mut parts = Parts::new(path);
+        if parts.next()?? != self.server_id() {
             return None;
         }
-        let made = |names: &[String]| self.at(names).filter(|adapter| !adapter.is_being_made());
-        if made(&path.names).is_some() {
-            return None;
-        }
-        let depth = (0..path.names.len()).rev();
-        let mut above = depth.filter_map(|depth| Some((depth, made(path.names.get(..depth)?)?)));
-        let (depth, parent) = above.next()?;
-        let name = path.names.get(depth)?;
-        let may_come = parent.adapter_activator().is_some() || self.find(&parent, name).is_some();
-        may_come.then(|| (parent, name.clone()))
+        let names = parts.by_ref().take(self.max_depth());
+        let names = names.collect::<Option<_>>()?;
+        parts.next().is_none().then_some(names)
     }
 
-    /// Whether [`activate_path`](Self::activate_path) may make the adapter that a key names, which was not found.
+    /// The adapter in which the first of `names`, of a path that begins below `from`, may be made or is being made; the
+    /// names with it and behind it. `None` if no adapter is missing, or none will be made.
+    fn to_be_made<'n>(
+        &self,
+        from: &Arc<Adapter>,
+        names: &'n [&'n str],
+    ) -> Option<(Arc<Adapter>, &'n [&'n str])> {
+        let (parent, left) = self.walk(from, names);
+        let name = left.first()?;
+        let may_come = parent.adapter_activator().is_some() || self.find(&parent, name).is_some();
+        may_come.then_some((parent, left))
+    }
+
+    /// Whether a key names more adapters than may be below each other ([`with_max_depth`](Self::with_max_depth)), so that
+    /// no server with this limit has made it. Parses no more names than that.
+    #[must_use]
+    pub fn is_too_deep(&self, key: &[u8]) -> bool {
+        let parsed = ObjectKey::parse(key).and_then(ObjectKey::unsealed);
+        let Some(ObjectKey::Persistent { path, .. }) = parsed else {
+            return false;
+        };
+        // The server's id stands before the names.
+        let beyond = self.max_depth().saturating_add(1);
+        Parts::new(path).nth(beyond).is_some()
+    }
+
+    /// Whether [`activate_path`](Self::activate_path) may make the adapter that a key names, which was not found. Costs a
+    /// walk along the names of the key, as far as there are adapters.
     #[must_use]
     pub fn may_be_activated(&self, key: &[u8]) -> bool {
-        self.missing_child(key).is_some()
+        let names = self.names(key);
+        names.is_some_and(|names| self.to_be_made(self.root(), &names).is_some())
     }
 
     /// Makes the adapters that a key names by their activators, outermost first. One request at a time does so for each
@@ -52,17 +73,23 @@ impl ObjectAdapter {
     /// Safe: adapters made so far stay. A running activator is dropped, and the next request calls it again.
     pub async fn activate_path(&self, key: &[u8]) -> Result<(), SystemException> {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
-        while let Some((parent, name)) = self.missing_child(key) {
+        let names = self.names(key).unwrap_or_default();
+        let mut missing = self.to_be_made(self.root(), &names);
+        while let Some((parent, [name, below @ ..])) = missing {
             admitted(&parent).await?;
-            if parent.is_destroyed() {
-                // The parent has left the tree: look for it again.
-                continue;
-            }
-            match self.activate_child(&parent, &name).await {
-                Ok(Some(_)) => {}
-                Ok(None) => return Err(Missing::Adapter.raise()),
-                Err(_) => return Err(raise(Fault::AdapterActivatorFailed)),
-            }
+            let made = match parent.is_destroyed() {
+                true => None,
+                false => match self.activate_child(&parent, name).await {
+                    Ok(Some(made)) => Some(made).filter(|made| !made.is_destroyed()),
+                    Ok(None) => return Err(Missing::Adapter.raise()),
+                    Err(_) => return Err(raise(Fault::AdapterActivatorFailed)),
+                },
+            };
+            missing = match made {
+                Some(made) => self.to_be_made(&made, below),
+                // One that has been destroyed has left the tree, and another one may be in its place.
+                None => self.to_be_made(self.root(), &names),
+            };
         }
         Ok(())
     }
@@ -137,6 +164,7 @@ async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
+    use crate::key::Path;
     use crate::policy::Policies;
     use crate::servant_manager::{AdapterActivator, Boxed};
     use core::pin::pin;

@@ -2,6 +2,7 @@
 //! servant locator finds servants.
 
 use crate::adapter::{Adapter, AdapterError};
+use crate::deactivation::{DeactivationGuard, Deactivations};
 use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::missing::Missing;
@@ -9,10 +10,11 @@ use crate::object::{ActiveObject, taking_turns};
 use crate::request::{Outcome, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
 use crate::skeleton::Upcall;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, OnceLock};
 use crate::turn_queue::UpcallChain;
 use arrayvec::ArrayString;
 use core::borrow::Borrow;
+use core::convert::Infallible;
 use core::fmt;
 use core::future::poll_fn;
 use core::ops::Deref;
@@ -40,16 +42,30 @@ impl NotIncarnated {
         }
     }
 
-    /// Waits until the object is active: this request calls the activator, unless another request has activated the object.
+    /// Waits until the object is active: this request calls the activator, unless another request is doing so, or has
+    /// activated the object. Requests that wait for another one's object get that object, also when their adapter has
+    /// been destroyed or its objects have been etherealized meanwhile.
     ///
     /// # Errors
-    /// The exception of the activator; OBJECT_NOT_EXIST if it returns no servant, or the adapter is destroyed meanwhile;
-    /// OBJ_ADAPTER if the servant is active for another object in spite of UNIQUE_ID.
+    /// The exception of the activator; OBJECT_NOT_EXIST if it returns no servant, or the adapter was destroyed before the
+    /// activator was called; OBJ_ADAPTER if the servant is active for another object in spite of UNIQUE_ID.
     pub(crate) async fn activate(&self) -> Result<Arc<ActiveObject>, Raised> {
-        let _guard = self.adapter.activations.begin(&self.id).await;
+        let made = |attempt: &Attempt| attempt.made.get().cloned();
+        let begun = self.adapter.activations.begin_unless(&self.id, made).await;
+        let turn = match begun {
+            Ok(turn) => turn,
+            Err(object) => return Ok(object),
+        };
+        let object = self.activate_in(&turn.attempt).await?;
+        // The object may have been handed over when it was made.
+        let _ = turn.attempt.made.set(Arc::clone(&object));
+        Ok(object)
+    }
+
+    async fn activate_in(&self, attempt: &Attempt) -> Result<Arc<ActiveObject>, Raised> {
         let id = self.id.as_ref();
         let raise = |fault: Fault| Raised::System(fault.raise(CompletionStatus::No));
-        loop {
+        while !self.adapter.is_destroyed() {
             // A deactivated object finishes its requests first.
             self.adapter.deactivation_ended(id).await;
             // An earlier request may have activated it while this one waited for its turn.
@@ -60,6 +76,9 @@ impl NotIncarnated {
             if self.adapter.deactivations().contains(id) {
                 continue;
             }
+            let Some(_asking) = attempt.ask(&self.adapter, &self.activator) else {
+                break;
+            };
             let failed = match self.activator.incarnate(self.id.clone()).await {
                 Ok(Incarnated::ByItself) => Missing::Object.raise().into(),
                 Ok(Incarnated::Servant(servant)) => {
@@ -79,7 +98,107 @@ impl NotIncarnated {
                 }
                 Err(raised) => raised,
             };
-            return self.adapter.find(id).ok_or(failed);
+            let handed_over = attempt.made.get().cloned();
+            return handed_over.or_else(|| self.adapter.find(id)).ok_or(failed);
+        }
+        Err(raise(Fault::NoAdapter))
+    }
+}
+
+/// One request's attempt at activating an object, which the requests that wait for it share.
+#[derive(Default)]
+pub(crate) struct Attempt {
+    /// The object, for the requests that wait for it.
+    made: OnceLock<Arc<ActiveObject>>,
+    /// The call of the activator in progress.
+    asked: Mutex<Option<Asked>>,
+}
+
+struct Asked {
+    activator: Arc<dyn Activator>,
+    /// Keeps the id taken for adapters that are made in place of a destroyed one.
+    taken: Option<DeactivationGuard>,
+}
+
+/// The call of an activator, in progress until this is dropped.
+struct Asking<'a>(&'a Attempt);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let asked = self.0.asked().take();
+        drop(asked);
+    }
+}
+
+impl Attempt {
+    fn asked(&self) -> MutexGuard<'_, Option<Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the activator is being called, unless the adapter has been destroyed.
+    fn ask(&self, adapter: &Adapter, activator: &Arc<dyn Activator>) -> Option<Asking<'_>> {
+        let mut asked = self.asked();
+        // Under the lock: pairs with `keep_taken`, which follows the destruction.
+        if adapter.is_destroyed() {
+            return None;
+        }
+        *asked = Some(Asked {
+            activator: Arc::clone(activator),
+            taken: None,
+        });
+        Some(Asking(self))
+    }
+
+    /// Hands the object that the activator has made to the requests that wait for it. It is in no map, and is
+    /// deactivated: `etherealize` says whether the activator etherealizes it behind the last of these requests. Returns
+    /// the object if no activator is being called, or one has been handed over.
+    fn hand_over(
+        &self,
+        object: Arc<ActiveObject>,
+        etherealize: bool,
+    ) -> Result<(), Arc<ActiveObject>> {
+        let activator = match &*self.asked() {
+            Some(asked) => Arc::clone(&asked.activator),
+            None => return Err(object),
+        };
+        self.made.set(Arc::clone(&object))?;
+        object.begin_deactivation(etherealize.then_some(&activator), true);
+        Ok(())
+    }
+}
+
+impl Activations<Attempt> {
+    /// Whether the activator is being called for this id.
+    pub(crate) fn is_asked(&self, id: &ObjectId) -> bool {
+        self.attempt(id)
+            .is_some_and(|attempt| attempt.asked().is_some())
+    }
+
+    fn attempt(&self, id: &ObjectId) -> Option<Arc<Attempt>> {
+        let waiting = self.waiting();
+        waiting.get(id).map(|waited| Arc::clone(&waited.attempt))
+    }
+
+    /// Hands an object over to the requests that wait for it ([`Attempt::hand_over`]).
+    pub(crate) fn hand_over(
+        &self,
+        id: &ObjectId,
+        object: Arc<ActiveObject>,
+        etherealize: bool,
+    ) -> Result<(), Arc<ActiveObject>> {
+        match self.attempt(id) {
+            Some(attempt) => attempt.hand_over(object, etherealize),
+            None => Err(object),
+        }
+    }
+
+    /// Keeps the ids for which the activator is being called taken, until it has ended. To be called after the adapter was
+    /// marked as destroyed.
+    pub(crate) fn keep_taken(&self, deactivations: &Arc<Deactivations>) {
+        for (id, waited) in self.waiting().iter() {
+            if let Some(asked) = &mut *waited.attempt.asked() {
+                asked.taken = Some(deactivations.begin(id.clone()));
+            }
         }
     }
 }
@@ -207,39 +326,27 @@ async fn locate_and_serve<L: Locator>(
     }
 }
 
-/// The objects that are being activated, each with the requests that wait for it.
+/// What is being activated, by id, each with the requests that wait for it. `A`: what these share of an attempt.
 #[derive(Default)]
-pub(crate) struct Activations(Mutex<HashMap<ObjectId, Vec<Waker>>>);
+pub(crate) struct Activations<A = ()>(Mutex<HashMap<ObjectId, Waited<A>>>);
 
-/// The right to activate one object, which passes to the next request when it is dropped.
-pub(crate) struct ActivationGuard<'a> {
-    activations: &'a Activations,
-    id: &'a ObjectId,
+/// An attempt, and the requests that wait for its end.
+struct Waited<A> {
+    attempt: Arc<A>,
+    wakers: Vec<Waker>,
 }
 
-impl Activations {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<ObjectId, Vec<Waker>>> {
+/// The right to activate one object, which passes to the next request when it is dropped.
+pub(crate) struct ActivationGuard<'a, A> {
+    activations: &'a Activations<A>,
+    id: &'a ObjectId,
+    attempt: Arc<A>,
+}
+
+impl<A> Activations<A> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<ObjectId, Waited<A>>> {
         // No code panics under this lock, so its data is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) async fn begin<'a>(&'a self, id: &'a ObjectId) -> ActivationGuard<'a> {
-        poll_fn(|cx| {
-            let mut waiting = self.waiting();
-            let Some(wakers) = waiting.get_mut(id) else {
-                waiting.insert(id.clone(), Vec::new());
-                return Poll::Ready(());
-            };
-            if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-                wakers.push(cx.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await;
-        ActivationGuard {
-            activations: self,
-            id,
-        }
     }
 
     /// Whether a request is activating the object of this id.
@@ -248,14 +355,65 @@ impl Activations {
     }
 }
 
-impl Drop for ActivationGuard<'_> {
+impl<A: Default> Activations<A> {
+    /// Waits until no other request has the right to activate the object.
+    pub(crate) async fn begin<'a>(&'a self, id: &'a ObjectId) -> ActivationGuard<'a, A> {
+        match self.begin_unless(id, |_| None::<Infallible>).await {
+            Ok(guard) => guard,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Waits for the right to activate the object, or until `made` has the result of an attempt that was waited for.
+    async fn begin_unless<'a, R>(
+        &'a self,
+        id: &'a ObjectId,
+        made: impl Fn(&A) -> Option<R>,
+    ) -> Result<ActivationGuard<'a, A>, R> {
+        let mut waited_for: Option<Arc<A>> = None;
+        poll_fn(|cx| {
+            let mut waiting = self.waiting();
+            // Under the lock: an attempt has its result before its guard is dropped.
+            if let Some(result) = waited_for.as_deref().and_then(&made) {
+                return Poll::Ready(Err(result));
+            }
+            let Some(waited) = waiting.get_mut(id) else {
+                let attempt = Arc::<A>::default();
+                let waited = Waited {
+                    attempt: Arc::clone(&attempt),
+                    wakers: Vec::new(),
+                };
+                waiting.insert(id.clone(), waited);
+                return Poll::Ready(Ok(attempt));
+            };
+            if !waited
+                .wakers
+                .iter()
+                .any(|waker| waker.will_wake(cx.waker()))
+            {
+                waited.wakers.push(cx.waker().clone());
+            }
+            waited_for = Some(Arc::clone(&waited.attempt));
+            Poll::Pending
+        })
+        .await
+        .map(|attempt| ActivationGuard {
+            activations: self,
+            id,
+            attempt,
+        })
+    }
+}
+
+impl<A> Drop for ActivationGuard<'_, A> {
     fn drop(&mut self) {
-        let wakers = self.activations.waiting().remove(self.id);
+        let waited = self.activations.waiting().remove(self.id);
+        let wakers = waited.map(|waited| waited.wakers);
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 }
 
-impl fmt::Debug for Activations {
+impl<A> fmt::Debug for Activations<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Activations")
             .field("taken", &self.waiting().len())
@@ -270,7 +428,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_had_by_one_at_a_time_for_each_id() {
-        let activations = Activations::default();
+        let activations = Activations::<()>::default();
         let (one, other) = (ObjectId::from("one"), ObjectId::from("other"));
         let mut cx = Context::from_waker(Waker::noop());
         let Poll::Ready(first) = pin!(activations.begin(&one)).poll(&mut cx) else {

@@ -257,17 +257,12 @@ impl Path {
     /// Parses the path in a persistent key; `None` for octets that no zorb ORB has written.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
-        let mut rest = octets;
-        let mut parts = Vec::new();
-        while !rest.is_empty() {
-            let (part, behind) = counted(rest)?;
-            parts.push(str::from_utf8(part).ok()?.to_owned());
-            rest = behind;
-        }
-        let mut parts = parts.into_iter();
+        let mut parts = Parts::new(octets);
+        let server_id = parts.next()??.to_owned();
+        let names: Option<_> = parts.map(|name| name.map(str::to_owned)).collect();
         Some(Self {
-            server_id: parts.next()?,
-            names: parts.collect(),
+            server_id,
+            names: names?,
         })
     }
 
@@ -282,6 +277,34 @@ impl Path {
             octets.extend_from_slice(part);
         }
         octets.into()
+    }
+}
+
+/// The parts of an encoded [`Path`], where they lie: the server's id, then the names. A malformed one is `None`, and the
+/// last.
+pub(crate) struct Parts<'a>(&'a [u8]);
+
+impl<'a> Parts<'a> {
+    pub(crate) const fn new(path: &'a [u8]) -> Self {
+        Self(path)
+    }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Option<&'a str>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let part = counted(self.0).and_then(|(part, rest)| {
+            self.0 = rest;
+            str::from_utf8(part).ok()
+        });
+        if part.is_none() {
+            self.0 = &[];
+        }
+        Some(part)
     }
 }
 

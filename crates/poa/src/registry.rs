@@ -1,5 +1,7 @@
 //! All adapters of an ORB, and the look-up of an object key.
 
+mod tree;
+
 use crate::adapter::{Adapter, AdapterError, AdapterOptions, Common, Scheme};
 use crate::deactivation::{Deactivations, DestructionGuard};
 use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
@@ -16,6 +18,7 @@ use crate::table::{Index, Table};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
+use tree::Tree;
 
 /// The owner of a key, as far as its octets tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,8 +35,6 @@ pub enum KeyOwner {
 /// The id of the root POA's manager.
 const ROOT_MANAGER: &str = "RootPOAManager";
 
-type Paths<'a> = MutexGuard<'a, HashMap<Vec<String>, Arc<Adapter>>>;
-
 /// All adapters of one ORB, and the look-up of objects by their keys.
 #[derive(Debug)]
 pub struct ObjectAdapter {
@@ -45,8 +46,9 @@ pub struct ObjectAdapter {
     transient: Table<Adapter>,
     /// The persistent adapters, by the path in their keys.
     persistent: Names<Arc<Adapter>>,
-    /// All adapters but the root, by their full paths, for look-ups by name; requests do not use it.
-    by_path: Mutex<HashMap<Vec<String>, Arc<Adapter>>>,
+    /// For look-ups by name; requests to adapters that exist do not use it.
+    tree: Mutex<Tree>,
+    max_depth: usize,
     root: Arc<Adapter>,
     plain: Arc<Adapter>,
     /// Whether a manager that is not HOLDING has been found.
@@ -60,6 +62,9 @@ pub struct ObjectAdapter {
 impl ObjectAdapter {
     /// The name of the adapter whose object ids are the whole keys.
     pub const PLAIN_NAME: &'static str = "INSPOA";
+
+    /// The limit on the depth of an adapter, unless [set](Self::with_max_depth): the names from below the root to it.
+    pub const DEFAULT_MAX_DEPTH: usize = 64;
 
     /// A server with the two adapters that always exist, under one manager in the HOLDING state: the root, and the
     /// adapter of [plain keys](Self::plain). `server_id` becomes a part of persistent keys.
@@ -89,9 +94,8 @@ impl ObjectAdapter {
             },
             |(_, root)| root,
         );
-        let path = vec![Self::PLAIN_NAME.to_owned()];
         let plain = Adapter::new(
-            path.clone(),
+            vec![Self::PLAIN_NAME.to_owned()],
             Scheme::Plain,
             Policies::PERSISTENT.with_id_uniqueness(IdUniqueness::Multiple),
             instance,
@@ -103,6 +107,8 @@ impl ObjectAdapter {
         let managers = Managers::default();
         manager.set_id(|| ROOT_MANAGER.to_owned());
         managers.register(&manager);
+        let mut tree = Tree::default();
+        tree.insert(&root, &plain);
         Self {
             instance,
             server_id: server_id.to_owned(),
@@ -113,7 +119,8 @@ impl ObjectAdapter {
             .to_bytes(),
             transient,
             persistent: Names::of_long_names(),
-            by_path: Mutex::new(HashMap::from([(path, Arc::clone(&plain))])),
+            tree: Mutex::new(tree),
+            max_depth: Self::DEFAULT_MAX_DEPTH,
             root,
             plain,
             begun: AtomicBool::new(false),
@@ -121,6 +128,20 @@ impl ObjectAdapter {
             managers,
             ending: Mutex::default(),
         }
+    }
+
+    /// Limits the depth of adapters, for [`create`](Self::create) and for the keys of requests: one that names more
+    /// adapters than this is unknown, and no activator is asked. [`DEFAULT_MAX_DEPTH`](Self::DEFAULT_MAX_DEPTH) unless
+    /// set.
+    #[must_use]
+    pub const fn with_max_depth(mut self, names: usize) -> Self {
+        self.max_depth = names;
+        self
+    }
+
+    /// The limit on the depth of adapters.
+    pub(crate) const fn max_depth(&self) -> usize {
+        self.max_depth
     }
 
     /// Sets the ORB to which the adapters belong, once: [`Adapter::owner`] returns it.
@@ -190,16 +211,16 @@ impl ObjectAdapter {
         }
     }
 
-    fn paths(&self) -> Paths<'_> {
-        self.by_path.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tree(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes a child of `parent` (`PortableServer::POA::create_POA`). `manager`: a shared manager; `None` for a new
     /// one, in the HOLDING state.
     ///
     /// # Errors
-    /// [`AdapterError::InvalidPolicy`], [`AdapterError::AlreadyExists`], [`AdapterError::Full`], and
-    /// [`AdapterError::Destroyed`] of the parent.
+    /// [`AdapterError::InvalidPolicy`], [`AdapterError::AlreadyExists`], [`AdapterError::TooDeep`],
+    /// [`AdapterError::Full`], and [`AdapterError::Destroyed`] of the parent.
     pub fn create(
         &self,
         parent: &Adapter,
@@ -238,8 +259,11 @@ impl ObjectAdapter {
                 "a fixed set of object ids needs USER_ID and RETAIN",
             ));
         }
+        if parent.path.len() >= self.max_depth {
+            return Err(AdapterError::TooDeep(self.max_depth));
+        }
         let path = below(parent, name);
-        let mut paths = self.paths();
+        let mut tree = self.tree();
         // Checked under the lock, as destroying the parent destroys its children.
         if parent.is_destroyed() {
             return Err(match parent.has_ended() {
@@ -247,7 +271,7 @@ impl ObjectAdapter {
                 false => AdapterError::BeingDestroyed,
             });
         }
-        if paths.contains_key(&path) {
+        if tree.child(parent, name).is_some() {
             return Err(AdapterError::AlreadyExists(name.to_owned()));
         }
         let manager = manager.unwrap_or_default();
@@ -290,7 +314,7 @@ impl ObjectAdapter {
                 adapter
             }
         };
-        paths.insert(path, Arc::clone(&adapter));
+        tree.insert(parent, &adapter);
         Ok(adapter)
     }
 
@@ -300,39 +324,48 @@ impl ObjectAdapter {
         if parent.is_destroyed() {
             return None;
         }
-        self.paths().get(&below(parent, name)).cloned()
+        self.tree().child(parent, name).cloned()
     }
 
     /// The children of an adapter, sorted by name.
     #[must_use]
     pub fn children(&self, parent: &Adapter) -> Vec<Arc<Adapter>> {
-        let is_child = |adapter: &&Arc<Adapter>| match adapter.path.split_last() {
-            Some((_, above)) => above == parent.path,
-            None => false,
-        };
         let mut children: Vec<_> = match parent.is_destroyed() {
             true => Vec::new(),
-            false => self.paths().values().filter(is_child).cloned().collect(),
+            false => self.tree().children(parent).cloned().collect(),
         };
-        children.sort_by(|one, other| one.path.cmp(&other.path));
+        children.sort_by(|one, other| one.name().cmp(other.name()));
         children
     }
 
     /// The parent of an adapter; `None` for the root, and if the parent has been destroyed.
     #[must_use]
     pub fn parent(&self, child: &Adapter) -> Option<Arc<Adapter>> {
-        match child.path.split_last()? {
-            (_, []) => Some(Arc::clone(&self.root)),
-            (_, above) => self.paths().get(above).cloned(),
-        }
+        let (_, above) = child.path.split_last()?;
+        self.at(&self.tree(), above).cloned()
     }
 
     /// The adapter with this path from below the root; the root for an empty path.
-    pub(crate) fn at(&self, path: &[String]) -> Option<Arc<Adapter>> {
-        match path {
-            [] => Some(Arc::clone(&self.root)),
-            path => self.paths().get(path).cloned(),
+    fn at<'a>(&'a self, tree: &'a Tree, path: &[String]) -> Option<&'a Arc<Adapter>> {
+        (path.iter()).try_fold(&self.root, |parent, name| tree.child(parent, name))
+    }
+
+    /// Walks down from an adapter along `names`, as far as there are adapters that are not being made: the last of
+    /// these, and the names that are left.
+    pub(crate) fn walk<'n, N: AsRef<str>>(
+        &self,
+        from: &Arc<Adapter>,
+        names: &'n [N],
+    ) -> (Arc<Adapter>, &'n [N]) {
+        let tree = self.tree();
+        let (mut at, mut left) = (from, names);
+        while let Some((name, behind)) = left.split_first()
+            && let Some(child) = tree.child(at, name.as_ref())
+            && !child.is_being_made()
+        {
+            (at, left) = (child, behind);
         }
+        (Arc::clone(at), left)
     }
 
     /// Returns the POA managers of the adapters, which are found by their ids.
@@ -361,54 +394,58 @@ impl ObjectAdapter {
         if Arc::ptr_eq(adapter, &self.root) || Arc::ptr_eq(adapter, &self.plain) {
             return Vec::new();
         }
-        let paths = self.paths();
+        let mut tree = self.tree();
         // The handle of a destroyed adapter must not destroy its successor of the same name.
-        match adapter.is_destroyed() {
-            true => vec![Arc::clone(adapter)],
-            false => self.destroy_below(paths, &adapter.path, etherealize_objects),
+        if adapter.is_destroyed() {
+            return vec![Arc::clone(adapter)];
         }
+        let mut removed = tree.remove_below(adapter, &self.plain);
+        if let Some((_, above)) = adapter.path.split_last()
+            && let Some(parent) = self.at(&tree, above).cloned()
+        {
+            tree.remove(&parent, adapter);
+            removed.push(Arc::clone(adapter));
+        }
+        self.end(tree, removed, etherealize_objects)
     }
 
     fn ending(&self) -> MutexGuard<'_, HashMap<Vec<String>, Weak<Deactivations>>> {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn destroy_below(
+    /// Ends adapters that have been removed from the tree, and returns them, children first.
+    fn end(
         &self,
-        mut paths: Paths<'_>,
-        above: &[String],
+        tree: MutexGuard<'_, Tree>,
+        mut removed: Vec<Arc<Adapter>>,
         etherealize_objects: bool,
     ) -> Vec<Arc<Adapter>> {
-        let mut gone = Vec::new();
-        paths.retain(|path, adapter| {
-            let below = path.starts_with(above) && !Arc::ptr_eq(adapter, &self.plain);
-            if below {
-                let destruction = adapter.mark_destroyed();
-                match &adapter.scheme {
-                    Scheme::Transient(index) => {
-                        let _ = self.transient.remove(*index);
-                    }
-                    Scheme::Persistent(key) => {
-                        self.persistent.remove(key);
-                        let deactivations = Arc::downgrade(adapter.deactivations());
-                        self.ending().insert(path.clone(), deactivations);
-                    }
-                    Scheme::Plain => {}
+        removed.sort_by_key(|adapter| core::cmp::Reverse(adapter.path.len()));
+        let mark = |adapter: Arc<Adapter>| {
+            let destruction = adapter.mark_destroyed(etherealize_objects);
+            match &adapter.scheme {
+                Scheme::Transient(index) => {
+                    let _ = self.transient.remove(*index);
                 }
-                gone.push((Arc::clone(adapter), destruction));
+                Scheme::Persistent(key) => {
+                    self.persistent.remove(key);
+                    let deactivations = Arc::downgrade(adapter.deactivations());
+                    self.ending().insert(adapter.path.clone(), deactivations);
+                }
+                Scheme::Plain => {}
             }
-            !below
-        });
+            (adapter, destruction)
+        };
+        let marked: Vec<_> = removed.into_iter().map(mark).collect();
         // Counted before another adapter can be created in place of one of these.
         self.common.changes.count();
         // Dropped servants run code of the application.
-        drop(paths);
-        gone.sort_by_key(|(adapter, _)| core::cmp::Reverse(adapter.path.len()));
+        drop(tree);
         let clear = |(adapter, destruction): (Arc<Adapter>, DestructionGuard)| {
             adapter.clear(destruction, etherealize_objects);
             adapter
         };
-        let gone = gone.into_iter().map(clear).collect();
+        let gone = marked.into_iter().map(clear).collect();
         self.ending().retain(|_, ending| ending.strong_count() > 0);
         gone
     }
@@ -422,7 +459,7 @@ impl ObjectAdapter {
             return true;
         }
         let begun = |adapter: &Arc<Adapter>| adapter.manager().state() != PoaManagerState::Holding;
-        let begun = begun(&self.root) || self.paths().values().any(begun);
+        let begun = begun(&self.root) || self.tree().all().any(begun);
         self.begun.fetch_or(begun, Ordering::Release);
         begun
     }
@@ -430,9 +467,7 @@ impl ObjectAdapter {
     /// Makes every manager INACTIVE, so that held requests are refused.
     pub fn deactivate_managers(&self) {
         self.root.manager().deactivate();
-        let managers: Vec<_> = self
-            .paths()
-            .values()
+        let managers: Vec<_> = (self.tree().all())
             .map(|adapter| Arc::clone(adapter.manager()))
             .collect();
         for manager in managers {
@@ -443,9 +478,11 @@ impl ObjectAdapter {
     /// Removes every object, and drops its servant once the upcalls on it have ended; later requests are
     /// OBJECT_NOT_EXIST.
     pub fn clear(&self) {
-        self.destroy_below(self.paths(), &[], true);
+        let mut tree = self.tree();
+        let removed = tree.remove_below(&self.root, &self.plain);
+        self.end(tree, removed, true);
         for adapter in [&self.root, &self.plain] {
-            adapter.clear(adapter.mark_destroyed(), true);
+            adapter.clear(adapter.mark_destroyed(true), true);
         }
     }
 
@@ -453,8 +490,8 @@ impl ObjectAdapter {
     /// adapters.
     #[must_use]
     pub fn find_object(&self, is_it: impl Fn(&ActiveObject) -> bool) -> Option<Arc<ActiveObject>> {
-        let below: Vec<_> = self.paths().values().map(Arc::clone).collect();
-        [&self.root, &self.plain]
+        let below: Vec<_> = self.tree().all().map(Arc::clone).collect();
+        [&self.root]
             .into_iter()
             .chain(&below)
             .find_map(|adapter| adapter.entries().into_iter().find(|object| is_it(object)))
@@ -572,5 +609,7 @@ mod ending;
 mod fixed;
 #[cfg(all(test, not(zorb_model)))]
 mod forged;
+#[cfg(all(test, not(zorb_model)))]
+mod incarnating;
 #[cfg(all(test, not(zorb_model)))]
 mod tests;

@@ -162,6 +162,14 @@ impl Builder {
         self
     }
 
+    /// Limits the depth of POAs: the names from below the root POA to one; 64 unless set. A deeper one is not created
+    /// ([`AdapterError::TooDeep`](crate::AdapterError::TooDeep)), and a request whose key names a deeper one is
+    /// OBJECT_NOT_EXIST, without asking an adapter activator or the key resolver.
+    pub fn max_poa_depth(mut self, names: usize) -> Self {
+        self.settings.max_poa_depth = names;
+        self
+    }
+
     /// Limits the connections to other ORBs at a time; unless set, half as many as the process may have descriptors,
     /// and 10,000 at most. Connections that are being made or closed count. A quarter is reserved for endpoints that
     /// the program or its operator named: endpoints in references of peers get at most three quarters.

@@ -16,6 +16,7 @@ use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, Version};
+use zorb_poa::ObjectAdapter;
 use zorb_transport::Registry;
 
 /// The default time limit for connecting.
@@ -35,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) id: String,
     pub(crate) server_id: String,
     pub(crate) key_secret: Option<zorb_poa::KeySecret>,
+    pub(crate) max_poa_depth: usize,
     pub(crate) listen: Vec<Listen>,
     pub(crate) publish: Publishing,
     pub(crate) max_giop_version: Version,
@@ -98,6 +100,7 @@ impl Default for Settings {
             listen: Vec::new(),
             server_id: String::new(),
             key_secret: None,
+            max_poa_depth: ObjectAdapter::DEFAULT_MAX_DEPTH,
             publish: Publishing::default(),
             max_giop_version: Version::HIGHEST,
             transports: Registry::default(),

@@ -23,6 +23,7 @@
 //! - [`crowd`]: clients that are many, or leave what they asked for behind;
 //! - [`order`]: the order of requests that wait;
 //! - [`threads`]: clients for which there is no thread;
+//! - [`deep_keys`]: keys that name many adapters;
 //! - [`share`]: clients that want more memory than their share;
 //! - [`values`]: values in cycles that are looked at before they are there.
 
@@ -30,6 +31,7 @@ mod addressing;
 mod crowd;
 mod cyclic_values;
 mod drivers;
+mod deep_keys;
 mod drops;
 mod endings;
 mod forwards;

@@ -123,13 +123,8 @@ async fn managers_that_misbehave_harm_no_other_request() {
             assert!(!waiting.is_finished());
             go_on.add_permits(1);
             assert_eq!(in_time(waiting).await.unwrap().unwrap(), "waits");
-            match (retention, label("destroys").await) {
-                (ServantRetention::Retain, result) => {
-                    assert_eq!(raised(result).0, Kind::ObjectNotExist);
-                }
-                // A request that has begun ends.
-                (ServantRetention::NonRetain, result) => assert_eq!(result.unwrap(), "destroys"),
-            }
+            // A request that has begun ends.
+            assert_eq!(label("destroys").await.unwrap(), "destroys");
             let gone = (Kind::ObjectNotExist, minor::NO_ADAPTER);
             assert_eq!(raised(in_time(fine.label()).await), gone);
         }

@@ -7,6 +7,7 @@ mod current;
 mod forged;
 mod front;
 mod identity;
+mod incarnating;
 mod managers;
 mod misuse;
 mod thread_policies;

@@ -82,7 +82,7 @@ impl Controlled for Adapter {
 
     fn etherealize_all(&self) {
         if self.activator().is_some() {
-            self.empty(true);
+            self.etherealize();
         }
     }
 

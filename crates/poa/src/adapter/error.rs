@@ -24,6 +24,10 @@ pub enum AdapterError {
     /// A manager of this id exists.
     #[error(transparent)]
     ManagerAlreadyExists(#[from] ManagerAlreadyExists),
+    /// The adapter would be deeper below the root than the limit permits
+    /// ([`ObjectAdapter::with_max_depth`](crate::ObjectAdapter::with_max_depth)).
+    #[error("an adapter may be {0} levels below the root at most (Builder::max_poa_depth)")]
+    TooDeep(usize),
     /// The object is not active in this adapter.
     #[error("the object is not active in this adapter")]
     ObjectNotActive,

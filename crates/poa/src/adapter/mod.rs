@@ -13,7 +13,7 @@ pub use error::AdapterError;
 
 use crate::deactivation::{Deactivations, DestructionGuard};
 use crate::identity::{Identity, ServantAddress, Servants};
-use crate::incarnation::Activations;
+use crate::incarnation::{Activations, Attempt};
 use crate::key::{InstanceId, ObjectId};
 use crate::manager::PoaManager;
 use crate::membership::ObjectContext;
@@ -61,6 +61,9 @@ pub struct Adapter {
     /// Distinguishes the ids that this adapter assigns.
     assigned: AtomicU64,
     destroyed: AtomicBool,
+    /// Set when its objects are etherealized for good, by its destruction or its manager's deactivation: whether they are
+    /// etherealized.
+    etherealizes: OnceLock<bool>,
     /// Whether it was destroyed, and its objects have left the map.
     emptied: AtomicBool,
     /// Whether it is hidden from requests, because the activator that makes it is not done.
@@ -69,7 +72,7 @@ pub struct Adapter {
     processing: Processing,
     /// The queue of its upcalls with [`ThreadModel::SingleThread`] or [`ThreadModel::MainThread`].
     turn_queue: Option<Arc<TurnQueue>>,
-    pub(crate) activations: Activations,
+    pub(crate) activations: Activations<Attempt>,
     /// The adapter activator.
     children: ArcSwapOption<ActivatesChildren>,
     pub(crate) child_activations: Activations,
@@ -204,6 +207,7 @@ impl Adapter {
             servants: Servants::new(policies.id_uniqueness == IdUniqueness::Unique),
             assigned: AtomicU64::new(0),
             destroyed: AtomicBool::new(false),
+            etherealizes: OnceLock::default(),
             emptied: AtomicBool::new(false),
             being_made: AtomicBool::new(false),
             common: Arc::clone(common),
@@ -319,9 +323,20 @@ impl Adapter {
     }
 
     /// Marks the adapter as destroyed. All of its ids count as taken until the result is passed to [`clear`](Self::clear).
-    pub(crate) fn mark_destroyed(&self) -> DestructionGuard {
+    /// Those for which its servant activator is being called count as taken until that has ended.
+    pub(crate) fn mark_destroyed(&self, etherealize_objects: bool) -> DestructionGuard {
+        let _ = self.etherealizes.set(etherealize_objects);
         self.destroyed.store(true, Ordering::Release);
-        self.deactivations.begin_destruction()
+        let destruction = self.deactivations.begin_destruction();
+        self.activations.keep_taken(&self.deactivations);
+        destruction
+    }
+
+    /// Whether the servant activator is being called for this id. It may activate the object even if the adapter is being
+    /// destroyed, or the ORB is shutting down.
+    #[must_use]
+    pub fn is_being_incarnated(&self, id: &[u8]) -> bool {
+        self.activations.is_asked(&id.into())
     }
 
     /// Whether it has been destroyed, and its objects have left the map. Held requests are woken afterwards.
@@ -347,10 +362,11 @@ impl Adapter {
         drop(drained);
     }
 
-    /// Empties the active object map.
-    fn empty(&self, etherealize_objects: bool) {
+    /// Empties the active object map for good. Objects that the activator is making are etherealized, too.
+    fn etherealize(&self) {
+        let _ = self.etherealizes.set(true);
         // Dropped servants run code of the application.
-        drop(self.drain(etherealize_objects));
+        drop(self.drain(true));
     }
 
     /// The objects that were in the active object map, noted as being deactivated.
@@ -558,9 +574,12 @@ impl Adapter {
     /// NON_RETAIN, [`AdapterError::Destroyed`].
     pub fn forward_with_id(&self, id: &[u8], forward: Forward) -> Result<(), AdapterError> {
         self.check_retains()?;
+        let object = self.forwarding(forward, self.identity(id));
+        if self.hand_over(id, &object) {
+            return Ok(());
+        }
         self.check_id(id)?;
         let activator = self.activator();
-        let object = self.forwarding(forward, self.identity(id));
         let before = self.objects.replace(object);
         let before = before.map_err(|NotInTable| AdapterError::UnknownId(id.into()))?;
         self.common.changes.count();

@@ -34,11 +34,39 @@ impl Adapter {
         skeleton: Arc<dyn Skeleton>,
     ) -> Result<Arc<ActiveObject>, AdapterError> {
         self.check_retains()?;
-        self.check_id(id)?;
         let address = ServantAddress::of(&*skeleton);
         let object = self.servant(skeleton, self.identity(id));
+        if self.hand_over(id, &object) {
+            return Ok(object);
+        }
+        self.check_id(id)?;
         let put = || self.put_at(id, &object).map(|()| Arc::clone(&object));
-        self.kept(self.servants.activate(address, put)?)
+        let object = self.servants.activate(address, put)?;
+        // Looked at again: the map may have been emptied between the two.
+        if self.is_being_incarnated_late(id) && self.objects.take(&object) {
+            self.common.changes.count();
+            self.forget_servant(&object);
+            return match self.hand_over(id, &object) {
+                true => Ok(object),
+                false => Err(AdapterError::Destroyed),
+            };
+        }
+        self.kept(object)
+    }
+
+    /// Whether the servant activator is being called for this id, and the adapter has ended since.
+    fn is_being_incarnated_late(&self, id: &[u8]) -> bool {
+        self.etherealizes.get().is_some() && self.is_being_incarnated(id)
+    }
+
+    /// Hands an object that the servant activator has made to the requests that wait for it, if the activator was called
+    /// before the adapter ended: it enters no map. Returns whether it did.
+    pub(super) fn hand_over(&self, id: &[u8], object: &Arc<ActiveObject>) -> bool {
+        let Some(&etherealize) = self.etherealizes.get() else {
+            return false;
+        };
+        let handed = (self.activations).hand_over(&id.into(), Arc::clone(object), etherealize);
+        handed.is_ok()
     }
 
     fn has_default_servant(&self) -> bool {

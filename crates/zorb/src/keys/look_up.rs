@@ -78,6 +78,9 @@ impl OrbInner {
                 }
             }
             Some(ObjectKey::Persistent { .. } | ObjectKey::Sealed { .. }) => {
+                if self.adapters().is_too_deep(key) {
+                    return Err(Missing::Adapter);
+                }
                 if self.adapters().may_be_activated(key) {
                     return Ok(Found::Unknown(Bytes::copy_from_slice(key)));
                 }

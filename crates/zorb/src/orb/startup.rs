@@ -78,7 +78,8 @@ impl Orb {
             this: Weak::clone(this),
             handles: Weak::clone(handles),
             lane,
-            adapters: ObjectAdapter::new(instance, &settings.server_id),
+            adapters: ObjectAdapter::new(instance, &settings.server_id)
+                .with_max_depth(settings.max_poa_depth),
             keys: Keys::default(),
             bidirectional: BidirectionalCalls::new(
                 settings.accept_bidirectional.clone(),

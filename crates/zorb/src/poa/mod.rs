@@ -138,8 +138,18 @@ impl Poa {
     fn check_published(&self) -> Result<(), Error> {
         match Scheduled::of(&self.adapter) {
             // A POA with real-time policies may have endpoints of lanes, which `reference` checks.
-            Some(_) => Ok(()),
+            Some(_) => Ok(self.orb.inner().check_serves()?),
             None => self.orb.inner().check_published(),
+        }
+    }
+
+    /// Checks that an object may be activated under this id: an ORB that is shutting down takes those that its servant
+    /// activators are making, for requests that wait for them.
+    fn check_activates(&self, id: &[u8]) -> Result<(), Error> {
+        let is_late = self.orb.inner().is_stopping() && self.adapter.is_being_incarnated(id);
+        match is_late {
+            true => Ok(()),
+            false => self.check_published(),
         }
     }
 
@@ -148,7 +158,6 @@ impl Poa {
         let ior = match Scheduled::of(&self.adapter) {
             None => orb.make_ior(type_id, key)?,
             Some(by) => {
-                orb.check_serves()?;
                 let (endpoints, transports) = (orb.current_endpoints(), orb.transports());
                 let (adapter, key) = (&self.adapter, key);
                 let made = real_time::make_ior(endpoints, transports, adapter, by, type_id, key);
@@ -241,7 +250,7 @@ impl Poa {
     ) -> Result<S::Ref, Error> {
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
         let type_id = skeleton.repository_id();
-        self.check_published()?;
+        self.check_activates(id.as_ref())?;
         let key = self.adapter.activate_with_id(id.as_ref(), skeleton)?;
         self.reference(type_id, &key)
     }
@@ -375,7 +384,8 @@ impl Poa {
     ///
     /// # Errors
     /// [`AdapterError::AlreadyExists`] when there is a child of that name, [`AdapterError::Destroyed`] when this POA
-    /// has been destroyed, [`AdapterError::BeingDestroyed`] while upcalls on its objects go on.
+    /// has been destroyed, [`AdapterError::BeingDestroyed`] while upcalls on its objects go on,
+    /// [`AdapterError::TooDeep`] beyond [`Builder::max_poa_depth`](crate::Builder::max_poa_depth).
     #[doc(alias = "create_POA")]
     pub fn create_poa(&self, name: &str, manager: Option<&Arc<PoaManager>>) -> Result<Self, Error> {
         self.create_poa_with(name, Policies::default(), manager)
