@@ -62,6 +62,10 @@ impl Limits {
     /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.
     pub const VALUE_IDS: u32 = 64;
 
+    /// Octets of the repository id of a value (of a value type) or of a type in a TypeCode. A value of twelve octets may
+    /// refer to the id of another, and the id is looked up anew for each.
+    pub const ID_OCTETS: usize = 1024;
+
     /// Returns the number of octets of memory that a message of `octets` octets may be decoded to.
     ///
     /// A decoder is made for each message, so this does not check for overflow: no message is so long that it would
@@ -100,6 +104,9 @@ impl Limits {
         self
     }
 }
+
+/// What is expected of an id that is longer than [`Limits::ID_OCTETS`].
+pub(crate) const ID_TOO_LONG: &str = "a repository id of at most 1024 octets";
 
 impl Default for Limits {
     fn default() -> Self {

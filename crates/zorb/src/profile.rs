@@ -6,7 +6,7 @@ use crate::addresses::{
 use crate::real_time::Exposed;
 use bytes::Bytes;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use zorb_cdr::{CharSet, EncodeError, EncodeErrorKind};
 use zorb_connection::PeerOrb;
@@ -111,15 +111,18 @@ pub(crate) fn candidates_for(
 ) -> Vec<Candidate> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
+    // A key may be long, and its profile may name the same endpoint any number of times.
+    let mut keys = HashMap::new();
     for (index, profile) in ior.profiles.iter().enumerate() {
         let Some((transport, Ok(body))) = read_profile(profile, transports) else {
             continue;
         };
         let real_time = Exposed::of(&body, transport.addressing());
+        let key = *keys.entry(body.object_key.clone()).or_insert(index);
         for endpoint in endpoints(&body, transport.addressing(), transports) {
             if endpoint.unreachable_reason().is_some()
                 || !(transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))
-                || !seen.insert((endpoint.clone(), body.object_key.clone()))
+                || !seen.insert((endpoint.clone(), key))
             {
                 continue;
             }

@@ -12,7 +12,7 @@ use crate::{
     typecode::{
         TcKind,
         data::TypeRef,
-        display::{reference, scoped_name, show_label},
+        display::{Shown, reference, scoped_name, show_label},
     },
 };
 use alloc::sync::Arc;
@@ -66,7 +66,7 @@ fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
             | K::AbstractInterface
     );
     if !is_self_describing {
-        reference(ty, f, 0)?;
+        reference(ty, f)?;
         f.write_str(" ")?;
     }
     value(ty, d, f)
@@ -165,7 +165,7 @@ fn leaf(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Re
             scoped_name(ty, f)?;
             match name {
                 "" => write!(f, "::{ordinal}")?,
-                name => write!(f, "::{name}")?,
+                name => write!(f, "::{}", Shown(name))?,
             }
         }
         K::Principal => write!(f, "{} octets", d.read_octets()?.len())?,
@@ -203,7 +203,7 @@ fn listed(
         first = false;
         match member.name {
             "" => write!(f, "{index}: ")?,
-            name => write!(f, "{name}: ")?,
+            name => write!(f, "{}: ", Shown(name))?,
         }
         value(member.ty, d, f)?;
     }
@@ -262,7 +262,7 @@ fn union(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> R
     f.write_str(" { case ")?;
     show_label(ty.content(), discriminator, f)?;
     if let Some(member) = ty.selected(discriminator) {
-        write!(f, ": {}: ", member.name)?;
+        write!(f, ": {}: ", Shown(member.name))?;
         value(member.ty, d, f)?;
     }
     Ok(f.write_str(" }")?)
@@ -330,7 +330,7 @@ fn object(
         d.read_u32()?;
         d.read_octets()?;
     }
-    reference(ty, f, 0)?;
+    reference(ty, f)?;
     match profiles {
         0 => f.write_str(" nil")?,
         _ => write!(f, " {:?}", alloc::string::String::from_utf8_lossy(id))?,

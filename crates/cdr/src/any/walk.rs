@@ -16,8 +16,8 @@ use alloc::{borrow::Cow, vec::Vec};
 /// them, so a type of a few octets could occupy a reader for hours. IDL has none before IDL 4.
 const MAX_EMPTY_PARTS: u32 = 1024;
 
-/// Levels of structs within structs that [`takes_octets`] looks through.
-const MAX_LOOKED_INTO: u32 = 8;
+/// Types that [`takes_octets`] looks at. It is called for each sequence of a value.
+const MAX_LOOKED_AT: u32 = 16;
 
 /// The state of a walk.
 #[derive(Default)]
@@ -359,7 +359,9 @@ pub(super) fn sequence_length<I: ByteOrder>(
     ty: TypeRef<'_>,
     d: &mut Decoder<'_, I>,
 ) -> Result<usize, DecodeError> {
-    let count = d.read_count(usize::from(takes_octets(ty.content(), MAX_LOOKED_INTO)))?;
+    let count = d.read_count(usize::from(takes_octets(ty.content(), &mut {
+        MAX_LOOKED_AT
+    })))?;
     bounded(ty, count, d)?;
     Ok(count)
 }
@@ -407,19 +409,20 @@ fn bounded<I: ByteOrder>(ty: TypeRef<'_>, found: usize, d: &Decoder<'_, I>) -> W
     Ok(())
 }
 
-/// Whether every value of a type takes octets; `false` also if more than `levels` would have to be looked through.
-fn takes_octets(ty: TypeRef<'_>, levels: u32) -> bool {
+/// Whether every value of a type takes octets; `false` also if more than `looks` types would have to be looked at.
+fn takes_octets(ty: TypeRef<'_>, looks: &mut u32) -> bool {
     let ty = ty.unaliased();
-    let Some(levels) = levels.checked_sub(1) else {
+    let Some(left) = looks.checked_sub(1) else {
         return false;
     };
+    *looks = left;
     match ty.kind() {
         TcKind::Null | TcKind::Void => false,
         TcKind::Struct => ty
             .members()
             .take(2)
-            .any(|member| takes_octets(member.ty, levels)),
-        TcKind::Array => ty.bound() != 0 && takes_octets(ty.content(), levels),
+            .any(|member| takes_octets(member.ty, looks)),
+        TcKind::Array => ty.bound() != 0 && takes_octets(ty.content(), looks),
         _ => true,
     }
 }

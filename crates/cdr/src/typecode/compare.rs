@@ -3,7 +3,7 @@
 use super::{TcKind, data::TypeRef};
 use alloc::{collections::BTreeSet, vec::Vec};
 
-/// Pairs of types that one comparison looks at. Two types of a thousand parts need about a thousand pairs. Types that a
+/// Pairs of parts that one comparison looks at. Two types of a thousand parts need about a thousand pairs. Types that a
 /// peer made to be slow need as many as the product of their sizes, and count as different.
 const MAX_PAIRS: usize = 1 << 16;
 
@@ -23,6 +23,7 @@ pub(crate) enum Sameness {
 pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
     let mut taken_for_granted = BTreeSet::new();
     let mut pairs = Vec::new();
+    let mut parts = 0_usize;
     pairs.push((a, b));
     // Recursive types are the same if no pair of their parts differs, so a pair that was seen before is skipped.
     while let Some((mut a, mut b)) = pairs.pop() {
@@ -32,16 +33,19 @@ pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
         if a.address() == b.address() {
             continue;
         }
+        // Before their parts are looked at, of which each may have many, and be met often.
+        let simple = a.kind().is_simple() && b.kind().is_simple();
+        if !simple && !taken_for_granted.insert((a.address(), b.address())) {
+            continue;
+        }
         if !same_without_members(a, b, what) {
             return false;
         }
-        if a.kind().is_simple() || settled_by_id(a, b, what) {
+        if simple || settled_by_id(a, b, what) {
             continue;
         }
-        if !taken_for_granted.insert((a.address(), b.address())) {
-            continue;
-        }
-        if taken_for_granted.len() > MAX_PAIRS {
+        parts = parts.saturating_add(1).saturating_add(a.member_count());
+        if parts > MAX_PAIRS {
             return false;
         }
         pairs.push((a.content(), b.content()));

@@ -10,15 +10,35 @@ use core::fmt::{self, Write};
 const MAX_SHOWN_DEPTH: usize = 16;
 /// Members that are written of a type without a name.
 const MAX_SHOWN_MEMBERS: usize = 16;
+/// Members that are written of all types without a name within one type. A few octets can state a type that has more
+/// than could ever be written.
+const MAX_SHOWN_PARTS: usize = 256;
+/// Scopes that are written of a name.
+const MAX_SHOWN_SCOPES: usize = 16;
+/// Characters that are written of a name. A name may be written for each of many values.
+const MAX_SHOWN_CHARACTERS: usize = 128;
+
+/// A name that a peer may have chosen, cut if it is long.
+pub(crate) struct Shown<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cut = self.0.char_indices().nth(MAX_SHOWN_CHARACTERS);
+        match cut.and_then(|(end, _)| self.0.get(..end)) {
+            Some(first) => write!(f, "{first}…"),
+            None => f.write_str(self.0),
+        }
+    }
+}
 
 impl fmt::Display for TypeCode {
     /// Writes the type as it stands in a declaration: `unsigned long`, `sequence<Bank::Entry, 5>`. `{:#}` writes its
     /// definition: `struct Bank::Entry { long amount; string purpose; }`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            definition(self.view(), f, 0)
+            definition(self.view(), f, 0, &mut { MAX_SHOWN_PARTS })
         } else {
-            reference(self.view(), f, 0)
+            reference(self.view(), f)
         }
     }
 }
@@ -27,7 +47,7 @@ impl fmt::Debug for TypeCode {
     /// Writes `TypeCode(struct Bank::Entry { long amount; string purpose; })`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TypeCode(")?;
-        definition(self.view(), f, 0)?;
+        definition(self.view(), f, 0, &mut { MAX_SHOWN_PARTS })?;
         f.write_str(")")
     }
 }
@@ -43,7 +63,7 @@ pub(crate) fn scoped_name(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::R
         return match (name, id) {
             ("", "") => f.write_str(ty.kind().keyword()),
             ("", id) => write!(f, "{:?}", id),
-            (name, _) => f.write_str(name),
+            (name, _) => write!(f, "{}", Shown(name)),
         };
     };
     // The prefix is a domain name, and not a scope.
@@ -52,13 +72,26 @@ pub(crate) fn scoped_name(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::R
         if index > 0 {
             f.write_str("::")?;
         }
-        f.write_str(part)?;
+        if index == MAX_SHOWN_SCOPES {
+            return f.write_str("…");
+        }
+        write!(f, "{}", Shown(part))?;
     }
     Ok(())
 }
 
 /// Writes the type as other types refer to it.
-pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    reference_at(ty, f, 0, &mut { MAX_SHOWN_PARTS })
+}
+
+/// Writes the type as other types refer to it, at a depth within a type of which `parts` more members are written.
+fn reference_at(
+    ty: TypeRef<'_>,
+    f: &mut fmt::Formatter<'_>,
+    depth: usize,
+    parts: &mut usize,
+) -> fmt::Result {
     if depth > MAX_SHOWN_DEPTH {
         return f.write_str("…");
     }
@@ -67,7 +100,7 @@ pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usiz
     match kind {
         TcKind::Sequence => {
             f.write_str("sequence<")?;
-            reference(ty.content(), f, deeper)?;
+            reference_at(ty.content(), f, deeper, parts)?;
             match ty.bound() {
                 0 => f.write_str(">"),
                 bound => write!(f, ", {bound}>"),
@@ -80,7 +113,7 @@ pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usiz
                 element = element.content();
                 levels = levels.saturating_add(1);
             }
-            reference(element, f, deeper)?;
+            reference_at(element, f, deeper, parts)?;
             let mut at = ty;
             for _ in 0..levels {
                 write!(f, "[{}]", at.bound())?;
@@ -95,7 +128,7 @@ pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usiz
         TcKind::ObjRef if ty.id().is_empty() && ty.name().is_empty() => f.write_str("Object"),
         // A type without a name is written with its members.
         _ if kind.is_named() && ty.id().is_empty() && ty.name().is_empty() => {
-            definition(ty, f, deeper)
+            definition(ty, f, deeper, parts)
         }
         _ if kind.is_named() => scoped_name(ty, f),
         _ => f.write_str(kind.keyword()),
@@ -103,15 +136,20 @@ pub(crate) fn reference(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usiz
 }
 
 /// Writes the definition of the type.
-fn definition(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+fn definition(
+    ty: TypeRef<'_>,
+    f: &mut fmt::Formatter<'_>,
+    depth: usize,
+    parts: &mut usize,
+) -> fmt::Result {
     let kind = ty.kind();
     let deeper = depth.saturating_add(1);
     if !kind.is_named() {
-        return reference(ty, f, depth);
+        return reference_at(ty, f, depth, parts);
     }
     if kind == TcKind::Alias {
         f.write_str("typedef ")?;
-        reference(ty.content(), f, deeper)?;
+        reference_at(ty.content(), f, deeper, parts)?;
         f.write_str(" ")?;
         return scoped_name(ty, f);
     }
@@ -131,32 +169,35 @@ fn definition(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt:
     match kind {
         TcKind::ValueBox => {
             f.write_str(" ")?;
-            return reference(ty.content(), f, deeper);
+            return reference_at(ty.content(), f, deeper, parts);
         }
         TcKind::Union => {
             f.write_str(" switch (")?;
-            reference(ty.content(), f, deeper)?;
+            reference_at(ty.content(), f, deeper, parts)?;
             f.write_str(")")?;
         }
         TcKind::Value | TcKind::Event if ty.content().kind() != TcKind::Null => {
             f.write_str(" : ")?;
-            reference(ty.content(), f, deeper)?;
+            reference_at(ty.content(), f, deeper, parts)?;
         }
         TcKind::Struct | TcKind::Except | TcKind::Enum | TcKind::Value | TcKind::Event => {}
         _ => return Ok(()),
     }
     f.write_str(" {")?;
     for (index, member) in ty.members().enumerate() {
-        if index >= MAX_SHOWN_MEMBERS && depth > 0 {
-            f.write_str(" …")?;
-            break;
+        if depth > 0 {
+            if index >= MAX_SHOWN_MEMBERS || *parts == 0 {
+                f.write_str(" …")?;
+                break;
+            }
+            *parts = parts.saturating_sub(1);
         }
         f.write_str(if kind == TcKind::Enum && index > 0 {
             ", "
         } else {
             " "
         })?;
-        show_member(ty, index, member, f, deeper)?;
+        show_member(ty, index, member, f, (deeper, &mut *parts))?;
     }
     f.write_str(" }")
 }
@@ -166,10 +207,10 @@ fn show_member(
     index: usize,
     member: MemberRef<'_>,
     f: &mut fmt::Formatter<'_>,
-    depth: usize,
+    (depth, parts): (usize, &mut usize),
 ) -> fmt::Result {
     match ty.kind() {
-        TcKind::Enum => return f.write_str(member.name),
+        TcKind::Enum => return write!(f, "{}", Shown(member.name)),
         TcKind::Union if i64::try_from(index) == Ok(ty.number()) => f.write_str("default: ")?,
         TcKind::Union => {
             f.write_str("case ")?;
@@ -185,10 +226,9 @@ fn show_member(
         }
         _ => {}
     }
-    reference(member.ty, f, depth)?;
+    reference_at(member.ty, f, depth, parts)?;
     if !member.name.is_empty() {
-        f.write_str(" ")?;
-        f.write_str(member.name)?;
+        write!(f, " {}", Shown(member.name))?;
     }
     f.write_char(';')
 }
@@ -207,7 +247,7 @@ pub(crate) fn show_label(ty: TypeRef<'_>, label: i128, f: &mut fmt::Formatter<'_
                 .ok()
                 .and_then(|index| ty.member(index));
             match member {
-                Some(member) if !member.name.is_empty() => f.write_str(member.name),
+                Some(member) if !member.name.is_empty() => write!(f, "{}", Shown(member.name)),
                 _ => write!(f, "{label}"),
             }
         }

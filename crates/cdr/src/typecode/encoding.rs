@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, EncapsulationVisitor, Encode,
-    EncodeError, EncodeErrorKind, Encoder,
+    EncodeError, EncodeErrorKind, Encoder, Limits, limits::ID_TOO_LONG,
 };
 use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
@@ -380,6 +380,9 @@ impl Reader {
     ) -> Result<(), DecodeError> {
         if node.kind.is_named() {
             node.id = read_name(d)?;
+            if node.id.len() > Limits::ID_OCTETS {
+                return Err(d.error(DecodeErrorKind::Expected(ID_TOO_LONG)));
+            }
             node.name = read_name(d)?;
         }
         match node.kind {

@@ -3,6 +3,7 @@
 use super::Ids;
 use crate::{
     DecodeError, DecodeErrorKind, Decoder, Limits,
+    limits::ID_TOO_LONG,
     value::{CHUNKED, CODEBASE, ID_LIST, INDIRECTION, KNOWN_FLAGS, ONE_ID, TAG, TYPE_INFO},
 };
 use alloc::{sync::Arc, vec::Vec};
@@ -24,7 +25,7 @@ impl<'de, O> Decoder<'de, O> {
             self.shared_string("codebase")?;
         }
         let ids: Ids<'de> = match type_info {
-            ONE_ID => Arc::new([self.shared_string("repository id")?]),
+            ONE_ID => Arc::new([self.repository_id()?]),
             ID_LIST => self.id_list()?,
             _ => Arc::new([]),
         };
@@ -60,13 +61,21 @@ impl<'de, O> Decoder<'de, O> {
         }
         let mut ids = Vec::new();
         for _ in 0..count {
-            ids.push(self.shared_string("repository id")?);
+            ids.push(self.repository_id()?);
         }
         let ids: Ids<'de> = ids.into();
         if let Some(values) = &mut self.values {
             values.lists.insert(at, Arc::clone(&ids));
         }
         Ok(ids)
+    }
+
+    fn repository_id(&mut self) -> Result<&'de [u8], DecodeError> {
+        let id = self.shared_string("repository id")?;
+        match id.len() <= Limits::ID_OCTETS {
+            true => Ok(id),
+            false => Err(self.error(DecodeErrorKind::Expected(ID_TOO_LONG))),
+        }
     }
 
     /// Reads a string that may be an indirection to an earlier one.
