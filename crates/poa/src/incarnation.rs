@@ -20,7 +20,7 @@ use core::future::poll_fn;
 use core::ops::Deref;
 use core::pin::pin;
 use core::task::{Context, Poll};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
@@ -175,8 +175,9 @@ impl Activations<Attempt> {
     }
 
     fn attempt(&self, id: &ObjectId) -> Option<Arc<Attempt>> {
-        let waiting = self.waiting();
-        waiting.get(id).map(|waited| Arc::clone(&waited.attempt))
+        let turns = self.turns();
+        let waited = turns.by_id.get(id);
+        waited.map(|waited| Arc::clone(&waited.shared))
     }
 
     /// Hands an object over to the requests that wait for it ([`Attempt::hand_over`]).
@@ -195,8 +196,8 @@ impl Activations<Attempt> {
     /// Keeps the ids for which the activator is being called taken, until it has ended. To be called after the adapter was
     /// marked as destroyed.
     pub(crate) fn keep_taken(&self, deactivations: &Arc<Deactivations>) {
-        for (id, waited) in self.waiting().iter() {
-            if let Some(asked) = &mut *waited.attempt.asked() {
+        for (id, waited) in &self.turns().by_id {
+            if let Some(asked) = &mut *waited.shared.asked() {
                 asked.taken = Some(deactivations.begin(id.clone()));
             }
         }
@@ -326,37 +327,66 @@ async fn locate_and_serve<L: Locator>(
     }
 }
 
-/// What is being activated, by id, each with the requests that wait for it. `A`: what these share of an attempt.
+/// What is being activated, by id, each with the requests that wait for it. `A`: what these share.
 #[derive(Default)]
-pub(crate) struct Activations<A = ()>(Mutex<HashMap<ObjectId, Waited<A>>>);
+pub(crate) struct Activations<A = ()>(Mutex<Turns<A>>);
 
-/// An attempt, and the requests that wait for its end.
-struct Waited<A> {
-    attempt: Arc<A>,
-    wakers: Vec<Waker>,
+#[derive(Default)]
+struct Turns<A> {
+    /// The number of the next request.
+    next: u64,
+    by_id: HashMap<ObjectId, Waited<A>>,
 }
 
-/// The right to activate one object, which passes to the next request when it is dropped.
-pub(crate) struct ActivationGuard<'a, A> {
+/// What the requests for one id wait for. Each waits once, and is woken when its turn has come or there is a result.
+struct Waited<A> {
+    shared: Arc<A>,
+    /// The request whose turn it is.
+    active: u64,
+    /// The others, in the order in which they came.
+    waiting: BTreeMap<u64, Waker>,
+}
+
+/// What requests for one id share.
+pub(crate) trait SharedResult: Default {
+    /// Whether there is a result, which ends the wait of all of them.
+    fn is_there(&self) -> bool;
+}
+
+impl SharedResult for () {
+    fn is_there(&self) -> bool {
+        false
+    }
+}
+
+impl SharedResult for Attempt {
+    fn is_there(&self) -> bool {
+        self.made.get().is_some()
+    }
+}
+
+/// A request among those for its id. Its turn passes to the next when it is dropped.
+pub(crate) struct ActivationGuard<'a, A: SharedResult> {
     activations: &'a Activations<A>,
     id: &'a ObjectId,
+    number: u64,
     attempt: Arc<A>,
 }
 
 impl<A> Activations<A> {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<ObjectId, Waited<A>>> {
+    fn turns(&self) -> MutexGuard<'_, Turns<A>> {
         // No code panics under this lock, so its data is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a request is activating the object of this id.
     pub(crate) fn is_taken(&self, id: &ObjectId) -> bool {
-        self.waiting().contains_key(id)
+        self.turns().by_id.contains_key(id)
     }
 }
 
-impl<A: Default> Activations<A> {
-    /// Waits until no other request has the right to activate the object.
+impl<A: SharedResult> Activations<A> {
+    /// Waits until no other request has the turn to activate the object.
     pub(crate) async fn begin<'a>(&'a self, id: &'a ObjectId) -> ActivationGuard<'a, A> {
         match self.begin_unless(id, |_| None::<Infallible>).await {
             Ok(guard) => guard,
@@ -364,59 +394,94 @@ impl<A: Default> Activations<A> {
         }
     }
 
-    /// Waits for the right to activate the object, or until `made` has the result of an attempt that was waited for.
+    /// Waits for the turn to activate the object, or until the result is there: `made` returns it.
     async fn begin_unless<'a, R>(
         &'a self,
         id: &'a ObjectId,
         made: impl Fn(&A) -> Option<R>,
     ) -> Result<ActivationGuard<'a, A>, R> {
-        let mut waited_for: Option<Arc<A>> = None;
-        poll_fn(|cx| {
-            let mut waiting = self.waiting();
-            // Under the lock: an attempt has its result before its guard is dropped.
-            if let Some(result) = waited_for.as_deref().and_then(&made) {
-                return Poll::Ready(Err(result));
-            }
-            let Some(waited) = waiting.get_mut(id) else {
-                let attempt = Arc::<A>::default();
-                let waited = Waited {
-                    attempt: Arc::clone(&attempt),
-                    wakers: Vec::new(),
-                };
-                waiting.insert(id.clone(), waited);
-                return Poll::Ready(Ok(attempt));
-            };
-            if !waited
-                .wakers
-                .iter()
-                .any(|waker| waker.will_wake(cx.waker()))
-            {
-                waited.wakers.push(cx.waker().clone());
-            }
-            waited_for = Some(Arc::clone(&waited.attempt));
-            Poll::Pending
-        })
-        .await
-        .map(|attempt| ActivationGuard {
+        let (number, attempt) = self.turns().enter(id);
+        let guard = ActivationGuard {
             activations: self,
             id,
+            number,
             attempt,
-        })
+        };
+        let result = poll_fn(|cx| {
+            let mut turns = self.turns();
+            // Under the lock: a result is there before its turn ends.
+            if let Some(result) = made(&guard.attempt) {
+                return Poll::Ready(Some(result));
+            }
+            match turns.by_id.get_mut(id) {
+                Some(waited) if waited.active != number => {
+                    waited.waiting.insert(number, cx.waker().clone());
+                    Poll::Pending
+                }
+                _ => Poll::Ready(None),
+            }
+        });
+        match result.await {
+            Some(result) => Err(result),
+            None => Ok(guard),
+        }
     }
 }
 
-impl<A> Drop for ActivationGuard<'_, A> {
+impl<A: SharedResult> Turns<A> {
+    /// Enters a request among those for an id: its number, and what they share.
+    fn enter(&mut self, id: &ObjectId) -> (u64, Arc<A>) {
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        if let Some(waited) = self.by_id.get_mut(id) {
+            waited.waiting.insert(number, Waker::noop().clone());
+            return (number, Arc::clone(&waited.shared));
+        }
+        let waited = Waited {
+            shared: Arc::default(),
+            active: number,
+            waiting: BTreeMap::new(),
+        };
+        let shared = Arc::clone(&waited.shared);
+        self.by_id.insert(id.clone(), waited);
+        (number, shared)
+    }
+
+    /// Ends the part of a request. Returns the wakers of those that go on.
+    fn leave(&mut self, id: &ObjectId, number: u64) -> Vec<Waker> {
+        let Some(waited) = self.by_id.get_mut(id) else {
+            return Vec::new();
+        };
+        waited.waiting.remove(&number);
+        if waited.active != number {
+            return Vec::new();
+        }
+        if !waited.shared.is_there()
+            && let Some((next, waker)) = waited.waiting.pop_first()
+        {
+            waited.active = next;
+            return vec![waker];
+        }
+        let ended = self.by_id.remove(id);
+        let waiting = ended.map(|ended| ended.waiting);
+        waiting
+            .into_iter()
+            .flat_map(BTreeMap::into_values)
+            .collect()
+    }
+}
+
+impl<A: SharedResult> Drop for ActivationGuard<'_, A> {
     fn drop(&mut self) {
-        let waited = self.activations.waiting().remove(self.id);
-        let wakers = waited.map(|waited| waited.wakers);
-        wakers.into_iter().flatten().for_each(Waker::wake);
+        let wakers = self.activations.turns().leave(self.id, self.number);
+        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
 impl<A> fmt::Debug for Activations<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Activations")
-            .field("taken", &self.waiting().len())
+            .field("taken", &self.turns().by_id.len())
             .finish()
     }
 }
@@ -443,6 +508,6 @@ mod tests {
             panic!("it is free");
         };
         drop(second);
-        assert!(activations.waiting().is_empty());
+        assert!(activations.turns().by_id.is_empty());
     }
 }

@@ -9,7 +9,7 @@ use core::fmt;
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::{Poll, Waker};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 thread_local! {
@@ -74,7 +74,8 @@ struct QueueState {
     /// The number of the upcall to which the turn has passed, and which has been woken.
     passed_to: Option<u64>,
     next: u64,
-    queue: VecDeque<(u64, Waker)>,
+    /// By the numbers of the upcalls, in the order in which they came.
+    queue: BTreeMap<u64, Waker>,
 }
 
 /// The turn, which passes to the next upcall when it is dropped.
@@ -88,7 +89,7 @@ impl TurnQueue {
 
     fn pass_on(&self) {
         let mut state = self.state();
-        match state.queue.pop_front() {
+        match state.queue.pop_first() {
             None => state.is_taken = false,
             Some((number, waker)) => {
                 state.passed_to = Some(number);
@@ -143,7 +144,7 @@ impl QueueTicket<'_> {
             None => {
                 let number = state.next;
                 state.next = number.wrapping_add(1);
-                state.queue.push_back((number, waker.clone()));
+                state.queue.insert(number, waker.clone());
                 self.number = Some(number);
                 Poll::Pending
             }
@@ -153,8 +154,7 @@ impl QueueTicket<'_> {
                 Poll::Ready(())
             }
             Some(number) => {
-                let mut queue = state.queue.iter_mut();
-                if let Some((_, parked)) = queue.find(|(other, _)| *other == number) {
+                if let Some(parked) = state.queue.get_mut(&number) {
                     parked.clone_from(waker);
                 }
                 Poll::Pending
@@ -172,7 +172,7 @@ impl Drop for QueueTicket<'_> {
             drop(state);
             return self.queue.pass_on();
         }
-        state.queue.retain(|(other, _)| *other != number);
+        state.queue.remove(&number);
     }
 }
 

@@ -184,3 +184,37 @@ fn requests_behind_an_activator_that_fails_or_is_dropped_are_refused_once_their_
     assert_eq!(world.slow.counts(), (1, 0));
     assert!(pin!(world.rows.completed()).poll(&mut cx).is_ready());
 }
+
+/// Requests whose object is not there: each asks, and none of the others is woken for it.
+#[test]
+fn a_request_that_waits_for_an_activator_is_woken_once() {
+    struct Count(AtomicUsize);
+    impl std::task::Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let world = World::new();
+    *world.slow.itself.lock().unwrap() = Arc::downgrade(&world.rows);
+    let requests = [(); 64].map(|()| world.request("7"));
+    let wakes = [(); 64].map(|()| Arc::new(Count(AtomicUsize::new(0))));
+    let mut waiting: Vec<_> = (requests.iter().zip(&wakes))
+        .map(|(request, wakes)| (Box::pin(request.activate()), wakes))
+        .collect();
+    for (request, wakes) in &mut waiting {
+        let waker = Waker::from(Arc::clone(wakes));
+        assert!(
+            request
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+    }
+    // One after the other is dropped, as those of clients that give up.
+    for (at, (request, _)) in waiting.into_iter().enumerate() {
+        drop(request);
+        let woken = |wakes: &Arc<Count>| wakes.0.load(Ordering::SeqCst);
+        let all: usize = wakes.iter().map(woken).sum();
+        assert_eq!(all, (at + 1).min(63));
+    }
+}
