@@ -275,6 +275,8 @@ impl Scene {
             "{:.0} µs of {} calls beside {:.0} µs, median {:.0} beside {:.0}",
             during.p99, during.calls, quiet.p99, during.p50, quiet.p50
         );
+        let ratio = during.p50 / quiet.p50;
+        report.timed("honest-median-ratio", ratio, Aim::AtMost(2.0), note.clone());
         let ratio = during.p99 / quiet.p99;
         report.timed("honest-p99-ratio", ratio, Aim::AtMost(2.0), note);
         let note = format!(

@@ -161,6 +161,8 @@ pub(crate) async fn run(options: &VictimOptions) -> Result<(), Failure> {
     let victim = poa.activate(VictimServant::new(Subject {
         callback_limit: Duration::from_secs(options.callback_seconds),
     }))?;
+    // Unknown POAs are asked for, and are not there.
+    poa.set_adapter_activator(|_, _| async { Ok(false) })?;
     poa.the_poa_manager().activate()?;
     let profiles = &victim.as_object().ior().profiles;
     let profile = IiopProfile::from_tagged(profiles.first().ok_or("no profile")?)?;

@@ -4,6 +4,7 @@ mod callbacks;
 mod flood;
 mod fragments;
 mod hosts;
+mod keys;
 mod readers;
 mod upcalls;
 mod values;
@@ -27,7 +28,7 @@ struct Attack {
     run: fn(&mut Scene) -> Result<(), Failure>,
 }
 
-const ATTACKS: [Attack; 9] = [
+const ATTACKS: [Attack; 10] = [
     Attack {
         name: "anys",
         about: "28 MiB of small anys in a request",
@@ -39,6 +40,12 @@ const ATTACKS: [Attack; 9] = [
         about: "256 KiB of unions without their large member",
         room: Room::DEFAULT,
         run: values::unions,
+    },
+    Attack {
+        name: "keys",
+        about: "keys of 1 MiB that name adapters",
+        room: Room::DEFAULT,
+        run: keys::many_names,
     },
     Attack {
         name: "fragments",
