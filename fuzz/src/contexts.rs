@@ -18,6 +18,22 @@ pub(crate) fn run(data: &[u8]) {
     policies(data);
 }
 
+/// Lists of as many parts as there are octets for.
+pub(crate) fn work(n: usize) -> crate::work::Work {
+    let mut list = vec![1, 0, 0, 0];
+    let count = u32::try_from(n / 12).expect("few");
+    list.extend(count.to_le_bytes());
+    for _ in 0..count {
+        // An endpoint without a host, or a policy: a string or a number, and octets.
+        list.extend([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    Box::new(move || {
+        let _ = core::hint::black_box(ListenPoints::read(&list));
+        let _ = core::hint::black_box(read_policies(&list));
+        let _ = core::hint::black_box(read_time(&list));
+    })
+}
+
 /// BI_DIR_IIOP.
 fn bidirectional(data: &[u8]) {
     let Ok(points) = measured(data.len(), || ListenPoints::read(data)) else {

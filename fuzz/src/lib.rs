@@ -11,6 +11,8 @@
 //! Files called `found-…` broke a promise once; those named by a hash are what a fuzzer added, the
 //! fewest that reach everything it reached (`-set_cover_merge=1`).
 //!
+//! `work` has inputs that are slow unless all work is in proportion to octets; `tests/work.rs` counts.
+//!
 //! The programs count what they allocate: decoding is to hold, and while it goes on to take, no more memory than the
 //! octets pay for.
 
@@ -25,6 +27,7 @@ mod memory;
 pub mod reference;
 pub mod server;
 pub mod values;
+pub mod work;
 
 #[allow(dead_code, reason = "other programs count otherwise")]
 #[expect(
@@ -36,6 +39,11 @@ mod counting;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
+
+/// Octets that this thread asks the allocator for while it works, freed again or not.
+pub fn allocated_by(work: impl FnOnce()) -> usize {
+    counting::allocated_by(work).0
+}
 
 /// A target: it takes octets, and panics when its promise is broken.
 pub type Target = fn(&[u8]);

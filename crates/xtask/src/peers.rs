@@ -5,8 +5,8 @@ use crate::step::{Done, on_path, root, run, succeeds};
 use std::path::Path;
 use std::process::Command;
 
-/// Debian packages that the peers are built and run with.
-const PACKAGES: [&str; 13] = [
+/// Debian packages that the peers are built and run with, and valgrind, by which `fuzz/tests/work.rs` counts.
+const PACKAGES: [&str; 14] = [
     "iproute2",
     "nftables",
     "omniorb",
@@ -20,10 +20,11 @@ const PACKAGES: [&str; 13] = [
     "openjdk-17-jdk-headless",
     "maven",
     "tshark",
+    "valgrind",
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 15] = [
     "ip",
     "nft",
     "catior",
@@ -38,6 +39,7 @@ const PROGRAMS: [&str; 14] = [
     "javac",
     "mvn",
     "tshark",
+    "valgrind",
 ];
 
 /// One of the IDL files that come with those packages, for the tests that compile them all.

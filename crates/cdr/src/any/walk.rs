@@ -17,7 +17,7 @@ use alloc::{borrow::Cow, vec::Vec};
 const MAX_EMPTY_PARTS: u32 = 1024;
 
 /// Types that [`takes_octets`] looks at. It is called for each sequence of a value.
-const MAX_LOOKED_AT: u32 = 16;
+const MAX_LOOKED_AT: u32 = 8;
 
 /// The state of a walk.
 #[derive(Default)]
