@@ -30,7 +30,7 @@ impl Slow {
 impl Activator for Arc<Slow> {
     fn incarnate(&self, id: ObjectId) -> Incarnation {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        let this = Arc::clone(self);
+        let this = Self::clone(self);
         Box::pin(async move {
             poll_fn(|_| match this.goes_on.load(Ordering::SeqCst) {
                 true => Poll::Ready(()),
@@ -96,8 +96,10 @@ fn is_no_adapter(result: &Poll<Result<Arc<ActiveObject>, Raised>>) -> bool {
 
 #[test]
 fn requests_that_wait_for_a_servant_get_it_although_their_adapter_ends_and_no_other_is_asked_for() {
-    // How the adapter ends, and how often the servant is etherealized.
-    let ends: [(fn(&World), usize); 3] = [
+    /// How an adapter ends.
+    type End = fn(&World);
+    // And how often the servant is etherealized.
+    let ends: [(End, usize); 3] = [
         (|world| world.destroy(true), 1),
         (|world| world.destroy(false), 0),
         (|world| world.rows.manager().deactivate_with(true), 1),
