@@ -30,8 +30,8 @@
 mod addressing;
 mod crowd;
 mod cyclic_values;
-mod drivers;
 mod deep_keys;
+mod drivers;
 mod drops;
 mod endings;
 mod forwards;
