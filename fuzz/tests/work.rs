@@ -23,7 +23,7 @@ fn check(what: &str, costs: &[[f64; 2]]) {
     let mut over = Vec::new();
     for ((name, _), [one, four]) in CASES.iter().zip(costs) {
         let ratio = four / one;
-        println!("{ratio:5.2} {one:12} {what} {name}");
+        eprintln!("{ratio:5.2} {one:12} {what} {name}");
         if ratio > MOST {
             over.push(format!(
                 "{name}: {one} {what}, and {four} for four times as much"
