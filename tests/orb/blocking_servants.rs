@@ -246,6 +246,13 @@ fn check_places(what: &str, dispatch: fn() -> Dispatch, is_blocking: bool, threa
                     check_place(&what, thread, outcomes.recv().await.unwrap());
                 }
             }
+            if thread != "pool" {
+                // Its caller begins it, on a thread that is no worker here.
+                let calling = tokio::join!(here.pass(true), outcomes.recv());
+                calling.0.unwrap();
+                let what = format!("{what}, {place}, collocated call");
+                check_place(&what, thread, calling.1.unwrap());
+            }
         }
         server.shutdown(true).await.unwrap();
     });
