@@ -15,25 +15,28 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use crate::{
-    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Properties,
-    Property, PropertyError, Transport, TransportError,
+    Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation,
+    Properties, Property, PropertyError, Transport, TransportError,
     stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
 };
 
 mod host_port;
 mod names;
 mod options;
+mod unserved;
 
 pub use host_port::{TcpAddress, TcpAddressing};
 use names::Unresolved;
 pub use options::TcpOptions;
+use unserved::Unserved;
 
 /// TCP: endpoints `iiop://host:port`.
 ///
 /// A host name is resolved by the system's resolver (on a thread of its own). Its addresses are tried in the resolver's
 /// order, to connect as well as to listen; the error names all of them. To connect, the next address is tried as soon
 /// as one has failed, or beside it when it has been silent for a quarter of a second. The first address that answers is
-/// taken. At most 16 addresses of a host are tried.
+/// taken. At most 16 addresses of a host are tried. An address that has accepted a connection and has not served on it
+/// ([`Transport::note_served`]) is tried after the others for 30 s.
 ///
 /// A name is resolved anew for each connection. After a failure the resolver is not asked for the name again for a
 /// tenth of a second, and after further failures for up to 5 s.
@@ -47,6 +50,7 @@ pub struct Tcp {
     unresolved: Unresolved,
     /// Asks the resolver, which blocks.
     resolver: fn(&str, u16) -> io::Result<Vec<SocketAddr>>,
+    unserved: Unserved,
     /// Connections from a range of ports. Each begins its search one port behind that of the one before.
     ports_tried: Arc<AtomicU32>,
 }
@@ -60,6 +64,7 @@ impl Tcp {
             resolving: Arc::new(Semaphore::new(MAX_RESOLVING)),
             unresolved: Unresolved::default(),
             resolver: ask_system,
+            unserved: Unserved::default(),
             ports_tried: Arc::default(),
         }
     }
@@ -121,6 +126,12 @@ impl Transport for Tcp {
         &options::PROPERTIES
     }
 
+    fn note_served(&self, peer: &Address, serves: bool) {
+        if let Address::Inet(peer) = peer {
+            self.unserved.note(*peer, serves, Instant::now());
+        }
+    }
+
     fn with_property(&self, name: &str, value: &str) -> Result<Arc<dyn Transport>, PropertyError> {
         Ok(Arc::new(
             self.having(self.options.clone().set(name, value)?),
@@ -141,6 +152,7 @@ impl Tcp {
             resolving: Arc::clone(&self.resolving),
             unresolved: self.unresolved.clone(),
             resolver: self.resolver,
+            unserved: self.unserved.clone(),
             ports_tried: Arc::clone(&self.ports_tried),
         }
     }
@@ -174,11 +186,24 @@ impl Tcp {
         };
         tokio::select! {
             biased;
-            connected = self.connect_to_any(&addresses) => match connected {
+            connected = self.connect_in_order(addresses) => match connected {
                 Ok(connection) => Ok(Box::new(connection)),
                 Err(cause) => Err(fail(Operation::Connect)(cause)),
             },
             limit = end => Err(late(Operation::Connect, limit)),
+        }
+    }
+
+    /// Connects to one of the addresses: to one that has lately accepted connections without serving on them only when
+    /// the others have failed.
+    async fn connect_in_order(&self, addresses: Vec<SocketAddr>) -> io::Result<StreamConnection> {
+        let (first, last) = self.unserved.divide(addresses, Instant::now());
+        match self.connect_to_any(&first).await {
+            Err(before) if !last.is_empty() => self
+                .connect_to_any(&last)
+                .await
+                .map_err(|error| io::Error::new(error.kind(), format!("{before}, {error}"))),
+            connected => connected,
         }
     }
 
@@ -523,11 +548,7 @@ mod tests {
         for before in [&[dead][..], &[silent], &[silent, dead, silent]] {
             let addresses: Vec<_> = before.iter().copied().chain([address]).collect();
             let connection = tcp.connect_to_any(&addresses).await.unwrap();
-            assert_eq!(
-                *connection.peer(),
-                crate::Address::Inet(address),
-                "{before:?}"
-            );
+            assert_eq!(*connection.peer(), Address::Inet(address), "{before:?}");
         }
     }
 
@@ -590,6 +611,28 @@ mod tests {
         let endpoint = Endpoint::iiop("::1", listener.local_addr().unwrap().port());
         let _connection = tcp.connect(&endpoint).await.unwrap();
         assert_eq!(listener.accept().unwrap().1.port(), port);
+    }
+
+    #[tokio::test]
+    async fn of_the_addresses_of_a_host_one_that_does_not_serve_is_connected_to_last() {
+        let first = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let second = std::net::TcpListener::bind("127.0.0.2:0").unwrap();
+        let addresses = [&first, &second].map(|listener| listener.local_addr().unwrap());
+        let tcp = Tcp::default();
+        let connected = async || {
+            let connection = tcp.connect_in_order(addresses.to_vec()).await.unwrap();
+            connection.peer().clone()
+        };
+        let [one, other] = addresses.map(Address::Inet);
+        assert_eq!(connected().await, one);
+        // What one user of the transport finds, another one knows, too.
+        let same = tcp.having(TcpOptions::default());
+        same.note_served(&one, false);
+        assert_eq!(connected().await, other);
+        drop(second);
+        assert_eq!(connected().await, one, "it is better than none");
+        same.note_served(&one, true);
+        assert_eq!(connected().await, one);
     }
 
     #[tokio::test]

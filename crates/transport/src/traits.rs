@@ -275,6 +275,16 @@ pub trait Transport: Send + Sync + Debug + 'static {
         endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>>;
 
+    /// Notes whether a peer serves on the connections that it accepts: it has answered a request, or it has ended a
+    /// connection without an answer, or let the time of a call pass. `peer` is the address that a connection of this
+    /// transport has returned ([`Connection::peer`]). A transport that chooses one of several addresses of an endpoint
+    /// tries those that do not serve last, for a while. The default does nothing.
+    ///
+    /// Never blocks.
+    fn note_served(&self, peer: &Address, serves: bool) {
+        let _ = (peer, serves);
+    }
+
     /// Returns the properties that can be set by [`with_property`](Self::with_property), with their defaults.
     fn properties(&self) -> &'static [Property] {
         &[]
