@@ -1,5 +1,6 @@
 //! Bidirectional GIOP: callbacks on the connection that their client has opened.
 
+use crate::hostile::raw::{Call, Raw, reply};
 use crate::savings::spawn;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +14,8 @@ use zorb::{
     Builder, Counter, Interface, Orb, Overload, SystemException, SystemExceptionKind as Kind,
     Version, minor,
 };
-use zorb_giop::ior::IiopProfile;
+use zorb_giop::ior::{IiopProfile, encapsulate};
+use zorb_giop::{Ior, MessageKind, ReplyStatus, RequestHeader, ServiceContext, ServiceContextId};
 
 zorb::idl! {
     module Bidirectional {
@@ -464,17 +466,17 @@ async fn a_private_reference_that_is_dropped_leaves_the_connection_to_the_client
 async fn endpoints_beyond_a_limit_are_ignored_and_counted() {
     const CONNECTIONS: usize = 9;
     let cause = Counter::CallbackEndpointsIgnored;
-    // A client whose connections all offer the same endpoint: one more than are remembered for it.
+    // A client whose connections all offer the same endpoint, one more than are remembered for it: the first is forgotten.
     let world = world(accepting(), offering()).await;
     let private = PolicyOverrides::new().private_connection(true);
     let mut bells = Vec::new();
-    for made in 1..=CONNECTIONS {
+    for _ in 0..CONNECTIONS {
         let bell = world.bell.with_policies(&private);
         in_time(bell.keep(&world.listener)).await.unwrap();
+        in_time(bell.ring_kept("ding")).await.unwrap();
         bells.push(bell);
-        let ignored = world.server.counters().get(cause);
-        assert_eq!(ignored, u64::from(made == CONNECTIONS), "{made}");
     }
+    assert_eq!(world.server.counters().get(cause), 0);
     // A client that offers more endpoints than are taken of one context.
     let many = (0..17).fold(offering(), |client, _| client.listen("iiop://127.0.0.1:0"));
     let client = many.build().await.unwrap();
@@ -484,7 +486,126 @@ async fn endpoints_beyond_a_limit_are_ignored_and_counted() {
         .unwrap()
         .unchecked_narrow();
     in_time(bell.keep(None)).await.unwrap();
-    assert_eq!(world.server.counters().get(cause), 2);
+    assert_eq!(world.server.counters().get(cause), 1);
+}
+
+/// A client of sockets, which offers an endpoint at which nobody listens.
+struct RawClient {
+    bell: Vec<u8>,
+    listener: Ior,
+    offer: ServiceContext,
+}
+
+impl RawClient {
+    const HOST: &str = "100::1";
+
+    fn of(world: &World) -> Self {
+        let profile = &world.bell.as_object().ior().profiles[0];
+        let bell = IiopProfile::from_tagged(profile).unwrap();
+        let listener = changed(&world.client, &world.listener, |profile| {
+            profile.address.host = Self::HOST.to_owned();
+        });
+        let listener = listener.as_object().ior().clone();
+        let port = IiopProfile::from_tagged(&listener.profiles[0]).unwrap();
+        let data = encapsulate(|e| {
+            e.put(&1_u32)?;
+            e.put(&Self::HOST.to_owned())?;
+            e.put(&port.address.port)
+        });
+        Self {
+            bell: bell.object_key.to_vec(),
+            listener,
+            offer: ServiceContext {
+                id: ServiceContextId::BI_DIR_IIOP,
+                data: data.unwrap(),
+            },
+        }
+    }
+
+    /// A connection that offers itself for callbacks, and on which the listener has been passed.
+    async fn connect(&self, world: &World) -> Raw {
+        let stream = TcpStream::connect(("127.0.0.1", world.bell_port())).await;
+        let mut raw = Raw::new(stream.unwrap());
+        let contexts = std::slice::from_ref(&self.offer);
+        let keep = Call {
+            contexts,
+            ..Call::new(&self.bell, "keep").id(2)
+        };
+        raw.send(&keep.with(|e| e.put(&self.listener))).await;
+        let message = raw.receive().await.expect("a reply");
+        assert_eq!(message.header.kind, MessageKind::Reply);
+        raw
+    }
+}
+
+/// Answers the next callback on a connection.
+async fn hear(raw: &mut Raw) {
+    let message = raw.receive().await.expect("a callback");
+    let header = RequestHeader::read(&message).unwrap();
+    assert_eq!(header.operation, b"heard");
+    let heard = reply(header.request_id, ReplyStatus::NoException, |e| {
+        e.put("heard")
+    });
+    raw.send(&heard).await;
+}
+
+#[tokio::test]
+async fn callbacks_go_to_the_connection_that_their_client_has_offered_last() {
+    let world = world(accepting(), offering()).await;
+    let client = RawClient::of(&world);
+    // The connections stay open, and nobody reads the older ones.
+    let mut connections = Vec::new();
+    for _ in 0..3 {
+        let mut raw = client.connect(&world).await;
+        // Twice: the reference that the server keeps is bound by the first call.
+        let kept = world.tower.kept.lock().unwrap().clone().unwrap();
+        for _ in 0..2 {
+            let (heard, ()) =
+                in_time(async { tokio::join!(kept.heard("ding"), hear(&mut raw)) }).await;
+            assert_eq!(heard.unwrap(), "heard");
+        }
+        connections.push((raw, kept));
+    }
+    // So do those through references that were bound before.
+    let (mut last, _) = connections.pop().unwrap();
+    for (_, kept) in &connections {
+        let (heard, ()) =
+            in_time(async { tokio::join!(kept.heard("dong"), hear(&mut last)) }).await;
+        assert_eq!(heard.unwrap(), "heard");
+    }
+    // When the last one ends, the one before it is used again.
+    drop(last);
+    in_time(async {
+        while world.server.connections_served() > 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let (mut before, kept) = connections.pop().unwrap();
+    let (heard, ()) = in_time(async { tokio::join!(kept.heard("dong"), hear(&mut before)) }).await;
+    assert_eq!(heard.unwrap(), "heard");
+}
+
+#[tokio::test]
+async fn after_a_callback_that_timed_out_others_go_by_an_older_connection_of_the_client() {
+    let world = world(accepting(), offering()).await;
+    let client = RawClient::of(&world);
+    let mut older = client.connect(&world).await;
+    let mut newer = client.connect(&world).await;
+    let kept = world.tower.kept.lock().unwrap().clone().unwrap();
+    let hasty = PolicyOverrides::new().relative_round_trip_timeout(Duration::from_millis(300));
+    let error = in_time(kept.with_policies(&hasty).heard("ding"))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, Kind::Timeout);
+    let (heard, ()) = in_time(async { tokio::join!(kept.heard("dong"), hear(&mut older)) }).await;
+    assert_eq!(heard.unwrap(), "heard");
+    // The newer one is asked whether its client is there.
+    let mut kinds = Vec::new();
+    while kinds.last() != Some(&MessageKind::LocateRequest) {
+        kinds.push(newer.receive().await.unwrap().header.kind);
+    }
+    assert_eq!(kinds[0], MessageKind::Request);
 }
 
 /// A listener that calls the server during a callback.

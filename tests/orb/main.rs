@@ -23,6 +23,7 @@ mod corners;
 mod counters;
 mod deadlines;
 mod dynamic;
+mod failover;
 mod features;
 mod fragments;
 mod groups;

@@ -21,6 +21,7 @@ use super::owner::{PeerOrb, Settings};
 use super::spin::{BusyConnections, SpinLimits};
 use super::trace;
 use super::unresponsive::UnresponsiveEndpoints;
+use bytes::Bytes;
 use core::time::Duration;
 use std::sync::{Arc, Weak};
 use table::{Claim, Shared};
@@ -56,8 +57,10 @@ pub struct ConnectionCache {
 pub struct ConnectSettings {
     /// The limits and time-outs of the ORB's connections.
     pub connection: Settings,
-    /// Endpoints that have lately neither accepted nor refused a connection, which are tried last.
+    /// Endpoints that have lately not served, which are tried last.
     pub unresponsive: UnresponsiveEndpoints,
+    /// The key of an object of the peer's, by which it is asked whether it is there.
+    pub known_key: Bytes,
     /// The connect times of endpoints, by which the nearest of several servers is chosen.
     pub times: ConnectTimes,
     /// The code sets of `char` and `wchar` data, chosen by those in the reference. Connections with different ones are not
@@ -219,7 +222,10 @@ impl ConnectionCache {
             let endpoint = key.endpoint().clone();
             let connection =
                 ClientConnection::new(stream, endpoint, key.states_code_sets(), &settings);
-            let connection = Arc::new(connection.with_uses(uses).with_bidirectional(whole));
+            let connection = Arc::new(connection.with_uses(uses).with_bidirectional(whole.clone()));
+            if let Some(whole) = whole {
+                whole.set_client(&connection);
+            }
             trace::connected(key.endpoint());
             if !forget.publish(&closed, publish, &connection) {
                 connection.shut_down();
@@ -326,7 +332,6 @@ async fn open(
     match transports.connect_within(endpoint, settings.timeout).await {
         Ok(connected) => {
             settings.times.remember(endpoint, begun.elapsed());
-            settings.unresponsive.forget(endpoint);
             Ok(connected)
         }
         Err(error) => {

@@ -106,7 +106,7 @@ counters! {
     /// Attempts, all refused, to connect to UNIX sockets that a peer had named.
     SocketsOfPeersRefused = "sockets_of_peers_refused",
     /// Service contexts BI_DIR_IIOP of which an endpoint was ignored because of a limit: that on the endpoints of one context,
-    /// on the connections that offer one endpoint, or on the endpoints in all.
+    /// or on the endpoints in all.
     CallbackEndpointsIgnored = "callback_endpoints_ignored",
 }
 

@@ -42,10 +42,26 @@ pub(crate) enum End {
     Idle(Duration),
     /// It was idle, and another connection needed its place.
     Purged,
-    /// Its last reference is gone.
+    /// Its last reference is gone, or another connection has its place.
     Released,
     /// There is no thread to serve it, and none of its requests was read.
     NoThread,
+    /// No octet came in this time after a call had timed out, although the peer was asked.
+    Silent(Duration),
+}
+
+impl End {
+    /// Whether the peer has ended the connection, or does not serve on it.
+    pub(crate) const fn is_of_peer(&self) -> bool {
+        match self {
+            Self::Closed | Self::Lost(_) | Self::Broken(_) | Self::Refused | Self::Silent(_) => {
+                true
+            }
+            Self::ShutDown | Self::Idle(_) | Self::Purged | Self::Released | Self::NoThread => {
+                false
+            }
+        }
+    }
 }
 
 impl fmt::Display for End {
@@ -60,6 +76,10 @@ impl fmt::Display for End {
             Self::Purged => f.write_str("idle, and another connection needed its place"),
             Self::Released => f.write_str("no reference has it any more"),
             Self::NoThread => f.write_str("there is no thread to serve it"),
+            Self::Silent(limit) => write!(
+                f,
+                "the peer sent nothing for {limit:?}, not even an answer to a LocateRequest"
+            ),
         }
     }
 }
@@ -149,7 +169,10 @@ impl Link {
             _ => {}
         }
         let mut lingered = Lingered::ToTheEnd;
-        if !matches!(end, End::Closed | End::Lost(_) | End::Refused) {
+        if !matches!(
+            end,
+            End::Closed | End::Lost(_) | End::Refused | End::Silent(_)
+        ) {
             self.write_batch();
             let mut left = MAX_DISCARDED_OCTETS;
             for _ in 0..MAX_LINGERS {

@@ -92,7 +92,10 @@ pub use cache::{
     CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, ConnectionOrigin,
     NamedBy,
 };
-pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments, OneWayMode};
+pub use client::{
+    CallError, ClientConnection, ClientRequest, EncodeArguments, OneWayMode, is_timing_out,
+    timing_out,
+};
 pub use counters::{Counter, Counters};
 pub use latency::ConnectTimes;
 pub use memory::MemoryLimit;

@@ -6,15 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use zorb_transport::Endpoint;
 
-/// How long an endpoint that let a whole connect timeout pass is tried after all others: long enough for calls to reach the
-/// others meanwhile, short enough that a host which comes back soon has its place again.
+/// How long an endpoint that does not serve is tried after all others: long enough for calls to reach the others meanwhile,
+/// short enough that a server which comes back soon has its place again.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// The limit on endpoints remembered; references may name any number.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Remembers endpoints that neither accepted nor refused a connection, so that a reference which names other endpoints,
-/// too, does not wait for them again and again. A refusal costs no time and is not remembered. A clone shares the memory.
+/// Remembers endpoints that do not serve, so that a reference which names other endpoints, too, tries these first: endpoints
+/// that neither accepted nor refused a connection, that accepted one and ended it without an answer, and those on whose
+/// connection a call has timed out. A refusal costs no time and is not remembered; an answer is the end. A clone shares the
+/// memory.
 #[derive(Debug, Clone, Default)]
 pub struct UnresponsiveEndpoints(Arc<Mutex<HashMap<Endpoint, Instant>>>);
 
@@ -23,14 +25,14 @@ impl UnresponsiveEndpoints {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that an endpoint did not answer within its connect timeout.
-    pub(crate) fn remember(&self, endpoint: &Endpoint) {
+    /// Notes that an endpoint does not serve: it comes last, behind those noted before.
+    pub fn remember(&self, endpoint: &Endpoint) {
         let now = Instant::now();
         let mut unresponsive = self.lock();
         if unresponsive.len() >= MAX_REMEMBERED {
             unresponsive.retain(|_, since| now.duration_since(*since) < REMEMBERED);
         }
-        if unresponsive.len() < MAX_REMEMBERED {
+        if unresponsive.len() < MAX_REMEMBERED || unresponsive.contains_key(endpoint) {
             unresponsive.insert(endpoint.clone(), now);
         }
     }
@@ -40,11 +42,17 @@ impl UnresponsiveEndpoints {
         self.lock().remove(endpoint);
     }
 
-    /// Whether an endpoint let its connect timeout pass in the last 30 seconds.
+    /// When an endpoint was last found not to serve; `None` if that was not in the last 30 seconds, or it has answered since.
+    #[must_use]
+    pub fn since(&self, endpoint: &Endpoint) -> Option<Instant> {
+        let since = self.lock().get(endpoint).copied();
+        since.filter(|since| since.elapsed() < REMEMBERED)
+    }
+
+    /// Whether an endpoint was found not to serve in the last 30 seconds.
     #[must_use]
     pub fn contains(&self, endpoint: &Endpoint) -> bool {
-        let since = self.lock().get(endpoint).copied();
-        since.is_some_and(|since| since.elapsed() < REMEMBERED)
+        self.since(endpoint).is_some()
     }
 }
 

@@ -22,7 +22,8 @@ use zorb_transport::{Address, Endpoint};
 /// have ended are dropped; if there are none, further offers are ignored. Ignored offers are
 /// [counted](Counter::CallbackEndpointsIgnored).
 const MAX_OFFERED: usize = 16 << 10;
-/// Connections that may offer one endpoint, such as those of one client.
+/// Connections that offer one endpoint, such as those of one client, of which the last one to offer it is called. Beyond this
+/// limit, the first offer is dropped.
 const MAX_CONNECTIONS_OF_ENDPOINT: usize = 8;
 /// The port in references of an ORB that listens nowhere: no server is there.
 const NO_LISTENER_PORT: u16 = 1;
@@ -121,19 +122,20 @@ impl BidirectionalCalls {
             }
         }
         let connections = offered.entry(endpoint).or_default();
-        connections.retain(is_alive);
         let this = Arc::downgrade(connection);
-        if connections.iter().any(|known| known.ptr_eq(&this)) {
-            return true;
+        connections.retain(|offer| !offer.ptr_eq(&this) && is_alive(offer));
+        // A client that comes back may have left its other connections open, and read them no more. References that are bound
+        // to these look anew.
+        (connections.iter().filter_map(Weak::upgrade)).for_each(|older| older.outdate());
+        connection.renew();
+        if connections.len() >= MAX_CONNECTIONS_OF_ENDPOINT {
+            connections.remove(0);
         }
-        let has_room = connections.len() < MAX_CONNECTIONS_OF_ENDPOINT;
-        if has_room {
-            connections.push(this);
-        }
-        has_room
+        connections.push(this);
+        true
     }
 
-    /// The first connection that offered an endpoint, is not closing, and is not one of `passed_over`.
+    /// The last connection to offer an endpoint that is not closing, and is not one of `passed_over`.
     fn find(
         &self,
         endpoint: &Endpoint,
@@ -152,7 +154,9 @@ impl BidirectionalCalls {
         let is_other = |found: &Arc<BidirectionalConnection>| {
             !passed_over.iter().any(|it| Arc::ptr_eq(it, found))
         };
-        connections.iter().filter_map(Weak::upgrade).find(is_other)
+        let found = (connections.iter().rev().filter_map(Weak::upgrade)).find(is_other)?;
+        found.renew();
+        Some(found)
     }
 
     /// Chooses the kind of connection for an endpoint: one that a client has offered and that is not in `passed_over`,

@@ -13,8 +13,9 @@ impl Builder {
     ///
     /// The rule is called when a client offers its connection (context BI_DIR_IIOP, GIOP 1.2), with the client's
     /// address and each endpoint that it claims. If it returns `true`, calls to references that peers have passed and
-    /// that name this endpoint use the connection, as long as it lives. A client can claim any endpoint: a rule that
-    /// permits all of them is for networks whose clients are trusted with each other's callbacks. The connection is
+    /// that name this endpoint use the connection, as long as it lives and no newer one offers the endpoint. A client can
+    /// claim any endpoint, also that of another client: a rule that permits all of them is for networks whose clients are
+    /// trusted with each other's callbacks. The connection is
     /// never used for references that the program has made itself, nor for those with
     /// [`BidirectionalPolicy::Normal`](crate::policy::BidirectionalPolicy::Normal).
     ///

@@ -38,7 +38,7 @@ impl Candidate {
 
 impl OrbInner {
     /// The connection for a candidate, shared with the references that `sharing` selects. Of several connections that a
-    /// client has offered, the first that is open.
+    /// client has offered, the last one that it has offered and that can be used.
     pub(crate) async fn connection(
         &self,
         candidate: &Candidate,
@@ -96,6 +96,7 @@ impl OrbInner {
         let settings = || ConnectSettings {
             connection: self.connection_settings().clone(),
             unresponsive: self.unresponsive().clone(),
+            known_key: candidate.key.clone(),
             times: self.connect_times().clone(),
             code_sets,
             needs_fragments: candidate.needs_fragments,

@@ -9,7 +9,8 @@ pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
 
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
-use crate::orb::Orb;
+use crate::invoke::Retries;
+use crate::orb::{Orb, OrbInner};
 use crate::outgoing::NO_SOCKETS_OF_PEERS;
 use crate::policy::{PolicyOverrides, SyncScope};
 use crate::profile::{Candidate, TextCodeSets, candidates, candidates_for, describe_unusable};
@@ -21,13 +22,13 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_cdr::CharSet;
-use zorb_connection::{ClientConnection, ConnectError, NamedBy, Turn};
+use zorb_connection::{ClientConnection, ConnectError, NamedBy, Turn, is_timing_out};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
     SystemException, SystemExceptionKind, TargetAddress, Version,
 };
-use zorb_transport::Registry;
+use zorb_transport::{Endpoint, Registry};
 
 /// Replies NEEDS_ADDRESSING_MODE that a call follows: there are two addressing modes besides the first one.
 const MAX_READDRESSED: usize = 2;
@@ -279,7 +280,7 @@ impl ObjectRef {
         }
     }
 
-    /// The endpoints of the reference, those that timed out recently last.
+    /// The endpoints of the reference, those that did not serve recently last, in the order in which that was found.
     fn candidates(&self, ior: &Ior, named_by: NamedBy) -> Result<Vec<Candidate>, SystemException> {
         let orb = self.0.orb.inner();
         let text = TextCodeSets {
@@ -301,8 +302,10 @@ impl ObjectRef {
         self.select_protocols(&mut candidates)?;
         if candidates.len() > 1 {
             // A stable sort: otherwise the order stays.
-            candidates
-                .sort_by_cached_key(|candidate| orb.unresponsive().contains(&candidate.endpoint));
+            for candidate in &mut candidates {
+                candidate.unserved_since = orb.unresponsive().since(&candidate.endpoint);
+            }
+            candidates.sort_by_key(|candidate| candidate.unserved_since);
         }
         Ok(candidates)
     }
@@ -409,40 +412,52 @@ impl ObjectRef {
         if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST, 0, None));
         }
-        let mut candidates = self.candidates(ior, named_by)?;
-        let selection = self.select_priority(&mut candidates)?;
-        let at_once = self.are_to_be_measured(&candidates);
-        let connected = first_that_works(
-            &candidates,
-            runtime,
-            |candidate| self.connect_measured(candidate, runtime, named_by, at_once),
-            // The addresses of one profile have no order, so the next is tried early; profiles have an order.
-            |one, next| at_once || one.profile == next.profile,
-            if at_once { Duration::ZERO } else { HEAD_START },
-        );
-        let causes = match connected.await {
-            Ok((candidate, connection)) => {
-                let target = TargetAddress::Key(&candidate.key);
-                let requests = RequestTemplate::new(candidate.version, &target, &candidate.key)
-                    .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))?;
-                let remote = Target::Remote(Remote {
-                    connection,
-                    requests,
-                });
-                let band = selection.as_ref().and_then(Selection::band);
-                let bound = make(
-                    remote,
-                    candidate.key.clone(),
-                    candidate.version,
-                    candidate.profile,
-                    selection,
-                );
-                if let (Some(band), Target::Remote(remote)) = (band, &bound.target) {
-                    self.bind_band(&bound, remote, band).await?;
+        let mut retries = Retries::default();
+        let causes = loop {
+            let mut candidates = self.candidates(ior, named_by)?;
+            let selection = self.select_priority(&mut candidates)?;
+            let at_once = self.are_to_be_measured(&candidates);
+            let connected = first_that_works(
+                &candidates,
+                runtime,
+                |candidate| self.connect_measured(candidate, runtime, named_by, at_once),
+                // The addresses of one profile have no order, so the next is tried early; profiles have an order. Endpoints that
+                // do not serve may accept connections fast, and are tried when all others have failed.
+                |one, next| {
+                    one.unserved_since.is_some() == next.unserved_since.is_some()
+                        && (at_once || one.profile == next.profile)
+                },
+                if at_once { Duration::ZERO } else { HEAD_START },
+            );
+            match connected.await {
+                Ok((candidate, connection)) => {
+                    let target = TargetAddress::Key(&candidate.key);
+                    let requests = RequestTemplate::new(candidate.version, &target, &candidate.key)
+                        .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))?;
+                    let remote = Target::Remote(Remote {
+                        connection,
+                        requests,
+                    });
+                    let band = selection.as_ref().and_then(Selection::band);
+                    let bound = make(
+                        remote,
+                        candidate.key.clone(),
+                        candidate.version,
+                        candidate.profile,
+                        selection,
+                    );
+                    let (Some(band), Target::Remote(remote)) = (band, &bound.target) else {
+                        return Ok(bound);
+                    };
+                    match self.bind_band(&bound, remote, band).await? {
+                        Ok(()) => return Ok(bound),
+                        // The endpoint does not serve, and comes last.
+                        Err(error) if retries.resend(&error, &bound) => continue,
+                        Err(error) => return Err(error.raise()),
+                    }
                 }
-                return Ok(bound);
+                Err(causes) => break causes,
             }
-            Err(causes) => causes,
         };
         // After a shutdown the exception is BAD_INV_ORDER, which callers do not retry, instead of TRANSIENT.
         orb.check_not_down()?;
@@ -479,7 +494,29 @@ impl ObjectRef {
         let orb = self.0.orb.inner();
         let sharing = self.sharing();
         let connected = orb.connection(candidate, runtime, named_by, self.bidirectional(), sharing);
-        connected.await
+        let mut attempt = Attempt {
+            orb,
+            endpoint: &candidate.endpoint,
+            is_over: false,
+        };
+        let connected = connected.await;
+        attempt.is_over = true;
+        connected
+    }
+}
+
+/// An attempt to connect. If the time limit of its call passes meanwhile, the endpoint comes last for the calls that follow.
+struct Attempt<'a> {
+    orb: &'a OrbInner,
+    endpoint: &'a Endpoint,
+    is_over: bool,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if !self.is_over && is_timing_out() {
+            self.orb.unresponsive().remember(self.endpoint);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
+use tokio::time::Instant;
 use zorb_cdr::{CharSet, EncodeError, EncodeErrorKind};
 use zorb_connection::PeerOrb;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
@@ -21,7 +22,7 @@ const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
 
 /// The limit on endpoints of a reference that are tried: each may take the whole connect timeout, and a hostile
 /// reference could name any number.
-const MAX_CANDIDATES: usize = 32;
+pub(crate) const MAX_CANDIDATES: usize = 32;
 
 /// One endpoint by which an object can be reached.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub(crate) struct Candidate {
     pub(crate) band: Option<PriorityBand>,
     /// Transport properties of its connection, by name; the last of a name counts.
     pub(crate) properties: Vec<(Cow<'static, str>, String)>,
+    /// When the endpoint was last found not to serve, if that was lately.
+    pub(crate) unserved_since: Option<Instant>,
 }
 
 /// The ORB that made a reference with this ORB type.
@@ -254,6 +257,7 @@ fn candidate(
         real_time: None,
         band: None,
         properties: Vec::new(),
+        unserved_since: None,
     }
 }
 

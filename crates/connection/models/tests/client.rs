@@ -223,6 +223,7 @@ impl Calls {
         let settings = ConnectSettings {
             connection: settings(),
             unresponsive: Default::default(),
+            known_key: Default::default(),
             times: Default::default(),
             code_sets: CodeSets::UNSTATED,
             needs_fragments: false,

@@ -1,13 +1,14 @@
 //! One stream for two halves of a connection.
 
 use super::route::{Boundary, Recipient, Router};
+use crate::client::ClientConnection;
 use crate::memory::{PeerMemory, Reserved};
 use bytes::BytesMut;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Wake;
 use zorb_transport::{Address, Capabilities, Connection, PeerIdentity};
 
@@ -158,6 +159,15 @@ pub struct BidirectionalConnection {
     idle_at: AtomicU64,
     opened_here: bool,
     number: u64,
+    callbacks: Mutex<Callbacks>,
+}
+
+/// The client's half of a connection that the peer may have replaced by a newer one.
+#[derive(Debug, Default)]
+struct Callbacks {
+    client: Weak<ClientConnection>,
+    /// The peer has offered a newer connection for an endpoint of this one.
+    is_outdated: bool,
 }
 
 /// The connection has a client's half, which receives replies.
@@ -196,12 +206,46 @@ impl BidirectionalConnection {
             idle_at: AtomicU64::new(BUSY),
             opened_here,
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            callbacks: Mutex::default(),
         })
     }
 
     /// The number that distinguishes bidirectional connections of the process.
     pub(crate) const fn number(&self) -> u64 {
         self.number
+    }
+
+    fn callbacks(&self) -> MutexGuard<'_, Callbacks> {
+        self.callbacks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the client's half.
+    pub(crate) fn set_client(&self, client: &Arc<ClientConnection>) {
+        let mut callbacks = self.callbacks();
+        callbacks.client = Arc::downgrade(client);
+        if callbacks.is_outdated {
+            client.outdate();
+        }
+    }
+
+    /// Has later calls of this end look for another connection, as the peer has offered a newer one. Calls in progress go on.
+    pub fn outdate(&self) {
+        let mut callbacks = self.callbacks();
+        callbacks.is_outdated = true;
+        if let Some(client) = callbacks.client.upgrade() {
+            client.outdate();
+        }
+    }
+
+    /// Has later calls of this end use the connection, as no newer one can be used.
+    pub fn renew(&self) {
+        let mut callbacks = self.callbacks();
+        callbacks.is_outdated = false;
+        if let Some(client) = callbacks.client.upgrade() {
+            client.renew();
+        }
     }
 
     /// A half as a stream of its own.
@@ -290,6 +334,11 @@ impl BidirectionalConnection {
     /// Whether no octet was read or written since the server's half last had nothing to do.
     pub(crate) fn is_idle(&self) -> bool {
         self.idle_at.load(Ordering::Acquire) == self.moved.load(Ordering::Acquire)
+    }
+
+    /// Octets that have been read and written.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved.load(Ordering::Acquire)
     }
 
     fn count(&self, octets: usize) {

@@ -110,6 +110,11 @@ impl CacheKey {
         self.origin == OriginKey::Opened
     }
 
+    /// Whether this end opens such connections.
+    pub(super) fn can_be_opened(&self) -> bool {
+        !matches!(self.origin, OriginKey::Accepted(_))
+    }
+
     /// The key of one of several connections to the endpoint, among which references are distributed: one for each `number`.
     #[must_use]
     pub fn spread(mut self, number: usize) -> Self {

@@ -8,7 +8,7 @@ use crate::client::ClientConnection;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
@@ -16,6 +16,9 @@ use tokio::time::Instant;
 const MANY_LOOKS: usize = 256;
 /// The most connections in use that one search moves to the end of the order.
 pub(super) const MOVES_IN_USE: usize = 16;
+/// Connections with one key that have lost their place to another one and keep calls that wait. With so many of them, calls
+/// go on by the last connection although it is silent: a further one would be silent, too.
+pub(super) const MAX_REPLACED: usize = 4;
 /// How long the table remembers that, so that a cache full of busy connections is not searched for each caller that it
 /// refuses.
 const NONE_IDLE_FOR: Duration = Duration::from_millis(10);
@@ -62,6 +65,8 @@ pub(super) struct Table {
     slots: HashMap<CacheKey, Slot>,
     by_use: ByUse,
     to_hosts: HashMap<HostOf, ToHost>,
+    /// Connections that have lost their place to another one of the same key, until they end.
+    replaced: HashMap<CacheKey, Vec<Weak<ClientConnection>>>,
     /// The number of places given so far.
     places: u64,
     /// When a search last found no idle connection: for endpoints that the application has named, and for those of peers.
@@ -142,6 +147,7 @@ impl Table {
 
     /// Removes the entry of a key, if it is this one.
     pub(super) fn remove(&mut self, key: &CacheKey, entry: &Entry) {
+        self.forget_replaced(key);
         let slot = self.slots.get(key);
         if slot.is_some_and(|slot| slot.entry.same_channel(entry)) {
             self.take_out(key);
@@ -197,10 +203,57 @@ impl Table {
     /// Removes all entries, and returns the connections among them.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Arc<ClientConnection>> + use<> {
         let slots = core::mem::take(&mut self.slots);
+        let replaced = core::mem::take(&mut self.replaced);
         (self.by_use, self.to_hosts) = Default::default();
+        let replaced = replaced.into_values().flatten();
         slots
             .into_values()
             .filter_map(|slot| slot.connected()?.ok())
+            .chain(replaced.filter_map(|connection| connection.upgrade()))
+    }
+
+    /// Forgets the connections of a key that have ended after they had lost their place; returns the number of others.
+    fn forget_replaced(&mut self, key: &CacheKey) -> usize {
+        let Some(replaced) = self.replaced.get_mut(key) else {
+            return 0;
+        };
+        replaced.retain(|connection| {
+            let connection = connection.upgrade();
+            connection.is_some_and(|connection| !connection.is_over())
+        });
+        let others = replaced.len();
+        if others == 0 {
+            self.replaced.remove(key);
+        }
+        others
+    }
+
+    /// Gives the place of a connection that has fallen silent to a new one, whose sender is returned. The old one keeps its
+    /// calls. `None` if the connection is not silent, or [as many](MAX_REPLACED) have lost their place before.
+    ///
+    /// # Errors
+    /// [`ConnectError::Gone`] for a silent connection that the peer has opened, in whose place no other can be opened.
+    fn replace(&mut self, key: &CacheKey) -> Result<Option<Claim>, ConnectError> {
+        let connected = self.slots.get(key).and_then(Slot::connected);
+        let Some(Ok(connection)) =
+            connected.filter(|made| made.as_ref().is_ok_and(|made| made.is_silent()))
+        else {
+            return Ok(None);
+        };
+        if !key.can_be_opened() {
+            let endpoint = key.endpoint().clone();
+            return Err(ConnectError::Gone { endpoint });
+        }
+        if self.forget_replaced(key) >= MAX_REPLACED || !connection.replace() {
+            return Ok(None);
+        }
+        let replaced = self.replaced.entry(key.clone()).or_default();
+        replaced.push(Arc::downgrade(&connection));
+        let (publish, entry) = watch::channel(None);
+        Ok(self.slots.get_mut(key).map(|slot| {
+            slot.entry = entry.clone();
+            Claim::Entry(entry, Some(publish))
+        }))
     }
 
     /// The number of entries.
@@ -213,7 +266,8 @@ impl Table {
     /// takes no further requests. `now`: the number of a use that happens now.
     ///
     /// # Errors
-    /// [`ConnectError::TooMany`] where a limit permits no further entry, and no idle connection makes room.
+    /// [`ConnectError::TooMany`] where a limit permits no further entry, and no idle connection makes room;
+    /// [`ConnectError::Gone`] where the peer has opened the connection, and has fallen silent.
     pub(super) fn claim(
         &mut self,
         key: &CacheKey,
@@ -222,6 +276,9 @@ impl Table {
         now: u64,
         purged: &mut Vec<Arc<ClientConnection>>,
     ) -> Result<Claim, ConnectError> {
+        if let Some(claim) = self.replace(key)? {
+            return Ok(claim);
+        }
         if let Some(slot) = self.slots.get_mut(key) {
             let entry = slot.entry.clone();
             if named_by == NamedBy::Application && slot.named_by == NamedBy::Peer {

@@ -205,8 +205,72 @@ async fn an_endpoint_that_lets_the_connect_timeout_pass_is_silent_until_it_answe
     );
     assert!(world.settings.unresponsive.contains(&endpoint()));
     world.transport.permitted.add_permits(1);
-    world.connection().await.unwrap();
+    let connection = world.connection().await.unwrap();
+    assert!(
+        world.settings.unresponsive.contains(&endpoint()),
+        "who accepts a connection need not serve"
+    );
+    let call = spawn_call(&connection, "echo", b"");
+    let mut peer = world.peer();
+    let (id, ..) = peer.request().await;
+    peer.send(&reply(id, b""));
+    in_time(call).await.unwrap().unwrap();
     assert!(!world.settings.unresponsive.contains(&endpoint()));
+}
+
+/// Has a call time out on the connection, before anything has come.
+async fn fall_silent(connection: &Arc<ClientConnection>) {
+    let mut call = Box::pin(TestCall::new("wait", b"").on(connection));
+    core::future::poll_fn(|cx| {
+        assert!(call.as_mut().poll(cx).is_pending());
+        core::task::Poll::Ready(())
+    })
+    .await;
+    crate::timing_out(|| drop(call));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_fallen_silent_is_replaced_and_keeps_its_calls() {
+    let world = World::new(10);
+    let first = world.connection().await.unwrap();
+    let waiting = spawn_call(&first, "wait", b"");
+    let_all_run().await;
+    fall_silent(&first).await;
+    let second = world.connection().await.unwrap();
+    assert!(!Arc::ptr_eq(&first, &second));
+    assert!(Arc::ptr_eq(&second, &world.connection().await.unwrap()));
+    assert!(!first.is_over() && !waiting.is_finished());
+    assert_eq!((world.connects(), world.len()), (2, 1));
+    // The cache ends them all.
+    world.cache.close();
+    let_all_run().await;
+    assert!(first.is_over() && second.is_over());
+    assert!(in_time(waiting).await.unwrap().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bounded_number_of_silent_connections_is_replaced() {
+    let world = World::new(100);
+    let mut replaced = Vec::new();
+    for _ in 0..table::MAX_REPLACED {
+        let silent = world.connection().await.unwrap();
+        replaced.push(spawn_call(&silent, "wait", b""));
+        let_all_run().await;
+        fall_silent(&silent).await;
+    }
+    let last = world.connection().await.unwrap();
+    fall_silent(&last).await;
+    assert!(!last.is_usable());
+    // It is used on, for want of a better one.
+    assert!(Arc::ptr_eq(&last, &world.connection().await.unwrap()));
+    assert_eq!(world.connects(), table::MAX_REPLACED + 1);
+    // When one of the others has ended, another one may take its place.
+    let mut first = Peer::new(world.transport.peers.lock().unwrap().remove(0));
+    let (id, ..) = first.request().await;
+    first.send(&reply(id, b""));
+    in_time(replaced.remove(0)).await.unwrap().unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!Arc::ptr_eq(&last, &world.connection().await.unwrap()));
 }
 
 #[tokio::test]

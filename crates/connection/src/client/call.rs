@@ -231,6 +231,7 @@ impl ClientConnection {
             parks,
             ticket: None,
             octets: 0,
+            heard: self.link.messages_received(),
             done: false,
         })
     }
@@ -272,7 +273,9 @@ impl ClientConnection {
             End::Closed | End::Idle(_) | End::Purged | End::Released | End::NoThread => true,
             // Queued messages are written before the peer learns of the end.
             End::Broken(_) | End::ShutDown => false,
-            End::Lost(_) | End::Refused => self.link.outbound.is_surely_unsent(ticket),
+            End::Lost(_) | End::Refused | End::Silent(_) => {
+                self.link.outbound.is_surely_unsent(ticket)
+            }
         };
         match unsent {
             true => CallError::NotSent(fault),
@@ -300,7 +303,7 @@ impl ClientConnection {
                 error: error.clone(),
             },
             End::Lost(cause) => self.lost(cause.clone()),
-            End::Refused => self.lost(Cause::new(end.to_string())),
+            End::Refused | End::Silent(_) => self.lost(Cause::new(end.to_string())),
         }
     }
 
@@ -423,6 +426,7 @@ impl ClientConnection {
         match flushed {
             // Checked, as this message may have been whole before another one failed. The driver finds that failure.
             Err(error) if self.link.outbound.is_surely_unsent(ticket) => {
+                self.ends_unserved();
                 let cause = self.link.outbound.failure_or(error);
                 Err(CallError::NotSent(self.lost(cause)))
             }
@@ -455,6 +459,8 @@ pub(super) struct Call<'a> {
     parks: bool,
     ticket: Option<Ticket>,
     octets: usize,
+    /// Messages that had come on the connection when the call began.
+    heard: u64,
     pub(super) done: bool,
 }
 
@@ -553,8 +559,12 @@ impl Call<'_> {
         let Some(waiter) = state.table.abandon(self.id) else {
             return;
         };
-        state.took(waiter.reply.is_some());
+        let is_unanswered = waiter.reply.is_none();
+        state.took(!is_unanswered);
         drop(state);
+        if is_unanswered && self.connection.link.messages_received() == self.heard {
+            self.connection.doubt();
+        }
         // This caller may be the leader, the only one that the reactor wakes: the driver has to read instead.
         self.connection.link.outbound.driver.notify();
         if !self.connection.peer.takes_cancels() {

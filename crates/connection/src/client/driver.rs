@@ -58,6 +58,15 @@ impl ClientConnection {
         }
     }
 
+    /// Closes the connection in order if no call is in progress, as another one has its place; returns whether it did.
+    pub(super) fn retire_replaced(&self) -> bool {
+        let retired = self.retire_with(End::Released);
+        if retired {
+            self.send_close();
+        }
+        retired
+    }
+
     fn retire_with(&self, end: End) -> bool {
         // A held lease means that a caller may wait for a reply.
         let Some(mut lease) = self.reading.claim() else {
@@ -124,6 +133,7 @@ impl ClientConnection {
                 end
             }
             end = self.link.paced(stall_timeout) => end,
+            end = self.unanswered() => end,
         };
         self.count_end(&end);
         self.end(end.clone());

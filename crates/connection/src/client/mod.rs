@@ -45,8 +45,8 @@
 //!
 //! Orderings: claim and release of the lease are `AcqRel` on one word, so that the holder that looks again sees the waker
 //! that a parked reader has recorded. `deregistered` is stored with `Release` before the driver is woken, and loaded with
-//! `Acquire` by the driver. `over` is a hint, stored with `Release` under the lock. `announced`, `spoke_1_2`, `one_way_ids`,
-//! `last_sent` and `last_used` are `Relaxed`: each is a value by itself, and a late one costs contexts sent twice, a
+//! `Acquire` by the driver. The standing (`silence`) is a hint; `OVER` is stored with `Release` under the lock.
+//! `announced`, `spoke_1_2`, `one_way_ids`, `last_sent` and `last_used` are `Relaxed`: each is a value by itself, and a late one costs contexts sent twice, a
 //! CloseConnection of the older version, a read in vain, or another idle connection closed.
 
 mod block;
@@ -57,12 +57,14 @@ mod driver;
 mod models;
 mod one_way;
 mod read;
+mod silence;
 #[cfg(all(test, not(zorb_model)))]
 mod tests;
 mod waiters;
 
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
 pub use one_way::OneWayMode;
+pub use silence::{is_timing_out, timing_out};
 
 use super::bidirectional::BidirectionalConnection;
 use super::cache::{ConnectSettings, ConnectionOrigin, UseClock};
@@ -78,6 +80,7 @@ use core::fmt;
 // For hints, which no model has to explore.
 use core::sync::atomic::AtomicU64;
 use core::task::Waker;
+use silence::{OVER, Served, Silence};
 use std::sync::Arc;
 use std::time::Instant;
 use waiters::{Arrived, OwnReply, ReplyWaiters, State, Waiter};
@@ -88,7 +91,7 @@ use zorb_giop::{
     CompletionStatus, Fault, LocateReply, Message, MessageKind, ProtocolError, Reader, Received,
     ReplyHeader, ReplyStatus, RequestId, ServiceContext, SystemException, Version,
 };
-use zorb_transport::{Connection, Endpoint};
+use zorb_transport::{Address, Connection, Endpoint};
 
 /// The limit on requests in flight on one connection. A peer that leaves as many unanswered is overloaded or gone.
 const MAX_IN_FLIGHT: usize = 16 << 10;
@@ -136,8 +139,11 @@ pub struct ClientConnection {
     wait: WaitPolicy,
     counters: Arc<Counters>,
     busy: Arc<BusyConnections>,
-    /// Whether the state holds an end.
-    over: AtomicBool,
+    /// Whether calls may use the connection.
+    silence: Silence,
+    /// Whether the peer has answered a request.
+    answered: AtomicBool,
+    served: Served,
     code_sets: CodeSets,
     contexts: Vec<ServiceContext>,
     /// The peer has answered a request, so it knows the code sets.
@@ -174,6 +180,10 @@ impl ClientConnection {
             describe: settings.connection.describe,
         };
         let max_fragment = (settings.connection).max_fragment(settings.needs_fragments);
+        let served = Served::new(
+            settings.unresponsive.clone(),
+            settings.transports.get(endpoint.scheme()).cloned(),
+        );
         let link = Link::new(stream, endpoint, max_fragment, shown)
             .of_client_within(&settings.connection.memory);
         if settings.needs_fragments {
@@ -198,7 +208,9 @@ impl ClientConnection {
             wait: settings.connection.wait,
             counters: Arc::clone(&settings.connection.counters),
             busy: Arc::clone(&settings.busy),
-            over: AtomicBool::new(false),
+            silence: Silence::new(settings.known_key.clone()),
+            answered: AtomicBool::new(false),
+            served,
             announced: AtomicBool::new(false),
             code_sets: settings.code_sets,
             contexts: (announce
@@ -252,7 +264,7 @@ impl ClientConnection {
     /// Whether the connection has ended, so that no request can be sent on it any more. Costs atomic loads.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire) || self.link.outbound.failure().is_some()
+        self.silence.standing() == OVER || self.link.outbound.failure().is_some()
     }
 
     fn set_end(&self, state: &mut State, end: End) {
@@ -260,13 +272,19 @@ impl ClientConnection {
         if let Some(whole) = &self.bidirectional {
             whole.note_closing();
         }
-        self.over.store(true, Ordering::Release);
+        self.silence.set_over();
     }
 
     /// Returns the endpoint that the connection leads to, as references name it.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.link.endpoint
+    }
+
+    /// Returns the address of the peer, which the system reported when the connection was made.
+    #[must_use]
+    pub fn peer(&self) -> &Address {
+        self.link.stream.peer()
     }
 
     /// The wire format of text on this connection, in messages of this version.
@@ -278,7 +296,13 @@ impl ClientConnection {
 
     /// Ends the connection, and wakes every waiter and the driver.
     fn end(&self, end: End) {
-        if matches!(end, End::Closed | End::Lost(_) | End::Refused) {
+        if end.is_of_peer() {
+            self.ends_unserved();
+        }
+        if matches!(
+            end,
+            End::Closed | End::Lost(_) | End::Refused | End::Silent(_)
+        ) {
             // Closed first: nothing may be written after callers have learned which requests were not.
             self.link.stream.close();
         }
@@ -354,6 +378,9 @@ impl ClientConnection {
             }
             MessageKind::LocateReply => {
                 let (id, _) = LocateReply::read(&message).map_err(End::Broken)?;
+                if !self.has_served() {
+                    self.has_answered();
+                }
                 (id, ReplyStatus::NoException, 0)
             }
             MessageKind::CloseConnection => return Err(End::Closed),
@@ -390,6 +417,7 @@ impl ClientConnection {
     fn acknowledged(&self) {
         if !self.announced.load(Ordering::Relaxed) {
             self.announced.store(true, Ordering::Relaxed);
+            self.has_answered();
         }
     }
 }

@@ -536,7 +536,8 @@ impl<O: Owner> ServerConnection<O> {
             | End::ShutDown
             | End::Purged
             | End::Released
-            | End::NoThread => {}
+            | End::NoThread
+            | End::Silent(_) => {}
         }
         if matches!(end, End::ShutDown)
             && (self.bidirectional.as_ref()).is_some_and(|whole| whole.leave())

@@ -50,6 +50,7 @@ pub(crate) fn connect_settings() -> ConnectSettings {
     ConnectSettings {
         connection: settings(),
         unresponsive: Default::default(),
+        known_key: bytes::Bytes::from_static(KEY),
         times: Default::default(),
         code_sets: CodeSets::UNSTATED,
         needs_fragments: false,

@@ -4,12 +4,20 @@ use super::{Invocation, Outcome};
 use crate::object::ObjectRef;
 use crate::policy::invocation_policies;
 use crate::policy::times::{Limit, TimeLimits};
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::time::{Instant as Clock, Sleep};
-use zorb_connection::{Counter, blocking};
+use zorb_connection::{Counter, blocking, timing_out};
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException};
+
+/// The output of the future. There is one: it is taken out only once its time is over.
+async fn some<F: Future>(future: Pin<&mut Option<F>>) -> F::Output {
+    match future.as_pin_mut() {
+        Some(future) => future.await,
+        None => core::future::pending().await,
+    }
+}
 
 impl ObjectRef {
     /// Makes a call whose policies may limit its time, or come from a task's scope.
@@ -83,35 +91,39 @@ impl ObjectRef {
         {
             return Err(self.not_sent(limit));
         }
-        let mut calling = pin!(calling);
+        // Dropped as soon as its time is over: the connection learns from it.
+        let mut calling = pin!(Some(calling));
         let earlier = limits.request_end.filter(|limit| Some(*limit) == first);
         if let Some(limit) = earlier {
             tokio::select! {
                 biased;
                 // A timer does not wake a thread that blocks in a read, so the read has the deadline too.
-                result = blocking::with_deadline(Some(limit.at), calling.as_mut()) => {
+                result = blocking::with_deadline(Some(limit.at), some(calling.as_mut())) => {
                     return self.deliver(clock, limits, result).await;
                 }
                 () = self.sleep(clock, limit) => {}
             }
             if !sent.load(Ordering::Relaxed) {
+                timing_out(|| calling.set(None));
                 return Err(self.not_sent(limit));
             }
         }
         let Some(limit) = limits.reply_end else {
-            let result = calling.await;
+            let result = some(calling).await;
             return self.deliver(clock, limits, result).await;
         };
         tokio::select! {
             biased;
-            result = blocking::with_deadline(Some(limit.at), calling) => {
-                self.deliver(clock, limits, result).await
+            result = blocking::with_deadline(Some(limit.at), some(calling.as_mut())) => {
+                return self.deliver(clock, limits, result).await;
             }
-            () = self.sleep(clock, limit) => Err(match sent.load(Ordering::Relaxed) {
-                true => self.no_reply(limit, CompletionStatus::Maybe),
-                false => self.not_sent(limit),
-            }),
+            () = self.sleep(clock, limit) => {}
         }
+        timing_out(|| calling.set(None));
+        Err(match sent.load(Ordering::Relaxed) {
+            true => self.no_reply(limit, CompletionStatus::Maybe),
+            false => self.not_sent(limit),
+        })
     }
 
     /// Holds a result that arrives before its reply start time.

@@ -50,7 +50,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
                     }
                     Err(error) => {
                         object.unbind(binding);
-                        if retries.resend(&error) {
+                        if retries.resend(&error, binding) {
                             guard = object.binding().await?;
                             continue;
                         }

@@ -36,7 +36,7 @@ use crate::signature::{Parameters, Results, TypedArguments, TypedResults};
 use client_points::Contexts;
 use collocated::Collocated;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use retry::Retries;
+pub(crate) use retry::Retries;
 use scope::supported;
 use std::time::Instant;
 use typed_call::{TypedCall, TypedInvocation};

@@ -43,7 +43,7 @@ impl ObjectRef {
         binding: &Binding,
         remote: &Remote,
         band: PriorityBand,
-    ) -> Result<(), SystemException> {
+    ) -> Result<Result<(), CallError>, SystemException> {
         let contexts = [band.to_context().map_err(not_encoded)?];
         let (sent, octets) = (AtomicBool::new(false), AtomicUsize::new(0));
         let request = ClientRequest {
@@ -57,17 +57,18 @@ impl ObjectRef {
             octets: &octets,
         };
         let mut reply = ReplySlot::new();
-        let called = remote.connection.call(&request, &mut reply).await;
-        called.map_err(CallError::raise)?;
+        if let Err(error) = remote.connection.call(&request, &mut reply).await {
+            return Ok(Err(error));
+        }
         if reply.is_final() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         match self.read_reply(&reply, binding)? {
             Answer::Exception(exception) if exception.kind == SystemExceptionKind::InvPolicy => {
                 Err(exception.received())
             }
             // A forward or another exception: the first request gets it again and handles it.
-            _ => Ok(()),
+            _ => Ok(Ok(())),
         }
     }
 }

@@ -2,20 +2,25 @@
 //! sent again.
 
 use super::reply::{Answer, explain_size};
-use crate::object::{BindingGuard, ObjectRef};
+use crate::object::{Binding, BindingGuard, ObjectRef, Remote, Target};
+use crate::profile::MAX_CANDIDATES;
 use zorb_connection::CallError;
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException, SystemExceptionKind};
+use zorb_transport::{Address, Endpoint};
 
 /// Forwards that one call follows: servers may forward in circles.
 const MAX_FORWARDS: usize = 10;
-/// Times that one call is sent again because the connection ended before it could start.
+/// Times that one call is sent again because the connection ended before it could start, besides once for each further
+/// endpoint.
 const MAX_RESENDS: usize = 2;
 
 /// Counts of a call's retries: forwards, resends and other addressing.
 #[derive(Debug, Default)]
-pub(super) struct Retries {
+pub(crate) struct Retries {
     forwards: usize,
     resends: usize,
+    /// Endpoints that have accepted a connection for this call and ended it without an answer, with their addresses.
+    unserved: Vec<(Endpoint, Address)>,
     /// Replies NEEDS_ADDRESSING_MODE to this call, since the last forward.
     pub(super) readdressed: usize,
     /// Whether the original reference has been used again, after the target of a forward had failed.
@@ -36,10 +41,23 @@ impl Retries {
         Ok(())
     }
 
-    /// Whether a failed call is sent again: its servant surely did not start, and [`MAX_RESENDS`] is not reached.
-    /// Counts the resend.
-    pub(super) fn resend(&mut self, error: &CallError) -> bool {
-        let again = matches!(error, CallError::NotSent(_)) && self.resends < MAX_RESENDS;
+    /// Whether a call that failed on a connection is sent again: its servant surely did not start, and its resends are not
+    /// used up. Counts the resend.
+    ///
+    /// A connection that has ended without an answer has put its endpoint last, so the next binding tries another one.
+    pub(crate) fn resend(&mut self, error: &CallError, failed: &Binding) -> bool {
+        if let Target::Remote(Remote { connection, .. }) = &failed.target
+            && !connection.has_served()
+            && self.unserved.len() < MAX_CANDIDATES
+            && !(self.unserved.iter()).any(|(endpoint, address)| {
+                endpoint == connection.endpoint() && address == connection.peer()
+            })
+        {
+            let (endpoint, address) = (connection.endpoint(), connection.peer());
+            self.unserved.push((endpoint.clone(), address.clone()));
+        }
+        let limit = MAX_RESENDS.saturating_add(self.unserved.len().saturating_sub(1));
+        let again = matches!(error, CallError::NotSent(_)) && self.resends < limit;
         self.resends = self.resends.saturating_add(usize::from(again));
         again
     }
@@ -96,7 +114,7 @@ impl ObjectRef {
             },
             Err(error) => {
                 self.unbind(binding);
-                if retries.resend(&error) {
+                if retries.resend(&error, binding) {
                     // Binds the original reference anew, also if this was the target of a forward.
                     return self.binding().await;
                 }

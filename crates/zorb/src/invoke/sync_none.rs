@@ -5,6 +5,7 @@
 //! Other calls through the reference wait for the binding, so that they do not overtake.
 
 use super::Invocation;
+use super::retry::Retries;
 use crate::deferred::{DeferOutcome, Deferred, Encoded, MAX_DEFERRED_OCTETS};
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::orb::OrbInner;
@@ -142,19 +143,39 @@ async fn drain_deadline(orb: &OrbInner) {
 
 /// Connects, and sends the queued requests.
 async fn send_all(object: &ObjectRef, queue: &mut Queue) {
-    let bound = match object.bind_unshared().await {
+    let mut bound = match object.bind_unshared().await {
         Ok(bound) => bound,
         Err(exception) => return tracing::debug!(error = ?exception, "one-way requests dropped"),
     };
     while let Some(request) = queue.next(|| object.store_binding(&bound)) {
-        if let Err(error) = send(&bound, &request).await {
+        if let Err(error) = send_to_any(object, &mut bound, &request).await {
             queue.orb.count(Counter::OneWaysRefused);
             tracing::debug!(?error, "a one-way request dropped");
         }
     }
 }
 
-async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemException> {
+/// Sends a request, by another binding if the connection has ended before it was sent: as other calls do.
+async fn send_to_any(
+    object: &ObjectRef,
+    bound: &mut Arc<Binding>,
+    request: &Deferred,
+) -> Result<(), SystemException> {
+    let mut retries = Retries::default();
+    while let Err(error) = send(bound, request).await? {
+        if !retries.resend(&error, bound) {
+            return Err(error.raise());
+        }
+        *bound = object.bind_unshared().await?;
+    }
+    Ok(())
+}
+
+/// Sends a request. The outer error is of a binding that cannot take it.
+async fn send(
+    binding: &Binding,
+    request: &Deferred,
+) -> Result<Result<(), CallError>, SystemException> {
     let Target::Remote(Remote {
         connection,
         requests,
@@ -186,6 +207,5 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
         }
         OneWayMode::AtOnce | OneWayMode::Batched => OneWayMode::AtOnce,
     };
-    let sent = connection.send_one_way(&request, mode).await;
-    sent.map_err(CallError::raise)
+    Ok(connection.send_one_way(&request, mode).await)
 }

@@ -193,14 +193,14 @@ impl Binding {
     fn is_open(&self) -> bool {
         match &self.target {
             Target::Local => true,
-            Target::Remote(remote) => !remote.connection.is_over(),
+            Target::Remote(remote) => remote.connection.is_usable(),
         }
     }
 
     pub(super) fn is_usable(&self, reactor: Id) -> bool {
         match &self.target {
             Target::Local => true,
-            Target::Remote(remote) => self.reactor == reactor && !remote.connection.is_over(),
+            Target::Remote(remote) => self.reactor == reactor && remote.connection.is_usable(),
         }
     }
 }

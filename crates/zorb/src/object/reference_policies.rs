@@ -265,13 +265,13 @@ impl ObjectRef {
         {
             return Ok(());
         }
-        // An open connection may serve callers of another runtime: then this binding is no reconnect.
+        // A connection in use may serve callers of another runtime: then this binding is no reconnect.
         let current = self.0.binding.current.load();
-        let is_open = |binding: &Arc<Binding>| match &binding.target {
+        let is_usable = |binding: &Arc<Binding>| match &binding.target {
             Target::Local => true,
-            Target::Remote(remote) => !remote.connection.is_over(),
+            Target::Remote(remote) => remote.connection.is_usable(),
         };
-        match current.as_ref().is_some_and(is_open) {
+        match current.as_ref().is_some_and(is_usable) {
             true => Ok(()),
             false => {
                 Err(Fault::Rebind("the connection would be opened again")

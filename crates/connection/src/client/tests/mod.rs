@@ -6,3 +6,4 @@ mod calls;
 mod driver_and_lease;
 mod ends;
 mod one_way_batches;
+mod silence;
