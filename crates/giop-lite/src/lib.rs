@@ -27,8 +27,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use zorb_transport::{
-    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Properties,
-    Property, PropertyError, Tcp, Transport, TransportError, Unix,
+    Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation,
+    Properties, Property, PropertyError, Tcp, Transport, TransportError, Unix,
 };
 
 /// GIOPlite over a transport: message headers have five octets in place of GIOP's twelve. For ORBs of one owner that
@@ -151,6 +151,10 @@ impl Transport for GiopLite {
                 Err(error) => Err(error.of(endpoint.clone())),
             }
         })
+    }
+
+    fn note_served(&self, peer: &Address, serves: bool) {
+        self.plain.note_served(peer, serves);
     }
 
     fn properties(&self) -> &'static [Property] {

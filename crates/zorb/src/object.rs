@@ -236,6 +236,9 @@ impl ObjectRef {
             if let Some(kept) = self.kept_binding(&self.runtime())? {
                 return Ok(kept.into());
             }
+            if let Some(silent) = self.kept_under_no_reconnect() {
+                return Ok(silent);
+            }
             self.check_reconnect()?;
             let binding = self.bind_unshared().await?;
             self.store_binding(&binding);

@@ -197,6 +197,14 @@ impl Binding {
         }
     }
 
+    /// Whether calls from a runtime can use the binding, even if its peer is silent.
+    pub(super) fn is_open_for(&self, reactor: Id) -> bool {
+        match &self.target {
+            Target::Local => true,
+            Target::Remote(remote) => self.reactor == reactor && !remote.connection.is_over(),
+        }
+    }
+
     pub(super) fn is_usable(&self, reactor: Id) -> bool {
         match &self.target {
             Target::Local => true,

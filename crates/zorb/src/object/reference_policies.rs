@@ -1,6 +1,6 @@
 //! The policies of the calls through a reference.
 
-use super::{Binding, Inner, ObjectRef, Target};
+use super::{Binding, BindingGuard, Inner, ObjectRef, Target};
 use crate::connect::Sharing;
 use crate::orb::Orb;
 use crate::policy::{
@@ -255,6 +255,18 @@ impl ObjectRef {
         (self.levels().get(|policies| policies.rebind)).unwrap_or_default()
     }
 
+    /// The binding of a reference that may not be bound again, if its connection is open: also where its peer is silent, so that
+    /// another connection would be better.
+    pub(super) fn kept_under_no_reconnect(&self) -> Option<BindingGuard> {
+        if self.rebind_mode() != RebindMode::NoReconnect {
+            return None;
+        }
+        let runtime = self.runtime().id();
+        let bound = self.0.binding.current.load();
+        let is_open = (bound.as_ref()).is_some_and(|bound| bound.is_open_for(runtime));
+        is_open.then(|| BindingGuard(bound))
+    }
+
     /// Checks that the RebindPolicy permits a new binding in place of a former one.
     ///
     /// # Errors
@@ -265,13 +277,13 @@ impl ObjectRef {
         {
             return Ok(());
         }
-        // A connection in use may serve callers of another runtime: then this binding is no reconnect.
+        // An open connection may serve callers of another runtime: then this binding is no reconnect.
         let current = self.0.binding.current.load();
-        let is_usable = |binding: &Arc<Binding>| match &binding.target {
+        let is_open = |binding: &Arc<Binding>| match &binding.target {
             Target::Local => true,
-            Target::Remote(remote) => remote.connection.is_usable(),
+            Target::Remote(remote) => !remote.connection.is_over(),
         };
-        match current.as_ref().is_some_and(is_usable) {
+        match current.as_ref().is_some_and(is_open) {
             true => Ok(()),
             false => {
                 Err(Fault::Rebind("the connection would be opened again")
