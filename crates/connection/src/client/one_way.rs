@@ -3,7 +3,7 @@
 use super::super::outbound::{Batched, Buffering, Ticket};
 use super::super::sync::Ordering;
 use super::call::ClientRequest;
-use super::{CallError, ClientConnection};
+use super::{CallError, ClientConnection, is_timing_out};
 use core::future::poll_fn;
 use core::task::{Context, Poll, ready};
 use zorb_cdr::{Encoder, Lent, NativeEndian};
@@ -34,6 +34,37 @@ impl Drop for InUse<'_> {
     }
 }
 
+/// A one-way request that waits for its peer to read. If its time limit passes, and the peer has neither read nor sent anything
+/// meanwhile, the connection is silent.
+struct Stuck<'a> {
+    connection: &'a ClientConnection,
+    received: u64,
+    written: u64,
+}
+
+impl<'a> Stuck<'a> {
+    #[cold]
+    fn on(connection: &'a ClientConnection) -> Self {
+        Self {
+            connection,
+            received: connection.link.messages_received(),
+            written: connection.link.outbound.written_octets(),
+        }
+    }
+}
+
+impl Drop for Stuck<'_> {
+    fn drop(&mut self) {
+        let link = &self.connection.link;
+        if is_timing_out()
+            && link.messages_received() == self.received
+            && link.outbound.written_octets() == self.written
+        {
+            self.connection.doubt();
+        }
+    }
+}
+
 impl ClientConnection {
     /// Sends a one-way request.
     ///
@@ -54,7 +85,8 @@ impl ClientConnection {
         };
         let batched = mode != OneWayMode::AtOnce;
         let mut sent = None;
-        poll_fn(|cx| {
+        let mut stuck = None;
+        let mut send = |cx: &mut Context<'_>| {
             let ticket = match sent {
                 Some(ticket) => ticket,
                 None => {
@@ -75,6 +107,13 @@ impl ClientConnection {
                 }
             };
             self.poll_taken(ticket, cx)
+        };
+        poll_fn(|cx| {
+            let polled = send(cx);
+            if polled.is_pending() {
+                stuck.get_or_insert_with(|| Stuck::on(self));
+            }
+            polled
         })
         .await
     }

@@ -121,6 +121,30 @@ async fn the_peer_of_a_call_that_was_dropped_has_a_moment_before_it_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_one_way_request_that_nobody_reads_in_time_makes_the_connection_silent() {
+    for reads in [false, true] {
+        let (ours, theirs) = pair();
+        ours.set_room(20);
+        let client = client_with(ours, &connect_settings());
+        let mut call = Box::pin(TestCall::new("note", &[0; 100]).one_way(&client, false));
+        poll_fn(|cx| {
+            assert!(call.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        if reads {
+            // A part of the request.
+            theirs
+                .try_read(&mut bytes::BytesMut::with_capacity(20))
+                .unwrap();
+            let_all_run().await;
+        }
+        timing_out(|| drop(call));
+        assert_eq!(client.is_usable(), reads);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_another_one_has_replaced_ends_with_its_last_call() {
     for answers in [false, true] {
         let (_, client, mut peer) = with_memory();
