@@ -297,6 +297,32 @@ async fn serve(raw: &mut Raw, version: Version, forward: &Ior) {
     answer(raw, kind, version, id, forward).await;
 }
 
+/// A server that answers the next call, after one whose time limit has passed: that comes on another connection, unless the
+/// client has heard something on this one before.
+async fn serve_somewhere(peer: &Peer, raw: &mut Raw, version: Version, forward: &Ior) {
+    loop {
+        let message = tokio::select! {
+            mut other = peer.accept() => return serve(&mut other, version, forward).await,
+            message = raw.receive() => message,
+        };
+        match message.map(|message| (message.header.kind, message)) {
+            Some((MessageKind::Request, message)) => {
+                let id = RequestHeader::read(&message).unwrap().request_id;
+                return answer(raw, MessageKind::Request, version, id, forward).await;
+            }
+            // Whether anybody is there.
+            Some((MessageKind::LocateRequest, message)) => {
+                let id = LocateRequestHeader::read(&message).unwrap().request_id;
+                answer(raw, MessageKind::LocateRequest, version, id, forward).await;
+            }
+            Some((MessageKind::CloseConnection, _)) | None => {
+                return serve(&mut peer.accept().await, version, forward).await;
+            }
+            Some(_) => {}
+        }
+    }
+}
+
 async fn answer(raw: &mut Raw, kind: MessageKind, version: Version, id: u32, forward: &Ior) {
     let reply = match kind {
         MessageKind::LocateRequest => Comes::LocateReply(1),
@@ -384,7 +410,9 @@ async fn check(
         if is_over {
             raw = peer.accept().await;
         }
-        if !is_forwarded {
+        if waits == Waits::Cancelled && !is_over {
+            serve_somewhere(&peer, &mut raw, version, &forward).await;
+        } else if !is_forwarded {
             serve(&mut raw, version, &forward).await;
         }
     };
