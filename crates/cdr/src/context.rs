@@ -23,6 +23,18 @@ pub trait Context: Send + Sync {
         None
     }
 
+    /// Returns the budget that the memory of decoded messages comes from; `None` if only their own [limits](Self::limits)
+    /// bound it.
+    fn memory_budget(&self) -> Option<Arc<dyn MemoryBudget>> {
+        None
+    }
+
+    /// Whether the result of decoding would come too late. A decoder asks every few thousand values, and gives up then:
+    /// it has no clock of its own.
+    fn is_late(&self) -> bool {
+        false
+    }
+
     /// Counts a message that is refused, since decoding it would take more memory than [limits](Self::limits) permit.
     fn refused_memory(&self) {}
 
@@ -31,6 +43,15 @@ pub trait Context: Send + Sync {
     fn value_type(&self, _id: &str) -> Option<KnownValue> {
         None
     }
+}
+
+/// The memory that messages are decoded to at the same time: see [`Context::memory_budget`].
+pub trait MemoryBudget: Send + Sync {
+    /// Takes `octets` for a message that has taken `held` before. Returns `false`, and takes none, if there are too few.
+    fn take(&self, octets: usize, held: usize) -> bool;
+
+    /// Gives back octets that were taken.
+    fn give_back(&self, octets: usize);
 }
 
 /// A context without an ORB, value types and limits of its own.
@@ -112,6 +133,10 @@ impl Context for AnyContext {
 
     fn keep(&self) -> Option<Arc<dyn Context>> {
         self.context.clone()
+    }
+
+    fn memory_budget(&self) -> Option<Arc<dyn MemoryBudget>> {
+        self.context.as_ref()?.memory_budget()
     }
 
     fn value_type(&self, id: &str) -> Option<KnownValue> {

@@ -7,9 +7,11 @@ use crate::{
 use alloc::{boxed::Box, sync::Arc};
 use core::{any::Any, fmt, marker::PhantomData};
 
+mod memory;
 mod sequence;
 mod value;
 
+pub use memory::MemoryReservation;
 use value::ValueReader;
 pub use value::{CycleCollector, ValueHead, ValueStart};
 
@@ -55,8 +57,14 @@ pub struct Decoder<'de, O> {
     context: Option<&'de dyn Context>,
     /// Octets that enclosing sequences need at least for the elements they still expect.
     owed: usize,
-    /// Octets of memory that values may still take.
+    /// Octets of memory that values may still take before more are [reserved](MemoryReservation).
     memory: u64,
+    /// Octets of memory that may still be reserved.
+    reservable: u64,
+    /// What was taken from the budget that messages share; `None` before the first octet of it.
+    reserved: Option<Box<MemoryReservation>>,
+    /// Values that may still be read before the context is asked whether it is late.
+    until_look: usize,
     /// Levels of nesting that are left.
     depth: u16,
     limits: Limits,
@@ -93,6 +101,7 @@ impl<'de, O> Decoder<'de, O> {
             memory: Limits::MEMORY,
             least_memory: Limits::LEAST_MEMORY,
         };
+        let (memory, reservable) = memory::unshared(limits.memory_for(octets.len()));
         Self {
             piece: octets,
             pos: 0,
@@ -103,7 +112,10 @@ impl<'de, O> Decoder<'de, O> {
             frame: None,
             context: None,
             owed: 0,
-            memory: limits.memory_for(octets.len()),
+            memory,
+            reservable,
+            reserved: None,
+            until_look: memory::LOOK_EVERY,
             depth: limits.max_depth,
             limits,
             format,
@@ -167,7 +179,8 @@ impl<'de, O> Decoder<'de, O> {
         self.limits = limits;
         self.depth = limits.max_depth;
         let memory = (self.total as u64).saturating_mul(limits.memory as u64);
-        self.memory = memory.saturating_add(limits.least_memory as u64);
+        let memory = memory.saturating_add(limits.least_memory as u64);
+        (self.memory, self.reservable) = memory::unshared(memory);
     }
 
     /// Returns the index of the next octet, from the start of the frame (GIOP 1.1 fragments included) or of the
@@ -284,7 +297,8 @@ impl<'de, O> Decoder<'de, O> {
     /// ```
     ///
     /// # Errors
-    /// [`TooMuchMemory`](DecodeErrorKind::TooMuchMemory) if fewer are left: see [`Limits::MEMORY`].
+    /// [`TooMuchMemory`](DecodeErrorKind::TooMuchMemory) if fewer are left: see [`Limits::MEMORY`];
+    /// [`NoSharedMemory`](DecodeErrorKind::NoSharedMemory) if other messages hold them: see [`Context::memory_budget`].
     #[inline]
     pub fn charge_memory(&mut self, octets: usize) -> Result<(), DecodeError> {
         match self.memory.checked_sub(octets as u64) {
@@ -292,27 +306,8 @@ impl<'de, O> Decoder<'de, O> {
                 self.memory = left;
                 Ok(())
             }
-            None => Err(self.too_much_memory(octets)),
+            None => self.charge_reserved(octets),
         }
-    }
-
-    #[cold]
-    fn too_much_memory(&self, needed: usize) -> DecodeError {
-        let left = self.memory;
-        if let Some(context) = self.context {
-            context.refused_memory();
-        }
-        self.error(DecodeErrorKind::TooMuchMemory { needed, left })
-    }
-
-    /// Returns the octets of memory that are left, for another decoder of the same message.
-    pub(crate) const fn memory(&self) -> u64 {
-        self.memory
-    }
-
-    /// Sets the octets of memory to those that another decoder of the same message has left.
-    pub(crate) const fn set_memory(&mut self, octets: u64) {
-        self.memory = octets;
     }
 
     /// Reads `len` octets; `None` if the current piece has fewer.
@@ -378,6 +373,9 @@ impl<'de, O> Decoder<'de, O> {
             context: self.context,
             owed: 0,
             memory: self.memory,
+            reservable: self.reservable,
+            reserved: None,
+            until_look: self.until_look,
             depth: self.depth,
             limits: self.limits,
             format: self.format,

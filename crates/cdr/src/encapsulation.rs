@@ -106,13 +106,13 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
                 let mut inside = d.inside::<LittleEndian>(octets);
                 inside.read_u8()?;
                 let result = visitor.visit(&mut inside);
-                d.set_memory(inside.memory());
+                d.absorb(inside);
                 result
             } else {
                 let mut inside = d.inside::<BigEndian>(octets);
                 inside.read_u8()?;
                 let result = visitor.visit(&mut inside);
-                d.set_memory(inside.memory());
+                d.absorb(inside);
                 result
             }
         })

@@ -13,6 +13,7 @@ mod value_writer;
 use crate::cold_box::ColdBox;
 pub use value_writer::ValueMark;
 use value_writer::ValueWriter;
+pub(crate) use value_writer::WRITTEN_VALUE_OCTETS;
 
 /// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied.
 ///

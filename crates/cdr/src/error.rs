@@ -200,6 +200,15 @@ pub enum DecodeErrorKind {
         /// Octets that are left of the memory of the message, see [`Limits::MEMORY`](crate::Limits::MEMORY).
         left: u64,
     },
+    /// A value would take memory that other messages of the process hold.
+    #[error("expected {needed} octets of the memory that all messages share, found less")]
+    NoSharedMemory {
+        /// Octets that were asked for, see [`Context::memory_budget`](crate::Context::memory_budget).
+        needed: usize,
+    },
+    /// Decoding took longer than the caller waits.
+    #[error("expected decoding to end within the time limit, found the limit passed")]
+    Late,
     /// A type whose values never leave their process, such as a local interface.
     #[error("expected a type that can be marshalled, found a local one")]
     Local,
@@ -322,6 +331,12 @@ pub enum EncodeErrorKind {
     TooMuchStack {
         /// The limit, see [`Limits::VALUE_STACK`](crate::Limits::VALUE_STACK).
         limit: usize,
+    },
+    /// Values within each other for which other messages that are encoded leave too little stack.
+    #[error("expected {needed} octets of the stack that all messages share, found less")]
+    NoSharedStack {
+        /// Octets that were asked for, see [`Limits::WRITERS_STACK`](crate::Limits::WRITERS_STACK).
+        needed: usize,
     },
     /// A value of a type whose values never leave their process, such as a local interface.
     #[error("expected a value that can leave its process, found a local one")]

@@ -100,8 +100,8 @@ pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, SendCodec, Seq,
     WideStr,
 };
-pub use context::{Context, CopyError, CopyState, KnownValue};
-pub use decoder::{CycleCollector, Decoder, ValueHead, ValueStart};
+pub use context::{Context, CopyError, CopyState, KnownValue, MemoryBudget};
+pub use decoder::{CycleCollector, Decoder, MemoryReservation, ValueHead, ValueStart};
 pub use either_order::{AnyDecoder, AnyEncoder};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};

@@ -32,15 +32,24 @@ impl Limits {
     pub const DEPTH: u16 = 128;
 
     /// Octets of stack that nested values (of value types) of a message may get beside that of the thread. A list whose
-    /// elements refer to the next one takes stack for each element.
-    pub const VALUE_STACK: usize = 512 << 20;
+    /// elements refer to the next one takes some 350 octets of stack for each element, and 2 KiB in an any, so that lists
+    /// of 100,000 elements are read. A debug build takes about three times as much, and has as much more. Each piece also
+    /// counts as memory that [messages share](crate::Context::memory_budget) while it is in use.
+    pub const VALUE_STACK: usize = if cfg!(debug_assertions) {
+        384 << 20
+    } else {
+        128 << 20
+    };
+
+    /// Octets of stack that nested values may get while they are encoded, of all messages of a process that are encoded at
+    /// the time.
+    pub const WRITERS_STACK: usize = 2 * Self::VALUE_STACK;
 
     /// Default of [`max_empty_elements`](Self::max_empty_elements): IDL has no such types before IDL 4, so any
     /// number is generous.
     pub const EMPTY_ELEMENTS: u32 = 1 << 16;
 
-    /// Values (of value types) in a message. The shortest takes 4 octets there and some 200 in memory, so the length of
-    /// a message alone would bound too little. A million is far more than a program sends at once.
+    /// Values (of value types) in a message. A million is far more than a program sends at once.
     pub const VALUES: u32 = 1 << 20;
 
     /// The limit on copies of values, in octets for each octet of the message. An any has to hold all of its value, so a
@@ -58,6 +67,10 @@ impl Limits {
     /// Default of [`least_memory`](Self::least_memory): as many as 8,000 unions with an absent string. It is little
     /// beside the memory that a request costs a server while it is handled.
     pub const LEAST_MEMORY: usize = 256 << 10;
+
+    /// Octets of memory that a message is decoded to before more is taken from the [budget](crate::MemoryBudget) that it
+    /// shares with others: the decoders of small messages share no counter.
+    pub const UNSHARED_MEMORY: usize = 8 << 10;
 
     /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.
     pub const VALUE_IDS: u32 = 64;

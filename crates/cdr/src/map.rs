@@ -41,6 +41,7 @@ impl<K: Codec<Value: Ord>, V: Codec> Codec for Map<K, V> {
             decoder.owe(len.saturating_mul(min_size));
             let mut map = BTreeMap::new();
             for _ in 0..len {
+                decoder.count_steps(1)?;
                 decoder.repay(min_size);
                 match map.entry(K::decode(decoder)?) {
                     Entry::Vacant(place) => place.insert(V::decode(decoder)?),

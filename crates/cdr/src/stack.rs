@@ -6,14 +6,14 @@
 //! [`Limits::VALUE_STACK`] in all.
 
 use crate::Limits;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// An upper bound of the stack that one level of [`nested`](crate::Decoder::nested) takes. A level in an any takes half
 /// of it in a debug build.
 const LEVEL: usize = 4 << 10;
 
-/// Octets of a piece of stack, beside the reserve for one more value. Large pieces are few, and the system provides no
-/// memory for unused pages.
-const PIECE: usize = 16 << 20;
+/// Octets of a piece of stack, beside the reserve for one more value. Each counts as memory in use, whether it is or not.
+const PIECE: usize = 4 << 20;
 
 /// Values that a piece of stack counts as. Allocating and freeing one costs as much, and a peer's values could cross
 /// its edge again and again.
@@ -58,6 +58,33 @@ impl Pieces {
     }
 }
 
+/// Octets of the pieces that all writers of the process have in use.
+static OF_WRITERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Pieces of stack of a writer, until it is dropped. Readers count theirs with the memory of their messages, of which
+/// writers know nothing.
+pub(crate) struct WriterPiece {
+    octets: usize,
+}
+
+impl WriterPiece {
+    /// Takes a piece; `None` if all writers together would have more than [`Limits::WRITERS_STACK`].
+    pub(crate) fn take(octets: usize) -> Option<Self> {
+        let fits = |all: usize| {
+            let all = all.checked_add(octets);
+            all.filter(|all| *all <= Limits::WRITERS_STACK)
+        };
+        let taken = OF_WRITERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        taken.ok().map(|_| Self { octets })
+    }
+}
+
+impl Drop for WriterPiece {
+    fn drop(&mut self) {
+        OF_WRITERS.fetch_sub(self.octets, Ordering::Relaxed);
+    }
+}
+
 /// Returns the number of octets of stack that this thread has left.
 #[cfg(feature = "deep-values")]
 #[inline]
@@ -80,4 +107,19 @@ pub(crate) fn on_more<R>(octets: usize, f: impl FnOnce() -> R) -> R {
 #[cfg(not(feature = "deep-values"))]
 pub(crate) fn on_more<R>(_: usize, f: impl FnOnce() -> R) -> R {
     f()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_writers_together_have_a_limit_of_stack() {
+        let half = Limits::WRITERS_STACK / 2;
+        let first = WriterPiece::take(half + 1);
+        assert!(first.is_some() && WriterPiece::take(half).is_none());
+        drop(first);
+        assert!(WriterPiece::take(half).is_some());
+        assert!(WriterPiece::take(usize::MAX).is_none());
+    }
 }

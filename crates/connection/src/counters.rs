@@ -99,7 +99,7 @@ counters! {
     /// Replies that were longer than the limit on messages. Their calls fail.
     RepliesTooLarge = "replies_too_large",
     /// Requests and replies refused with MARSHAL because their values take more memory than the limit for messages of their
-    /// length.
+    /// length, or with NO_RESOURCES because other messages hold it.
     MemoryOfMessagesRefused = "memory_of_messages_refused",
     /// Panics of servants, forwards, key resolvers and servant managers: their requests ended with UNKNOWN.
     Panics = "panics",

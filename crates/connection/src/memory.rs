@@ -13,6 +13,7 @@
 
 use super::sync::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use zorb_cdr::MemoryBudget;
 
 /// Octets that every connection counts as from its beginning to its end: its own state, the headers that it caches, and
 /// the [octets of its holdings](Reserved::FREE) that are not counted separately.
@@ -23,7 +24,8 @@ pub(crate) const CONNECTION_OCTETS: usize = 16 << 10;
 pub(crate) const PENDING_OVERHEAD: usize = 1 << 10;
 
 /// The limit on the memory that all connections of an ORB hold for unfinished messages: those received in part, those
-/// that wait for their upcall or its end, and those that wait to be sent.
+/// that wait for their upcall or its end, and those that wait to be sent. What messages are decoded to counts while they are
+/// decoded, and until the end of their upcalls.
 #[derive(Debug)]
 pub struct MemoryLimit {
     limit: usize,
@@ -95,6 +97,18 @@ impl MemoryLimit {
     /// Releases octets that were taken.
     fn release(&self, octets: usize) {
         self.held.fetch_sub(octets, Ordering::Relaxed);
+    }
+}
+
+/// Decoded messages take memory of the same limit, once they take more than a little. Those that hold few octets may take
+/// the last of it, as peers that hold few do.
+impl MemoryBudget for MemoryLimit {
+    fn take(&self, octets: usize, held: usize) -> bool {
+        Self::take(self, octets, self.up_to(held.saturating_add(octets)))
+    }
+
+    fn give_back(&self, octets: usize) {
+        self.release(octets);
     }
 }
 
@@ -410,6 +424,18 @@ mod tests {
                 .iter()
                 .all(|peer| peer.held.load(Ordering::Relaxed) == 0)
         );
+    }
+
+    #[test]
+    fn decoded_messages_take_of_the_same_memory_and_leave_the_last_eighth_to_small_ones() {
+        let memory = limit(64 * MIB);
+        let budget: &dyn MemoryBudget = &*memory;
+        assert!(budget.take(56 * MIB, 0) && !budget.take(MIB, 56 * MIB));
+        assert!(budget.take(256 << 10, 0) && !budget.take(64 << 10, 256 << 10));
+        assert!(!reserved_of(&memory).cover(|| 8 * MIB));
+        budget.give_back(56 * MIB);
+        budget.give_back(256 << 10);
+        assert_eq!(memory.held(), 0);
     }
 
     #[test]

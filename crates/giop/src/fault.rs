@@ -224,6 +224,8 @@ impl Fault {
                 DecodeErrorKind::Local => (Kind::Marshal, minor::LOCAL_OBJECT),
                 DecodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
                 DecodeErrorKind::NoValueFactory => (Kind::Marshal, minor::NO_VALUE_FACTORY),
+                DecodeErrorKind::NoSharedMemory { .. } => (Kind::NoResources, 0),
+                DecodeErrorKind::Late => (Kind::Timeout, 0),
                 _ => (Kind::Marshal, 0),
             },
             Self::Encode(error) if error.is_data_conversion() => {
@@ -233,6 +235,7 @@ impl Fault {
                 EncodeErrorKind::TooLong { .. }
                 | EncodeErrorKind::TooDeep { .. }
                 | EncodeErrorKind::TooMuchStack { .. } => (Kind::Marshal, 0),
+                EncodeErrorKind::NoSharedStack { .. } => (Kind::NoResources, 0),
                 EncodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
                 EncodeErrorKind::Local => (Kind::Marshal, minor::LOCAL_OBJECT),
                 EncodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),

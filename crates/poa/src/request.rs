@@ -4,8 +4,8 @@ use bytes::Bytes;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 use zorb_cdr::{
-    ByteOrder, Context, Decode, Encode, EncodeError, Encoder, Endian, NativeEndian, Shared,
-    WireFormat,
+    ByteOrder, Context, Decode, Encode, EncodeError, Encoder, Endian, MemoryReservation,
+    NativeEndian, Shared, WireFormat,
 };
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
@@ -184,6 +184,8 @@ pub struct ServerRequest {
 
 #[derive(Default)]
 struct Rare {
+    /// The memory that the arguments take, beside that of the message.
+    memory: OnceLock<Box<MemoryReservation>>,
     /// Breaks up cycles of values among the arguments that the servant did not keep.
     cycles: OnceLock<Box<Shared>>,
     /// Sends the acknowledgement that is left to the upcall.
@@ -351,6 +353,11 @@ impl ServerRequest {
             let d = self.offsets.arguments::<O>(&self.message, self.format)?;
             let mut d = d.with_context(&*self.context);
             let arguments = d.get()?;
+            if let Some(reservation) = d.take_reservation() {
+                let rare = self.rare.get_or_init(Box::default);
+                // That of a second decoding is given back at once, as its arguments are rarely kept.
+                let _ = rare.memory.set(reservation);
+            }
             if let Some(cycles) = d.take_cycles() {
                 // Arguments are usually decoded once; a second decoding drops its own cycles.
                 let rare = self.rare.get_or_init(Box::default);

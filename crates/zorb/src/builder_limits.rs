@@ -133,6 +133,10 @@ impl Builder {
     /// [`max_decoded_memory`](Self::max_decoded_memory). Memory of servants, and results that calls have returned, do
     /// not count.
     ///
+    /// What requests are decoded to counts until their upcalls end, and what replies are decoded to while they are decoded,
+    /// the stack of [values](crate::Value) within each other included, but for the first 8 KiB of each. A message whose
+    /// values do not fit is NO_RESOURCES.
+    ///
     /// Connections to other ORBs count too: 16 KiB each, replies that are being read, and requests that wait to be
     /// sent, which are never refused for it.
     ///

@@ -2,6 +2,7 @@
 
 use crate::object::ObjectRef;
 use core::fmt;
+use std::time::Instant;
 use zorb_cdr::{
     Any, BigEndian, ByteOrder, DecodeError, Encode, EncodeError, Encoder, Endian, LittleEndian,
     TcKind, TypeCode, WireFormat,
@@ -148,13 +149,14 @@ impl Request {
     pub async fn invoke(self) -> Result<Response, RequestError> {
         let mut reply = ReplySlot::new();
         let arguments = Arguments(&self.parameters);
-        let format = (self
-            .object
-            .invoke_untyped(&self.operation, &arguments, &mut reply))
-        .await?;
+        let (format, deadline) =
+            (self
+                .object
+                .invoke_untyped(&self.operation, &arguments, &mut reply))
+            .await?;
         match reply.endian() {
-            Endian::Big => self.read::<BigEndian>(&reply, format),
-            Endian::Little => self.read::<LittleEndian>(&reply, format),
+            Endian::Big => self.read::<BigEndian>(&reply, format, deadline),
+            Endian::Little => self.read::<LittleEndian>(&reply, format, deadline),
         }
     }
 
@@ -175,12 +177,14 @@ impl Request {
         &self,
         reply: &ReplySlot,
         format: WireFormat,
+        deadline: Option<Instant>,
     ) -> Result<Response, RequestError> {
         let malformed =
             |error: DecodeError| Fault::Decode(error).raise(CompletionStatus::Yes).received();
+        let context = self.object.reply_context(deadline);
         let decoder = || {
             let d = reply.decoder::<O>(format).map_err(malformed)?;
-            Ok::<_, SystemException>(d.with_context(&**self.object.orb().inner()))
+            Ok::<_, SystemException>(d.with_context(&context))
         };
         let mut d = decoder()?;
         if reply.status() == ReplyStatus::NoException {

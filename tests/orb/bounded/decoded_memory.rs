@@ -184,13 +184,6 @@ async fn a_server_holds_a_small_multiple_of_a_message() {
         let decoded = (Limits::MEMORY + 1) * request.len() + Limits::LEAST_MEMORY;
         let most = decoded + 2 * request.len() + MOST;
         assert!(live <= most, "{live} octets are held for {what}");
-        // The state of the values of a message while it is read counts beside it.
-        let values = if operation == "counts" || operation == "wides" {
-            16
-        } else {
-            0
-        };
-        let most = most + values * request.len();
         assert!(peak <= most, "{peak} octets are held for {what}");
     }
     server.shutdown(true).await.unwrap();

@@ -7,12 +7,14 @@
 //! - [`decoded_memory`]: what a message is decoded to;
 //! - [`malformed`]: anys and TypeCodes that are not what they should be;
 //! - [`changed`]: good messages with anys, TypeCodes and values, changed in one place;
-//! - [`mill`]: the server of these.
+//! - [`mill`]: the server of these;
+//! - [`nested_values`]: values within values.
 
 mod changed;
 mod decoded_memory;
 mod malformed;
 mod mill;
+mod nested_values;
 
 use crate::counting::{ALLOCATED, allocated_by};
 use std::time::Duration;

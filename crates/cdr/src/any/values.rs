@@ -4,6 +4,7 @@ use super::walk::{Walk, Walked};
 use crate::{
     AnyDecoder, AnyEncoder, ByteOrder, CopyError, CopyState, DecodeError, DecodeErrorKind, Decoder,
     Encoder, KnownValue, Limits, Shared, ValueHead, ValueStart,
+    encoder::WRITTEN_VALUE_OCTETS,
     typecode::{TcKind, data::TypeRef},
 };
 use alloc::{sync::Arc, vec::Vec};
@@ -26,6 +27,9 @@ struct Copied {
     /// A field, so that each allocation has an address of its own.
     _place: u8,
 }
+
+/// Octets of memory that the identity of a copied value takes, with its place among the values that were written.
+const COPIED_OCTETS: usize = size_of::<([usize; 2], Copied)>() + WRITTEN_VALUE_OCTETS;
 
 /// The form in which a value of an any is copied.
 #[derive(Clone, Copy)]
@@ -133,6 +137,7 @@ impl Walk {
                 Err(error) => return self.wrote(Err(error), d).map(|()| None),
             },
         };
+        d.charge_memory(COPIED_OCTETS)?;
         let copied: Shared = Arc::new(Copied { _place: 0 });
         d.share_value(&head, Arc::clone(&copied));
         let chosen = choose(from, head.ids(), d)?;

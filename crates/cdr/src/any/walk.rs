@@ -250,6 +250,7 @@ impl Walk {
             K::LongLong | K::ULongLong | K::Double => self.numbers::<u64, I, P>(count, d, e),
             _ => {
                 for _ in 0..count {
+                    d.count_steps(1)?;
                     self.copy(from, to, d, e)?;
                 }
                 Ok(())

@@ -27,10 +27,12 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// octets that are left, so that the caller may allocate for it.
     ///
     /// With a `min_size` of 0 the length of the message does not bound the count, and
-    /// [`Limits::max_empty_elements`](crate::Limits::max_empty_elements) applies.
+    /// [`Limits::max_empty_elements`](crate::Limits::max_empty_elements) applies. Each element then counts as an octet of
+    /// [memory](Self::charge_memory), so that many such sequences take no more time than other ones.
     ///
     /// # Errors
-    /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if so many elements cannot follow.
+    /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if so many elements cannot follow;
+    /// [`TooMuchMemory`](DecodeErrorKind::TooMuchMemory) for too many that take no octets.
     #[inline]
     pub fn read_count(&mut self, min_size: usize) -> Result<usize, DecodeError> {
         let count = self.read_u32()?;
@@ -39,7 +41,12 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         } else {
             u64::from(count).saturating_mul(min_size as u64) <= self.unowed(0) as u64
         };
-        self.checked_count(count, fits)
+        let count = self.checked_count(count, fits)?;
+        if min_size == 0 {
+            // They take no memory, but time: as much for all sequences together as octets of memory.
+            self.charge_memory(count)?;
+        }
+        Ok(count)
     }
 
     /// Reads the count of a sequence of any type: at most as many as there are octets, or as

@@ -6,7 +6,7 @@
 use super::Encoder;
 use crate::{
     ByteOrder, EncodeError, EncodeErrorKind, Limits,
-    stack::{self, PIECE_IN_VALUES, Pieces, Room},
+    stack::{self, PIECE_IN_VALUES, Pieces, Room, WriterPiece},
     value::{CHUNKED, ID_LIST, INDIRECTION, ONE_ID, Shared, TAG},
 };
 use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
@@ -34,6 +34,9 @@ pub(super) struct ValueWriter {
     /// The values that were to be written since [`Encoder::trace_values`]; `None` while values are written.
     traced: Option<Vec<Shared>>,
 }
+
+/// Octets of memory that a value takes in [`ValueWriter::values`], a tree whose nodes are two thirds full.
+pub(crate) const WRITTEN_VALUE_OCTETS: usize = size_of::<(usize, usize, Shared)>() / 2 * 3;
 
 /// The offsets of repository ids.
 type Ids = BTreeMap<Box<str>, usize>;
@@ -140,7 +143,8 @@ impl<O: ByteOrder> Encoder<O> {
     ///
     /// # Errors
     /// [`TooMuchStack`](EncodeErrorKind::TooMuchStack) for values within each other that would take more than
-    /// [`Limits::VALUE_STACK`], and the errors of `write`.
+    /// [`Limits::VALUE_STACK`]; [`NoSharedStack`](EncodeErrorKind::NoSharedStack) for those for which other messages
+    /// leave too little; and the errors of `write`.
     #[inline]
     pub fn value_state<R, E: From<EncodeError>>(
         &mut self,
@@ -173,6 +177,9 @@ impl<O: ByteOrder> Encoder<O> {
         if values.pieces > Limits::VALUES / PIECE_IN_VALUES {
             return Err(too_much_stack().into());
         }
+        let Some(_piece) = WriterPiece::take(octets) else {
+            return Err(EncodeError::new(EncodeErrorKind::NoSharedStack { needed: octets }).into());
+        };
         let before = values.stack;
         values.stack = before.with(octets);
         let outer = core::mem::take(&mut values.levels);

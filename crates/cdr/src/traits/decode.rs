@@ -146,6 +146,9 @@ pub(crate) fn reserve<T, O>(
         .map_err(|_| decoder.error(DecodeErrorKind::NoMemory { count: len }))
 }
 
+/// Elements that are read before time is looked at again.
+const BATCH: usize = 1024;
+
 /// Reads `len` values of a type: one check and straight loads where the layout is fixed, else one after the other.
 #[inline(always)]
 pub(crate) fn decode_run<'de, O: ByteOrder, T>(
@@ -166,9 +169,15 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
     if !layout.is_fixed() {
         return decoder.nested(|decoder| {
             decoder.owe(len.saturating_mul(min_size));
-            for _ in 0..len {
-                decoder.repay(min_size);
-                values.push(one(decoder)?);
+            let mut left = len;
+            while left > 0 {
+                let batch = left.min(BATCH);
+                left = left.wrapping_sub(batch);
+                decoder.count_steps(batch)?;
+                for _ in 0..batch {
+                    decoder.repay(min_size);
+                    values.push(one(decoder)?);
+                }
             }
             Ok(())
         });

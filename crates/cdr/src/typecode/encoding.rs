@@ -264,7 +264,8 @@ impl Reader {
             self.note_part(position, ty);
             return Ok(Link::Static(ty));
         }
-        d.charge_memory(size_of::<Node>())?;
+        d.count_steps(1)?;
+        d.charge_memory(size_of::<(Node, IndirectionTarget)>())?;
         let index = u32::try_from(self.nodes.len())
             .map_err(|_| d.error(DecodeErrorKind::Expected("a TypeCode of less parts")))?;
         let place = self.nodes.len();

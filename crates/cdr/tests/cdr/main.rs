@@ -16,6 +16,7 @@ mod roundtrip;
 mod sequences;
 #[cfg(feature = "serde")]
 mod serde;
+mod shared_memory;
 mod text;
 mod typecode;
 mod unions;

@@ -155,6 +155,22 @@ fn elements_without_octets_have_a_limit_of_their_own() {
 }
 
 #[test]
+fn all_elements_without_octets_together_are_bounded_by_the_length_of_the_message() {
+    let read = |sequences: u32| {
+        let mut octets = sequences.to_be_bytes().to_vec();
+        (0..sequences).for_each(|_| octets.extend(65_536_u32.to_be_bytes()));
+        let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
+        d.get::<Vec<Vec<()>>>().map(|v| v.len())
+    };
+    assert_eq!(read(3), Ok(3));
+    let kind = read(1_000).map_err(|error| error.kind());
+    assert!(
+        matches!(kind, Err(DecodeErrorKind::TooMuchMemory { .. })),
+        "{kind:?}"
+    );
+}
+
+#[test]
 fn nesting_has_a_limit_and_the_stack_suffices_for_it() {
     let limit = usize::from(Limits::DEPTH);
     let test = move || {

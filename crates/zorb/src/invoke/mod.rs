@@ -160,7 +160,9 @@ impl ObjectRef {
             let mut invocation = Invocation::new(operation, &encoding, &sent);
             let mut reply = ReplySlot::new();
             match self.perform(&mut invocation, &mut reply).await {
-                Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
+                Ok(Outcome::Reply(format)) => {
+                    self.result::<R, E>(&reply, format, invocation.deadline)
+                }
                 Ok(Outcome::Typed) => Err(reply::raised(reply::internal())),
                 Err(exception) => Err(reply::raised(exception)),
             }
@@ -198,7 +200,9 @@ impl ObjectRef {
             invocation.typed = Some(&mut typed);
             let mut reply = ReplySlot::new();
             match self.perform(&mut invocation, &mut reply).await {
-                Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
+                Ok(Outcome::Reply(format)) => {
+                    self.result::<R, E>(&reply, format, invocation.deadline)
+                }
                 Ok(Outcome::Typed) => self.convert::<R, E>(typed.into_results()),
                 Err(exception) => Err(reply::raised(exception)),
             }
@@ -236,7 +240,9 @@ impl ObjectRef {
             let mut reply = ReplySlot::new();
             match self.perform(&mut invocation, &mut reply).await {
                 // A user exception, which one-way operations do not declare, is UNKNOWN.
-                Ok(Outcome::Reply(format)) => self.result::<(), SystemException>(&reply, format),
+                Ok(Outcome::Reply(format)) => {
+                    self.result::<(), SystemException>(&reply, format, invocation.deadline)
+                }
                 Ok(Outcome::Typed) => Ok(()),
                 Err(exception) => Err(exception.received()),
             }
@@ -244,17 +250,18 @@ impl ObjectRef {
     }
 
     /// Calls an operation whose parameters are known only at run time, and waits for its reply: afterwards `reply`
-    /// holds a result or a user exception of the operation. Returns the format by which the reply is decoded.
+    /// holds a result or a user exception of the operation. Returns the format by which the reply is decoded, and the end of
+    /// the call's time limit.
     pub(crate) async fn invoke_untyped<A: Encode + Sync>(
         &self,
         operation: &str,
         arguments: &A,
         reply: &mut ReplySlot,
-    ) -> Result<WireFormat, SystemException> {
+    ) -> Result<(WireFormat, Option<Instant>), SystemException> {
         let (encoding, sent) = (self.encoding(arguments), AtomicBool::new(false));
         let mut invocation = Invocation::new(operation, &encoding, &sent);
         match self.perform(&mut invocation, reply).await {
-            Ok(Outcome::Reply(format)) => Ok(format),
+            Ok(Outcome::Reply(format)) => Ok((format, invocation.deadline)),
             Ok(Outcome::Typed) => Err(reply::internal().received()),
             Err(exception) => Err(exception.received()),
         }

@@ -1,7 +1,9 @@
 //! Decoding of replies.
 
+use crate::decoding::ReplyContext;
 use crate::object::{Binding, ObjectRef};
 use crate::signature::{Results, TypedResults};
+use std::time::Instant;
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, LittleEndian, WireFormat,
 };
@@ -27,10 +29,11 @@ impl ObjectRef {
         &self,
         reply: &ReplySlot,
         format: WireFormat,
+        deadline: Option<Instant>,
     ) -> Result<R::Values, E> {
         match reply.endian() {
-            Endian::Big => self.decode_result::<BigEndian, R, E>(reply, format),
-            Endian::Little => self.decode_result::<LittleEndian, R, E>(reply, format),
+            Endian::Big => self.decode_result::<BigEndian, R, E>(reply, format, deadline),
+            Endian::Little => self.decode_result::<LittleEndian, R, E>(reply, format, deadline),
         }
     }
 
@@ -39,13 +42,15 @@ impl ObjectRef {
         &self,
         reply: &ReplySlot,
         format: WireFormat,
+        deadline: Option<Instant>,
     ) -> Result<R::Values, E>
     where
         R: Results,
         E: OperationError,
     {
         let marshal = malformed::<E>;
-        let read = reply.read::<O, _>(format, &**self.orb().inner(), |d| {
+        let context = self.reply_context(deadline);
+        let read = reply.read::<O, _>(format, &context, |d| {
             if reply.status() == ReplyStatus::NoException {
                 return R::decode(d).map_err(marshal);
             }
@@ -61,6 +66,13 @@ impl ObjectRef {
             }
         });
         read.unwrap_or_else(|error| Err(marshal(error)))
+    }
+
+    /// The context in which a reply is decoded, up to the end of the call's time limit.
+    #[inline]
+    pub(crate) fn reply_context(&self, deadline: Option<Instant>) -> ReplyContext<'_> {
+        let orb = &**self.orb().inner();
+        ReplyContext { orb, deadline }
     }
 
     /// The results of a collocated call that was not marshalled.

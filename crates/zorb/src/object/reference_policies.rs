@@ -102,7 +102,8 @@ impl ObjectRef {
     }
 
     /// Returns the reference with a time limit: its calls fail with TIMEOUT if no reply has arrived after `limit`.
-    /// TIMEOUT is COMPLETED_NO if nothing was sent, else COMPLETED_MAYBE.
+    /// TIMEOUT is COMPLETED_NO if nothing was sent, COMPLETED_YES if the reply is here and takes longer to decode, else
+    /// COMPLETED_MAYBE.
     #[must_use]
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     pub fn with_round_trip_timeout(&self, limit: Duration) -> Self {

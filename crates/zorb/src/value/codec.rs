@@ -46,7 +46,7 @@ impl<T: ValueType> Codec for ValueCodec<T> {
             Err(error) => return Err(error),
         };
         read_state(d, begun.behaviour, &mut begun.state)?;
-        finish(d, *begun)
+        finish(d, begun)
     }
 }
 
@@ -74,7 +74,7 @@ enum DecodeStart<'de, T> {
     /// The whole value: nil, or the target of an indirection.
     Complete(Option<Value<T>>),
     /// A value whose state follows.
-    Unfinished(Box<UnfinishedValue<'de>>),
+    Unfinished(UnfinishedValue<'de>),
 }
 
 #[inline(never)]
@@ -105,12 +105,12 @@ fn new<'de, T: ValueType, O: ByteOrder>(
     let cell = Arc::new(Cell::new(behaviour, None));
     d.share_value(&head, Arc::clone(&cell) as Shared);
     d.collect_cycles(super::cycles::collector);
-    Ok(DecodeStart::Unfinished(Box::new(UnfinishedValue {
+    Ok(DecodeStart::Unfinished(UnfinishedValue {
         head,
         behaviour,
         cell,
         state: None,
-    })))
+    }))
 }
 
 #[inline(never)]

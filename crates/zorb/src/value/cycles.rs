@@ -1,7 +1,6 @@
 //! Collects cycles of values in a peer's message that have no outside reference.
 
 use super::cell::Cell;
-use std::collections::HashMap;
 use std::sync::Arc;
 use zorb_cdr::{AnyEncoder, Encoder, NativeEndian, Shared, WireFormat};
 
@@ -30,12 +29,22 @@ fn collect(cells: &[Arc<Cell>]) {
     let Some(mut states) = locked else {
         return;
     };
-    let numbers: HashMap<*const Cell, usize> = cells.iter().map(Arc::as_ptr).zip(0..).collect();
-    let mut edges: Vec<Vec<usize>> = Vec::with_capacity(cells.len());
-    let mut inner = vec![0_usize; cells.len()];
+    // A peer chooses how many cells there are, so the graph is in a few flat lists: `COLLECTED_OCTETS` of zorb-cdr.
+    let mut numbers: Vec<(*const Cell, u32)> = cells.iter().map(Arc::as_ptr).zip(0..).collect();
+    numbers.sort_unstable();
+    let number_of = |cell: &Arc<Cell>| {
+        let found = numbers.binary_search_by_key(&Arc::as_ptr(cell), |(place, _)| *place);
+        found
+            .ok()
+            .and_then(|at| numbers.get(at))
+            .map(|(_, number)| *number)
+    };
+    // The cells that each cell refers to, one after the other, and where those of each end.
+    let mut edges: Vec<u32> = Vec::new();
+    let mut ends: Vec<usize> = Vec::with_capacity(cells.len());
+    let mut inner = vec![0_u32; cells.len()];
     for (cell, state) in cells.iter().zip(&states) {
         let behaviour = cell.behaviour();
-        let mut children = Vec::new();
         if let Some(state) = state.as_deref() {
             if behaviour.custom {
                 // Custom marshalling is application code, which may lock values that are locked here.
@@ -46,31 +55,35 @@ fn collect(cells: &[Arc<Cell>]) {
             if (behaviour.write)(state.as_any(), AnyEncoder::new(&mut e)).is_err() {
                 return;
             }
-            for child in e.traced_values() {
-                let child = child.downcast::<Cell>().ok();
-                if let Some(number) =
-                    child.and_then(|child| numbers.get(&Arc::as_ptr(&child)).copied())
-                {
-                    children.push(number);
-                    if let Some(count) = inner.get_mut(number) {
-                        *count = count.saturating_add(1);
-                    }
+            let children = e.traced_values().into_iter();
+            for number in children.filter_map(|child| number_of(&child.downcast::<Cell>().ok()?)) {
+                edges.push(number);
+                if let Some(count) = inner.get_mut(number as usize) {
+                    *count = count.saturating_add(1);
                 }
             }
         }
-        edges.push(children);
+        ends.push(edges.len());
     }
     let mut live = vec![false; cells.len()];
-    let mut reached: Vec<usize> = (0..).zip(cells.iter().zip(&inner))
+    let mut reached: Vec<u32> = (0..).zip(cells.iter().zip(&inner))
         // `cells` itself holds one reference to each cell.
-        .filter(|(_, (cell, inner))| Arc::strong_count(cell) != inner.saturating_add(1))
+        .filter(|(_, (cell, inner))| {
+            Arc::strong_count(cell) != (**inner as usize).saturating_add(1)
+        })
         .map(|(number, _)| number)
         .collect();
     while let Some(number) = reached.pop() {
-        if let (Some(live), Some(edges)) = (live.get_mut(number), edges.get(number))
+        let number = number as usize;
+        if let Some(live) = live.get_mut(number)
             && !core::mem::replace(live, true)
         {
-            reached.extend(edges);
+            let begin = number
+                .checked_sub(1)
+                .and_then(|before| ends.get(before))
+                .copied();
+            let end = ends.get(number).copied().unwrap_or_default();
+            reached.extend(edges.get(begin.unwrap_or(0)..end).unwrap_or_default());
         }
     }
     let dead = states.iter_mut().zip(&live).filter(|(_, live)| !**live);

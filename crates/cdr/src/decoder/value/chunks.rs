@@ -4,7 +4,7 @@
 //! check. A read beyond the piece calls `next_piece`, which opens the next chunk. Between two chunks the piece ends at
 //! the current position, which has the same effect.
 
-use super::value_reader::{NO_CHUNK, NOT_ENDED, ValueEntry, ValueReader};
+use super::value_reader::{NO_CHUNK, NOT_ENDED, Progress, ValueEntry, ValueReader, narrow};
 use crate::{
     DecodeError, DecodeErrorKind, Decoder, Frame,
     value::{INDIRECTION, LAST_TAG, TAG},
@@ -120,8 +120,13 @@ impl<'de, O> Decoder<'de, O> {
                     let position = self.pos.wrapping_sub(4);
                     self.value_head(word)?;
                     if let Some(values) = &mut self.values {
-                        let skipped = ValueEntry::Skipped(level);
-                        values.values.entry(position).or_insert(skipped);
+                        let skipped = ValueEntry {
+                            position: narrow(position),
+                            outer: level,
+                            value: None,
+                            progress: Progress::skipped(),
+                        };
+                        values.number_at(position, skipped);
                     }
                     // The limit on values bounds the levels.
                     level = level.saturating_add(1);

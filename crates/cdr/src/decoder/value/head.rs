@@ -1,12 +1,15 @@
 //! The header of a value before its state: tag, codebase, repository ids; and the indirections that stand for them.
 
-use super::Ids;
+use super::{
+    Ids,
+    value_reader::{STRING_OCTETS, VALUE_OCTETS, list_octets},
+};
 use crate::{
     DecodeError, DecodeErrorKind, Decoder, Limits,
     limits::ID_TOO_LONG,
     value::{CHUNKED, CODEBASE, ID_LIST, INDIRECTION, KNOWN_FLAGS, ONE_ID, TAG, TYPE_INFO},
 };
-use alloc::{sync::Arc, vec::Vec};
+use alloc::vec::Vec;
 
 impl<'de, O> Decoder<'de, O> {
     /// Reads the parts after a tag: codebase and repository ids.
@@ -21,13 +24,15 @@ impl<'de, O> Decoder<'de, O> {
             return Err(self.error_behind(4, kind));
         }
         self.count_values(1)?;
+        self.count_steps(1)?;
+        self.charge_memory(VALUE_OCTETS)?;
         if tag & CODEBASE != 0 {
             self.shared_string("codebase")?;
         }
         let ids: Ids<'de> = match type_info {
-            ONE_ID => Arc::new([self.repository_id()?]),
+            ONE_ID => Ids::One([self.repository_id()?]),
             ID_LIST => self.id_list()?,
-            _ => Arc::new([]),
+            _ => Ids::None,
         };
         Ok((ids, chunked))
     }
@@ -49,8 +54,8 @@ impl<'de, O> Decoder<'de, O> {
         let at = self.pos.wrapping_sub(4);
         if count == INDIRECTION {
             let target = self.indirection()?;
-            let list = self.values.as_ref().and_then(|v| v.lists.get(&target));
-            return list.cloned().ok_or_else(|| {
+            let list = self.values.as_ref().and_then(|v| v.list(target));
+            return list.ok_or_else(|| {
                 let of = "list of repository ids";
                 self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
             });
@@ -63,9 +68,10 @@ impl<'de, O> Decoder<'de, O> {
         for _ in 0..count {
             ids.push(self.repository_id()?);
         }
-        let ids: Ids<'de> = ids.into();
+        self.charge_memory(list_octets(ids.len()))?;
+        let ids: Ids<'de> = Ids::List(ids.into());
         if let Some(values) = &mut self.values {
-            values.lists.insert(at, Arc::clone(&ids));
+            values.note_list(at, ids.clone());
         }
         Ok(ids)
     }
@@ -84,8 +90,8 @@ impl<'de, O> Decoder<'de, O> {
         let at = self.pos.wrapping_sub(4);
         if len == INDIRECTION {
             let target = self.indirection()?;
-            let string = self.values.as_ref().and_then(|v| v.strings.get(&target));
-            return string.copied().ok_or_else(|| {
+            let string = self.values.as_ref().and_then(|v| v.string(target));
+            return string.ok_or_else(|| {
                 self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
             });
         }
@@ -98,8 +104,9 @@ impl<'de, O> Decoder<'de, O> {
                 return Err(self.error_behind(1, DecodeErrorKind::MissingNul { found: *found }));
             }
         };
+        self.charge_memory(STRING_OCTETS)?;
         if let Some(values) = &mut self.values {
-            values.strings.insert(at, text);
+            values.note_string(at, text);
         }
         Ok(text)
     }

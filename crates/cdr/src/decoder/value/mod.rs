@@ -3,15 +3,19 @@
 //! - here: where values begin and end, and indirections to them;
 //! - `head`: the header of a value before its state;
 //! - `chunks`: chunks, end tags and skipped values;
+//! - `table`: lists of values and repository ids;
 //! - `value_reader`: the values of a message that have begun or ended.
 
 mod chunks;
 mod head;
+mod table;
 mod value_reader;
 
 pub use value_reader::CycleCollector;
 pub(super) use value_reader::ValueReader;
-use value_reader::{NONE_OPEN, NOT_ENDED, Progress, ValueEntry};
+use value_reader::{
+    COLLECTED_OCTETS, NONE_OPEN, NOT_ENDED, Progress, ProgressState, ValueEntry, narrow,
+};
 
 use super::Decoder;
 use crate::{
@@ -21,8 +25,14 @@ use crate::{
 };
 use alloc::{boxed::Box, sync::Arc};
 
-/// Repository ids, or a list of them that several values have.
-type Ids<'de> = Arc<[&'de [u8]]>;
+/// The repository ids of a value.
+#[derive(Debug, Clone)]
+enum Ids<'de> {
+    None,
+    One([&'de [u8]; 1]),
+    /// A list that several values may have.
+    List(Arc<[&'de [u8]]>),
+}
 
 /// The form of the value at the current position.
 ///
@@ -47,7 +57,8 @@ pub enum ValueStart<'de> {
 #[derive(Debug)]
 #[must_use = "a value that has begun has to be ended"]
 pub struct ValueHead<'de> {
-    position: usize,
+    /// Its number among the values of the message.
+    number: u32,
     ids: Ids<'de>,
     chunked: bool,
     /// Values in chunks that this one is in.
@@ -75,7 +86,11 @@ impl<'de> ValueHead<'de> {
     /// it is of the expected type.
     #[must_use]
     pub fn ids(&self) -> &[&'de [u8]] {
-        &self.ids
+        match &self.ids {
+            Ids::None => &[],
+            Ids::One(id) => id,
+            Ids::List(ids) => ids,
+        }
     }
 
     /// Whether the state of the value is in chunks, so that its end can be skipped (truncation to a base type).
@@ -126,17 +141,11 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
 
     /// Notes the value that has begun with `head`, so that later indirections refer to it.
     pub fn share_value(&mut self, head: &ValueHead<'de>, value: Shared) {
-        if let Some(values) = &mut self.values {
-            let number = values.shared.values.len();
-            values.shared.values.push(value);
-            let progress = Progress::Open(values.open.len().saturating_sub(1));
-            let outer = head.outer;
-            let entry = ValueEntry::Value {
-                number,
-                outer,
-                progress,
-            };
-            values.values.insert(head.position, entry);
+        if let Some(values) = &mut self.values
+            && let Some(entry) = values.entry_mut(head.number)
+            && let Some(displaced) = entry.value.replace(value)
+        {
+            values.shared.displaced.push(displaced);
         }
     }
 
@@ -185,7 +194,9 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         };
         let before = values.stack;
         values.stack = before.with(octets);
+        self.reserve(octets)?;
         let result = stack::on_more(octets, || read(self));
+        self.unreserve(octets);
         if let Some(values) = &mut self.values {
             values.stack = before;
         }
@@ -253,11 +264,8 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             let outermost = values.open.get(values.reach).copied();
             let reach = outermost.map_or(NONE_OPEN, |_| values.reach);
             values.reach = head.reach.min(reach);
-            if let Some(progress) = values.progress(head.position) {
-                *progress = Progress::Ended {
-                    end: position,
-                    reaches: outermost,
-                };
+            if let Some(entry) = values.entry_mut(head.number) {
+                entry.progress = Progress::ended(position, outermost);
             }
         }
         match head.back {
@@ -290,17 +298,33 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             return Err(self.error(DecodeErrorKind::TooDeep { limit }));
         };
         self.depth = depth;
-        let mut reach = NONE_OPEN;
+        let (mut number, mut reach) = (0, NONE_OPEN);
+        let mut is_collected = false;
         if let Some(values) = &mut self.values {
-            values.open.push(position);
+            let progress = Progress::open(values.open.len());
+            let entry = ValueEntry {
+                position: narrow(position),
+                outer,
+                value: None,
+                progress,
+            };
+            number = values.number_at(position, entry);
+            if let Some(entry) = values.entry_mut(number) {
+                entry.progress = progress;
+            }
+            values.open.push(number);
             core::mem::swap(&mut values.reach, &mut reach);
+            is_collected = values.shared.cyclic;
+        }
+        if is_collected {
+            self.charge_memory(COLLECTED_OCTETS)?;
         }
         if chunked {
             self.set_depth(outer.saturating_add(1));
             self.between_chunks();
         }
         Ok(ValueHead {
-            position,
+            number,
             ids,
             chunked,
             outer,
@@ -312,23 +336,29 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
 
     fn indirect_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
         let target = self.indirection()?;
-        let entry = self
-            .values
-            .as_mut()
-            .and_then(|values| Some((values.values.get(&target)?.clone(), values)));
-        match entry {
-            Some((ValueEntry::Value { number, .. }, values))
-                if let Some(value) = values.shared.values.get(number).cloned() =>
-            {
-                let is_open = matches!(values.progress(target), Some(Progress::Open(_)));
-                values.shared.cyclic |= is_open;
-                values.reach = values.reach.min(values.reach_of(target));
-                values.indirection = target;
+        let Some(values) = &mut self.values else {
+            return Err(self.bad_indirection(target));
+        };
+        let found =
+            (values.find(target)).and_then(|number| Some((number, values.entry(number)?.clone())));
+        let Some((number, entry)) = found else {
+            return Err(self.bad_indirection(target));
+        };
+        match (entry.value, entry.progress.state()) {
+            (Some(value), state) => {
+                let is_first = matches!(state, ProgressState::Open(_)) && !values.shared.cyclic;
+                values.shared.cyclic |= is_first;
+                values.reach = values.reach.min(values.reach_of(number));
+                values.indirection = number;
+                let count = usize::try_from(values.count).unwrap_or(usize::MAX);
+                if is_first {
+                    self.charge_memory(count.saturating_mul(COLLECTED_OCTETS))?;
+                }
                 Ok(ValueStart::Indirection(value))
             }
             // Decoding cannot go back to an earlier fragment of GIOP 1.1, which has another alignment.
-            Some((ValueEntry::Skipped(outer), _)) if self.later.is_empty() && self.bias == 0 => {
-                self.go_back(target, outer).map(ValueStart::New)
+            (None, ProgressState::Skipped) if self.later.is_empty() && self.bias == 0 => {
+                self.go_back(target, entry.outer).map(ValueStart::New)
             }
             _ => Err(self.bad_indirection(target)),
         }
@@ -343,21 +373,19 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     /// [`Limits::REREAD_OCTETS`] times the message; and as [`begin_value`](Self::begin_value).
     #[inline(never)]
     pub fn reread_value(&mut self) -> Result<ValueHead<'de>, DecodeError> {
-        let target = self.values.as_ref().map_or(0, |values| values.indirection);
         let (total, whole) = (self.total, self.later.is_empty() && self.bias == 0);
-        let entry = self.values.as_mut().and_then(|values| {
-            let entry = values.values.get(&target)?.clone();
-            Some((entry, values))
-        });
-        match entry {
-            Some((
-                ValueEntry::Value {
-                    outer,
-                    progress: Progress::Ended { end, .. },
-                    ..
-                },
-                values,
-            )) if whole => {
+        let Some(values) = &mut self.values else {
+            return Err(self.bad_indirection(0));
+        };
+        let entry = values.entry(values.indirection);
+        let Some((position, outer, state)) =
+            entry.map(|entry| (entry.position, entry.outer, entry.progress.state()))
+        else {
+            return Err(self.bad_indirection(0));
+        };
+        let target = usize::try_from(position).unwrap_or(usize::MAX);
+        match state {
+            ProgressState::Ended { end, .. } if whole => {
                 // Each indirection is eight octets, and may stand for almost the whole message.
                 let size = end.saturating_sub(target);
                 values.reread_octets = values.reread_octets.saturating_add(size);
