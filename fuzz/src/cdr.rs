@@ -399,6 +399,7 @@ pub fn run(data: &[u8]) {
                 0 => WCharSet::Utf16,
                 _ => WCharSet::None,
             },
+            ..WireFormat::default()
         },
         fragmented,
     };

@@ -47,6 +47,7 @@ impl Caller {
                 minor: profile.version.minor,
                 char_set: agreed.char_set,
                 wchar_set: agreed.wchar_set,
+                ..WireFormat::default()
             },
             contexts: stated
                 .then(|| agreed.to_context().expect("no text in it"))

@@ -21,6 +21,8 @@ pub struct WireFormat {
     pub char_set: CharSet,
     /// Transmission code set of `wchar` and `wstring`.
     pub wchar_set: WCharSet,
+    /// The form in which TypeCodes of unions are written that have a default.
+    pub default_labels: DefaultLabels,
 }
 
 impl WireFormat {
@@ -29,6 +31,7 @@ impl WireFormat {
         minor: 2,
         char_set: CharSet::Utf8,
         wchar_set: WCharSet::Utf16,
+        default_labels: DefaultLabels::Discriminator,
     };
 }
 
@@ -54,6 +57,19 @@ pub enum CharSet {
     /// 8859-1.
     #[doc(hidden)]
     Stored,
+}
+
+/// The label of a union's default in the union's TypeCode. Both forms are read.
+///
+/// Source: CORBA 3.3 Part 2, General Inter-ORB Protocol (CDR transfer syntax of TypeCodes).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[expect(clippy::exhaustive_enums, reason = "ORBs send one of the two")]
+pub enum DefaultLabels {
+    /// A value of the discriminator's type, as the specification has it.
+    #[default]
+    Discriminator,
+    /// One octet, as JacORB and GlassFish write it. They cannot read the other form.
+    Octet,
 }
 
 /// Transmission code set of `wchar` and `wstring`.

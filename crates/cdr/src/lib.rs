@@ -107,7 +107,7 @@ pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encap
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use fixed::{Fixed, FixedError};
-pub use format::{CharSet, WCharSet, WireFormat};
+pub use format::{CharSet, DefaultLabels, WCharSet, WireFormat};
 pub use frame::Frame;
 pub use gather::{Gather, Lending, Lent};
 #[doc(hidden)]

@@ -11,10 +11,11 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use zorb_cdr::{DefaultLabels, WireFormat};
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
-use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress};
+use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress, Version};
 
 /// The owner of server connections: an ORB.
 ///
@@ -130,12 +131,16 @@ impl Settings {
     }
 }
 
-/// Whether a peer is omniORB, as its reference states it (component `TAG_ORB_TYPE`).
+/// The ORB of a peer, as far as it makes a difference. A reference states it (component `TAG_ORB_TYPE`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to know")]
 pub enum PeerOrb {
     /// The reference names omniORB.
     OmniOrb,
+    /// The reference names JacORB.
+    JacOrb,
+    /// The reference has the marks of GlassFish's family, which names itself nowhere.
+    GlassFish,
     /// The reference does not name its ORB, as a reference of GIOP 1.0 or a `corbaloc` cannot.
     Unknown,
     /// The reference names another ORB.
@@ -147,6 +152,25 @@ impl PeerOrb {
     /// spins and never reads the connection again.
     #[must_use]
     pub fn takes_cancels(self) -> bool {
-        self == Self::Other
+        matches!(self, Self::JacOrb | Self::Other)
+    }
+
+    /// The form in which the peer reads TypeCodes of unions with a default.
+    #[must_use]
+    pub const fn default_labels(self) -> DefaultLabels {
+        match self {
+            Self::JacOrb | Self::GlassFish => DefaultLabels::Octet,
+            Self::OmniOrb | Self::Unknown | Self::Other => DefaultLabels::Discriminator,
+        }
+    }
+
+    /// Returns the format for messages to this peer, given the code sets and the version.
+    #[must_use]
+    #[inline]
+    pub fn format(self, code_sets: CodeSets, version: Version) -> WireFormat {
+        WireFormat {
+            default_labels: self.default_labels(),
+            ..code_sets.with_minor(version.minor)
+        }
     }
 }

@@ -7,8 +7,8 @@ use crate::context::{ServiceContext, ServiceContextId};
 use crate::header::Version;
 use crate::ior::{ComponentTag, JACORB_ORB_TYPE, TaggedComponent, encapsulate, in_encapsulation};
 use zorb_cdr::{
-    ByteOrder, CharSet, Decode, DecodeError, Decoder, EncapsulationVisitor, Encode, EncodeError,
-    Encoder, WCharSet, WireFormat,
+    ByteOrder, CharSet, Decode, DecodeError, Decoder, DefaultLabels, EncapsulationVisitor, Encode,
+    EncodeError, Encoder, WCharSet, WireFormat,
 };
 
 /// A code set of the OSF registry.
@@ -322,6 +322,7 @@ impl CodeSets {
             minor,
             char_set: self.char_set,
             wchar_set: self.wchar_set,
+            default_labels: DefaultLabels::Discriminator,
         }
     }
 }

@@ -13,7 +13,7 @@
 use crate::error::ProtocolError;
 use bytes::Bytes;
 use core::fmt;
-use zorb_cdr::{CharSet, DecodeError, Decoder, Endian, Frame, WCharSet, WireFormat};
+use zorb_cdr::{CharSet, DecodeError, Decoder, DefaultLabels, Endian, Frame, WCharSet, WireFormat};
 
 /// Octets of a message header.
 ///
@@ -248,6 +248,7 @@ impl Message {
             minor: self.header.version.minor,
             char_set: CharSet::Latin1,
             wchar_set: WCharSet::None,
+            default_labels: DefaultLabels::Discriminator,
         }
     }
 

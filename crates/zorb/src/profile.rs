@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use zorb_cdr::{CharSet, EncodeError, EncodeErrorKind};
 use zorb_connection::PeerOrb;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
-use zorb_giop::ior::{ComponentTag, ORB_TYPE, TaggedComponent, encapsulate};
+use zorb_giop::ior::{ComponentTag, JACORB_ORB_TYPE, ORB_TYPE, TaggedComponent, encapsulate};
 use zorb_giop::{Ior, PriorityBand, Version};
 use zorb_poa::{Index, InstanceId, ObjectKey, Path};
 use zorb_transport::{AddressComponent, Addressing, Endpoint, Registry, WrittenEndpoints};
@@ -51,11 +51,13 @@ pub(crate) struct Candidate {
     pub(crate) unserved_since: Option<Instant>,
 }
 
-/// The ORB that made a reference with this ORB type.
-fn peer_orb(orb_type: Option<u32>) -> PeerOrb {
+/// The ORB that made a reference with this ORB type, or with RMI's stream formats.
+fn peer_orb(orb_type: Option<u32>, knows_rmi: bool) -> PeerOrb {
     match orb_type {
         Some(OMNIORB_ORB_TYPE) => PeerOrb::OmniOrb,
+        Some(JACORB_ORB_TYPE) => PeerOrb::JacOrb,
         Some(_) => PeerOrb::Other,
+        None if knows_rmi => PeerOrb::GlassFish,
         None => PeerOrb::Unknown,
     }
 }
@@ -252,7 +254,7 @@ fn candidate(
         version,
         code_sets,
         stated,
-        peer: peer_orb(orb_type),
+        peer: peer_orb(orb_type, knows_rmi),
         needs_fragments: orb_type.is_none() && knows_rmi,
         real_time: None,
         band: None,

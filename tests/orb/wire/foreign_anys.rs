@@ -12,6 +12,7 @@ const FORMAT: WireFormat = WireFormat {
     minor: 2,
     char_set: CharSet::Latin1,
     wchar_set: WCharSet::Utf16,
+    ..WireFormat::DEFAULT
 };
 
 /// Number of the kind, seed, and what was sent; `None` for values.

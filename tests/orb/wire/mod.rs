@@ -5,6 +5,7 @@
 
 mod foreign_anys;
 mod types;
+mod union_labels;
 
 use std::path::{Path, PathBuf};
 use zorb_cdr::{
@@ -386,6 +387,7 @@ fn the_values_in_the_calls_are_read_in_every_version_and_both_orders() {
             minor: message.header.version.minor,
             char_set: CharSet::Latin1,
             wchar_set: WCharSet::None,
+            ..WireFormat::default()
         }
     }
 

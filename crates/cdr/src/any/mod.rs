@@ -21,8 +21,8 @@ pub use parts::Elements;
 pub use typed::{ExceptionCodec, IdlReference, IdlType, IdlValue};
 
 use crate::{
-    ByteOrder, CharSet, Codec, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
-    EncodeErrorKind, Encoder, NativeEndian, TypeCode, WCharSet, WireFormat,
+    ByteOrder, CharSet, Codec, Decode, DecodeError, DecodeErrorKind, Decoder, DefaultLabels,
+    Encode, EncodeError, EncodeErrorKind, Encoder, NativeEndian, TypeCode, WCharSet, WireFormat,
     traits::decode_run,
     typecode::{
         Sameness, TcKind,
@@ -42,6 +42,7 @@ const STORED: WireFormat = WireFormat {
     minor: 2,
     char_set: CharSet::Stored,
     wchar_set: WCharSet::Utf16,
+    default_labels: DefaultLabels::Discriminator,
 };
 
 /// A value of any IDL type, together with its [`TypeCode`]: IDL's `any`.

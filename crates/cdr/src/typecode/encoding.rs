@@ -4,7 +4,7 @@ use super::{
     TcKind, TypeCode,
     build::is_stand_in,
     data::{Graph, Link, Member, Node, StaticType, TypeRef},
-    label::{default_label, read_label, write_label},
+    label::{default_label, read_label, write_default_label, write_label},
 };
 use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, EncapsulationVisitor, Encode,
@@ -151,7 +151,7 @@ impl Writer {
                 let label = ty.content().unaliased().kind();
                 for (index, member) in (0_i64..).zip(ty.members()) {
                     if index == ty.number() {
-                        e.write_u8(0);
+                        write_default_label(label, e)?;
                     } else {
                         write_label(label, member.label, e)?;
                     }

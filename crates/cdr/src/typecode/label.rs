@@ -2,8 +2,8 @@
 
 use super::{TcKind, encoding::INDIRECTION};
 use crate::{
-    ByteOrder, Char, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    WChar,
+    ByteOrder, Char, DecodeError, DecodeErrorKind, Decoder, DefaultLabels, EncodeError,
+    EncodeErrorKind, Encoder, WChar,
 };
 
 /// Writes a label, or a discriminator.
@@ -67,29 +67,60 @@ pub(crate) fn read_label<O: ByteOrder>(
     })
 }
 
-/// Reads the label of a default, which is one octet, zero.
+/// Writes the label of a default: a zero, as a value of the discriminator's type or as one octet.
 ///
-/// omniORB 4.2 writes that of a union over `long long` in eight octets. The octets that follow may be read as a name
+/// The octets differ where a name behind one octet would begin elsewhere than behind a discriminator: always for eight
+/// octets, and behind a member whose type does not end at a multiple of four, as an enum's.
+pub(super) fn write_default_label<O: ByteOrder>(
+    kind: TcKind,
+    e: &mut Encoder<O>,
+) -> Result<(), EncodeError> {
+    match e.format().default_labels {
+        DefaultLabels::Discriminator => write_label(kind, 0, e),
+        DefaultLabels::Octet => {
+            e.write_u8(0);
+            Ok(())
+        }
+    }
+}
+
+/// Reads the label of a default, which is a value of the discriminator's type (omniORB, TAO) or one octet (ORBs in Java).
+///
+/// Where the name behind it begins elsewhere for each, both are tried. The octets that follow may be read as a name
 /// and a type from either position, since a label of zero looks like an empty name without its terminator. Some peers
-/// send such a name, but not where eight octets would have a whole name and a type behind them.
+/// send such a name, but not where a whole discriminator would have a whole name and a type behind it.
 pub(super) fn default_label<O: ByteOrder>(
     kind: TcKind,
     d: &mut Decoder<'_, O>,
 ) -> Result<i128, DecodeError> {
-    if let TcKind::LongLong | TcKind::ULongLong = kind {
+    let narrow = d.peek(|d| {
+        d.read_u8().ok()?;
+        name_position(d)
+    });
+    let wide = d.peek(|d| {
+        read_label(kind, d).ok()?;
+        name_position(d)
+    });
+    if narrow != wide {
         let narrow = d.peek(|d| d.read_u8().ok().and_then(|_| named_type(d)));
-        let wide = d.peek(|d| d.read_u64().ok().and_then(|_| named_type(d)));
+        let wide = d.peek(|d| read_label(kind, d).ok().and_then(|_| named_type(d)));
         let is_wide = wide.is_some_and(|name| name.is_identifier && name.length > 0);
         if is_wide {
             return match narrow {
                 Some(name) if name.length > 0 => Err(d.error(DecodeErrorKind::Expected(
-                    "a default label that is surely of one octet, or of eight",
+                    "a default label that is surely one octet, or surely a discriminator",
                 ))),
-                _ => d.read_u64().map(i128::from),
+                _ => read_label(kind, d),
             };
         }
     }
     d.read_u8().map(i128::from)
+}
+
+/// Returns where a name begins.
+fn name_position<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Option<usize> {
+    d.align(4).ok()?;
+    Some(d.position())
 }
 
 /// A name in front of a type.

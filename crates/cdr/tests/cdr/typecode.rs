@@ -181,8 +181,9 @@ fn over_long_long<O: ByteOrder>(
     e.finish().to_vec()
 }
 
-const EITHER: DecodeErrorKind =
-    DecodeErrorKind::Expected("a default label that is surely of one octet, or of eight");
+const EITHER: DecodeErrorKind = DecodeErrorKind::Expected(
+    "a default label that is surely one octet, or surely a discriminator",
+);
 
 #[test]
 fn a_default_label_of_eight_octets_is_read_where_it_is_unambiguous() {

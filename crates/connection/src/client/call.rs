@@ -314,7 +314,7 @@ impl ClientConnection {
         let peer = match self.peer {
             PeerOrb::OmniOrb => "omniORB",
             PeerOrb::Unknown => "if the server is omniORB, it",
-            PeerOrb::Other => return error,
+            PeerOrb::JacOrb | PeerOrb::GlassFish | PeerOrb::Other => return error,
         };
         let hint = if octets > OMNIORB_MAX_MESSAGE_OCTETS {
             too_large_for(peer, octets)

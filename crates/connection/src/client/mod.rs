@@ -291,7 +291,7 @@ impl ClientConnection {
     #[must_use]
     #[inline]
     pub fn format(&self, version: Version) -> WireFormat {
-        self.code_sets.with_minor(version.minor)
+        self.peer.format(self.code_sets, version)
     }
 
     /// Ends the connection, and wakes every waiter and the driver.

@@ -96,7 +96,7 @@ use std::io;
 use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
 use write_wait::WriteWait;
-use zorb_cdr::{Gather, WireFormat};
+use zorb_cdr::{DefaultLabels, Endian, Gather, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
@@ -345,6 +345,10 @@ impl<O: Owner> ServerConnection<O> {
         let format = (code_sets.as_ref())
             .unwrap_or(&CodeSets::UNSTATED)
             .with_minor(message.header.version.minor);
+        let format = WireFormat {
+            default_labels: default_labels_of(&message),
+            ..format
+        };
         let fault = match (message.is_cut_short(), code_sets) {
             (true, _) => Some(self.too_large(&message)),
             (false, Err(fault)) => Some(fault),
@@ -581,6 +585,15 @@ impl<O: Owner> fmt::Debug for ServerConnection<O> {
 fn needs_fragments(header: &RequestHeader<'_>) -> bool {
     let format = ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT;
     header.contexts.get(format).is_some()
+}
+
+/// The form in which a client reads TypeCodes of unions with a default. ORBs in Java do not name themselves in requests, but
+/// send big-endian, which other ORBs do not on the processors in use.
+fn default_labels_of(request: &Message) -> DefaultLabels {
+    match request.header.endian {
+        Endian::Big => DefaultLabels::Octet,
+        Endian::Little => DefaultLabels::Discriminator,
+    }
 }
 
 fn encode_located(reply: &LocateReply, version: Version, request_id: u32) -> Option<Gather> {

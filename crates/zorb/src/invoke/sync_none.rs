@@ -66,7 +66,7 @@ impl ObjectRef {
         {
             return Some(Err(exception));
         }
-        let format = way.code_sets.with_minor(way.version.minor);
+        let format = way.peer.format(way.code_sets, way.version);
         let arguments = match Encoded::new(invocation.arguments, format) {
             Ok(arguments) => arguments,
             Err(error) => {

@@ -196,7 +196,7 @@ fn text_for_jacorb_is_in_the_set_in_which_it_answers() {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].code_sets.char_set, expected);
         assert_eq!(found[0].code_sets.wchar_set, WCharSet::Utf16);
-        assert_eq!(found[0].peer, PeerOrb::Other);
+        assert_eq!(found[0].peer, PeerOrb::JacOrb);
     }
 }
 
