@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, stdin};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use zorb::{Any, Bytes, Interface, OctetsRef, Orb, SystemException};
+use zorb::{Any, Bytes, Interface, OctetsRef, Orb, SystemException, Value};
 use zorb_giop::ior::IiopProfile;
 
 zorb::idl! {
@@ -17,6 +17,7 @@ zorb::idl! {
         typedef sequence<Sparse> SparseSeq;
         typedef sequence<any> AnySeq;
         typedef sequence<octet> OctetSeq;
+        valuetype Link { public long number; public Link next; };
 
         interface Listener {
             void hear();
@@ -26,6 +27,10 @@ zorb::idl! {
             void ping();
             unsigned long anys(in AnySeq them);
             unsigned long sparses(in SparseSeq them);
+            /// Whether there is a list.
+            boolean take(in Link first);
+            /// The same list.
+            Link give_back(in Link first);
             unsigned long swallow(in OctetSeq octets);
             OctetSeq give(in unsigned long octets);
             /// Runs on for so long.
@@ -40,7 +45,7 @@ zorb::idl! {
     };
 }
 
-use attacked::{ListenerRef, Sparse, Victim, VictimServant};
+use attacked::{Link, ListenerRef, Sparse, Victim, VictimServant};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct VictimOptions {
@@ -104,6 +109,17 @@ impl Victim for Subject {
 
     async fn sparses(&self, them: &[Sparse]) -> Result<u32, SystemException> {
         length(them)
+    }
+
+    async fn take(&self, first: Option<Value<Link>>) -> Result<bool, SystemException> {
+        Ok(first.is_some())
+    }
+
+    async fn give_back(
+        &self,
+        first: Option<Value<Link>>,
+    ) -> Result<Option<Value<Link>>, SystemException> {
+        Ok(first)
     }
 
     async fn swallow(&self, octets: OctetsRef<'_>) -> Result<u32, SystemException> {

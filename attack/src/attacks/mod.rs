@@ -28,7 +28,7 @@ struct Attack {
     run: fn(&mut Scene) -> Result<(), Failure>,
 }
 
-const ATTACKS: [Attack; 10] = [
+const ATTACKS: [Attack; 11] = [
     Attack {
         name: "anys",
         about: "28 MiB of small anys in a request",
@@ -46,6 +46,12 @@ const ATTACKS: [Attack; 10] = [
         about: "keys of 1 MiB that name adapters",
         room: Room::DEFAULT,
         run: keys::many_names,
+    },
+    Attack {
+        name: "nested",
+        about: "8 connections that send values within values at the same time",
+        room: Room::DEFAULT,
+        run: values::nested,
     },
     Attack {
         name: "fragments",

@@ -3,7 +3,9 @@
 use crate::Failure;
 use crate::report::{Aim, count};
 use crate::scene::{Scene, honest_host};
-use crate::wire::{Answer, host};
+use crate::wire::{Answer, Target, host};
+use fastrand::Rng;
+use std::thread;
 use std::time::Instant;
 use zorb_cdr::{EncodeError, Encoder, LittleEndian};
 use zorb_giop::SystemExceptionKind;
@@ -67,6 +69,80 @@ pub(crate) fn unions(scene: &mut Scene) -> Result<(), Failure> {
         })?;
     }
     Ok(())
+}
+
+/// Connections that send values within values at the same time.
+const NESTING: usize = 8;
+/// Links of a list that an honest client sends.
+const HONEST_LINKS: u32 = 20_000;
+
+/// Lists of values of 8 octets each, on several connections at a time: from those that an honest client sends to those that
+/// fill a message of 8 MiB.
+pub(crate) fn nested(scene: &mut Scene) -> Result<(), Failure> {
+    const LINKS: [u32; 4] = [HONEST_LINKS, 100_000, 250_000, 1 << 20];
+    let rounds = scene.sized(25, 4);
+    let target = &scene.target;
+    let lists = LINKS.map(|links| ["take", "give_back"].map(|name| list(target, name, links)));
+    let seeds: Vec<u64> = (0..NESTING).map(|_| scene.rng.u64(..)).collect();
+    let answered: Result<Vec<usize>, Failure> = thread::scope(|scope| {
+        let threads: Vec<_> = seeds
+            .into_iter()
+            .enumerate()
+            .map(|(n, seed)| {
+                let lists = &lists;
+                scope.spawn(move || {
+                    let mut rng = Rng::with_seed(seed);
+                    let mut caller = target.caller(host(ATTACKERS, n))?;
+                    let mut answered = 0;
+                    for _ in 0..rounds {
+                        let all = lists.as_flattened();
+                        let Some(Ok(request)) = rng.choice(all) else {
+                            return Err("a list cannot be encoded".into());
+                        };
+                        answered += usize::from(is_answered(&caller.call(request)?)?);
+                    }
+                    Ok(answered)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a panic".into())))
+            .collect()
+    });
+    let answered: usize = answered?.into_iter().sum();
+    eprintln!(
+        "nested: {answered} of {} lists were taken",
+        NESTING * rounds
+    );
+    // What was taken has been given back.
+    let mut honest = scene.target.caller(honest_host(4))?;
+    let request = list(&scene.target, "give_back", HONEST_LINKS)?;
+    let served = is_answered(&honest.call(&request)?)?;
+    scene.report.passed("honest-list", usize::from(served), 1);
+    Ok(())
+}
+
+fn list(target: &Target, operation: &str, links: u32) -> Result<Vec<u8>, EncodeError> {
+    const TAG: u32 = 0x7fff_ff00;
+    target.request(1, operation, |e| {
+        for number in 0..links {
+            e.write_u32(TAG);
+            e.write_u32(number);
+        }
+        e.write_null_value();
+        Ok(())
+    })
+}
+
+/// Whether a list was taken. It may be too long, or there may be no memory for it beside the others.
+fn is_answered(answer: &Answer) -> Result<bool, Failure> {
+    use SystemExceptionKind::{Marshal, NoResources, Transient};
+    match answer {
+        Answer::Result(..) => Ok(true),
+        Answer::Exception(e) if matches!(e.kind, Marshal | NoResources | Transient) => Ok(false),
+        Answer::Exception(e) => Err(format!("a list: {}", e.kind).into()),
+    }
 }
 
 /// Sends one request, and prints what it took.
