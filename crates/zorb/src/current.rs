@@ -28,6 +28,11 @@ impl Drop for RequestScope {
     }
 }
 
+/// Whether this thread is polling an upcall of any ORB right now.
+pub(crate) fn is_upcall() -> bool {
+    CURRENT.get() != 0 || ActiveObject::current(|_| ()).is_some()
+}
+
 /// Whether this thread is polling an upcall of `orb` right now.
 pub(crate) fn is_upcall_of(orb: &OrbInner) -> bool {
     let address = core::ptr::from_ref(orb).addr();

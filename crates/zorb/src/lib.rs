@@ -59,6 +59,7 @@ mod options;
 mod orb;
 mod orb_settings;
 mod outgoing;
+mod panic_hook;
 mod panicked;
 mod poa;
 pub mod policy;
@@ -82,6 +83,7 @@ pub use local::Native;
 pub use object::ObjectRef;
 pub use options::OptionError;
 pub use orb::Orb;
+pub use panic_hook::install_panic_hook;
 pub use poa::{
     Cleanup, NoContext, Poa, PoaCurrent, PoaManagerFactory, Servant, ServantActivator,
     ServantLocator, ServantManagerError,
