@@ -4,11 +4,14 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
-use zorb_connection::{EncodeArguments, OneWayMode};
+use zorb_connection::{EncodeArguments, NamedBy, OneWayMode};
 use zorb_giop::{ServiceContext, Version};
 
-/// Octets of requests that wait for connections, of all references of an ORB: as many as may wait on one connection.
+/// Octets of requests that wait for connections, of all references of an ORB: as many as may wait on one connection. A quarter is
+/// kept for references of the application's own: those that peers have named may lead nowhere.
 pub(crate) const MAX_DEFERRED_OCTETS: usize = 1 << 20;
+/// Octets of those of references that peers have named.
+const PEERS_OCTETS: usize = MAX_DEFERRED_OCTETS - MAX_DEFERRED_OCTETS / 4;
 /// Octets that count for a waiting request besides its arguments and the name of its operation.
 const REQUEST_OCTETS: usize = 128;
 
@@ -23,6 +26,8 @@ pub(crate) struct DeferredRequests {
 #[derive(Debug, Default)]
 struct State {
     octets: usize,
+    /// Those of references that peers have named.
+    of_peers: usize,
     /// Queues by reference. A queue without requests belongs to a task that sends the last one.
     queues: HashMap<usize, VecDeque<Deferred>>,
 }
@@ -47,10 +52,14 @@ impl DeferredRequests {
     pub(crate) fn take(&self, of: usize, request: Deferred) -> DeferOutcome {
         let mut state = self.state();
         let octets = state.octets.saturating_add(request.octets());
-        if octets > MAX_DEFERRED_OCTETS {
+        let mut of_peers = state.of_peers;
+        if request.named_by == NamedBy::Peer {
+            of_peers = of_peers.saturating_add(request.octets());
+        }
+        if octets > MAX_DEFERRED_OCTETS || of_peers > PEERS_OCTETS {
             return DeferOutcome::Refused;
         }
-        state.octets = octets;
+        (state.octets, state.of_peers) = (octets, of_peers);
         match state.queues.get_mut(&of) {
             Some(queue) => {
                 queue.push_back(request);
@@ -68,7 +77,12 @@ impl DeferredRequests {
         let mut state = self.state();
         let next = state.queues.get_mut(&of).and_then(VecDeque::pop_front);
         match &next {
-            Some(next) => state.octets = state.octets.saturating_sub(next.octets()),
+            Some(next) => {
+                state.octets = state.octets.saturating_sub(next.octets());
+                if next.named_by == NamedBy::Peer {
+                    state.of_peers = state.of_peers.saturating_sub(next.octets());
+                }
+            }
             None => {
                 last();
                 state.queues.remove(&of);
@@ -101,6 +115,8 @@ pub(crate) struct Deferred {
     pub(crate) contexts: Vec<ServiceContext>,
     /// When the request is written once there is a connection.
     pub(crate) mode: OneWayMode,
+    /// Who has named the reference.
+    pub(crate) named_by: NamedBy,
 }
 
 impl Deferred {
@@ -158,5 +174,39 @@ impl EncodeArguments for Encoded {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(named_by: NamedBy) -> Deferred {
+        Deferred {
+            operation: "noted".into(),
+            arguments: Encoded {
+                format: WireFormat::default(),
+                octets: [vec![0; 64 << 10], Vec::new()],
+            },
+            contexts: Vec::new(),
+            mode: OneWayMode::Batched,
+            named_by,
+        }
+    }
+
+    #[test]
+    fn references_that_peers_have_named_leave_a_quarter_to_those_of_the_application() {
+        let deferred = DeferredRequests::default();
+        let take_all = |of, named_by| {
+            (0..)
+                .take_while(|_| deferred.take(of, request(named_by)) != DeferOutcome::Refused)
+                .count()
+        };
+        // A request counts a little more than its 64 KiB.
+        assert_eq!(take_all(1, NamedBy::Peer), 11);
+        assert_eq!(take_all(2, NamedBy::Peer), 0);
+        assert_eq!(take_all(3, NamedBy::Application), 4);
+        while deferred.next(1, || ()).is_some() {}
+        assert_eq!(take_all(2, NamedBy::Peer), 11);
     }
 }

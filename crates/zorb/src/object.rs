@@ -79,6 +79,11 @@ impl ObjectRef {
         Self::named_by(orb, ior, NamedBy::Peer)
     }
 
+    /// Whether the application or a peer has named the endpoints.
+    pub(crate) fn source(&self) -> NamedBy {
+        self.0.named_by
+    }
+
     fn named_by(orb: Orb, ior: Ior, named_by: NamedBy) -> Self {
         let policies = orb.inner().policies();
         let (is_limited, char_code_set) = (policies.has_times(), policies.char_code_set);

@@ -85,6 +85,7 @@ impl ObjectRef {
             arguments,
             contexts: invocation.contexts().to_vec(),
             mode: self.one_way_mode(invocation),
+            named_by: self.source(),
         };
         let (orb, of) = (self.orb().inner(), self.binding_id());
         let taken = orb.deferred().take(of, request);
