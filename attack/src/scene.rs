@@ -72,6 +72,8 @@ pub(crate) struct Scene {
     /// The server that is not attacked.
     _bystander: Process,
     pub(crate) target: Target,
+    /// The key of an object of the victim whose requests can be held.
+    pub(crate) held: Vec<u8>,
     pub(crate) report: Report,
     pub(crate) rng: Rng,
     pub(crate) quick: bool,
@@ -164,10 +166,11 @@ impl Scene {
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, ready.port)),
                 key: unhex(&ready.key).ok_or("no object key")?,
             };
-            Ok::<_, Failure>((victim, target))
+            let held = unhex(&ready.held).ok_or("no object key")?;
+            Ok::<_, Failure>((victim, target, held))
         };
-        let (victim, target) = serve()?;
-        let (bystander, other) = serve()?;
+        let (victim, target, held) = serve()?;
+        let (bystander, other, _) = serve()?;
         let caller = |called: &Target, from| {
             let arguments = [
                 "honest".to_owned(),
@@ -193,6 +196,7 @@ impl Scene {
             victim,
             _bystander: bystander,
             target,
+            held,
             report: Report::new(name, run.quick),
             rng: Rng::with_seed(seed),
             quick: run.quick,

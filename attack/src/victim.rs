@@ -6,9 +6,11 @@ use crate::sys;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, stdin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use zorb::{Any, Bytes, Interface, OctetsRef, Orb, SystemException, Value};
+use zorb::{Any, Bytes, Interface, OctetsRef, Orb, PoaManager, Policies};
+use zorb::{SystemException, SystemExceptionKind, Value};
 use zorb_giop::ior::IiopProfile;
 
 zorb::idl! {
@@ -41,11 +43,17 @@ zorb::idl! {
             void call_back(in Listener them);
             /// Listeners that have heard so far.
             unsigned long heard();
+            /// Whether the POA manager of another object holds its requests.
+            void hold(in boolean holds);
+            /// Pending requests, but for this one.
+            unsigned long pending();
+            /// Keys that the key resolver is asked for.
+            unsigned long asked();
         };
     };
 }
 
-use attacked::{Link, ListenerRef, Sparse, Victim, VictimServant};
+use attacked::{Link, ListenerRef, Sparse, Victim, VictimRef, VictimServant};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct VictimOptions {
@@ -68,29 +76,39 @@ pub(crate) struct VictimOptions {
 pub(crate) struct Ready {
     pub(crate) port: u16,
     pub(crate) key: String,
+    /// The key of an object whose requests are held when [`hold`](Victim::hold) says so.
+    pub(crate) held: String,
 }
 
 /// The servant.
 struct Subject {
     callback_limit: Duration,
+    orb: Orb,
+    /// The manager of the other object.
+    manager: Arc<PoaManager>,
 }
 
 static DAWDLING: AtomicU32 = AtomicU32::new(0);
 static HEARD: AtomicU32 = AtomicU32::new(0);
+static ASKED: AtomicU32 = AtomicU32::new(0);
 
-/// Counts an upcall while it runs.
-struct Dawdling;
+/// A plain key that the key resolver never finds, and one that it finds.
+pub(crate) const NOWHERE: &[u8] = b"nowhere";
+pub(crate) const HERE: &[u8] = b"here";
 
-impl Dawdling {
-    fn begin() -> Self {
-        DAWDLING.fetch_add(1, Ordering::Relaxed);
-        Self
+/// Counts while it lives.
+struct Counted(&'static AtomicU32);
+
+impl Counted {
+    fn begin(count: &'static AtomicU32) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
     }
 }
 
-impl Drop for Dawdling {
+impl Drop for Counted {
     fn drop(&mut self) {
-        DAWDLING.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -131,7 +149,7 @@ impl Victim for Subject {
     }
 
     async fn dawdle(&self, milliseconds: u32, _: OctetsRef<'_>) -> Result<(), SystemException> {
-        let _counted = Dawdling::begin();
+        let _counted = Counted::begin(&DAWDLING);
         tokio::time::sleep(Duration::from_millis(milliseconds.into())).await;
         Ok(())
     }
@@ -155,6 +173,22 @@ impl Victim for Subject {
     async fn heard(&self) -> Result<u32, SystemException> {
         Ok(HEARD.load(Ordering::Relaxed))
     }
+
+    async fn hold(&self, holds: bool) -> Result<(), SystemException> {
+        let changed = match holds {
+            true => self.manager.hold_requests(),
+            false => self.manager.activate(),
+        };
+        changed.map_err(|_| SystemExceptionKind::BadInvOrder.into())
+    }
+
+    async fn pending(&self) -> Result<u32, SystemException> {
+        Ok(u32::try_from(self.orb.pending_upcalls()).unwrap_or(u32::MAX))
+    }
+
+    async fn asked(&self) -> Result<u32, SystemException> {
+        Ok(ASKED.load(Ordering::Relaxed))
+    }
 }
 
 /// The line by which a victim returns freed memory to the system.
@@ -174,17 +208,40 @@ pub(crate) async fn run(options: &VictimOptions) -> Result<(), Failure> {
     }
     let orb = builder.build().await?;
     let poa = orb.root_poa();
-    let victim = poa.activate(VictimServant::new(Subject {
+    let apart = poa.create_poa_with("apart", Policies::default(), None)?;
+    let subject = Arc::new(Subject {
         callback_limit: Duration::from_secs(options.callback_seconds),
-    }))?;
+        orb: orb.clone(),
+        manager: Arc::clone(apart.the_poa_manager()),
+    });
+    let victim: VictimRef = poa.activate(VictimServant::from_arc(Arc::clone(&subject)))?;
+    let held: VictimRef = apart.activate(VictimServant::from_arc(subject))?;
     // Unknown POAs are asked for, and are not there.
     poa.set_adapter_activator(|_, _| async { Ok(false) })?;
     poa.the_poa_manager().activate()?;
-    let profiles = &victim.as_object().ior().profiles;
-    let profile = IiopProfile::from_tagged(profiles.first().ok_or("no profile")?)?;
+    apart.the_poa_manager().activate()?;
+    let here = victim.clone();
+    orb.key_table().set_key_resolver(move |key| {
+        let found = (key == HERE).then(|| here.as_object().clone());
+        async move {
+            let _counted = Counted::begin(&ASKED);
+            if key == NOWHERE {
+                core::future::pending::<()>().await;
+            }
+            Ok(found)
+        }
+    });
+    let profile = |object: &VictimRef| -> Result<IiopProfile, Failure> {
+        let profiles = &object.as_object().ior().profiles;
+        Ok(IiopProfile::from_tagged(
+            profiles.first().ok_or("no profile")?,
+        )?)
+    };
+    let (profile, held) = (profile(&victim)?, profile(&held)?);
     let ready = Ready {
         port: profile.address.port,
         key: hex(&profile.object_key),
+        held: hex(&held.object_key),
     };
     println!("{}", serde_json::to_string(&ready)?);
     // On a thread of its own, as reading blocks.

@@ -62,6 +62,14 @@ impl Target {
         })
     }
 
+    /// Another object of the same server.
+    pub(crate) fn with_key(&self, key: Vec<u8>) -> Self {
+        Self {
+            address: self.address,
+            key,
+        }
+    }
+
     /// A request.
     pub(crate) fn request(
         &self,
@@ -69,10 +77,21 @@ impl Target {
         operation: &str,
         arguments: impl FnOnce(&mut Encoder<LittleEndian>) -> Result<(), EncodeError>,
     ) -> Result<Vec<u8>, EncodeError> {
+        self.request_for(id, operation, ResponseFlags::WithTarget, arguments)
+    }
+
+    /// A request that asks for this response.
+    pub(crate) fn request_for(
+        &self,
+        id: u32,
+        operation: &str,
+        response: ResponseFlags,
+        arguments: impl FnOnce(&mut Encoder<LittleEndian>) -> Result<(), EncodeError>,
+    ) -> Result<Vec<u8>, EncodeError> {
         let request = RequestBuilder {
             version: Version::V1_2,
             request_id: id,
-            response: ResponseFlags::WithTarget,
+            response,
             key: &self.key,
             operation,
             contexts: &[],
@@ -137,6 +156,11 @@ impl Caller {
     pub(crate) fn call(&mut self, request: &[u8]) -> Result<Answer, Failure> {
         self.stream.write_all(request)?;
         self.reply()
+    }
+
+    /// Sets how long a read waits.
+    pub(crate) fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(patience))
     }
 
     /// Sends octets.

@@ -5,6 +5,7 @@ mod flood;
 mod fragments;
 mod hosts;
 mod keys;
+mod places;
 mod readers;
 mod upcalls;
 mod values;
@@ -28,7 +29,7 @@ struct Attack {
     run: fn(&mut Scene) -> Result<(), Failure>,
 }
 
-const ATTACKS: [Attack; 11] = [
+const ATTACKS: [Attack; 13] = [
     Attack {
         name: "anys",
         about: "28 MiB of small anys in a request",
@@ -91,6 +92,18 @@ const ATTACKS: [Attack; 11] = [
         about: "clients that leave upcalls behind and come again",
         room: Room::DEFAULT,
         run: upcalls::reconnects,
+    },
+    Attack {
+        name: "held",
+        about: "requests of one host for all places of a POA manager that holds requests",
+        room: Room::DEFAULT,
+        run: places::held,
+    },
+    Attack {
+        name: "lookups",
+        about: "requests of one host for keys that the key resolver takes long to find",
+        room: Room::DEFAULT,
+        run: places::lookups,
     },
     Attack {
         name: "callbacks",
