@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
 use zorb::{
@@ -606,6 +606,78 @@ async fn after_a_callback_that_timed_out_others_go_by_an_older_connection_of_the
         kinds.push(newer.receive().await.unwrap().header.kind);
     }
     assert_eq!(kinds[0], MessageKind::Request);
+}
+
+/// The service context of a client that offers these ports of a host.
+fn offer(host: &str, ports: std::ops::Range<u16>) -> ServiceContext {
+    let data = encapsulate(|e| {
+        e.write_count(ports.len())?;
+        for port in ports {
+            e.write_raw_string(host.as_bytes())?;
+            e.write_u16(port);
+        }
+        Ok(())
+    });
+    ServiceContext {
+        id: ServiceContextId::BI_DIR_IIOP,
+        data: data.unwrap(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn endpoints_of_one_host_leave_places_to_others_and_are_forgotten_when_their_client_goes() {
+    /// All that are remembered, and as many as a context has at most.
+    const ALL: u16 = 16 << 10;
+    const AT_ONCE: u16 = 16;
+    let world = world(accepting(), offering()).await;
+    let profile = IiopProfile::from_tagged(&world.bell.as_object().ior().profiles[0]).unwrap();
+    let connect = || async {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+        let server = format!("127.0.0.1:{}", world.bell_port());
+        Raw::new(
+            in_time(socket.connect(server.parse().unwrap()))
+                .await
+                .unwrap(),
+        )
+    };
+    let ignored = || {
+        world
+            .server
+            .counters()
+            .get(Counter::CallbackEndpointsIgnored)
+    };
+    let key = profile.object_key;
+    let offer_all = async |greedy: &mut Raw| {
+        for first in (0..ALL).step_by(AT_ONCE.into()) {
+            let contexts = [offer("127.0.0.2", first..first + AT_ONCE)];
+            let call = Call {
+                contexts: &contexts,
+                ..Call::new(&key, "_non_existent").id(first.into())
+            };
+            greedy.send(&call.empty()).await;
+            assert_eq!(greedy.receive_reply(first.into()).await, Ok(false));
+        }
+    };
+    let mut greedy = connect().await;
+    offer_all(&mut greedy).await;
+    // Each context of the last quarter.
+    let surplus = u64::from(ALL / 4 / AT_ONCE);
+    assert_eq!(ignored(), surplus);
+    let heard = in_time(world.bell.ring(&world.listener, "ding")).await;
+    assert_eq!(heard, Ok("ding!".to_owned()), "{:?}", world.tower.failed);
+    // It comes again, and offers others: its first ones are gone with it.
+    drop(greedy);
+    let mut again = connect().await;
+    let served = async {
+        while world.server.connections_served() > 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(served).await;
+    offer_all(&mut again).await;
+    // One context more, as the other client has offered an endpoint.
+    assert_eq!(ignored(), 2 * surplus + 1);
 }
 
 /// A listener that calls the server during a callback.

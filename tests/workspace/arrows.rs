@@ -12,14 +12,21 @@ use std::path::Path;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-cdr", &[]),
     ("zorb-giop", &["zorb-cdr"]),
-    ("zorb-executor", &[]),
+    ("zorb-shares", &[]),
+    ("zorb-executor", &["zorb-shares"]),
     ("zorb-transport", &[]),
     ("zorb-atm", &["zorb-transport"]),
     ("zorb-giop-lite", &["zorb-giop", "zorb-transport"]),
-    ("zorb-poa", &["zorb-giop", "zorb-cdr"]),
+    ("zorb-poa", &["zorb-giop", "zorb-cdr", "zorb-shares"]),
     (
         "zorb-connection",
-        &["zorb-cdr", "zorb-giop", "zorb-transport", "zorb-executor"],
+        &[
+            "zorb-cdr",
+            "zorb-giop",
+            "zorb-transport",
+            "zorb-executor",
+            "zorb-shares",
+        ],
     ),
     ("zorb-idl", &[]),
     ("zorb-idl-macros", &["zorb-idl"]),
@@ -36,6 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "zorb-connection",
             "zorb-transport",
             "zorb-executor",
+            "zorb-shares",
             "zorb-idl-macros",
         ],
     ),
@@ -61,6 +69,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("zorb-cdr", &["tokio", "socket2", "libc", "mio"]),
     ("zorb-giop", &["tokio", "socket2", "libc", "mio"]),
     ("zorb-poa", &["tokio", "socket2", "libc", "mio"]),
+    ("zorb-shares", &["tokio", "socket2", "libc", "mio"]),
     ("zorb-idl", &["tokio", "zorb"]),
 ];
 

@@ -155,7 +155,7 @@ pub(crate) fn admit<O: Owner>(
     serving: &Serving<O>,
     stream: &dyn Connection,
 ) -> Result<HostPermit, NotAdmitted> {
-    let admitted = serving.admit(stream.peer())?;
+    let admitted = serving.admit(stream.peer(), stream.peer_identity())?;
     match (admitted.memory(&owner.settings().memory)).has_room_for_connection() {
         true => Ok(admitted),
         false => Err(NotAdmitted::NoMemory),
@@ -203,7 +203,7 @@ fn refuse<O: Owner>(
 
 /// Sends CloseConnection and closes.
 fn close<O: Owner>(owner: &Arc<O>, serving: &Serving<O>, stream: Box<dyn Connection>) {
-    match serving.refusal() {
+    match serving.refusal(stream.peer(), stream.peer_identity()) {
         Some(permit) => owner.track(async move {
             send_close(stream).await;
             drop(permit);

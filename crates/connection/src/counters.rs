@@ -56,7 +56,8 @@ counters! {
     OneWaysDropped = "one_ways_dropped",
     /// Replies replaced by NO_RESOURCES, because the client did not read earlier replies.
     RepliesReplaced = "replies_replaced",
-    /// Requests that were not served because nothing could be written to their clients any more.
+    /// Requests that were not served because nothing could be written to their clients any more, or because their clients had
+    /// gone while they were held, looked up, or waited for a thread.
     RequestsUnanswerable = "requests_unanswerable",
     /// Connections closed because nothing happened on them for the idle timeout.
     IdleConnectionsClosed = "idle_connections_closed",
@@ -76,7 +77,7 @@ counters! {
     UnusedConnectionsClosed = "unused_connections_closed",
     /// Connections closed before the peer had read why they ended, because it went on sending.
     LingersCut = "lingers_cut",
-    /// Requests refused with TRANSIENT because the queue of the worker pool was full.
+    /// Requests refused with TRANSIENT because the queue of the worker pool was full, or their host had its share of it.
     PoolQueueFull = "pool_queue_full",
     /// Requests refused with TIMEOUT because their deadline had passed before a thread of the worker pool began them.
     RequestsLate = "requests_late",
@@ -106,7 +107,7 @@ counters! {
     /// Attempts, all refused, to connect to UNIX sockets that a peer had named.
     SocketsOfPeersRefused = "sockets_of_peers_refused",
     /// Service contexts BI_DIR_IIOP of which an endpoint was ignored because of a limit: that on the endpoints of one context,
-    /// or on the endpoints in all.
+    /// or on the endpoints of a host and in all.
     CallbackEndpointsIgnored = "callback_endpoints_ignored",
 }
 

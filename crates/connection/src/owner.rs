@@ -16,6 +16,7 @@ use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress, Version};
+use zorb_shares::{Client, HostKey};
 
 /// The owner of server connections: an ORB.
 ///
@@ -53,8 +54,8 @@ pub trait Owner: Send + Sync + Sized + 'static {
     fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> Self::Target;
 
     /// Takes the offer of the peer of an accepted connection, the service context BI_DIR_IIOP: requests to the endpoints in
-    /// `context` may be sent on this connection.
-    fn offered(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]);
+    /// `context` may be sent on this connection, until its `client` has gone.
+    fn offered(&self, connection: &Arc<BidirectionalConnection>, client: &Client, context: &[u8]);
 
     /// The target of a request that is refused.
     fn refuse(&self, exception: SystemException) -> Self::Target;
@@ -72,8 +73,8 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// Answers a LocateRequest, or returns the key that the application has to be asked about first.
     fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located;
 
-    /// Asks the application for the object with this key, and returns the answer to the LocateRequest.
-    fn ask(self: Arc<Self>, key: Bytes) -> impl Future<Output = LocateReply> + Send;
+    /// Asks the application for the object with this key, for a client of `host`, and returns the answer to the LocateRequest.
+    fn ask(self: Arc<Self>, key: Bytes, host: HostKey) -> impl Future<Output = LocateReply> + Send;
 }
 
 /// The answer to a LocateRequest, if it is known at once.

@@ -93,3 +93,4 @@ pub use priority::{
 };
 pub use wait::WaitPolicy;
 pub use worker_holder::{Watcher, WorkerHolder};
+pub use zorb_shares::{Client, HostKey};

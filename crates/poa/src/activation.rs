@@ -8,6 +8,7 @@ use crate::registry::ObjectAdapter;
 use core::future::poll_fn;
 use std::sync::Arc;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
+use zorb_shares::HostKey;
 
 impl ObjectAdapter {
     /// The names of the adapters that a persistent key of this server names. `None` for other keys, and for a key that
@@ -145,14 +146,15 @@ impl Drop for CreatedAdapter<'_> {
 
 /// Waits while the manager of an adapter holds requests, or until the adapter has been destroyed.
 async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
-    let mut held = parent.manager().hold();
+    // The look-ups have places of their own, with shares by host.
+    let mut held = parent.manager().hold(HostKey::THIS_PROCESS);
     loop {
         match parent.manager().state() {
             PoaManagerState::Holding => {}
             state => return state.admit(),
         }
-        if let HoldOutcome::Full = poll_fn(|cx| held.poll_changed(cx.waker())).await {
-            let full = Fault::Overload("too many requests are held".to_owned());
+        if let HoldOutcome::Full(full) = poll_fn(|cx| held.poll_changed(cx.waker())).await {
+            let full = Fault::Overload(format!("too many requests are held: {full}"));
             return Err(full.raise(CompletionStatus::No));
         }
         if parent.is_emptied() {

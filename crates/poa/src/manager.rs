@@ -6,6 +6,7 @@ use core::future::poll_fn;
 use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
+use zorb_shares::{Counts, Full, HostKey};
 
 /// The state of a POA manager, which decides on new requests: they are held, served, discarded or refused. Executing
 /// requests continue in every state.
@@ -72,10 +73,21 @@ pub struct PoaManager {
 
 /// The held requests: their wakers, by numbers in the order of arrival. A request without a waker was woken, and has yet to
 /// check the state.
-#[derive(Default)]
 struct HeldRequests {
     next: u64,
     wakers: BTreeMap<u64, Option<Waker>>,
+    /// Their places, by the hosts of their clients.
+    places: Counts,
+}
+
+impl Default for HeldRequests {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            wakers: BTreeMap::new(),
+            places: Counts::new(PoaManager::MAX_HELD_REQUESTS),
+        }
+    }
 }
 
 /// The outcome of polling a held request.
@@ -83,13 +95,14 @@ struct HeldRequests {
 pub(crate) enum HoldOutcome {
     /// The present state. If it is HOLDING, another condition has to be checked.
     Changed(PoaManagerState),
-    /// The limit on held requests is reached.
-    Full,
+    /// The limit on held requests is reached, in all or for this host.
+    Full(Full),
 }
 
 /// The place of one request among the held ones, which is free when this is dropped.
 pub(crate) struct HoldTicket<'a> {
     manager: &'a PoaManager,
+    host: HostKey,
     number: Option<u64>,
 }
 
@@ -102,8 +115,8 @@ impl HoldTicket<'_> {
             return Poll::Ready(HoldOutcome::Changed(state));
         }
         let Some(number) = self.number else {
-            if held_requests.wakers.len() >= PoaManager::MAX_HELD_REQUESTS {
-                return Poll::Ready(HoldOutcome::Full);
+            if let Err(full) = held_requests.places.take(self.host, 1) {
+                return Poll::Ready(HoldOutcome::Full(full));
             }
             let number = held_requests.next;
             held_requests.next = held_requests.next.wrapping_add(1);
@@ -130,13 +143,16 @@ impl HoldTicket<'_> {
 impl Drop for HoldTicket<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.manager.held_requests().wakers.remove(&number);
+            let mut held_requests = self.manager.held_requests();
+            held_requests.wakers.remove(&number);
+            held_requests.places.give_back(self.host, 1);
         }
     }
 }
 
 impl PoaManager {
-    /// The limit on requests held in the HOLDING state; further requests get TRANSIENT.
+    /// The limit on requests held in the HOLDING state, of which a quarter is kept for hosts that have few; further requests
+    /// get TRANSIENT.
     pub const MAX_HELD_REQUESTS: usize = 1024;
 
     /// Makes a manager in the HOLDING state, without adapters.
@@ -190,10 +206,11 @@ impl PoaManager {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// A place among the held requests, which is taken at the first poll.
-    pub(crate) fn hold(&self) -> HoldTicket<'_> {
+    /// A place among the held requests for a client of this host, which is taken at the first poll.
+    pub(crate) fn hold(&self, host: HostKey) -> HoldTicket<'_> {
         HoldTicket {
             manager: self,
+            host,
             number: None,
         }
     }
@@ -371,7 +388,7 @@ mod tests {
     fn a_manager_begins_holding_and_ends_inactive() {
         let manager = PoaManager::new();
         assert_eq!(manager.state(), PoaManagerState::Holding);
-        let mut place = manager.hold();
+        let mut place = manager.hold(HostKey::THIS_PROCESS);
         assert_eq!(
             place.poll_changed(Waker::noop()),
             Poll::Ready(HoldOutcome::Changed(PoaManagerState::Holding))
@@ -399,31 +416,33 @@ mod tests {
     }
 
     #[test]
-    fn held_requests_are_bounded_and_counted_once_each() {
+    fn held_requests_are_bounded_by_host_and_counted_once_each() {
         let manager = PoaManager::new();
         struct Nothing;
         impl std::task::Wake for Nothing {
             fn wake(self: Arc<Self>) {}
         }
         let waker = || Waker::from(Arc::new(Nothing));
-        let mut places: Vec<_> = (0..PoaManager::MAX_HELD_REQUESTS)
-            .map(|_| manager.hold())
-            .collect();
+        let is_full = |host| {
+            let polled = manager.hold(host).poll_changed(&waker());
+            matches!(polled, Poll::Ready(HoldOutcome::Full(_)))
+        };
+        let (host, other) = (HostKey::unique(), HostKey::unique());
+        let share = PoaManager::MAX_HELD_REQUESTS - PoaManager::MAX_HELD_REQUESTS / 4;
+        let mut places: Vec<_> = (0..share).map(|_| manager.hold(host)).collect();
         // A place counts once, however often and by whichever task it is polled.
         for _ in 0..3 {
             for place in &mut places {
-                assert_ne!(place.poll_changed(&waker()), Poll::Ready(HoldOutcome::Full));
+                let polled = place.poll_changed(&waker());
+                assert!(!matches!(polled, Poll::Ready(HoldOutcome::Full(_))));
             }
         }
-        assert_eq!(
-            manager.hold().poll_changed(&waker()),
-            Poll::Ready(HoldOutcome::Full)
-        );
+        assert!(is_full(host));
+        assert!(!is_full(other), "another host");
         // A cancelled request makes room.
         places.pop();
-        assert_ne!(
-            manager.hold().poll_changed(&waker()),
-            Poll::Ready(HoldOutcome::Full)
-        );
+        assert!(!is_full(host));
+        drop(places);
+        assert_eq!(manager.held_requests().places.taken(), 0);
     }
 }

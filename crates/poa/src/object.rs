@@ -23,6 +23,7 @@ use core::pin::Pin;
 use std::sync::{Arc, Weak};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
+use zorb_shares::HostKey;
 
 /// The target of requests for one object: a servant, a forward, or a servant manager that finds the servant.
 pub struct ActiveObject {
@@ -320,26 +321,28 @@ impl ActiveObject {
     /// The future keeps neither the object nor its servant.
     ///
     /// # Errors
-    /// TRANSIENT if the limit on held requests is reached, or if the manager discards requests; OBJ_ADAPTER if the manager is
-    /// INACTIVE.
+    /// TRANSIENT if the limit on held requests is reached, in all or for `host`, or if the manager discards requests; OBJ_ADAPTER
+    /// if the manager is INACTIVE.
     ///
     /// # Cancel safety
     /// Safe: a dropped future makes room for another held request.
-    pub fn released(&self) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
+    pub fn released(
+        &self,
+        host: HostKey,
+    ) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
         let manager = Arc::clone(self.manager());
         let adapter = Weak::clone(&self.membership.context.adapter);
         async move {
             let raise = |fault: Fault| fault.raise(CompletionStatus::No);
-            let mut held = manager.hold();
+            let mut held = manager.hold(host);
             loop {
                 if adapter.upgrade().is_none_or(|adapter| adapter.is_emptied()) {
                     return Ok(());
                 }
                 match poll_fn(|cx| held.poll_changed(cx.waker())).await {
-                    HoldOutcome::Full => {
-                        return Err(raise(Fault::Overload(
-                            "too many requests are held".to_owned(),
-                        )));
+                    HoldOutcome::Full(full) => {
+                        let overload = format!("too many requests are held: {full}");
+                        return Err(raise(Fault::Overload(overload)));
                     }
                     HoldOutcome::Changed(PoaManagerState::Holding) => {}
                     HoldOutcome::Changed(state) => return state.admit(),

@@ -2,29 +2,25 @@
 //! peers may call on connections that this ORB has opened.
 
 mod listen_points;
+mod offers;
 
 use crate::endpoints::CurrentEndpoints;
 use crate::policy::BidirectionalPolicy;
 use crate::profile::Candidate;
 use core::fmt;
 use listen_points::{ListenPoints, listen_points};
-use std::collections::HashMap;
+use offers::Offers;
 use std::net::Ipv6Addr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use tokio::runtime::Handle;
 use zorb_connection::{
     BidirectionalConnection, ConnectionOrigin, NamedBy, Offer, OfferTo, Owner, Serving,
 };
 use zorb_giop::Version;
 use zorb_poa::Adapter;
+use zorb_shares::Client;
 use zorb_transport::{Address, Endpoint};
 
-/// Endpoints that clients have offered, of all connections of an ORB. Beyond this limit, offers of connections that
-/// have ended are dropped; if there are none, further offers are ignored. Ignored offers are
-/// [counted](Counter::CallbackEndpointsIgnored).
-const MAX_OFFERED: usize = 16 << 10;
-/// Connections that offer one endpoint, such as those of one client, of which the last one to offer it is called. Beyond this
-/// limit, the first offer is dropped.
-const MAX_CONNECTIONS_OF_ENDPOINT: usize = 8;
 /// The port in references of an ORB that listens nowhere: no server is there.
 const NO_LISTENER_PORT: u16 = 1;
 
@@ -51,7 +47,7 @@ impl fmt::Debug for CallbackRule {
 #[derive(Debug)]
 pub(crate) struct BidirectionalCalls {
     rule: Option<CallbackRule>,
-    offered: Mutex<HashMap<Endpoint, Vec<Weak<BidirectionalConnection>>>>,
+    offered: Arc<Offers>,
     /// The adapters whose objects peers may call on connections that this ORB has opened.
     adapters: RwLock<Vec<Arc<Adapter>>>,
     /// The listen points that this ORB offers.
@@ -77,20 +73,22 @@ impl BidirectionalCalls {
         });
         Self {
             rule,
-            offered: Mutex::default(),
+            offered: Arc::default(),
             adapters: RwLock::default(),
             offer,
         }
     }
 
-    fn offered(&self) -> MutexGuard<'_, HashMap<Endpoint, Vec<Weak<BidirectionalConnection>>>> {
-        self.offered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reads a client's BI_DIR_IIOP context and remembers the endpoints that the rule permits. Returns whether none of them
-    /// was ignored because of a limit.
+    /// Reads a client's BI_DIR_IIOP context and remembers the endpoints that the rule permits, until the client has gone. Returns
+    /// whether none of them was ignored because of a limit. `lane` runs the task that waits for the client's end.
     #[must_use]
-    pub(crate) fn take(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) -> bool {
+    pub(crate) fn take(
+        &self,
+        connection: &Arc<BidirectionalConnection>,
+        client: &Client,
+        context: &[u8],
+        lane: &Handle,
+    ) -> bool {
         let Some(CallbackRule(rule)) = &self.rule else {
             return true;
         };
@@ -103,60 +101,10 @@ impl BidirectionalCalls {
         for (host, port) in points.taken {
             let endpoint = Endpoint::iiop(host, port);
             if rule(connection.peer(), &endpoint) {
-                all &= self.remember(connection, endpoint);
+                all &= self.offered.add(connection, client, endpoint, lane);
             }
         }
         all
-    }
-
-    /// Remembers that the connection offers the endpoint. Returns whether a limit allowed that.
-    fn remember(&self, connection: &Arc<BidirectionalConnection>, endpoint: Endpoint) -> bool {
-        let is_alive = |offer: &Weak<BidirectionalConnection>| {
-            offer.upgrade().is_some_and(|offer| !offer.is_closing())
-        };
-        let mut offered = self.offered();
-        if offered.len() >= MAX_OFFERED && !offered.contains_key(&endpoint) {
-            offered.retain(|_, connections| connections.iter().any(is_alive));
-            if offered.len() >= MAX_OFFERED {
-                return false;
-            }
-        }
-        let connections = offered.entry(endpoint).or_default();
-        let this = Arc::downgrade(connection);
-        connections.retain(|offer| !offer.ptr_eq(&this) && is_alive(offer));
-        // A client that comes back may have left its other connections open, and read them no more. References that are bound
-        // to these look anew.
-        (connections.iter().filter_map(Weak::upgrade)).for_each(|older| older.outdate());
-        connection.renew();
-        if connections.len() >= MAX_CONNECTIONS_OF_ENDPOINT {
-            connections.remove(0);
-        }
-        connections.push(this);
-        true
-    }
-
-    /// The last connection to offer an endpoint that is not closing, and is not one of `passed_over`.
-    fn find(
-        &self,
-        endpoint: &Endpoint,
-        passed_over: &[Arc<BidirectionalConnection>],
-    ) -> Option<Arc<BidirectionalConnection>> {
-        let mut offered = self.offered();
-        let connections = offered.get_mut(endpoint)?;
-        connections.retain(|offer| offer.upgrade().is_some_and(|offer| !offer.is_closing()));
-        if connections.is_empty() {
-            offered.remove(endpoint);
-            return None;
-        }
-        if passed_over.len() >= MAX_CONNECTIONS_OF_ENDPOINT {
-            return None;
-        }
-        let is_other = |found: &Arc<BidirectionalConnection>| {
-            !passed_over.iter().any(|it| Arc::ptr_eq(it, found))
-        };
-        let found = (connections.iter().rev().filter_map(Weak::upgrade)).find(is_other)?;
-        found.renew();
-        Some(found)
     }
 
     /// Chooses the kind of connection for an endpoint: one that a client has offered and that is not in `passed_over`,
@@ -174,7 +122,7 @@ impl BidirectionalCalls {
             && named_by == NamedBy::Peer
             && policy != Some(BidirectionalPolicy::Normal)
             && candidate.version >= Version::V1_2
-            && let Some(accepted) = self.find(&candidate.endpoint, passed_over)
+            && let Some(accepted) = self.offered.find(&candidate.endpoint, passed_over)
         {
             return ConnectionOrigin::Accepted(accepted);
         }
@@ -212,7 +160,7 @@ impl BidirectionalCalls {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
-        self.offered().clear();
+        self.offered.clear();
     }
 }
 

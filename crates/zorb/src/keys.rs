@@ -12,11 +12,12 @@ use bytes::Bytes;
 use core::pin::Pin;
 use core::time::Duration;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use zorb_giop::{Ior, SystemException};
 use zorb_poa::{ActiveObject, Missing, Named, Names, ObjectAdapter};
+use zorb_shares::Shares;
 
-/// Concurrent look-ups of the key resolver; a request beyond them is TRANSIENT.
+/// Concurrent look-ups of adapter activators and the key resolver, of which a quarter is kept for hosts that have few; a
+/// request beyond them is TRANSIENT.
 const MAX_PENDING_LOOKUPS: usize = 256;
 /// The time limit of a look-up, after which the request is TRANSIENT and the look-up dropped.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,7 +38,7 @@ type KeyResolver = Box<dyn Fn(Bytes) -> LookUp + Send + Sync>;
 pub(crate) struct Keys {
     table: Names<Bound>,
     resolver: ArcSwapOption<KeyResolver>,
-    lookups: Semaphore,
+    lookups: Arc<Shares>,
 }
 
 impl Default for Keys {
@@ -45,7 +46,7 @@ impl Default for Keys {
         Self {
             table: Names::new(),
             resolver: ArcSwapOption::empty(),
-            lookups: Semaphore::new(MAX_PENDING_LOOKUPS),
+            lookups: Shares::new(MAX_PENDING_LOOKUPS),
         }
     }
 }

@@ -11,7 +11,7 @@ use zorb::{Interface, Orb, Overload, SyncScope};
 use zorb_giop::{MessageKind, ResponseFlags, Version};
 
 /// A connection from another address of this host, which counts as another host.
-async fn connect_from(address: &str, world: &World) -> Raw {
+pub(super) async fn connect_from(address: &str, world: &World) -> Raw {
     let socket = TcpSocket::new_v4().unwrap();
     socket
         .bind(SocketAddr::new(address.parse().unwrap(), 0))

@@ -25,6 +25,7 @@
 //! - [`threads`]: clients for which there is no thread;
 //! - [`deep_keys`]: keys that name many adapters;
 //! - [`share`]: clients that want more memory than their share;
+//! - [`shared_places`]: clients that take the places that all clients share;
 //! - [`values`]: values in cycles that are looked at before they are there.
 
 mod addressing;
@@ -48,6 +49,7 @@ pub(crate) mod raw;
 mod replies;
 mod requests;
 mod share;
+mod shared_places;
 mod small;
 #[cfg(target_os = "linux")]
 mod thread_shortage;

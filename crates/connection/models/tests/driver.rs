@@ -121,7 +121,9 @@ fn connection(client: &Arc<Client>, upcalls: usize) -> Arc<ServerConnection<Task
         max_upcalls_per_connection: upcalls,
         ..ServerLimits::new(1)
     };
-    let admitted = Serving::<Tasks>::new(limits).admit(stream.peer()).unwrap();
+    let admitted = Serving::<Tasks>::new(limits)
+        .admit(stream.peer(), None)
+        .unwrap();
     let endpoint = "iiop://peer:1".parse().unwrap();
     Arc::new(ServerConnection::new(stream, endpoint, &owner, admitted))
 }

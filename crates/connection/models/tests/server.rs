@@ -21,6 +21,7 @@ use std::sync::{Arc, LazyLock};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_executor::Lane;
 use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress};
+use zorb_shares::{Client, HostKey};
 use zorb_transport::Connection;
 
 /// An owner whose tasks are threads of loom. Every request becomes pending, until a thread of the model answers it.
@@ -101,7 +102,7 @@ impl Owner for Tasks {
 
     fn locate(&self, _: &RequestHeader<'_>, _: bool) {}
 
-    fn offered(&self, _: &Arc<BidirectionalConnection>, _: &[u8]) {}
+    fn offered(&self, _: &Arc<BidirectionalConnection>, _: &Client, _: &[u8]) {}
 
     fn refuse(&self, _: SystemException) {}
 
@@ -125,7 +126,7 @@ impl Owner for Tasks {
         unreachable!("no LocateRequest is read")
     }
 
-    async fn ask(self: Arc<Self>, _: Bytes) -> LocateReply {
+    async fn ask(self: Arc<Self>, _: Bytes, _: HostKey) -> LocateReply {
         unreachable!("no LocateRequest is read")
     }
 }
@@ -148,7 +149,7 @@ impl Served {
         let stream = Box::new(Mock::new(Arc::clone(&socket)));
         let endpoint = "iiop://peer:1".parse().unwrap();
         let admitted = Serving::<Tasks>::new(ServerLimits::new(1))
-            .admit(stream.peer())
+            .admit(stream.peer(), None)
             .unwrap();
         Self {
             connection: Arc::new(ServerConnection::new(stream, endpoint, &owner, admitted)),

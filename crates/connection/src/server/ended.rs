@@ -64,6 +64,9 @@ impl<O: Owner> ServerConnection<O> {
         };
         let stream = Box::new(Ended(Address::Unix(None)));
         let endpoint = Endpoint::uiop(PathBuf::new());
-        Self::over(Link::new(stream, endpoint, None, shown), owner, admitted)
+        let link = Link::new(stream, endpoint, None, shown);
+        let ended = Self::over(link, owner, admitted);
+        ended.client.leave();
+        ended
     }
 }

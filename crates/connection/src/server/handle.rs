@@ -6,6 +6,7 @@ use super::super::owner::Owner;
 use super::ServerConnection;
 use super::backlog::WaitingRequest;
 use super::header_cache::RequestHeaderCache;
+use super::pending::Cancellation;
 use std::sync::Arc;
 use zorb_giop::{Cause, Message, MessageKind, ProtocolError, Received};
 
@@ -39,8 +40,9 @@ impl<O: Owner> ServerConnection<O> {
             MessageKind::CancelRequest => {
                 let id = message.cancelled_request().map_err(End::Broken)?;
                 // Only a pending request is cancelled: once it is answered, another request may use the id.
-                if let Some(cancelled) = self.cancelled().get_mut(&id) {
-                    *cancelled = true;
+                let pending = self.cancelled().get_mut(&id).map(Cancellation::cancel);
+                if let Some(waker) = pending.flatten() {
+                    waker.wake();
                 }
                 self.backlog.cancel(id);
                 Ok(())

@@ -8,7 +8,8 @@ use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use zorb_transport::{Address, HostId};
+use zorb_shares::{FreePlaces, HostKey, Place, Shares};
+use zorb_transport::{Address, HostId, PeerIdentity};
 
 /// The policy for a request that arrives at the limit of pending upcalls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -36,8 +37,8 @@ pub enum Overload {
 pub struct ServerLimits {
     /// Connections served in all. Further ones get CloseConnection and are closed.
     pub max_connections: usize,
-    /// Connections served from one host, so that one host cannot lock others out. All clients on UNIX sockets count as one
-    /// host, and so do the addresses of an IPv6 network with a prefix of 64 bits, and all hosts that a transport cannot identify.
+    /// Connections served from one host, so that one host cannot lock others out. The clients of one user on UNIX sockets count
+    /// as one host, and so do the addresses of an IPv6 network with a prefix of 64 bits, and all hosts that a transport cannot identify.
     pub max_connections_per_host: usize,
     /// Pending upcalls of one connection.
     pub max_upcalls_per_connection: usize,
@@ -70,8 +71,6 @@ impl ServerLimits {
 
     /// One in so many connections is kept for hosts other than the one with the most connections.
     const RESERVED_SHARE: usize = 6;
-    /// One in so many upcalls in all is kept for hosts that have [few](Self::FEW_UPCALLS) pending.
-    const RESERVED_UPCALLS: usize = 4;
     /// The number of pending upcalls below which a host may use the share that is kept for such hosts. With the defaults, three
     /// greedy hosts use up the other three quarters, and it takes 256 more hosts to use up that share.
     pub const FEW_UPCALLS: usize = 64;
@@ -91,7 +90,7 @@ impl ServerLimits {
     }
 }
 
-/// Connections beyond the limits that get CloseConnection at a time. Each keeps a descriptor until its client has read the
+/// Connections beyond the limits that get CloseConnection at a time, of which a quarter is kept for hosts that have few. Each keeps a descriptor until its client has read the
 /// message, for two seconds at most. Further ones are closed at once.
 const MAX_REFUSALS: usize = 64;
 
@@ -185,19 +184,24 @@ impl Drop for WaitingConnection<'_> {
 
 /// The identity of a host, by which its connections are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct HostKey(HostId);
+enum HostName {
+    Host(HostId),
+    /// A user of this host, where the system says who the peer is.
+    User(u32),
+}
 
-impl HostKey {
+impl HostName {
     /// Bits of an IPv6 address that name the interface within its network (RFC 4291 section 2.5.1).
     const INTERFACE_BITS: u32 = 64;
 
-    fn of(peer: &Address) -> Self {
-        let host = peer.host();
-        let HostId::Inet(address) = host else {
-            return Self(host);
+    fn of(peer: &Address, identity: Option<PeerIdentity>) -> Self {
+        let address = match (peer.host(), identity) {
+            (HostId::Inet(address), _) => address,
+            (HostId::Local, Some(identity)) => return Self::User(identity.user),
+            (host, _) => return Self::Host(host),
         };
         // A host may have all addresses of its IPv6 network.
-        Self(HostId::Inet(match address.to_canonical() {
+        Self::Host(HostId::Inet(match address.to_canonical() {
             IpAddr::V6(address) => {
                 let network = address.to_bits() >> Self::INTERFACE_BITS << Self::INTERFACE_BITS;
                 IpAddr::V6(Ipv6Addr::from_bits(network))
@@ -210,6 +214,8 @@ impl HostKey {
 /// A host that has connections, or upcalls pending.
 #[derive(Debug)]
 pub(super) struct Host {
+    name: HostName,
+    /// Its key, where clients of hosts share places.
     key: HostKey,
     /// Connections served.
     connections: AtomicUsize,
@@ -220,6 +226,11 @@ pub(super) struct Host {
 }
 
 impl Host {
+    /// Its key, where clients of hosts share places. The host has it as long as it has a connection or a pending upcall.
+    pub(super) fn key(&self) -> HostKey {
+        self.key
+    }
+
     /// The memory that its connections hold, of that of the ORB.
     pub(super) fn memory(&self, all: &Arc<MemoryLimit>) -> &Arc<PeerMemory> {
         self.memory.get_or_init(|| PeerMemory::within(all))
@@ -239,9 +250,13 @@ impl Host {
     /// Whether there is room for another upcall in all, with enough left for other hosts.
     #[inline]
     fn has_share(&self) -> bool {
-        let (all, limit) = (self.hosts.upcalls.pending(), self.hosts.upcalls.limit);
-        all < limit.saturating_sub(limit / ServerLimits::RESERVED_UPCALLS)
-            || all < limit && self.upcalls.pending() < ServerLimits::FEW_UPCALLS
+        let all = &self.hosts.upcalls;
+        let left = all.limit.saturating_sub(all.pending());
+        let free = FreePlaces {
+            few: ServerLimits::FEW_UPCALLS,
+            ..FreePlaces::new(all.limit, left)
+        };
+        free.admit(self.upcalls.pending(), 1).is_ok()
     }
 
     /// Whether another upcall of this host may be pending, by the host's own limit.
@@ -286,8 +301,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        if let Entry::Occupied(entry) = self.hosts.known().entry(self.key.clone())
-            // Another host of this key may have been added since.
+        if let Entry::Occupied(entry) = self.hosts.known().entry(self.name.clone())
+            // Another host of this name may have been added since.
             && entry.get().strong_count() == 0
         {
             entry.remove();
@@ -326,8 +341,8 @@ pub(super) struct Hosts {
     upcalls: UpcallLimit,
     permits: Arc<Semaphore>,
     /// Connections beyond the limits to which CloseConnection is being sent.
-    refusals: Arc<Semaphore>,
-    known: Mutex<HashMap<HostKey, Weak<Host>>>,
+    refusals: Arc<Shares>,
+    known: Mutex<HashMap<HostName, Weak<Host>>>,
     /// Notified when a connection is added, or a client begins to make the ORB wait.
     pub(super) waits: Arc<Notify>,
 }
@@ -340,7 +355,7 @@ impl Hosts {
             limits,
             upcalls: UpcallLimit::new(limits.max_upcalls),
             permits: Arc::new(Semaphore::new(permits)),
-            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
+            refusals: Shares::new(MAX_REFUSALS),
             waits: Arc::default(),
             known: Mutex::new(HashMap::new()),
         })
@@ -355,14 +370,27 @@ impl Hosts {
         self.upcalls.pending.load(Ordering::Relaxed)
     }
 
-    /// The permission to refuse a connection with CloseConnection, unless many are being refused.
-    pub(super) fn refusal(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.refusals).try_acquire_owned().ok()
+    /// The permission to refuse a connection from this peer with CloseConnection, unless many are being refused.
+    pub(super) fn refusal(
+        self: &Arc<Self>,
+        peer: &Address,
+        identity: Option<PeerIdentity>,
+    ) -> Option<Refusal> {
+        let host = self.host(HostName::of(peer, identity));
+        let place = self.refusals.take(host.key()).ok()?;
+        Some(Refusal {
+            _place: place,
+            _host: host,
+        })
     }
 
-    /// A place for another connection from this peer.
-    pub(super) fn admit(self: &Arc<Self>, peer: &Address) -> Result<HostPermit, NotAdmitted> {
-        let host = self.host(HostKey::of(peer));
+    /// A place for another connection from this peer, whose process the system may have identified.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        peer: &Address,
+        identity: Option<PeerIdentity>,
+    ) -> Result<HostPermit, NotAdmitted> {
+        let host = self.host(HostName::of(peer, identity));
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| NotAdmitted::Full)?;
         let limit = self.limits.max_connections_per_host;
@@ -378,25 +406,34 @@ impl Hosts {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<HostKey, Weak<Host>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<HostName, Weak<Host>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn host(self: &Arc<Self>, key: HostKey) -> Arc<Host> {
+    fn host(self: &Arc<Self>, name: HostName) -> Arc<Host> {
         let mut known = self.known();
-        if let Some(host) = known.get(&key).and_then(Weak::upgrade) {
+        if let Some(host) = known.get(&name).and_then(Weak::upgrade) {
             return host;
         }
         let host = Arc::new(Host {
-            key: key.clone(),
+            name: name.clone(),
+            key: HostKey::unique(),
             connections: AtomicUsize::new(0),
             upcalls: UpcallLimit::new(self.limits.max_upcalls_per_host),
             memory: OnceLock::new(),
             hosts: Arc::clone(self),
         });
-        known.insert(key, Arc::downgrade(&host));
+        known.insert(name, Arc::downgrade(&host));
         host
     }
+}
+
+/// The permission to refuse a connection with CloseConnection.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    _place: Place,
+    /// Keeps the key of the host.
+    _host: Arc<Host>,
 }
 
 /// Why a connection is not served.
@@ -459,14 +496,14 @@ mod tests {
             ..ServerLimits::new(3)
         });
         let (one, other) = (inet("10.0.0.1:1"), inet("10.0.0.2:1"));
-        let first = hosts.admit(&one).unwrap();
-        let _second = hosts.admit(&inet("10.0.0.1:2")).unwrap();
-        let full = |peer| hosts.admit(peer).unwrap_err();
+        let first = hosts.admit(&one, None).unwrap();
+        let _second = hosts.admit(&inet("10.0.0.1:2"), None).unwrap();
+        let full = |peer| hosts.admit(peer, None).unwrap_err();
         assert_eq!(full(&one), NotAdmitted::HostFull);
-        let _third = hosts.admit(&other).unwrap();
+        let _third = hosts.admit(&other, None).unwrap();
         assert_eq!(full(&other), NotAdmitted::Full);
         drop(first);
-        hosts.admit(&one).unwrap();
+        hosts.admit(&one, None).unwrap();
     }
 
     #[test]
@@ -475,11 +512,11 @@ mod tests {
             max_connections_per_host: 1,
             ..ServerLimits::new(9)
         });
-        let _one = hosts.admit(&inet("[2001:db8::1]:1")).unwrap();
-        let full = |peer| hosts.admit(&inet(peer)).err() == Some(NotAdmitted::HostFull);
+        let _one = hosts.admit(&inet("[2001:db8::1]:1"), None).unwrap();
+        let full = |peer| hosts.admit(&inet(peer), None).err() == Some(NotAdmitted::HostFull);
         assert!(full("[2001:db8::ffff:1]:7"));
         assert!(!full("[2001:db8:0:1::1]:1"));
-        let _mapped = hosts.admit(&inet("[::ffff:10.0.0.1]:1")).unwrap();
+        let _mapped = hosts.admit(&inet("[::ffff:10.0.0.1]:1"), None).unwrap();
         assert!(full("10.0.0.1:1"));
     }
 
@@ -494,22 +531,44 @@ mod tests {
             host,
         };
         let named = |name: &str| other(name, HostId::Named(name.into()));
-        let _one = hosts.admit(&named("atm 0.0.42")).unwrap();
-        let _two = hosts.admit(&named("atm 0.0.43")).unwrap();
-        let full = |peer: Address| hosts.admit(&peer).err() == Some(NotAdmitted::HostFull);
+        let _one = hosts.admit(&named("atm 0.0.42"), None).unwrap();
+        let _two = hosts.admit(&named("atm 0.0.43"), None).unwrap();
+        let full = |peer: Address| hosts.admit(&peer, None).err() == Some(NotAdmitted::HostFull);
         assert!(full(named("atm 0.0.42")));
         // Hosts that cannot be identified are one; so is this host, by any transport.
-        let _unknown = hosts.admit(&other("radio://1", HostId::Unknown)).unwrap();
+        let _unknown = hosts
+            .admit(&other("radio://1", HostId::Unknown), None)
+            .unwrap();
         assert!(full(other("radio://2", HostId::Unknown)));
-        let _local = hosts.admit(&Address::Unix(None)).unwrap();
+        let _local = hosts.admit(&Address::Unix(None), None).unwrap();
         assert!(full(other("uiop-abstract://x", HostId::Local)));
+    }
+
+    #[test]
+    fn a_user_of_unix_sockets_is_a_host_where_the_system_says_who_it_is() {
+        let hosts = Hosts::new(ServerLimits {
+            max_connections_per_host: 1,
+            ..ServerLimits::new(9)
+        });
+        let of = |user| {
+            let identity = PeerIdentity {
+                user,
+                group: 1,
+                process: Some(1),
+            };
+            hosts.admit(&Address::Unix(None), Some(identity))
+        };
+        let _one = of(1000).unwrap();
+        assert_eq!(of(1000).unwrap_err(), NotAdmitted::HostFull);
+        let _other = of(1001).unwrap();
+        let _unknown = hosts.admit(&Address::Unix(None), None).unwrap();
     }
 
     #[test]
     fn a_host_is_forgotten_when_it_has_neither_connections_nor_upcalls() {
         let hosts = Hosts::new(ServerLimits::new(9));
         let known = || hosts.known().len();
-        let admitted = hosts.admit(&inet("10.0.0.1:1")).unwrap();
+        let admitted = hosts.admit(&inet("10.0.0.1:1"), None).unwrap();
         let upcall = UpcallPlace::take(admitted.host());
         drop(admitted);
         assert_eq!((known(), hosts.pending_upcalls()), (1, 1));
@@ -522,14 +581,14 @@ mod tests {
         let hosts = Hosts::new(ServerLimits::new(100));
         let mut upcalls = Vec::new();
         let admitted: Vec<_> = (0..60)
-            .map(|n| hosts.admit(&inet(&format!("10.0.1.{n}:1"))).unwrap())
+            .map(|n| hosts.admit(&inet(&format!("10.0.1.{n}:1")), None).unwrap())
             .collect();
         for one in &admitted {
             while one.host().has_room() {
                 upcalls.push(UpcallPlace::take(one.host()));
             }
         }
-        let another = hosts.admit(&inet("10.0.2.1:1")).unwrap();
+        let another = hosts.admit(&inet("10.0.2.1:1"), None).unwrap();
         for _ in 0..ServerLimits::FEW_UPCALLS {
             assert!(another.host().has_room());
             upcalls.push(UpcallPlace::take(another.host()));
@@ -549,8 +608,8 @@ mod tests {
             max_upcalls: 200,
             ..ServerLimits::new(9)
         });
-        let one = hosts.admit(&inet("10.0.0.1:1")).unwrap();
-        let other = hosts.admit(&inet("10.0.0.2:1")).unwrap();
+        let one = hosts.admit(&inet("10.0.0.1:1"), None).unwrap();
+        let other = hosts.admit(&inet("10.0.0.2:1"), None).unwrap();
         let of_other = UpcallPlace::take(other.host());
         let mut upcalls = Vec::new();
         while one.host().has_room() {
@@ -573,7 +632,7 @@ mod tests {
         });
         let peers = ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"];
         let peers: Vec<_> = (peers.iter())
-            .map(|peer| hosts.admit(&inet(peer)).unwrap())
+            .map(|peer| hosts.admit(&inet(peer), None).unwrap())
             .collect();
         let upcalls = [0, 1].map(|at: usize| UpcallPlace::take(peers[at].host()));
         assert!(!peers[2].host().has_room() && peers[2].host().has_room_of_its_own());

@@ -75,7 +75,7 @@ pub use serving::Serving;
 pub(crate) use hosts::{HostPermit, NotAdmitted};
 
 use backlog::Backlog;
-use pending::Turns;
+use pending::{Cancellation, Turns};
 
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counter;
@@ -104,6 +104,7 @@ use zorb_giop::{
     MessageKind, ProtocolError, Reader, Received, RequestHeader, ServiceContextId, Version,
     buffers,
 };
+use zorb_shares::Client;
 use zorb_transport::{Address, Connection, Endpoint};
 
 /// A received request with its target, ready to be served by the owner.
@@ -135,7 +136,7 @@ pub struct ServerConnection<O: Owner> {
     /// The memory of pending requests.
     held: Arc<PendingMemory>,
     /// The request ids of pending upcalls, and whether their client has cancelled them.
-    cancelled: Mutex<HashMap<u32, bool>>,
+    cancelled: Mutex<HashMap<u32, Cancellation>>,
     /// The code sets of the client, once it has chosen.
     code_sets: Mutex<Option<CodeSets>>,
     /// Whether a thread has found that the transport has no blocking reads.
@@ -152,6 +153,8 @@ pub struct ServerConnection<O: Owner> {
     client_is_gone: AtomicBool,
     orders: Orders,
     admitted: HostPermit,
+    /// The client, where clients share places.
+    client: Client,
     /// The bidirectional connection of which this is the server's half, if both ends may send requests.
     bidirectional: Option<Arc<BidirectionalConnection>>,
     /// How its reader waits.
@@ -189,6 +192,7 @@ impl<O: Owner> ServerConnection<O> {
     fn over(link: Link, owner: &Arc<O>, admitted: HostPermit) -> Self {
         let lane = owner.lane();
         let memory = Arc::clone(admitted.host().memory(&owner.settings().memory));
+        let client = Client::new(admitted.host().key());
         Self {
             link,
             owner: Arc::clone(owner),
@@ -207,6 +211,7 @@ impl<O: Owner> ServerConnection<O> {
             client_is_gone: AtomicBool::new(false),
             orders: Orders::default(),
             admitted,
+            client,
             bidirectional: None,
             wait: owner.settings().wait,
             spin: SpinLimits::of(lane, lane.handle().id()),
@@ -276,8 +281,13 @@ impl<O: Owner> ServerConnection<O> {
             && version >= Version::V1_2
             && let Some(context) = header.contexts.get(ServiceContextId::BI_DIR_IIOP)
         {
-            self.owner.offered(whole, context);
+            self.owner.offered(whole, &self.client, context);
         }
+    }
+
+    /// Returns the client, where clients share places. It has gone when the connection has ended.
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Returns the owner of the connection, which serves its requests.
@@ -439,9 +449,14 @@ impl<O: Owner> ServerConnection<O> {
             Located::Ask(key) => match self.full(0) {
                 None => {
                     let pending = PendingRequest::located(self, id);
+                    let (client, host) = (self.client.clone(), self.client.host());
                     self.owner.track(async move {
-                        let reply = Arc::clone(pending.owner()).ask(key).await;
-                        pending.answer(encode_located(&reply, version, id));
+                        let asked = Arc::clone(pending.owner()).ask(key, host);
+                        tokio::select! {
+                            biased;
+                            reply = asked => pending.answer(encode_located(&reply, version, id)),
+                            () = pending.abandoned(&client) => pending.answer(None),
+                        }
                     });
                     return Ok(());
                 }
@@ -491,7 +506,7 @@ impl<O: Owner> ServerConnection<O> {
         (self.last_reply.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn cancelled(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+    fn cancelled(&self) -> MutexGuard<'_, HashMap<u32, Cancellation>> {
         self.cancelled
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -517,6 +532,7 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Sends the last message that the end of the connection requires, and closes it.
     async fn finish(&self, end: &End) {
+        self.client.leave();
         let counters = &self.owner.settings().counters;
         let evicted = self.link.outbound.evicted();
         let lost = evicted.map(|why| End::Lost(Cause::new(why.to_string())));
@@ -564,6 +580,7 @@ impl<O: Owner> ServerConnection<O> {
 
 impl<O: Owner> Drop for ServerConnection<O> {
     fn drop(&mut self) {
+        self.client.leave();
         // Upcalls that find their connection gone uncount themselves when they end.
         let left = self.pending.load(Ordering::Acquire);
         if left > 0 {

@@ -7,15 +7,41 @@ use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::hosts::{HostPermit, UpcallPlace};
 use super::order::Turn;
+use core::future::poll_fn;
+use core::task::{Poll, Waker};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use zorb_cdr::Gather;
+use zorb_shares::Client;
 use zorb_transport::Address;
 
 /// Replies of at most so many octets are sent even if too many octets wait already. They are mostly exceptions, and the
 /// limit on pending upcalls bounds their number.
 const SMALL_REPLY: usize = 1 << 10;
+
+/// Whether the client of a pending request has cancelled it.
+#[derive(Debug)]
+pub(super) enum Cancellation {
+    No,
+    /// Not yet; a task waits for it.
+    Awaited(Waker),
+    Yes,
+}
+
+impl Cancellation {
+    /// Notes that the client has cancelled the request; gives the task that waits for it.
+    pub(super) fn cancel(&mut self) -> Option<Waker> {
+        match core::mem::replace(self, Self::Yes) {
+            Self::Awaited(waker) => Some(waker),
+            Self::No | Self::Yes => None,
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Yes)
+    }
+}
 
 /// A request that is pending, from when it has to wait until it is answered. Dropping it leaves the request unanswered.
 ///
@@ -54,7 +80,7 @@ impl<O: Owner> PendingRequest<O> {
     pub(super) fn located(connection: &Arc<ServerConnection<O>>, request_id: u32) -> Self {
         connection.pending.fetch_add(1, Ordering::AcqRel);
         connection.unanswered.fetch_add(1, Ordering::Relaxed);
-        connection.cancelled().insert(request_id, false);
+        (connection.cancelled()).insert(request_id, Cancellation::No);
         connection.held.add(PENDING_OVERHEAD);
         Self {
             connection: Arc::downgrade(connection),
@@ -120,7 +146,34 @@ impl<O: Owner> PendingRequest<O> {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let connection = self.connection.upgrade();
-        connection.is_some_and(|of| of.cancelled().get(&self.request_id) == Some(&true))
+        connection.is_some_and(|of| {
+            let cancelled = of.cancelled();
+            (cancelled.get(&self.request_id)).is_some_and(Cancellation::is_cancelled)
+        })
+    }
+
+    /// Waits until the client no longer waits for the reply: it has cancelled the request, or `client` has gone.
+    ///
+    /// # Cancel safety
+    /// Safe: the wait changes nothing.
+    pub async fn abandoned(&self, client: &Client) {
+        let cancelled = poll_fn(|cx| {
+            let Some(connection) = self.connection.upgrade() else {
+                // The client has gone, which says so itself.
+                return Poll::Pending;
+            };
+            match connection.cancelled().get_mut(&self.request_id) {
+                Some(Cancellation::Yes) => return Poll::Ready(()),
+                Some(awaited) => *awaited = Cancellation::Awaited(cx.waker().clone()),
+                None => {}
+            }
+            Poll::Pending
+        });
+        tokio::select! {
+            biased;
+            () = client.gone() => {}
+            () = cancelled => {}
+        }
     }
 
     /// Continues a request that has waited. It runs on the caller's thread, or, where every connection has a thread, on a
@@ -175,7 +228,7 @@ impl<O: Owner> PendingRequest<O> {
         // Counted before the reply is written: the client's next request may arrive right after it.
         connection.unanswered.fetch_sub(1, Ordering::Relaxed);
         let cancelled = connection.cancelled().remove(&self.request_id);
-        if cancelled != Some(true) {
+        if !cancelled.is_some_and(|cancelled| cancelled.is_cancelled()) {
             connection.queue_reply(reply);
         }
         connection.flush();

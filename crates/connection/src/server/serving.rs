@@ -3,11 +3,11 @@
 use super::super::owner::Owner;
 use super::super::sync::{Mutex, MutexGuard};
 use super::ServerConnection;
-use super::hosts::{HostPermit, Hosts, NotAdmitted, ServerLimits};
+use super::hosts::{HostPermit, Hosts, NotAdmitted, Refusal, ServerLimits};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
-use tokio::sync::{Notify, OwnedSemaphorePermit};
-use zorb_transport::Address;
+use tokio::sync::Notify;
+use zorb_transport::{Address, PeerIdentity};
 
 /// The connections that an ORB serves, and the [limits](ServerLimits) on them. Acceptors share one.
 #[derive(Debug)]
@@ -42,13 +42,21 @@ impl<O: Owner> Serving<O> {
     }
 
     /// Takes a place for another connection from this peer, if the limits permit.
-    pub(crate) fn admit(&self, peer: &Address) -> Result<HostPermit, NotAdmitted> {
-        self.hosts.admit(peer)
+    pub(crate) fn admit(
+        &self,
+        peer: &Address,
+        identity: Option<PeerIdentity>,
+    ) -> Result<HostPermit, NotAdmitted> {
+        self.hosts.admit(peer, identity)
     }
 
-    /// The permission to refuse a connection with CloseConnection, unless many are being refused.
-    pub(crate) fn refusal(&self) -> Option<OwnedSemaphorePermit> {
-        self.hosts.refusal()
+    /// The permission to refuse a connection from this peer with CloseConnection, unless many are being refused.
+    pub(crate) fn refusal(
+        &self,
+        peer: &Address,
+        identity: Option<PeerIdentity>,
+    ) -> Option<Refusal> {
+        self.hosts.refusal(peer, identity)
     }
 
     /// The limits.

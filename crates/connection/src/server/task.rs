@@ -131,6 +131,8 @@ impl<O: Owner> ServerConnection<O> {
                 Poll::Ready(end) => return Poll::Ready(end),
             }
         }
+        // What its requests have taken is free from now on, and may be what the others wait for.
+        self.client.leave();
         self.backlog.keep_one_ways();
         match self.poll_backlog(state, |_| Ok(true), cx) {
             Poll::Pending => return Poll::Pending,

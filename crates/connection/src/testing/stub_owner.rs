@@ -18,6 +18,7 @@ use zorb_giop::{
     CompletionStatus, Fault, LocateReply, ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags,
     SystemException, TargetAddress, Version,
 };
+use zorb_shares::{Client, HostKey};
 
 /// The key of the object that the owner has.
 pub(crate) const KEY: &[u8] = b"the object";
@@ -93,7 +94,7 @@ impl TestOwner {
         stream: Box<dyn zorb_transport::Connection>,
         serving: &Serving<Self>,
     ) -> Arc<ServerConnection<Self>> {
-        let admitted = serving.admit(stream.peer()).expect("there is room");
+        let admitted = serving.admit(stream.peer(), None).expect("there is room");
         Arc::new(ServerConnection::new(stream, endpoint(), self, admitted))
     }
 
@@ -272,7 +273,7 @@ impl Owner for TestOwner {
         }
     }
 
-    fn offered(&self, _: &Arc<BidirectionalConnection>, _: &[u8]) {}
+    fn offered(&self, _: &Arc<BidirectionalConnection>, _: &Client, _: &[u8]) {}
 
     fn locate_request(&self, target: &TargetAddress<'_>, _: bool) -> Located {
         match target.object_key() {
@@ -282,7 +283,7 @@ impl Owner for TestOwner {
         }
     }
 
-    async fn ask(self: Arc<Self>, key: Bytes) -> LocateReply {
+    async fn ask(self: Arc<Self>, key: Bytes, _: HostKey) -> LocateReply {
         match &*key == b"ask for what is here" {
             true => LocateReply::ObjectHere,
             false => LocateReply::UnknownObject,

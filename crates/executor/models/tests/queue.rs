@@ -38,6 +38,7 @@ fn request(number: usize, priority: i16) -> Request<usize> {
         priority: Priority(priority),
         deadline: None,
         octets: 0,
+        client: None,
         work: number,
     }
 }

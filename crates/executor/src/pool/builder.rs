@@ -111,8 +111,8 @@ impl Builder {
 
     /// Sets the largest number of requests that wait in all lanes together, without those that are running; 0 for a pool that
     /// refuses requests for which no thread is free. Each lane leaves an equal share of the room to every lane above
-    /// it, so that a lane which is always full causes no refusal of urgent requests. Room for all is allocated at the
-    /// start, in each lane.
+    /// it, so that a lane which is always full causes no refusal of urgent requests. Requests of [clients](super::Submission::client) of
+    /// one host leave a quarter of each lane's share to those of others. Room for all is allocated at the start, in each lane.
     pub fn queue_capacity(self, requests: usize) -> Self {
         let room = Room {
             requests,

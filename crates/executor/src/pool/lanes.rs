@@ -8,9 +8,11 @@
 //! - with borrowing, a lane has an empty queue if a lane of a lower priority has an idle worker.
 use std::{
     cmp::{Ordering, Reverse},
-    collections::BinaryHeap,
+    collections::{BinaryHeap, HashMap},
     time::Instant,
 };
+
+use zorb_shares::{Client, FreePlaces, HostKey, departures};
 
 use crate::Priority;
 
@@ -60,6 +62,8 @@ impl LaneCounters {
 pub enum RejectReason {
     /// No thread is idle, and the limit on waiting requests or octets is reached. A later attempt may succeed.
     Full,
+    /// No thread is idle, and the host of the request's client has its share of the queue. A later attempt may succeed.
+    HostFull,
     /// The pool has been shut down, so every later job is refused too.
     Closed,
     /// The pool has no lane of the request's priority.
@@ -77,6 +81,8 @@ pub(super) struct Request<T> {
     pub(super) deadline: Option<Instant>,
     /// Its octets in the queue's account.
     pub(super) octets: usize,
+    /// Whose request it is; `None` for one of the program's own, which has no share.
+    pub(super) client: Option<Client>,
     pub(super) work: T,
 }
 
@@ -146,6 +152,10 @@ pub(super) struct Lanes<T> {
     borrowing: bool,
     room: Room,
     queued: Room,
+    /// Requests of clients that have gone, which were removed for others.
+    abandoned: Vec<Request<T>>,
+    /// The count of departures when the queues were last searched for such requests.
+    searched: u64,
     next_turn: u64,
     workers: Vec<Option<Worker<T>>>,
     open: bool,
@@ -160,6 +170,8 @@ struct Lane<T> {
     queue: BinaryHeap<Queued<T>>,
     /// Octets of the requests in the queue.
     octets: usize,
+    /// The requests of clients in the queue, and their octets, by host.
+    by_host: HashMap<HostKey, Room>,
     /// The worker that became idle last is the first to get work: its stack is still in the caches, and the others'
     /// idle times run out.
     idle: Vec<WorkerId>,
@@ -208,6 +220,7 @@ impl<T> Lanes<T> {
                 replaceable: shape.static_threads.saturating_add(shape.dynamic_threads),
                 queue,
                 octets: 0,
+                by_host: HashMap::new(),
                 idle,
                 counters: LaneCounters::new(shape.priority),
             });
@@ -218,6 +231,8 @@ impl<T> Lanes<T> {
             borrowing,
             room,
             queued: Room::default(),
+            abandoned: Vec::new(),
+            searched: 0,
             next_turn: 0,
             workers,
             open: true,
@@ -506,13 +521,13 @@ impl<T> Lanes<T> {
     }
 
     fn queue(&mut self, lane: usize, request: Request<T>) -> Result<Placed, Refused<T>> {
-        let left = self.room_left(lane);
-        if left.requests == 0 || request.octets > left.octets {
+        let mut admitted = self.admit(lane, &request);
+        if admitted.is_err() && self.drop_abandoned() {
+            admitted = self.admit(lane, &request);
+        }
+        if let Err(reason) = admitted {
             self.lanes[lane].counters.refused += 1;
-            return Err(Refused {
-                request,
-                reason: RejectReason::Full,
-            });
+            return Err(Refused { request, reason });
         }
         self.queued.requests += 1;
         self.queued.octets += request.octets;
@@ -522,6 +537,11 @@ impl<T> Lanes<T> {
         let lane = &mut self.lanes[lane];
         lane.counters.waited += 1;
         lane.octets += request.octets;
+        if let Some(client) = &request.client {
+            let of_host = lane.by_host.entry(client.host()).or_default();
+            of_host.requests += 1;
+            of_host.octets += request.octets;
+        }
         lane.queue.push(Queued { request, turn });
         Ok(Placed::Queued)
     }
@@ -537,13 +557,77 @@ impl<T> Lanes<T> {
             .rev()
             .find(|lane| !self.lanes[*lane].queue.is_empty())?;
         let Queued { request, .. } = self.lanes[from].queue.pop()?;
-        self.lanes[from].octets -= request.octets;
-        self.queued.requests -= 1;
-        self.queued.octets -= request.octets;
+        self.dequeued(from, &request);
         Some(Assigned {
             request,
             borrowed: from != own,
         })
+    }
+
+    /// Notes that a request has left the queue of a lane.
+    fn dequeued(&mut self, lane: usize, request: &Request<T>) {
+        self.queued.requests -= 1;
+        self.queued.octets -= request.octets;
+        let lane = &mut self.lanes[lane];
+        lane.octets -= request.octets;
+        if let Some(client) = &request.client
+            && let Some(of_host) = lane.by_host.get_mut(&client.host())
+        {
+            of_host.requests -= 1;
+            of_host.octets -= request.octets;
+            if of_host.requests == 0 {
+                lane.by_host.remove(&client.host());
+            }
+        }
+    }
+
+    /// Whether a request may wait in a lane.
+    fn admit(&self, lane: usize, request: &Request<T>) -> Result<(), RejectReason> {
+        let left = self.room_left(lane);
+        if left.requests == 0 || request.octets > left.octets {
+            return Err(RejectReason::Full);
+        }
+        let Some(client) = &request.client else {
+            return Ok(());
+        };
+        // Of the share of the lane, a quarter is kept for hosts that have few requests in it.
+        let (share, of_host) = (self.share(), self.lanes[lane].by_host.get(&client.host()));
+        let of_host = of_host.copied().unwrap_or_default();
+        FreePlaces::new(share.requests, left.requests)
+            .admit(of_host.requests, 1)
+            .and_then(|()| {
+                FreePlaces::new(share.octets, left.octets).admit(of_host.octets, request.octets)
+            })
+            .map_err(|_| RejectReason::HostFull)
+    }
+
+    /// Removes the requests of clients that have gone, unless none has gone since the last time: nobody waits for their
+    /// results. Returns whether the queues were searched. Linear in their length.
+    #[cold]
+    fn drop_abandoned(&mut self) -> bool {
+        let departures = departures();
+        if core::mem::replace(&mut self.searched, departures) == departures {
+            return false;
+        }
+        for lane in 0..self.lanes.len() {
+            let queue = core::mem::take(&mut self.lanes[lane].queue);
+            let mut queue = queue.into_vec();
+            let abandoned = queue.extract_if(.., |Queued { request, .. }| {
+                request.client.as_ref().is_some_and(Client::is_gone)
+            });
+            let abandoned: Vec<_> = abandoned.map(|queued| queued.request).collect();
+            self.lanes[lane].queue = queue.into();
+            for request in abandoned {
+                self.dequeued(lane, &request);
+                self.abandoned.push(request);
+            }
+        }
+        true
+    }
+
+    /// Takes the requests that were removed for others, to be dropped outside of the lock. Allocates nothing.
+    pub(super) fn take_abandoned(&mut self) -> Vec<Request<T>> {
+        core::mem::take(&mut self.abandoned)
     }
 
     /// Returns the counters of the lane that the request belongs to.

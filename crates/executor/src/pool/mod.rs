@@ -7,6 +7,7 @@ use std::{
 };
 
 use tokio::runtime::Handle;
+use zorb_shares::Client;
 
 use crate::{
     Priority,
@@ -140,7 +141,8 @@ impl WorkerPool {
     /// Allocates nothing else. Safe to call from anywhere, the pool's own threads included.
     ///
     /// # Errors
-    /// [`Rejected`] returns the job when no thread is free and the queue is full, when no lane has its priority, when
+    /// [`Rejected`] returns the job when no thread is free and the queue is full, or the share of the client's host in it is
+    /// taken, when no lane has its priority, when
     /// its priority has no native one, or when the pool was shut down.
     pub fn submit(&self, submission: Submission) -> Result<(), Rejected> {
         let request = self.request(submission)?;
@@ -201,6 +203,7 @@ impl WorkerPool {
             priority,
             deadline,
             octets,
+            client,
             job,
         } = submission;
         if !self.owner.shared.threads.native.admits(priority) {
@@ -213,6 +216,7 @@ impl WorkerPool {
             priority,
             deadline,
             octets,
+            client,
             work: job,
         })
     }
@@ -263,18 +267,22 @@ pub struct Submission {
     pub deadline: Option<Instant>,
     /// Octets of [`Builder::queue_octets`] that it takes while it waits.
     pub octets: usize,
+    /// The client whose request it is: its host has a share of the queue, and when it has gone while the queue is full, the
+    /// request is dropped for another. `None` for work of the program's own, which has no such limit.
+    pub client: Option<Client>,
     /// The job, which a thread of the pool runs to its end.
     pub job: Job,
 }
 
 impl Submission {
-    /// Makes a request without a deadline that takes no room in octets.
+    /// Makes a request of the program's own, without a deadline, that takes no room in octets.
     #[must_use]
     pub const fn new(priority: Priority, job: Job) -> Self {
         Self {
             priority,
             deadline: None,
             octets: 0,
+            client: None,
             job,
         }
     }
@@ -330,6 +338,7 @@ impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.reason {
             RejectReason::Full => "the queue of the worker pool is full",
+            RejectReason::HostFull => "this host has its share of the worker pool's queue",
             RejectReason::Closed => "the worker pool was shut down",
             RejectReason::NoLane => "no lane of the worker pool has the priority",
             RejectReason::Unmappable => "the priority maps to no native one",

@@ -53,8 +53,18 @@ impl<T> Queue<T> {
     /// Places a request: wakes the worker that has it, or names the one whose thread is to be started for it.
     pub(super) fn submit(&self, request: Request<T>) -> Result<Option<WorkerId>, Refused<T>> {
         let mut state = self.lock();
-        let placed = state.lanes.submit(request)?;
-        Ok(Self::placed(state, placed))
+        let placed = state.lanes.submit(request);
+        let abandoned = state.lanes.take_abandoned();
+        let placed = match placed {
+            Ok(placed) => Ok(Self::placed(state, placed)),
+            Err(refused) => {
+                drop(state);
+                Err(refused)
+            }
+        };
+        // Outside of the lock: it may take long, and use the pool.
+        drop(abandoned);
+        placed
     }
 
     /// Places a request as [`submit`](Self::submit) does, for a submitter that waits where the queue is full: it may
@@ -66,7 +76,10 @@ impl<T> Queue<T> {
     ) -> Submitted<'_, T> {
         let mut state = self.lock();
         let (priority, octets) = (request.priority, request.octets);
-        match state.lanes.submit(request) {
+        let placed = state.lanes.submit(request);
+        // Dropped last, and so outside of the lock.
+        let abandoned = state.lanes.take_abandoned();
+        let submitted = match placed {
             Ok(placed) => Submitted::Taken(Self::placed(state, placed)),
             Err(refused)
                 if refused.reason == RejectReason::Full && state.lanes.fits(priority, octets) =>
@@ -79,19 +92,36 @@ impl<T> Queue<T> {
                     called,
                     used: false,
                 };
+                drop(state);
                 Submitted::Waits(refused.request, ticket)
             }
-            Err(refused) => Submitted::Refused(refused),
-        }
+            Err(refused) => {
+                drop(state);
+                Submitted::Refused(refused)
+            }
+        };
+        drop(abandoned);
+        submitted
     }
 
     /// Places the request of a worker whose thread could not be started, as without dynamic threads.
     pub(super) fn start_failed(&self, worker: WorkerId) -> Result<(), Refused<T>> {
         let mut state = self.lock();
         state.set_thread(worker, None);
-        let placed = state.lanes.start_failed(worker)?;
-        Self::placed(state, placed);
-        Ok(())
+        let placed = state.lanes.start_failed(worker);
+        let abandoned = state.lanes.take_abandoned();
+        let placed = match placed {
+            Ok(placed) => {
+                Self::placed(state, placed);
+                Ok(())
+            }
+            Err(refused) => {
+                drop(state);
+                Err(refused)
+            }
+        };
+        drop(abandoned);
+        placed
     }
 
     fn placed(state: Guard<'_, State<T>>, placed: Placed) -> Option<WorkerId> {

@@ -12,6 +12,7 @@ use loom::sync::Notify;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::Arc;
+use zorb_shares::HostKey;
 
 /// An upcall that takes turns: it excludes others.
 async fn exclusive(inside: Arc<AtomicUsize>) {
@@ -73,7 +74,7 @@ fn a_request_that_is_held_is_woken_by_the_next_state() {
         let held = {
             let manager = Arc::clone(&manager);
             thread::spawn(move || {
-                let mut held = manager.hold();
+                let mut held = manager.hold(HostKey::THIS_PROCESS);
                 block_on(async {
                     loop {
                         match poll_fn(|cx| held.poll_changed(cx.waker())).await {

@@ -27,6 +27,7 @@ use zorb_giop::{
     SystemException, Version,
 };
 use zorb_poa::{ActiveObject, Missing, Outcome, PoaManagerState, Receipt, Upcall, UpcallChain};
+use zorb_shares::HostKey;
 
 /// The place of a call's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,7 +261,8 @@ async fn admit(
             let admitted = state.admit().map(|()| object);
             return admitted.map_err(|exception| RECEIPT.system_exception(&exception));
         }
-        let (released, manager) = (released(&object), Arc::clone(object.manager()));
+        let released = released(&object, HostKey::THIS_PROCESS);
+        let manager = Arc::clone(object.manager());
         // A held request is no upcall: the object may be deactivated, and its id used again.
         drop(object);
         found = match released.await {

@@ -192,7 +192,7 @@ async fn run_scheduled(
         let _ = done.send(outcome);
     };
     let submitted = match site {
-        Some(site) => site.submit(orb, deadline, octets, job),
+        Some(site) => site.submit(orb, deadline, octets, None, job),
         None => {
             begin_here(orb, &planned, job);
             Ok(())
@@ -257,7 +257,7 @@ fn send_scheduled(
         reply_contexts(intercepted, &outcome);
         drop(token);
     };
-    if let Err(rejected) = site.submit(orb, deadline, octets, job) {
+    if let Err(rejected) = site.submit(orb, deadline, octets, None, job) {
         let refused = refusal(orb, &rejected, planned.lane.0);
         tracing::debug!(error = ?refused, "one-way call dropped");
     }
@@ -334,7 +334,10 @@ fn run_one_way(
                 drop(of);
                 return job.await;
             }
-            Some(site) => (site.submit(&inner, None, octets, job), site.priority()),
+            Some(site) => (
+                site.submit(&inner, None, octets, None, job),
+                site.priority(),
+            ),
         };
         if let (Err(rejected), priority) = submitted {
             let refused = refusal(&inner, &rejected, priority);

@@ -1,6 +1,6 @@
 //! Looking up the object of a key, at adapters, in the table of plain keys, and by the key resolver.
 
-use super::{Bound, Found, LOOKUP_TIMEOUT, MAX_PENDING_LOOKUPS};
+use super::{Bound, Found, LOOKUP_TIMEOUT};
 use crate::orb::OrbInner;
 use crate::profile::describe_key;
 use crate::serve::enter;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use zorb_connection::Counter;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_poa::{KeyOwner, Missing, ObjectKey};
+use zorb_shares::HostKey;
 
 impl OrbInner {
     /// An entry of the table of plain keys.
@@ -100,26 +101,26 @@ impl OrbInner {
         }
     }
 
-    /// Looks a key up, calling the resolver if necessary; never returns [`Found::Unknown`].
+    /// Looks a key up for a call within this process, calling the resolver if necessary; never returns [`Found::Unknown`].
     pub(crate) async fn find_or_ask(&self, key: &[u8]) -> Result<Found, SystemException> {
         match self.find(key) {
-            Ok(Found::Unknown(key)) => self.ask(key).await,
+            Ok(Found::Unknown(key)) => self.ask(key, HostKey::THIS_PROCESS).await,
             Ok(found) => Ok(found),
             Err(missing) => self.missing(key, missing),
         }
     }
 
-    /// Calls the adapter activators and the key resolver, within the limits on look-ups; never returns
-    /// [`Found::Unknown`].
-    pub(crate) async fn ask(&self, key: Bytes) -> Result<Found, SystemException> {
+    /// Calls the adapter activators and the key resolver for a client of `host`, within the limits on look-ups; never returns
+    /// [`Found::Unknown`]. Dropping the future drops these calls, and makes room for another look-up.
+    pub(crate) async fn ask(&self, key: Bytes, host: HostKey) -> Result<Found, SystemException> {
         // The servant has not begun in any of these cases.
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         let keys = self.keys();
-        let Ok(_permit) = keys.lookups.try_acquire() else {
+        let _place = keys.lookups.take(host).map_err(|full| {
             self.count(Counter::PendingRequestsRefused);
-            let overload = format!("{MAX_PENDING_LOOKUPS} keys are being looked up");
-            return Err(raise(Fault::Overload(overload)));
-        };
+            let overload = format!("too many keys are being looked up: {full}");
+            raise(Fault::Overload(overload))
+        })?;
         let answer = self.look_up(key);
         let too_slow = {
             // Callers in the same process may be outside any runtime, so the ORB's provides the timer.

@@ -7,7 +7,7 @@
 
 use super::server_points::{Intercepted, Submitted, receive_request, send_prioritised, send_reply};
 use super::upcall::{Caller, begin, beside_others, rest_of, to_end_on_thread, upcall};
-use super::{Connection, Pending, deadline};
+use super::{Connection, Pending, client_of, deadline, leave_abandoned};
 use crate::orb::OrbInner;
 use crate::real_time::{Planned, Running, Scheduled, at_priority};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use zorb_giop::{
     BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException,
 };
 use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, ServerRequest};
+use zorb_shares::Client;
 
 /// Dispatches an admitted request to its servant.
 #[inline]
@@ -103,12 +104,17 @@ fn submit_upcall(
         (intercepted.as_ref()).map_or_else(Priority::default, |request| request.priority());
     let site = ExecutionSite::of(orb, &object, planned.as_ref(), priority, Origin::Reader)
         .unwrap_or(ExecutionSite::Task);
+    let client = client_of(connection, &receipt);
+    let of_job = client.clone();
     let submitted = Submitted::new(intercepted);
     let intercepted = submitted.clone();
     let job = async move {
         // Dropped first with a job that is rejected: the request may send an acknowledgement, for which the connection has to
         // be open.
         let request = request;
+        if of_job.is_gone() {
+            return leave_abandoned(pending, &of_job, &receipt);
+        }
         let (orb, caller) = (pending.owner(), Caller::Pending(&pending));
         let outcome = execution.run(orb, &object, request, caller).await;
         // Its id is free from now on, if it has been deactivated.
@@ -117,7 +123,7 @@ fn submit_upcall(
         finish(pending, outcome, &receipt);
     };
     // The job of a rejected request is dropped after the reply, as a connection waits for its pending requests when it ends.
-    if let Err(rejected) = site.submit(orb, execution.deadline, octets, job) {
+    if let Err(rejected) = site.submit(orb, execution.deadline, octets, Some(client), job) {
         let refused = receipt.system_exception(&refusal(orb, &rejected, site.priority()));
         connection.queue_reply(into_reply(send_reply(submitted.take(), refused)));
     }
@@ -251,7 +257,7 @@ impl<'a> ExecutionSite<'a> {
         }
     }
 
-    /// Submits the job of a request of so many octets.
+    /// Submits the job of a request of so many octets, of a client unless it comes from this process.
     ///
     /// # Errors
     /// The pool does not take it. The job is dropped with the error.
@@ -260,6 +266,7 @@ impl<'a> ExecutionSite<'a> {
         orb: &Arc<OrbInner>,
         deadline: Option<Instant>,
         octets: usize,
+        client: Option<Client>,
         job: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), Rejected> {
         match self {
@@ -269,6 +276,7 @@ impl<'a> ExecutionSite<'a> {
                 return workers.submit(Submission {
                     deadline,
                     octets,
+                    client,
                     ..Submission::new(lane, workers.job(job))
                 });
             }

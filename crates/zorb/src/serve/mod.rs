@@ -41,6 +41,7 @@ use zorb_giop::{
 use zorb_poa::{
     ActiveObject, Missing, Outcome, PoaManagerState, Receipt, ServerRequest, is_reserved,
 };
+use zorb_shares::{Client, HostKey};
 
 type Connection = Arc<ServerConnection<OrbInner>>;
 type Pending = PendingRequest<OrbInner>;
@@ -118,8 +119,9 @@ impl Owner for OrbInner {
         self.task()
     }
 
-    fn offered(&self, connection: &Arc<BidirectionalConnection>, context: &[u8]) {
-        if !self.bidirectional().take(connection, context) {
+    fn offered(&self, connection: &Arc<BidirectionalConnection>, client: &Client, context: &[u8]) {
+        let lane = Self::lane(self).handle();
+        if !(self.bidirectional()).take(connection, client, context, lane) {
             self.count(Counter::CallbackEndpointsIgnored);
         }
     }
@@ -213,8 +215,8 @@ impl Owner for OrbInner {
         })
     }
 
-    async fn ask(self: Arc<Self>, key: Bytes) -> LocateReply {
-        let found = Self::ask(&self, key).await;
+    async fn ask(self: Arc<Self>, key: Bytes, host: HostKey) -> LocateReply {
+        let found = Self::ask(&self, key, host).await;
         locate_reply(&self, found)
     }
 }
@@ -422,14 +424,52 @@ fn go_on(pending: Pending, target: RequestTarget, request: ServerRequest, turn: 
     });
 }
 
+/// The client of a request, where it takes a place that clients share. A request whose client waits for no result is served
+/// although its client has gone.
+fn client_of(connection: &Connection, receipt: &Receipt) -> Client {
+    let client = connection.client();
+    match receipt.response {
+        ResponseFlags::WithTarget => client.clone(),
+        _ => client.staying(),
+    }
+}
+
+/// Waits until nobody waits for the result of a request any more.
+async fn abandoned(pending: &Pending, client: &Client, receipt: &Receipt) {
+    match receipt.response {
+        ResponseFlags::WithTarget => pending.abandoned(client).await,
+        _ => core::future::pending().await,
+    }
+}
+
+/// Ends a request for whose result nobody waits.
+#[cold]
+fn leave_abandoned(pending: Pending, client: &Client, receipt: &Receipt) {
+    let request_id = receipt.request_id;
+    if client.is_gone() {
+        pending.owner().count(Counter::RequestsUnanswerable);
+    }
+    tracing::debug!(
+        request_id,
+        "request dropped: cancelled, or its client has gone"
+    );
+    pending.answer(None);
+}
+
 /// Asks the key resolver for the object of a request, while the connection goes on.
 #[cold]
 fn ask(connection: &Connection, key: Bytes, request: ServerRequest, pending: Option<Pending>) {
     let receipt = request.receipt();
     let pending =
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
+    let client = client_of(connection, &receipt);
     connection.owner().track(async move {
-        let found = OrbInner::ask(pending.owner(), key).await;
+        let asked = OrbInner::ask(pending.owner(), key, client.host());
+        let found = tokio::select! {
+            biased;
+            found = asked => found,
+            () = abandoned(&pending, &client, &receipt) => return leave_abandoned(pending, &client, &receipt),
+        };
         go_on(pending, found.into(), request, None);
     });
 }
@@ -458,19 +498,33 @@ fn hold(
     if object.skeleton().is_some() && receipt.response == ResponseFlags::WithServer {
         pending.set_acknowledged();
     }
-    let (released, manager) = (released(&object), Arc::clone(object.manager()));
+    let client = client_of(connection, &receipt);
+    let released = released(&object, client.host());
+    let manager = Arc::clone(object.manager());
     // A held request is no upcall: the object may be deactivated, and its id used again.
     drop(object);
     connection.owner().track(async move {
-        let released = released.await;
+        let released = tokio::select! {
+            biased;
+            released = released => released,
+            () = abandoned(&pending, &client, &receipt) => return leave_abandoned(pending, &client, &receipt),
+        };
         if is_shut_down(pending.owner(), manager.state()) {
-            return leave_unanswered(&request.receipt(), Some(pending));
+            return leave_unanswered(&receipt, Some(pending));
         }
-        if released.is_err() && manager.state() == PoaManagerState::Holding {
-            pending.owner().count_refused(receipt.response);
-        }
-        turn.comes().await;
-        let found = released.and_then(|()| find_again(pending.owner(), &request));
+        let found = match released {
+            Ok(()) => {
+                turn.comes().await;
+                find_again(pending.owner(), &request)
+            }
+            // A request that is refused does not wait for those before it.
+            Err(refused) => {
+                if manager.state() == PoaManagerState::Holding {
+                    pending.owner().count_refused(receipt.response);
+                }
+                Err(refused)
+            }
+        };
         go_on(pending, found.into(), request, Some(turn));
     });
 }

@@ -16,6 +16,7 @@ use zorb_connection::{Counter, PendingRequest, ServerConnection};
 use zorb_executor::{Dispatch, WorkerHolder};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, ServerRequest, Upcall};
+use zorb_shares::HostKey;
 use zorb_transport::Address;
 
 /// The caller of an upcall, whose address the log of a panic has.
@@ -341,12 +342,13 @@ pub(crate) async fn upcall(
     }
 }
 
-/// Waits while the object's manager holds requests. The future keeps neither the object nor its servant.
+/// Waits while the object's manager holds requests, of which this one is of a client of `host`. The future keeps neither the object nor its servant.
 ///
 /// # Errors
 /// See [`ActiveObject::released`].
 pub(crate) fn released(
     object: &ActiveObject,
+    host: HostKey,
 ) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
     if object.manager().looks_forgotten() {
         tracing::warn!(
@@ -354,5 +356,5 @@ pub(crate) fn released(
              poa.the_poa_manager().activate()"
         );
     }
-    object.released()
+    object.released(host)
 }

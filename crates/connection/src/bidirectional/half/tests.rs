@@ -89,7 +89,7 @@ fn driven(
     }));
     tokio::spawn(Arc::clone(&serving).watch(Arc::downgrade(owner), CancellationToken::new()));
     let served = whole.half(Half::Server);
-    let admitted = serving.admit(served.peer()).unwrap();
+    let admitted = serving.admit(served.peer(), None).unwrap();
     let server = ServerConnection::new(served, endpoint(), owner, admitted);
     let server = Arc::new(server.with_bidirectional(Arc::clone(&whole)));
     let settings = connect_settings();

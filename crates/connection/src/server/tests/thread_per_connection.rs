@@ -79,7 +79,7 @@ fn a_thread_that_panics_leaves_no_connection_behind() {
     assert_eq!(serving.len(), 1);
     let served = thread::spawn(move || connection.serve_here(registration));
     assert!(served.join().is_err());
-    assert!(serving.is_empty() && serving.admit(&Address::Unix(None)).is_ok());
+    assert!(serving.is_empty() && serving.admit(&Address::Unix(None), None).is_ok());
 }
 
 #[test]

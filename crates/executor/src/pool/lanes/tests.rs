@@ -44,6 +44,7 @@ impl Pool {
             priority: Priority(priority),
             deadline: deadline.map(|millis| self.start + Duration::from_millis(millis)),
             octets,
+            client: None,
             work,
         }
     }
@@ -432,6 +433,7 @@ fn calls_of_clients(clients: usize, threads: usize, units: usize) -> Vec<u32> {
         priority: Priority(0),
         deadline: None,
         octets: 0,
+        client: None,
         work: client,
     };
     for client in 0..clients {
@@ -476,6 +478,7 @@ fn nothing_is_lost_or_doubled_in_any_order() {
                     priority: Priority(random.i16(1..=3)),
                     deadline: random.bool().then_some(now),
                     octets: random.usize(0..50),
+                    client: None,
                     work,
                 };
                 match lanes.submit(request) {
@@ -509,4 +512,114 @@ fn nothing_is_lost_or_doubled_in_any_order() {
         assert_eq!(run, taken, "round {round}");
         assert_eq!(lanes.queued(), 0);
     }
+}
+
+/// A queue of so many places, whose one worker is busy.
+fn behind_a_busy_worker(requests: usize, octets: usize) -> Lanes<u32> {
+    let room = Room { requests, octets };
+    let mut lanes = Lanes::new(&[lane(0, 1, 0)], false, false, room).unwrap();
+    assert!(lanes.submit(of(None, 0, 0)).is_ok());
+    lanes
+}
+
+fn of(client: Option<&Client>, octets: usize, work: u32) -> Request<u32> {
+    Request {
+        priority: Priority(0),
+        deadline: None,
+        octets,
+        client: client.cloned(),
+        work,
+    }
+}
+
+fn reason(lanes: &mut Lanes<u32>, request: Request<u32>) -> Option<RejectReason> {
+    lanes.submit(request).err().map(|refused| refused.reason)
+}
+
+#[test]
+fn a_host_leaves_a_quarter_of_the_queue_to_others() {
+    let (greedy, other) = (HostKey::unique(), HostKey::unique());
+    let (greedy, other) = (Client::new(greedy), Client::new(other));
+    let mut lanes = behind_a_busy_worker(16, 1 << 20);
+    for work in 0..12 {
+        assert_eq!(reason(&mut lanes, of(Some(&greedy), 0, work)), None);
+    }
+    let surplus = of(Some(&greedy), 0, 12);
+    assert_eq!(reason(&mut lanes, surplus), Some(RejectReason::HostFull));
+    assert_eq!(reason(&mut lanes, of(Some(&other), 0, 13)), None);
+    // Work of the program's own has no such limit.
+    for work in 14..17 {
+        assert_eq!(reason(&mut lanes, of(None, 0, work)), None);
+    }
+    let late = Client::new(HostKey::unique());
+    assert_eq!(
+        reason(&mut lanes, of(Some(&late), 0, 17)),
+        Some(RejectReason::Full)
+    );
+    // A request that has begun has left its place.
+    let worker = lanes.workers().next().unwrap();
+    for _ in 0..6 {
+        assert!(lanes.next(worker, Instant::now()).is_some());
+    }
+    assert_eq!(reason(&mut lanes, of(Some(&greedy), 0, 18)), None);
+}
+
+#[test]
+fn a_host_leaves_a_quarter_of_the_octets_to_others() {
+    let (greedy, other) = (HostKey::unique(), HostKey::unique());
+    let (greedy, other) = (Client::new(greedy), Client::new(other));
+    let mut lanes = behind_a_busy_worker(16, 1000);
+    assert_eq!(reason(&mut lanes, of(Some(&greedy), 700, 1)), None);
+    let surplus = of(Some(&greedy), 100, 2);
+    assert_eq!(reason(&mut lanes, surplus), Some(RejectReason::HostFull));
+    assert_eq!(reason(&mut lanes, of(Some(&other), 300, 3)), None);
+}
+
+#[test]
+fn requests_of_clients_that_have_gone_leave_their_places_when_there_is_no_other() {
+    let client = Client::new(HostKey::unique());
+    let mut lanes = behind_a_busy_worker(4, 100);
+    assert_eq!(reason(&mut lanes, of(Some(&client), 10, 1)), None);
+    assert_eq!(reason(&mut lanes, of(Some(&client.staying()), 10, 2)), None);
+    assert_eq!(reason(&mut lanes, of(None, 80, 3)), None);
+    let next = Client::new(HostKey::unique());
+    assert!(reason(&mut lanes, of(Some(&next), 10, 4)).is_some());
+    client.leave();
+    assert_eq!(reason(&mut lanes, of(Some(&next), 10, 5)), None);
+    let dropped: Vec<_> = lanes.take_abandoned().iter().map(|it| it.work).collect();
+    assert_eq!((dropped, lanes.queued()), (vec![1], 3));
+    let worker = lanes.workers().next().unwrap();
+    let run: Vec<_> = core::iter::from_fn(|| lanes.next(worker, Instant::now()))
+        .map(|assigned| assigned.request.work)
+        .collect();
+    assert_eq!(run, [0, 2, 3, 5]);
+    assert!(lanes.lanes[0].by_host.is_empty(), "a host is forgotten");
+}
+
+#[test]
+fn a_host_whose_requests_fill_a_lane_has_its_share_in_the_lane_above() {
+    let room = Room {
+        requests: 32,
+        octets: usize::MAX,
+    };
+    let shapes = [lane(1, 1, 0), lane(2, 1, 0)];
+    let mut lanes = Lanes::new(&shapes, true, false, room).unwrap();
+    let client = Client::new(HostKey::unique());
+    let mut taken = |priority, client: &Client| {
+        (0..100)
+            .take_while(|_| {
+                let request = Request {
+                    priority: Priority(priority),
+                    ..of(Some(client), 0, 0)
+                };
+                lanes.submit(request).is_ok()
+            })
+            .count()
+    };
+    // The first one of a lane is run, not queued.
+    assert_eq!(taken(1, &client), 1 + 12);
+    assert_eq!(taken(2, &client), 1 + 16);
+    let other = Client::new(HostKey::unique());
+    assert_eq!(taken(1, &other), 1);
+    assert_eq!(taken(2, &other), 1);
 }

@@ -6,10 +6,11 @@ use xtask::step::Done;
 
 /// Packages that are linted together, and their features. Each library is linted by itself without features; features are
 /// linted together where their packages share no dependency that could lend them one.
-const LINTED: [(&[&str], &str); 13] = [
+const LINTED: [(&[&str], &str); 14] = [
     (&["zorb-cdr"], ""),
     (&["zorb-giop"], ""),
     (&["zorb-poa"], ""),
+    (&["zorb-shares"], ""),
     (&["zorb-executor"], ""),
     (&["zorb-transport"], ""),
     (&["zorb-connection"], ""),

@@ -14,10 +14,11 @@ use std::time::Instant;
 use xtask::step::Done;
 
 /// The crates that others depend on.
-const LIBRARIES: [&str; 9] = [
+const LIBRARIES: [&str; 10] = [
     "zorb-cdr",
     "zorb-giop",
     "zorb-poa",
+    "zorb-shares",
     "zorb-executor",
     "zorb-transport",
     "zorb-connection",
