@@ -2,10 +2,9 @@
 
 use crate::hostile::honest_pair::{GreetError, TargetRef, World, reach, within};
 use crate::hostile::raw::{Peer, Raw, Written, decode, message, reply};
-use std::time::Duration;
 use tokio::join;
 use zorb::SystemExceptionKind as Kind;
-use zorb::{Bytes, CompletionStatus as Completed, Interface, Orb, SystemException};
+use zorb::{Bytes, CompletionStatus as Completed, Orb, SystemException};
 use zorb_cdr::{Encoder, LittleEndian, WireFormat};
 use zorb_giop::{
     Message, MessageKind, ReplyBuilder, ReplyStatus, RequestHeader, ServiceContext,
