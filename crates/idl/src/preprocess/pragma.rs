@@ -55,10 +55,18 @@ impl Preprocessor<'_> {
             let message = "a prefix cannot contain blanks or colons";
             return self.sink.report(Report::new(one.place, message));
         }
+        let (text, depth) = (text.trim_end_matches('/'), self.braces.len());
+        // A file that states the prefix of the module around its `#include` once more is a part of that module, as the OMG's
+        // files of the module `CORBA` are.
+        let is_restated = text == self.prefix.text
+            && (self.outsides.last()).is_some_and(|outside| 0 < depth && outside.depth == depth);
+        if is_restated {
+            return;
+        }
         // The names of all open scopes are replaced, also of those in the files that include this one.
         self.prefix = Rc::new(Prefix {
-            text: text.trim_end_matches('/').to_owned(),
-            depth: self.braces.len(),
+            text: text.to_owned(),
+            depth,
         });
     }
 

@@ -243,6 +243,14 @@ module N { exception U {}; };",
             "w/Z:1.0",
         ],
     );
+    // The prefix around the include once more, as in the OMG's module `CORBA`.
+    in_module(
+        "#pragma prefix \"w\"
+interface S;
+module N { exception D {}; };
+interface S { exception X {}; };",
+        &["w/R/S/X:1.0", "w/R/N/D:1.0", "w/R/L:1.0", "w/Z:1.0"],
+    );
     // The module around the include has no prefix, one of its own, or is in another.
     check_files(
         &[
