@@ -48,8 +48,9 @@ impl DeferredRequests {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a request of the reference `of`.
-    pub(crate) fn take(&self, of: usize, request: Deferred) -> DeferOutcome {
+    /// Queues a request of the reference `of`. `first` runs before the first of a queue is there: a binding that another task
+    /// has stored meanwhile is taken away, as calls by it would overtake the request.
+    pub(crate) fn take(&self, of: usize, request: Deferred, first: impl FnOnce()) -> DeferOutcome {
         let mut state = self.state();
         let octets = state.octets.saturating_add(request.octets());
         let mut of_peers = state.of_peers;
@@ -66,6 +67,7 @@ impl DeferredRequests {
                 DeferOutcome::Behind
             }
             None => {
+                first();
                 state.queues.insert(of, VecDeque::from([request]));
                 DeferOutcome::First
             }
@@ -199,7 +201,9 @@ mod tests {
         let deferred = DeferredRequests::default();
         let take_all = |of, named_by| {
             (0..)
-                .take_while(|_| deferred.take(of, request(named_by)) != DeferOutcome::Refused)
+                .take_while(|_| {
+                    deferred.take(of, request(named_by), || ()) != DeferOutcome::Refused
+                })
                 .count()
         };
         // A request counts a little more than its 64 KiB.

@@ -374,6 +374,11 @@ impl ObjectRef {
         }
     }
 
+    /// Takes the binding away, so that the next call binds the reference anew.
+    pub(crate) fn take_binding(&self) -> Option<Arc<Binding>> {
+        self.0.binding.current.swap(None)
+    }
+
     /// The transports of the reference's ORB.
     pub(crate) fn transports(&self) -> &Registry {
         self.0.orb.inner().transports()

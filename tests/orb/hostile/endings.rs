@@ -320,6 +320,8 @@ async fn check_ending(world: &World, orb: &Orb, blocks: bool, ending: Ending, ne
                 for n in 0..ONE_WAYS {
                     scoped.forget(n).await?;
                 }
+                // Calls overtake those of SYNC_NONE that wait for a connection, unless they are made through their reference.
+                return scoped.twice(4).await;
             }
         }
         target.twice(4).await

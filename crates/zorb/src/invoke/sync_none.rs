@@ -88,7 +88,8 @@ impl ObjectRef {
             named_by: self.source(),
         };
         let (orb, of) = (self.orb().inner(), self.binding_id());
-        let taken = orb.deferred().take(of, request);
+        let mut bound = None;
+        let taken = (orb.deferred()).take(of, request, || bound = self.take_binding());
         if let Some(interceptor) = self.interceptor() {
             match taken {
                 DeferOutcome::Refused => {
@@ -113,7 +114,7 @@ impl ObjectRef {
         self.runtime().spawn(async move {
             let orb = Arc::clone(&queue.orb);
             tokio::select! {
-                () = send_all(&object, &mut queue) => {}
+                () = send_all(&object, bound, &mut queue) => {}
                 () = drain_deadline(&orb) => {}
             }
             drop((queue, token));
@@ -142,11 +143,17 @@ async fn drain_deadline(orb: &OrbInner) {
     tokio::time::sleep(CONNECTED_WITHIN).await;
 }
 
-/// Connects, and sends the queued requests.
-async fn send_all(object: &ObjectRef, queue: &mut Queue) {
-    let mut bound = match object.bind_unshared().await {
-        Ok(bound) => bound,
-        Err(exception) => return tracing::debug!(error = ?exception, "one-way requests dropped"),
+/// Sends the queued requests by the binding that was taken from the reference, or a new one.
+async fn send_all(object: &ObjectRef, taken: Option<Arc<Binding>>, queue: &mut Queue) {
+    let reactor = object.runtime().id();
+    let mut bound = match taken.filter(|taken| taken.is_usable(reactor)) {
+        Some(bound) => bound,
+        None => match object.bind_unshared().await {
+            Ok(bound) => bound,
+            Err(exception) => {
+                return tracing::debug!(error = ?exception, "one-way requests dropped");
+            }
+        },
     };
     while let Some(request) = queue.next(|| object.store_binding(&bound)) {
         if let Err(error) = send_to_any(object, &mut bound, &request).await {

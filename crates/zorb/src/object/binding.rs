@@ -205,7 +205,7 @@ impl Binding {
         }
     }
 
-    pub(super) fn is_usable(&self, reactor: Id) -> bool {
+    pub(crate) fn is_usable(&self, reactor: Id) -> bool {
         match &self.target {
             Target::Local => true,
             Target::Remote(remote) => self.reactor == reactor && remote.connection.is_usable(),
