@@ -154,8 +154,8 @@ pub struct ClientConnection {
     spoke_1_2: AtomicBool,
     /// Counts requests without a reply, for their request ids.
     one_way_ids: AtomicU32,
-    /// When the connection was opened, and the nanoseconds from then to the last request that was sent while the reactor did not
-    /// watch the socket.
+    /// When the connection was opened, and the nanoseconds from then to the last request before which the connection might have
+    /// been read (`look_before_sending`).
     opened: Instant,
     last_sent: AtomicU64,
     /// The last use, by the clock of its cache. Of several idle connections, the least recently used is closed for another one.

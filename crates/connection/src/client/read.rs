@@ -1,5 +1,6 @@
 //! Reading within a poll: by a caller that waits, or by the driver.
 
+use super::super::blocking::may_block;
 use super::super::end::End;
 use super::super::lease::Lease;
 use super::super::link::{Drained, READS_PER_TURN, Reading, let_others_run};
@@ -16,8 +17,7 @@ use zorb_giop::ReplySlot;
 /// many calls share the cost of parking.
 const MAX_SPINNING_WAITERS: usize = 3;
 
-/// The pause between two requests after which a connection that the reactor does not watch is read before the next request is
-/// written. Callers that call without a pause are spared the system call. In models each request is the first after a pause.
+/// The pause between two requests after which a connection is read before the next request is written. Callers that call without a pause are spared the system call. In models each request is the first after a pause.
 const PAUSE: Duration = if cfg!(zorb_model) {
     Duration::ZERO
 } else {
@@ -45,11 +45,12 @@ impl ClientConnection {
         }
     }
 
-    /// Finds an end of the connection that has arrived, before a request is sent. Where the reactor watches the socket, or a
-    /// caller reads, that reader finds it; else this one reads, without waiting, if there was a pause.
+    /// Finds an end of the connection that has arrived, before a request is sent after a pause: reads, without waiting. A task
+    /// whose socket the reactor watches need not: its runtime looks before it runs the task again. A thread that calls does
+    /// not wait for the runtime, which may not have had its turn.
     #[inline]
     pub(super) fn look_before_sending(&self) {
-        if self.deregistered.load(Ordering::Relaxed) && self.has_paused() {
+        if (self.deregistered.load(Ordering::Relaxed) || may_block()) && self.has_paused() {
             self.look();
         }
     }
