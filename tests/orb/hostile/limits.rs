@@ -25,21 +25,29 @@ fn timed_out<T: std::fmt::Debug>(outcome: Result<T, SystemException>, completed:
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waited_for_room_was_not_sent_and_says_so() {
     let world = World::start().await;
-    let peer = Peer::start().await;
-    let target = peer.target(world.bystander());
-    let blocking = {
-        let target = target.clone();
-        spawn(async move { target.swallow(&vec![5; HUGE][..]).await })
-    };
-    // It has begun to come, and is not read any further.
-    let stuck = peer.accept().await;
-    within(stuck.stream.peek(&mut [0])).await.unwrap();
-    let hasty = target.with_round_trip_timeout(SHORT);
-    timed_out(within(hasty.twice(4)).await, Completed::No);
-    timed_out(within(hasty.forget(4)).await, Completed::No);
-    world.serves().await;
-    blocking.abort();
-    drop(stuck);
+    for is_one_way in [false, true] {
+        let peer = Peer::start().await;
+        let target = peer.target(world.bystander());
+        let blocking = {
+            let target = target.clone();
+            spawn(async move { target.swallow(&vec![5; HUGE][..]).await })
+        };
+        // It has begun to come, and is not read any further.
+        let stuck = peer.accept().await;
+        within(stuck.stream.peek(&mut [0])).await.unwrap();
+        let hasty = target.with_round_trip_timeout(SHORT);
+        match is_one_way {
+            false => timed_out(within(hasty.twice(4)).await.map(drop), Completed::No),
+            true => timed_out(within(hasty.forget(4)).await, Completed::No),
+        }
+        // By another connection, as the peer reads nothing of the first one.
+        let (sent, mut other) = join!(within(hasty.forget(5)), peer.accept());
+        assert_eq!(sent, Ok(()));
+        assert_eq!(other.receive_request().await.1, "forget");
+        world.serves().await;
+        blocking.abort();
+        drop(stuck);
+    }
     world.end().await;
 }
 

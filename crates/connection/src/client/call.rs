@@ -111,6 +111,9 @@ impl ClientConnection {
         request: &ClientRequest<'_>,
         reply: &mut ReplySlot,
     ) -> Result<(), CallError> {
+        if !self.link.outbound.has_room() {
+            self.wait_for_room().await;
+        }
         let mut call = None;
         poll_fn(|cx| match &mut call {
             Some(call) => Call::poll_reply(call, reply, cx),
@@ -173,7 +176,7 @@ impl ClientConnection {
         version: Version,
         target: &TargetAddress<'_>,
     ) -> Result<Result<LocateReply, ProtocolError>, CallError> {
-        poll_fn(|cx| self.poll_room(cx)).await;
+        self.wait_for_room().await;
         let mut call = self.begin(MessageKind::LocateReply, version, None, None)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)

@@ -5,6 +5,7 @@ use super::super::sync::Ordering;
 use super::call::ClientRequest;
 use super::{CallError, ClientConnection, is_timing_out};
 use core::future::poll_fn;
+use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use zorb_cdr::{Encoder, Lent, NativeEndian};
 use zorb_giop::{Fault, RequestId, ResponseFlags, buffers};
@@ -34,7 +35,7 @@ impl Drop for InUse<'_> {
     }
 }
 
-/// A one-way request that waits for its peer to read. If its time limit passes, and the peer has neither read nor sent anything
+/// A request that waits for its peer to read. If its time limit passes, and the peer has neither read nor sent anything
 /// meanwhile, the connection is silent.
 struct Stuck<'a> {
     connection: &'a ClientConnection,
@@ -150,6 +151,18 @@ impl ClientConnection {
     /// Safe: the wait changes nothing, and can be repeated.
     pub async fn room(&self) {
         poll_fn(|cx| self.poll_room(cx)).await;
+    }
+
+    /// Waits for room for a request. A caller whose time limit passes meanwhile leaves the connection silent.
+    pub(super) fn wait_for_room(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let mut stuck = None;
+        Box::pin(poll_fn(move |cx| {
+            let polled = self.poll_room(cx);
+            if polled.is_pending() {
+                stuck.get_or_insert_with(|| Stuck::on(self));
+            }
+            polled
+        }))
     }
 
     fn batch_one_way(

@@ -185,6 +185,7 @@ impl ClientConnection {
         }
         self.fall_silent();
         self.silence.doubt.store(ASK, Ordering::Release);
+        self.link.outbound.driver.notify();
     }
 
     /// Has later calls use another connection, and another endpoint if there is one.
@@ -291,7 +292,6 @@ impl ClientConnection {
 
     /// Asks the peer whether it is there.
     async fn answer(&self) -> Answer {
-        let since = self.silence.since.load(Ordering::Relaxed);
         let version = match self.spoke_1_2.load(Ordering::Relaxed) {
             true => Version::V1_2,
             false => Version::V1_0,
@@ -303,7 +303,8 @@ impl ClientConnection {
         let mut own = 0;
         let (mut octets, mut quiet_since) = (self.octets(), Instant::now());
         loop {
-            if self.link.messages_received() != since {
+            // Read anew each time: a later call may have timed out meanwhile.
+            if self.link.messages_received() != self.silence.since.load(Ordering::Relaxed) {
                 self.silence.change(SILENT, OPEN);
                 self.has_answered();
                 return Answer::Message;
