@@ -47,8 +47,8 @@ pub trait Context: Send + Sync {
 
 /// The memory that messages are decoded to at the same time: see [`Context::memory_budget`].
 pub trait MemoryBudget: Send + Sync {
-    /// Takes `octets` for a message that has taken `held` before. Returns `false`, and takes none, if there are too few.
-    fn take(&self, octets: usize, held: usize) -> bool;
+    /// Takes `octets` for a message. Returns `false`, and takes none, if there are too few.
+    fn take(&self, octets: usize) -> bool;
 
     /// Gives back octets that were taken.
     fn give_back(&self, octets: usize);

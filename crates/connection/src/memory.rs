@@ -100,11 +100,11 @@ impl MemoryLimit {
     }
 }
 
-/// Decoded messages take memory of the same limit, once they take more than a little. Those that hold few octets may take
-/// the last of it, as peers that hold few do.
+/// Decoded messages take memory of the same limit, once they take more than a little, and none of what is kept for peers that
+/// hold few octets: what the peer of a message holds is not known here.
 impl MemoryBudget for MemoryLimit {
-    fn take(&self, octets: usize, held: usize) -> bool {
-        Self::take(self, octets, self.up_to(held.saturating_add(octets)))
+    fn take(&self, octets: usize) -> bool {
+        Self::take(self, octets, self.up_to(usize::MAX))
     }
 
     fn give_back(&self, octets: usize) {
@@ -427,14 +427,13 @@ mod tests {
     }
 
     #[test]
-    fn decoded_messages_take_of_the_same_memory_and_leave_the_last_eighth_to_small_ones() {
+    fn decoded_messages_take_of_the_same_memory_and_leave_the_last_eighth_to_connections() {
         let memory = limit(64 * MIB);
         let budget: &dyn MemoryBudget = &*memory;
-        assert!(budget.take(56 * MIB, 0) && !budget.take(MIB, 56 * MIB));
-        assert!(budget.take(256 << 10, 0) && !budget.take(64 << 10, 256 << 10));
-        assert!(!reserved_of(&memory).cover(|| 8 * MIB));
+        assert!(budget.take(56 * MIB) && !budget.take(1));
+        assert!(PeerMemory::within(&memory).has_room_for_connection());
+        assert!(!reserved_of(&memory).cover(|| 9 * MIB));
         budget.give_back(56 * MIB);
-        budget.give_back(256 << 10);
         assert_eq!(memory.held(), 0);
     }
 

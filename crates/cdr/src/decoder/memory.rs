@@ -37,7 +37,7 @@ impl MemoryReservation {
     }
 
     fn take(&mut self, octets: usize) -> bool {
-        let taken = self.budget.take(octets, self.octets);
+        let taken = self.budget.take(octets);
         if taken {
             self.octets = self.octets.saturating_add(octets);
         }

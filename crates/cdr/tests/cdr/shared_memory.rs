@@ -19,7 +19,7 @@ struct Budget {
 }
 
 impl MemoryBudget for Budget {
-    fn take(&self, octets: usize, _: usize) -> bool {
+    fn take(&self, octets: usize) -> bool {
         let fits = |taken: usize| Some(taken + octets).filter(|taken| *taken <= self.limit);
         let taken = &self.taken;
         (taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)).is_ok()
