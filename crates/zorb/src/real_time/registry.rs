@@ -1,9 +1,9 @@
 //! The real-time state of an ORB: its thread pools, named mutexes, and defaults for POAs.
 
+#[cfg(target_os = "linux")]
 use super::named_mutexes::NamedMutexes;
 use super::policies::RtPolicies;
 use super::threadpool::Pool;
-#[cfg(target_os = "linux")]
 use crate::endpoints::CurrentEndpoints;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeMap;
