@@ -246,8 +246,8 @@ fn check_places(what: &str, dispatch: fn() -> Dispatch, is_blocking: bool, threa
                     check_place(&what, thread, outcomes.recv().await.unwrap());
                 }
             }
-            if thread != "pool" {
-                // Its caller begins it, on a thread that is no worker here.
+            if thread != "pool" && !is_blocking {
+                // Its caller begins it, on a thread that is no worker here. The rest of one of a blocking servant is a task.
                 let calling = tokio::join!(here.pass(true), outcomes.recv());
                 calling.0.unwrap();
                 let what = format!("{what}, {place}, collocated call");

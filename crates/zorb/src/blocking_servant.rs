@@ -30,7 +30,7 @@ use zorb_poa::{Incoming, Operations, Skeleton, Upcall};
 /// Each upcall runs, from its beginning to its end, on a thread of tokio's blocking pool (512 of them unless the
 /// runtime was built with other `max_blocking_threads`; further upcalls wait). The hand-over costs some 10 µs a call. A
 /// one-way request begins when the previous one of its connection has ended. Calls from the same ORB block the caller's
-/// thread until the servant awaits. Under [`build_blocking`](crate::Builder::build_blocking) every connection has a thread, so `Blocking` has no
+/// thread until the servant awaits, and go on as tasks: threads that wait for each other could use up those of the pool. Under [`build_blocking`](crate::Builder::build_blocking) every connection has a thread, so `Blocking` has no
 /// effect.
 #[derive(Debug, Clone)]
 #[expect(

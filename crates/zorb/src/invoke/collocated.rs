@@ -11,8 +11,8 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::serve::{
-    Caller, ExecutionSite, Intercepted, beside_others, caught, enter_object, receive_collocated,
-    released, reply_contexts,
+    Caller, Intercepted, beside_others, caught, enter_object, receive_collocated, released,
+    reply_contexts,
 };
 use core::any::Any;
 use core::future::poll_fn;
@@ -190,7 +190,7 @@ impl ObjectRef {
                 let mut place = call.place();
                 let (done, result) = oneshot::channel();
                 let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
-                ExecutionSite::run_rest(orb, object.blocks(), async move {
+                orb.track(async move {
                     let ended = poll_fn(|cx| {
                         beside_others(&inner, 0, || {
                             chain

@@ -286,7 +286,7 @@ async fn run(
     };
     let (done, result) = oneshot::channel();
     let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
-    ExecutionSite::run_rest(orb, object.blocks(), async move {
+    orb.track(async move {
         let outcome = {
             let mut rest = pin!(to_end_in_lane(&inner, &object, upcall, receipt, caller));
             poll_fn(|cx| chain.enter(|| rest.as_mut().poll(cx))).await

@@ -227,19 +227,6 @@ impl<'a> ExecutionSite<'a> {
         })
     }
 
-    /// Runs the rest of an upcall that its caller has begun, and that has awaited: a task, beside others as the dispatch
-    /// promises, or a thread if the servant blocks. Never a pool, whose threads may all wait for such calls.
-    pub(crate) fn run_rest(
-        orb: &Arc<OrbInner>,
-        blocks: bool,
-        rest: impl Future<Output = ()> + Send + 'static,
-    ) {
-        match blocks && !orb.settings().threads {
-            true => ExecutionSite::run_on_thread(orb, rest),
-            false => orb.track(rest),
-        }
-    }
-
     fn run_on_thread(orb: &Arc<OrbInner>, job: impl Future<Output = ()> + Send + 'static) {
         let token = orb.task();
         drop(orb.lane().handle().spawn_blocking(move || {
