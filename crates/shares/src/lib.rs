@@ -19,7 +19,7 @@
 //! assert!(lookups.take(one).is_err());
 //! let _of_other = lookups.take(other).unwrap();
 //! // A place is free when it is dropped.
-//! taken.pop();
+//! taken.clear();
 //! assert!(lookups.take(one).is_ok());
 //! ```
 
