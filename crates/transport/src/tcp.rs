@@ -194,17 +194,10 @@ impl Tcp {
         }
     }
 
-    /// Connects to one of the addresses: to one that has lately accepted connections without serving on them only when
-    /// the others have failed.
+    /// Connects to one of the addresses. Those that have lately accepted connections without serving on them come last.
     async fn connect_in_order(&self, addresses: Vec<SocketAddr>) -> io::Result<StreamConnection> {
-        let (first, last) = self.unserved.divide(addresses, Instant::now());
-        match self.connect_to_any(&first).await {
-            Err(before) if !last.is_empty() => self
-                .connect_to_any(&last)
-                .await
-                .map_err(|error| io::Error::new(error.kind(), format!("{before}, {error}"))),
-            connected => connected,
-        }
+        let addresses = self.unserved.in_order(addresses, Instant::now());
+        self.connect_to_any(&addresses).await
     }
 
     /// Connects to the first of the addresses that answers, with a head start for the earlier ones.

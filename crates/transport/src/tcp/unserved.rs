@@ -36,28 +36,18 @@ impl Unserved {
 
     /// Returns the addresses in the order in which they are tried: those without a recent failure, and the others, the one
     /// that failed last at the end.
-    pub(super) fn divide(
-        &self,
-        mut addresses: Vec<SocketAddr>,
-        now: Instant,
-    ) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+    pub(super) fn in_order(&self, mut addresses: Vec<SocketAddr>, now: Instant) -> Vec<SocketAddr> {
         if addresses.len() < 2 {
-            return (addresses, Vec::new());
+            return addresses;
         }
         let unserved = self.lock();
         let since = |address: &SocketAddr| {
             let since = unserved.get(address).copied();
             since.filter(|since| is_recent(*since, now))
         };
-        let mut last: Vec<_> = (addresses.iter().copied())
-            .filter(|address| since(address).is_some())
-            .collect();
-        last.sort_by_key(since);
-        addresses.retain(|address| since(address).is_none());
-        match addresses.is_empty() {
-            true => (last, addresses),
-            false => (addresses, last),
-        }
+        // Stable, and `None` comes first.
+        addresses.sort_by_key(since);
+        addresses
     }
 }
 
@@ -77,23 +67,17 @@ mod tests {
     fn an_address_that_does_not_serve_comes_last_for_a_while_and_until_it_serves() {
         let (unserved, now) = (Unserved::default(), Instant::now());
         let all = || (1..=3).map(address).collect::<Vec<_>>();
-        let divide = |now| {
-            let (first, last) = unserved.divide(all(), now);
-            let ports = |some: Vec<SocketAddr>| some.iter().map(SocketAddr::port).collect();
-            let divided: (Vec<u16>, Vec<u16>) = (ports(first), ports(last));
-            divided
+        let ports = |now| -> Vec<u16> {
+            let in_order = unserved.in_order(all(), now);
+            in_order.iter().map(SocketAddr::port).collect()
         };
-        assert_eq!(divide(now), (vec![1, 2, 3], vec![]));
+        assert_eq!(ports(now), [1, 2, 3]);
         unserved.note(address(2), false, now);
         unserved.note(address(1), false, now + Duration::from_millis(1));
-        assert_eq!(divide(now), (vec![3], vec![2, 1]));
+        assert_eq!(ports(now), [3, 2, 1]);
         unserved.note(address(2), true, now);
-        assert_eq!(divide(now), (vec![2, 3], vec![1]));
-        assert_eq!(divide(now + 2 * REMEMBERED), (vec![1, 2, 3], vec![]));
-        assert_eq!(
-            unserved.divide(vec![address(1)], now),
-            (vec![address(1)], vec![])
-        );
+        assert_eq!(ports(now), [2, 3, 1]);
+        assert_eq!(ports(now + 2 * REMEMBERED), [1, 2, 3]);
     }
 
     #[test]
