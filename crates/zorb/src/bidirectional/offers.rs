@@ -27,6 +27,8 @@ struct Table {
 
 /// A connection that offers endpoints.
 struct Offerer {
+    /// Keeps the address from being that of another connection.
+    _connection: Weak<BidirectionalConnection>,
     host: HostKey,
     endpoints: HashSet<Endpoint>,
 }
@@ -104,12 +106,13 @@ impl Offers {
             let first = offers.iter().position(has_ended).unwrap_or(0);
             dropped = Some(offers.remove(first));
         }
-        offers.push(this);
+        offers.push(Weak::clone(&this));
         if let Some(dropped) = dropped {
             table.forget(dropped.as_ptr().addr(), &endpoint);
         }
         let offerer = table.by_connection.entry(address);
         let offerer = offerer.or_insert_with(|| Offerer {
+            _connection: this,
             host: client.host(),
             endpoints: HashSet::new(),
         });
@@ -128,7 +131,10 @@ impl Offers {
     /// Removes the offers of a connection. Linear in their number.
     fn withdraw(&self, address: usize) {
         let mut table = self.table();
-        let Some(Offerer { host, endpoints }) = table.by_connection.remove(&address) else {
+        let Some(Offerer {
+            host, endpoints, ..
+        }) = table.by_connection.remove(&address)
+        else {
             return;
         };
         table.places.give_back(host, endpoints.len());
