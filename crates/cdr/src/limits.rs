@@ -42,8 +42,9 @@ impl Limits {
     };
 
     /// Octets of stack that nested values may get while they are encoded, of all messages of a process that are encoded at
-    /// the time.
-    pub const WRITERS_STACK: usize = 2 * Self::VALUE_STACK;
+    /// the time: two lists of 100,000 elements. A writer knows no [budget](crate::Context::memory_budget), so this comes
+    /// on top of what connections may hold.
+    pub const WRITERS_STACK: usize = Self::VALUE_STACK / 4 * 3;
 
     /// Default of [`max_empty_elements`](Self::max_empty_elements): IDL has no such types before IDL 4, so any
     /// number is generous.

@@ -100,11 +100,11 @@ impl MemoryLimit {
     }
 }
 
-/// Decoded messages take memory of the same limit, once they take more than a little, and none of what is kept for peers that
-/// hold few octets: what the peer of a message holds is not known here.
+/// Decoded messages take memory of the same limit, once they take more than a little, and none while memory is
+/// [scarce](MemoryLimit::is_scarce): the rest is for octets on their way, and for what decoding takes uncounted.
 impl MemoryBudget for MemoryLimit {
     fn take(&self, octets: usize) -> bool {
-        Self::take(self, octets, self.up_to(usize::MAX))
+        Self::take(self, octets, self.scarce_from())
     }
 
     fn give_back(&self, octets: usize) {
@@ -427,13 +427,13 @@ mod tests {
     }
 
     #[test]
-    fn decoded_messages_take_of_the_same_memory_and_leave_the_last_eighth_to_connections() {
+    fn decoded_messages_take_of_the_same_memory_until_it_is_scarce() {
         let memory = limit(64 * MIB);
         let budget: &dyn MemoryBudget = &*memory;
-        assert!(budget.take(56 * MIB) && !budget.take(1));
+        assert!(budget.take(48 * MIB) && !budget.take(1));
         assert!(PeerMemory::within(&memory).has_room_for_connection());
-        assert!(!reserved_of(&memory).cover(|| 9 * MIB));
-        budget.give_back(56 * MIB);
+        assert!(!reserved_of(&memory).cover(|| 17 * MIB));
+        budget.give_back(48 * MIB);
         assert_eq!(memory.held(), 0);
     }
 
