@@ -22,6 +22,31 @@ async fn omninames_within_jacorb() {
     federate(Kind::JacOrb, Kind::OmniNames).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn omninames_within_ours() {
+    federate(Kind::Zorb, Kind::OmniNames).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jacorb_within_ours() {
+    federate(Kind::Zorb, Kind::JacOrb).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ours_within_omninames() {
+    federate(Kind::OmniNames, Kind::Zorb).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ours_within_jacorb() {
+    federate(Kind::JacOrb, Kind::Zorb).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ours_within_ours() {
+    federate(Kind::Zorb, Kind::Zorb).await;
+}
+
 async fn listed(context: &NamingClient) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut bindings = context.list();
@@ -37,7 +62,7 @@ async fn federate(near: Kind, far: Kind) {
     let Some(w) = World::start(near, &cell).await else {
         return;
     };
-    let Some(other) = Server::start(far, &cell) else {
+    let Some(other) = Server::start(far, &cell).await else {
         return;
     };
     let far = w.orb.string_to_object(&other.reference).await.unwrap();

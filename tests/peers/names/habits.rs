@@ -208,7 +208,7 @@ async fn text_and_urls_are_made_here_as_the_service_makes_them(w: World) {
         .ext()
         .await
         .unwrap()
-        .expect("both have NamingContextExt");
+        .expect("all have NamingContextExt");
     let text: String = (' '..='~').collect();
     let part = |id: &str, kind: &str| zorb::naming::cos_naming::NameComponent {
         id: id.to_owned(),
@@ -227,7 +227,7 @@ async fn text_and_urls_are_made_here_as_the_service_makes_them(w: World) {
             // JacORB wants the whole corbaloc where the specification has an address, and escapes
             // nothing.
             let said = match w.kind {
-                Kind::OmniNames => address.to_owned(),
+                Kind::OmniNames | Kind::Zorb => address.to_owned(),
                 Kind::JacOrb if ours[0].id == text => continue,
                 Kind::JacOrb => format!("corbaloc:{address}"),
             };

@@ -4,8 +4,11 @@ use crate::jacorb_names;
 use crate::support::{Running, have, passed};
 use std::path::Path;
 use tempfile::TempDir;
+use tokio::runtime::Handle;
 use zorb::naming::{Name, NamingClient};
 use zorb::{Interface, Orb, SystemException};
+use zorb_named::store::EmbeddedStore;
+use zorb_named::{NamingService, Settings};
 
 zorb::idl! {
     module Naming {
@@ -29,6 +32,8 @@ impl Greeter for Greets {
 pub(crate) enum Kind {
     OmniNames,
     JacOrb,
+    /// Ours, in this process, behind a socket.
+    Zorb,
 }
 
 impl Kind {
@@ -37,6 +42,7 @@ impl Kind {
         match self {
             Self::OmniNames => "omninames",
             Self::JacOrb => "jacorbnames",
+            Self::Zorb => "zorbnames",
         }
     }
 }
@@ -44,8 +50,40 @@ impl Kind {
 /// A naming service with nothing bound in it; dropping it ends it.
 pub(crate) struct Server {
     _running: (Option<OmniNames>, Option<jacorb_names::NameServer>),
+    _ours: Option<Ours>,
     /// The root context.
     pub(crate) reference: String,
+}
+
+struct Ours {
+    orb: Orb,
+    _folder: TempDir,
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        let ended = self.orb.shutdown(true);
+        tokio::task::block_in_place(|| Handle::current().block_on(ended)).expect("no upcall");
+    }
+}
+
+impl Ours {
+    async fn start() -> Server {
+        let folder = tempfile::tempdir().expect("a folder for the names");
+        let listening = Orb::builder().listen("iiop://127.0.0.1:0").build().await;
+        let orb = listening.expect("the ORB listens");
+        let store = EmbeddedStore::open(folder.path()).expect("a store");
+        let service = NamingService::start(&orb, store, Settings::default()).expect("a service");
+        let ours = Self {
+            orb: orb.clone(),
+            _folder: folder,
+        };
+        Server {
+            _running: (None, None),
+            _ours: Some(ours),
+            reference: orb.object_to_string(service.root()),
+        }
+    }
 }
 
 struct OmniNames {
@@ -55,12 +93,16 @@ struct OmniNames {
 
 impl Server {
     /// `None` when it is not installed, which is said then.
-    pub(crate) fn start(kind: Kind, cell: &str) -> Option<Self> {
+    pub(crate) async fn start(kind: Kind, cell: &str) -> Option<Self> {
+        if kind == Kind::Zorb {
+            return Some(Ours::start().await);
+        }
         if kind == Kind::JacOrb {
             let server = jacorb_names::NameServer::start(cell)?;
             let reference = server.root.clone();
             return Some(Self {
                 _running: (None, Some(server)),
+                _ours: None,
                 reference,
             });
         }
@@ -80,6 +122,7 @@ impl Server {
         };
         Some(Self {
             _running: (Some(server), None),
+            _ours: None,
             reference: reference.expect("omniNames says where its root context is"),
         })
     }
@@ -95,7 +138,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn start(kind: Kind, cell: &str) -> Option<Self> {
-        let server = Server::start(kind, cell)?;
+        let server = Server::start(kind, cell).await?;
         let orb = Orb::builder()
             .listen("iiop://127.0.0.1:0")
             .initial_reference("NameService", &server.reference)
@@ -168,6 +211,16 @@ macro_rules! with_each_service {
                 #[tokio::test(flavor = "multi_thread")]
                 async fn $test() {
                     let kind = crate::names::world::Kind::JacOrb;
+                    crate::names::world::run(kind, $cell, super::$test).await;
+                }
+            )*
+        }
+
+        mod zorb_named {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $test() {
+                    let kind = crate::names::world::Kind::Zorb;
                     crate::names::world::run(kind, $cell, super::$test).await;
                 }
             )*

@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod context;
+mod iterators;
+mod refusal;
+mod service;
+pub mod store;
+
+pub use context::{MAX_COMPONENTS, MAX_LISTED_OCTETS, MAX_REFERENCE_OCTETS};
+pub use service::{DEFAULT_ENDPOINT, NamingService, SERVICE_KEY, Settings};

@@ -1,0 +1,232 @@
+//! `zorb-named`: a naming service that keeps its names.
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use zorb::{Error, Orb};
+use zorb_named::store::{EmbeddedStore, OpenError, Store};
+use zorb_named::{DEFAULT_ENDPOINT, NamingService, SERVICE_KEY, Settings};
+
+/// How often idle iterators are looked for.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// A CORBA naming service: CosNaming::NamingContextExt, durable
+#[derive(Debug, Parser)]
+#[command(name = "zorb-named", version, after_help = AFTER_HELP)]
+struct Options {
+    /// The folder of the names, made if it is missing; without it names are lost when the program ends
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where to listen; may be repeated
+    #[arg(long, value_name = "ENDPOINT", default_value = DEFAULT_ENDPOINT)]
+    listen: Vec<String>,
+    /// Write the reference of the root context to a file
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Iterators that clients may have at a time; beyond it the one that was not used for the longest time is destroyed
+    #[arg(long, value_name = "N", default_value_t = Settings::MAX_ITERATORS)]
+    max_iterators: usize,
+    /// Seconds after which an iterator that is not used is destroyed
+    #[arg(long, value_name = "SECONDS", default_value_t = Settings::ITERATOR_IDLE.as_secs())]
+    iterator_idle: u64,
+}
+
+const AFTER_HELP: &str = "\
+Clients find the service at corbaloc::HOST:2809/NameService, also as -ORBInitRef NameService=corbaloc::HOST:2809/NameService,
+and names in it at corbaname::HOST:2809#NAME. The -ORB… options are taken, too: -ORBListenEndpoints, -ORBEndPointPublish, ….
+
+Examples:
+  zorb-named --data /var/lib/zorb-named
+  zorb-named --data names --listen iiop://0.0.0.0:2809 -ORBEndPointPublish giop:tcp:names.example.com:2809
+
+A line on standard output says that it is ready. SIGTERM and SIGINT end it in order; a second one at once.
+
+Exit status: 0 when it was ended by a signal; 2 for wrong usage; 3 if another process has the folder open; 4 if the folder
+holds a store of another version or one that is damaged, or cannot be written; 5 if it cannot listen; 1 for anything else.";
+
+/// The exit statuses of failures, beside that of clap.
+const FAILED: u8 = 1;
+const WRONG_USAGE: u8 = 2;
+const IN_USE: u8 = 3;
+const UNUSABLE: u8 = 4;
+const NOT_LISTENING: u8 = 5;
+
+/// A failure, and the exit status that it ends with.
+struct Failure {
+    status: u8,
+    what: String,
+}
+
+/// Shows an error with its causes.
+fn shown(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let status = match error {
+            OpenError::InUse { .. } => IN_USE,
+            _ => UNUSABLE,
+        };
+        let what = shown(&error);
+        Self { status, what }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match error {
+            Error::Transport(_) => NOT_LISTENING,
+            Error::Option(_) => WRONG_USAGE,
+            _ => FAILED,
+        };
+        let what = format!("{error:#}");
+        Self { status, what }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        let what = error.to_string();
+        Self {
+            status: FAILED,
+            what,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    // RUST_LOG says what is logged; unset, errors alone.
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .init();
+    let mut arguments: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    // Before clap parses the arguments, which would take -ORBListenEndpoints for several short options.
+    let builder = Orb::builder().env().args(&mut arguments);
+    let options = Options::parse_from(arguments);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(serve(builder, &options)),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { status, what }) => {
+            let _ = writeln!(std::io::stderr(), "zorb-named: {what}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
+    // Before anything that takes time: a signal that comes meanwhile ends the program in order.
+    let signals = Signals::new()?;
+    // First: a second daemon of a folder says so, and not that its endpoint is in use.
+    let Some(folder) = options.data.clone() else {
+        let kept = "in memory: its names are lost when it ends (--data keeps them)";
+        return run(builder, options, EmbeddedStore::in_memory()?, kept, signals).await;
+    };
+    let kept = format!("in {}", folder.display());
+    let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&folder)).await;
+    let store = opened.map_err(std::io::Error::other)??;
+    run(builder, options, store, &kept, signals).await
+}
+
+/// Serves a store until a signal comes.
+async fn run(
+    builder: zorb::Builder,
+    options: &Options,
+    store: impl Store,
+    kept: &str,
+    mut signals: Signals,
+) -> Result<(), Failure> {
+    let builder = options
+        .listen
+        .iter()
+        .fold(builder, |builder, endpoint| builder.listen(endpoint));
+    let orb = builder.build().await?;
+    let mut settings = Settings::default();
+    settings.max_iterators = options.max_iterators;
+    settings.iterator_idle = Duration::from_secs(options.iterator_idle);
+    let service = NamingService::start(&orb, store, settings)?;
+    if let Some(file) = &options.ior_file {
+        write_whole(file, &orb.object_to_string(service.root()))?;
+    }
+    {
+        let mut out = std::io::stdout();
+        let url = orb.corbaloc_url(SERVICE_KEY)?;
+        // Whoever has started it may read no more.
+        let _ = writeln!(out, "zorb-named is ready: {url} {kept}").and_then(|()| out.flush());
+    }
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        tokio::select! {
+            () = signals.next() => break,
+            _ = sweep.tick() => service.evict_idle_iterators(),
+        }
+    }
+    tokio::select! {
+        () = end(&orb, service.store()) => {}
+        () = signals.next() => {}
+    }
+    Ok(())
+}
+
+/// Ends in order: what was begun is done and answered, then the store is closed.
+async fn end(orb: &Orb, store: &impl Store) {
+    // It fails in upcalls alone.
+    let _ = orb.shutdown(true).await;
+    store.close().await;
+}
+
+/// The signals that end the program.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Writes a file that is read whole or not at all.
+fn write_whole(file: &Path, text: &str) -> Result<(), Failure> {
+    let mut new = file.as_os_str().to_owned();
+    new.push(".new");
+    let written = std::fs::write(&new, format!("{text}\n"));
+    let written = written.and_then(|()| std::fs::rename(&new, file));
+    written.map_err(|cause| Failure {
+        status: FAILED,
+        what: format!("cannot write {}: {cause}", file.display()),
+    })
+}

@@ -1,0 +1,13 @@
+//! The program `zorb-named`, as processes with clients: what it keeps, what it refuses, how it ends.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../../tests/support/mod.rs"]
+mod support;
+
+mod bad_input;
+mod full_disk;
+mod kills;
+mod lists;
+mod lives;
