@@ -23,6 +23,7 @@ mod corners;
 mod counters;
 mod deadlines;
 mod dynamic;
+mod errors;
 mod failover;
 mod features;
 mod fragments;

@@ -1,7 +1,7 @@
 //! Service contexts: data of requests and replies beside their arguments and results.
 
 use crate::header::Message;
-use crate::ior::in_encapsulation;
+use crate::ior::{encapsulate, in_encapsulation};
 use bytes::Bytes;
 use zorb_cdr::{
     ByteOrder, DecodeError, Decoder, EncapsulationVisitor, Encode, EncodeError, Encoder, Endian,
@@ -100,6 +100,26 @@ pub fn exception_detail(data: &[u8]) -> Option<String> {
     }
     let text = in_encapsulation(data, Text).ok()?;
     (!text.trim().is_empty()).then_some(text)
+}
+
+/// The most characters of a detail that are sent with an exception; the rest is cut off.
+pub const MAX_SENT_DETAIL_CHARACTERS: usize = 1024;
+
+/// Makes the [`EXCEPTION_DETAIL_MESSAGE`](ServiceContextId::EXCEPTION_DETAIL_MESSAGE) context with the first
+/// [`MAX_SENT_DETAIL_CHARACTERS`] of a text, or with its part before a NUL; `None` if there is nothing to be sent.
+#[cold]
+pub(crate) fn exception_detail_context(text: &str) -> Option<ServiceContext> {
+    let whole = text.split('\0').next().unwrap_or_default();
+    let end = whole.char_indices().nth(MAX_SENT_DETAIL_CHARACTERS);
+    let text = end.and_then(|(end, _)| whole.get(..end)).unwrap_or(whole);
+    if text.trim().is_empty() {
+        return None;
+    }
+    let data = encapsulate(|e| e.write_wide_str(text)).ok()?;
+    Some(ServiceContext {
+        id: ServiceContextId::EXCEPTION_DETAIL_MESSAGE,
+        data,
+    })
 }
 
 /// One service context: an id and an encapsulation.
@@ -266,6 +286,21 @@ mod tests {
             shown.to_string(),
             "UNKNOWN (minor 0x0, COMPLETED_NO): one\\u{1b}[2J …"
         );
+    }
+
+    #[test]
+    fn what_is_sent_of_an_exception_is_read_up_to_a_limit() {
+        let sent = |text: &str| {
+            let context = exception_detail_context(text)?;
+            assert_eq!(context.id, ServiceContextId::EXCEPTION_DETAIL_MESSAGE);
+            exception_detail(&context.data)
+        };
+        assert_eq!(sent("nur für Gäste 🎫").unwrap(), "nur für Gäste 🎫");
+        assert_eq!(sent("before\0behind").unwrap(), "before");
+        assert_eq!(sent(" \n"), None);
+        let long = "🎫".repeat(MAX_SENT_DETAIL_CHARACTERS + 1);
+        let read = sent(&long).unwrap();
+        assert_eq!(read.chars().count(), MAX_SENT_DETAIL_CHARACTERS);
     }
 
     #[test]

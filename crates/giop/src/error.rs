@@ -14,9 +14,9 @@ use zorb_cdr::DecodeError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The message does not begin with `GIOP`. The octets are in the trace only: the text must not repeat the greeting
-    /// of another service.
-    #[error("expected the magic \"GIOP\", found something else")]
+    /// The message does not begin with `GIOP`. HTTP and TLS are called so. The octets are in the trace only: the text must
+    /// not repeat the greeting of another service.
+    #[error("expected the magic \"GIOP\", found {}", speaks(*found))]
     BadMagic {
         /// The four octets in its place.
         found: [u8; 4],
@@ -115,6 +115,20 @@ fn malformed(kind: &MessageKind, error: &DecodeError, f: &mut fmt::Formatter<'_>
     }
 }
 
+/// The protocol of a peer that does not speak GIOP, by the first octets of it.
+const fn speaks(found: [u8; 4]) -> &'static str {
+    match &found {
+        b"HTTP" => "an HTTP response: the peer is a web server",
+        // The SETTINGS frame with which every server of HTTP/2 begins.
+        [0, 0, _, 4] => "HTTP/2: the peer is a web server",
+        b"GET " | b"HEAD" | b"POST" | b"PUT " | b"DELE" | b"OPTI" | b"PATC" | b"CONN" | b"TRAC"
+        | b"PRI " => "an HTTP request: the peer is a web client",
+        [0x16, 3, ..] => "a TLS handshake: the peer speaks TLS to a port without it",
+        [0x14 | 0x15 | 0x17, 3, ..] => "a TLS record: the peer expects TLS on this port",
+        _ => "something else",
+    }
+}
+
 /// The part of a reference that a target address has in this disposition.
 fn describe(wanted: AddressingDisposition) -> &'static str {
     match wanted {
@@ -152,6 +166,25 @@ mod tests {
         }
         assert_eq!(raised.detail(), Some("malformed reference"));
         assert!(format!("{raised:#}").ends_with(&format!("{url:#}")));
+    }
+
+    #[test]
+    fn web_servers_and_tls_are_called_so() {
+        for (found, expected) in [
+            (*b"HTTP", "a web server"),
+            ([0, 0, 0x12, 4], "a web server"),
+            (*b"POST", "a web client"),
+            ([0x16, 3, 1, 2], "speaks TLS to a port without it"),
+            ([0x15, 3, 3, 0], "expects TLS"),
+            (*b"SSH-", "found something else"),
+        ] {
+            let text = ProtocolError::BadMagic { found }.to_string();
+            assert!(text.contains(expected), "{text}");
+            assert!(
+                text.starts_with("expected the magic \"GIOP\", found "),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The CORBA system exceptions.
 
 use crate::cause::Cause;
+use crate::context::{ServiceContext, exception_detail_context};
 use crate::fault::Fault;
 use crate::printable::Printable;
 use crate::vendor;
@@ -8,14 +9,14 @@ use core::fmt;
 use std::sync::Arc;
 use zorb_cdr::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, Encoder,
-    ExtractError,
+    ExtractError, FixedError, NotALongDouble,
 };
 
 const PREFIX: &str = "IDL:omg.org/CORBA/";
 const SUFFIX: &str = ":1.0";
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $new:ident;)*) => {
         /// The kind of a standard system exception.
         ///
         /// Source: CORBA 3.3 Part 1, ORB Interface (standard exceptions).
@@ -47,92 +48,108 @@ macro_rules! kinds {
                 Some(match name { $($name => Self::$variant,)* _ => return None })
             }
         }
+
+        /// One constructor for each kind, for servants that refuse a call before it has any effect: minor code 0,
+        /// COMPLETED_NO, and a [detail](SystemException::with_detail) that the client is shown.
+        impl SystemException {
+            $(
+                $(#[$doc])*
+                ///
+                /// Makes the exception with this detail, minor code 0 and COMPLETED_NO. Allocates the detail.
+                #[doc(alias = $name)]
+                #[must_use]
+                #[cold]
+                pub fn $new(detail: impl fmt::Display) -> Self {
+                    Self::from(SystemExceptionKind::$variant).with_detail(detail)
+                }
+            )*
+        }
     };
 }
 
 kinds! {
     /// A failure without a kind of its own: an exception that is unknown here, a panic in a servant.
-    Unknown = "UNKNOWN",
+    Unknown = "UNKNOWN", unknown;
     /// An argument the ORB cannot accept. Retrying is pointless.
-    BadParam = "BAD_PARAM",
+    BadParam = "BAD_PARAM", bad_param;
     /// Memory is exhausted, at the client or at the server.
-    NoMemory = "NO_MEMORY",
+    NoMemory = "NO_MEMORY", no_memory;
     /// A limit of the ORB is exceeded, such as the size of a message. Retrying is pointless unless the request is smaller.
-    ImpLimit = "IMP_LIMIT",
+    ImpLimit = "IMP_LIMIT", imp_limit;
     /// Communication was lost after sending began and before the reply was complete. The completion status shows
     /// whether the operation was carried out; retry only operations that may run twice.
-    CommFailure = "COMM_FAILURE",
+    CommFailure = "COMM_FAILURE", comm_failure;
     /// The reference is malformed or nil. Retrying is pointless.
-    InvObjref = "INV_OBJREF",
+    InvObjref = "INV_OBJREF", inv_objref;
     /// The object is gone for good: forget the reference.
-    ObjectNotExist = "OBJECT_NOT_EXIST",
+    ObjectNotExist = "OBJECT_NOT_EXIST", object_not_exist;
     /// The caller has no permission for the operation.
-    NoPermission = "NO_PERMISSION",
+    NoPermission = "NO_PERMISSION", no_permission;
     /// An error inside the ORB.
-    Internal = "INTERNAL",
+    Internal = "INTERNAL", internal;
     /// Octets of a message are not a value of the type that the IDL states, or a value cannot be marshalled. Retrying is
     /// pointless.
-    Marshal = "MARSHAL",
+    Marshal = "MARSHAL", marshal;
     /// The ORB could not be initialized, because of an invalid setting for instance.
-    Initialize = "INITIALIZE",
+    Initialize = "INITIALIZE", initialize;
     /// The operation exists but has no implementation here.
-    NoImplement = "NO_IMPLEMENT",
+    NoImplement = "NO_IMPLEMENT", no_implement;
     /// A TypeCode is malformed.
-    BadTypecode = "BAD_TYPECODE",
+    BadTypecode = "BAD_TYPECODE", bad_typecode;
     /// The object has no such operation.
-    BadOperation = "BAD_OPERATION",
+    BadOperation = "BAD_OPERATION", bad_operation;
     /// A resource other than memory is exhausted, such as threads or connections. A retry later may succeed.
-    NoResources = "NO_RESOURCES",
+    NoResources = "NO_RESOURCES", no_resources;
     /// A deferred call has no response yet.
-    NoResponse = "NO_RESPONSE",
+    NoResponse = "NO_RESPONSE", no_response;
     /// Persistent storage failed.
-    PersistStore = "PERSIST_STORE",
+    PersistStore = "PERSIST_STORE", persist_store;
     /// Operations were called in the wrong order, such as a call after the ORB's shutdown.
-    BadInvOrder = "BAD_INV_ORDER",
+    BadInvOrder = "BAD_INV_ORDER", bad_inv_order;
     /// The object could not be reached or served now; a retry makes sense.
-    Transient = "TRANSIENT",
+    Transient = "TRANSIENT", transient;
     /// Memory could not be freed.
-    FreeMem = "FREE_MEM",
+    FreeMem = "FREE_MEM", free_mem;
     /// An identifier is malformed.
-    InvIdent = "INV_IDENT",
+    InvIdent = "INV_IDENT", inv_ident;
     /// A flag is invalid.
-    InvFlag = "INV_FLAG",
+    InvFlag = "INV_FLAG", inv_flag;
     /// The interface repository failed.
-    IntfRepos = "INTF_REPOS",
+    IntfRepos = "INTF_REPOS", intf_repos;
     /// A context of an operation is malformed, or lacks a value.
-    BadContext = "BAD_CONTEXT",
+    BadContext = "BAD_CONTEXT", bad_context;
     /// The object adapter failed.
-    ObjAdapter = "OBJ_ADAPTER",
+    ObjAdapter = "OBJ_ADAPTER", obj_adapter;
     /// A character of a text is not in the code set of the connection.
-    DataConversion = "DATA_CONVERSION",
+    DataConversion = "DATA_CONVERSION", data_conversion;
     /// Policies contradict each other, or those of the reference.
-    InvPolicy = "INV_POLICY",
+    InvPolicy = "INV_POLICY", inv_policy;
     /// The call needs another connection or a forward, which its policy forbids.
-    Rebind = "REBIND",
+    Rebind = "REBIND", rebind;
     /// The time limit passed. The completion status shows whether the operation may have been carried out.
-    Timeout = "TIMEOUT",
+    Timeout = "TIMEOUT", timeout;
     /// The transaction service is unavailable.
-    TransactionUnavailable = "TRANSACTION_UNAVAILABLE",
+    TransactionUnavailable = "TRANSACTION_UNAVAILABLE", transaction_unavailable;
     /// Transaction policies do not fit.
-    TransactionMode = "TRANSACTION_MODE",
+    TransactionMode = "TRANSACTION_MODE", transaction_mode;
     /// A transaction is required.
-    TransactionRequired = "TRANSACTION_REQUIRED",
+    TransactionRequired = "TRANSACTION_REQUIRED", transaction_required;
     /// The transaction was rolled back.
-    TransactionRolledback = "TRANSACTION_ROLLEDBACK",
+    TransactionRolledback = "TRANSACTION_ROLLEDBACK", transaction_rolledback;
     /// The transaction is invalid.
-    InvalidTransaction = "INVALID_TRANSACTION",
+    InvalidTransaction = "INVALID_TRANSACTION", invalid_transaction;
     /// Client and server have no code set in common.
-    CodesetIncompatible = "CODESET_INCOMPATIBLE",
+    CodesetIncompatible = "CODESET_INCOMPATIBLE", codeset_incompatible;
     /// The quality of service cannot be met.
-    BadQos = "BAD_QOS",
+    BadQos = "BAD_QOS", bad_qos;
     /// The activity is invalid.
-    InvalidActivity = "INVALID_ACTIVITY",
+    InvalidActivity = "INVALID_ACTIVITY", invalid_activity;
     /// The activity has ended.
-    ActivityCompleted = "ACTIVITY_COMPLETED",
+    ActivityCompleted = "ACTIVITY_COMPLETED", activity_completed;
     /// An activity is required.
-    ActivityRequired = "ACTIVITY_REQUIRED",
+    ActivityRequired = "ACTIVITY_REQUIRED", activity_required;
     /// The thread was cancelled.
-    ThreadCancelled = "THREAD_CANCELLED",
+    ThreadCancelled = "THREAD_CANCELLED", thread_cancelled;
 }
 
 impl SystemExceptionKind {
@@ -176,19 +193,23 @@ impl fmt::Display for CompletionStatus {
     }
 }
 
-/// Minor codes that this ORB raises or looks for: those of the OMG's set (0x4f4d0000), zorb's own, and some of omniORB.
+/// Minor codes by name: all of the OMG's set (0x4f4d0000), zorb's own, and some of omniORB. A number has another meaning with
+/// another exception.
+///
+/// Source: CORBA 3.3 Part 1, Appendix A.
 pub mod minor {
-    const OMG: u32 = 0x4f4d_0000;
+    pub use crate::vendor::omg_minor::*;
+
+    /// OBJ_ADAPTER: an adapter activator has raised a system exception.
+    pub const ADAPTER_ACTIVATOR_FAILED: u32 = ADAPTER_INACTIVE;
     /// The vendor minor code set id of zorb: `ZO`.
     pub const ZORB: u32 = 0x5a4f_0000;
-    /// UNKNOWN: a user exception that is not in the raises clause.
-    pub const UNLISTED_USER_EXCEPTION: u32 = OMG | 1;
-    /// UNKNOWN: a system exception that this ORB does not know.
-    pub const UNKNOWN_SYSTEM_EXCEPTION: u32 = OMG | 2;
     /// UNKNOWN: the servant panicked.
     pub const SERVANT_PANICKED: u32 = ZORB | 1;
     /// IMP_LIMIT: a message is over its receiver's limit (`max_message_octets`).
     pub const MESSAGE_TOO_LARGE: u32 = ZORB | 2;
+    /// TRANSIENT or TIMEOUT from omniORB: the time limit of a call has passed.
+    pub const OMNIORB_CALL_TIMED_OUT: u32 = 0x4154_0000 | 8;
     /// MARSHAL from omniORB: a message is over its `giopMaxMsgSize`. The receiver raises it, client or server, or the
     /// reader of a longer sequence or string.
     pub const OMNIORB_MESSAGE_TOO_LARGE: [u32; 6] = [
@@ -199,86 +220,6 @@ pub mod minor {
         0x4154_0000 | 19,
         0x4154_0000 | 20,
     ];
-    /// MARSHAL: a value of an unregistered type.
-    pub const NO_VALUE_FACTORY: u32 = OMG | 1;
-    /// BAD_PARAM: string_to_object, unknown scheme.
-    pub const BAD_SCHEME: u32 = OMG | 7;
-    /// BAD_PARAM: string_to_object, bad address.
-    pub const BAD_ADDRESS: u32 = OMG | 8;
-    /// BAD_PARAM: string_to_object, bad scheme-specific part.
-    pub const BAD_SCHEME_SPECIFIC_PART: u32 = OMG | 9;
-    /// BAD_PARAM: string_to_object, anything else.
-    pub const BAD_URL: u32 = OMG | 10;
-    /// BAD_PARAM: two policies of one type in a list of overrides.
-    pub const DUPLICATE_POLICY: u32 = OMG | 30;
-    /// INV_POLICY: the policies of a call cannot be reconciled with each other or with the reference.
-    pub const POLICIES_NOT_RECONCILED: u32 = OMG | 1;
-    /// IMP_LIMIT: no profile that this ORB can use.
-    pub const NO_USABLE_PROFILE: u32 = OMG | 1;
-    /// TRANSIENT: the POA's resources are exhausted, or it discards.
-    pub const REQUEST_DISCARDED: u32 = OMG | 1;
-    /// TRANSIENT: no profile could be connected to.
-    pub const CANNOT_CONNECT: u32 = OMG | 2;
-    /// TRANSIENT: the request was cancelled.
-    pub const REQUEST_CANCELLED: u32 = OMG | 3;
-    /// OBJECT_NOT_EXIST: no such adapter, or one of an earlier run of the server.
-    pub const NO_ADAPTER: u32 = OMG | 2;
-    /// OBJ_ADAPTER: the POA manager is inactive.
-    pub const ADAPTER_INACTIVE: u32 = OMG | 1;
-    /// OBJ_ADAPTER: an adapter activator has raised a system exception.
-    pub const ADAPTER_ACTIVATOR_FAILED: u32 = OMG | 1;
-    /// OBJ_ADAPTER: the adapter has no default servant.
-    pub const NO_DEFAULT_SERVANT: u32 = OMG | 3;
-    /// OBJ_ADAPTER: the adapter has no servant manager, or one of the wrong type.
-    pub const NO_SERVANT_MANAGER: u32 = OMG | 4;
-    /// OBJ_ADAPTER: an activator gave a servant that violates UNIQUE_ID.
-    pub const SERVANT_ACTIVE_ALREADY: u32 = OMG | 5;
-    /// DATA_CONVERSION: the mapping has no counterpart of a priority.
-    pub const PRIORITY_NOT_MAPPABLE: u32 = OMG | 2;
-    /// INITIALIZE: the native priorities are too few.
-    pub const PRIORITY_RANGE_TOO_NARROW: u32 = OMG | 1;
-    /// NO_RESOURCES: no connection, or no lane, for the priority of a request.
-    pub const NO_CONNECTION_FOR_PRIORITY: u32 = OMG | 2;
-    /// BAD_INV_ORDER: the object has another priority already.
-    pub const PRIORITY_ASSIGNED: u32 = OMG | 18;
-    /// BAD_INV_ORDER: the servant manager has been set before.
-    pub const SERVANT_MANAGER_SET: u32 = OMG | 6;
-    /// BAD_INV_ORDER: the adapter is being destroyed.
-    pub const ADAPTER_BEING_DESTROYED: u32 = OMG | 17;
-    /// BAD_OPERATION: the target has no such operation.
-    pub const NO_SUCH_OPERATION: u32 = OMG | 2;
-    /// BAD_INV_ORDER: the operation would deadlock.
-    pub const WOULD_DEADLOCK: u32 = OMG | 3;
-    /// BAD_INV_ORDER: the ORB has shut down.
-    pub const ORB_SHUT_DOWN: u32 = OMG | 4;
-    /// DATA_CONVERSION: a character that is not in the transmission code set.
-    pub const CHARACTER_NOT_IN_CODE_SET: u32 = OMG | 1;
-    /// BAD_PARAM: an object id that the adapter did not assign.
-    pub const UNKNOWN_OBJECT_ID: u32 = OMG | 14;
-    /// BAD_PARAM: wide data, but no wchar code set was agreed on.
-    pub const NO_WCHAR_CODE_SET: u32 = OMG | 23;
-    /// BAD_PARAM: an enum value out of range.
-    pub const ENUM_OUT_OF_RANGE: u32 = OMG | 25;
-    /// BAD_PARAM: a nil reference cannot be registered as an initial reference.
-    pub const NIL_INITIAL_REFERENCE: u32 = OMG | 27;
-    /// MARSHAL: a local object, or another value that never leaves its process.
-    pub const LOCAL_OBJECT: u32 = OMG | 4;
-    /// MARSHAL: wide data over GIOP 1.0, sent by the client.
-    pub const WIDE_OVER_1_0: u32 = OMG | 5;
-    /// MARSHAL: wide data over GIOP 1.0, returned by the server.
-    pub const WIDE_RESULT_OVER_1_0: u32 = OMG | 6;
-    /// MARSHAL: a client that named code sets names others on the same connection.
-    pub const CODE_SETS_CHANGED: u32 = OMG | 9;
-    /// INV_OBJREF: the server states code sets, but none for wide data.
-    pub const NO_WIDE_SET_STATED: u32 = OMG | 1;
-    /// INV_OBJREF: the server states no code sets, and wide data needs one.
-    pub const NO_CODE_SETS_STATED: u32 = OMG | 2;
-    /// CODESET_INCOMPATIBLE: negotiation failed.
-    pub const NO_COMMON_CODE_SET: u32 = OMG | 1;
-    /// CODESET_INCOMPATIBLE: the context names a set that the server does not have.
-    pub const UNSUPPORTED_CODE_SET: u32 = OMG | 2;
-    /// INTF_REPOS: there is no interface repository.
-    pub const NO_INTERFACE_REPOSITORY: u32 = OMG | 1;
 }
 
 /// The origin of an exception, which decides in which form a servant passes it on.
@@ -314,11 +255,13 @@ pub struct SystemException {
     detail: Option<Arc<Detail>>,
 }
 
-/// The part of an exception that stays in this process. It is behind one pointer, since every result of a call may be
-/// an exception.
+/// The part of an exception that is not in the body of its reply. It is behind one pointer, since every result of a call
+/// may be an exception.
 #[derive(Clone)]
 struct Detail {
     text: String,
+    /// Whether the client of a servant that raises the exception gets the text.
+    is_sent: bool,
     source: Option<Cause>,
 }
 
@@ -335,16 +278,119 @@ impl SystemException {
         }
     }
 
-    /// Adds a description of the event for users, which stays in this process.
+    /// Adds a description of the event for users. A client gets it with the exception that a servant raises: zorb shows it
+    /// as the exception's [`detail`](Self::detail), JacORB and GlassFish log it. So it must not name what the client may
+    /// not know.
+    ///
+    /// It is sent in the service context ExceptionDetailMessage, cut to [`MAX_SENT_DETAIL_CHARACTERS`]. Source: CORBA 3.3
+    /// Part 2, ORB Interoperability Architecture (service contexts).
     #[must_use]
     #[cold]
-    pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
+    pub fn with_detail(self, detail: impl fmt::Display) -> Self {
+        self.described(detail.to_string(), true)
+    }
+
+    /// Adds a description of the event that stays in this process, such as one that names files or endpoints. The details of
+    /// exceptions that the ORB raises are of this kind.
+    #[must_use]
+    #[cold]
+    pub fn with_local_detail(self, detail: impl fmt::Display) -> Self {
+        self.described(detail.to_string(), false)
+    }
+
+    fn described(mut self, text: String, is_sent: bool) -> Self {
         let source = self.cause().cloned();
         self.detail = Some(Arc::new(Detail {
-            text: detail.to_string(),
+            text,
+            is_sent,
             source,
         }));
         self
+    }
+
+    /// Replaces the minor code: one of [`minor`], or one of the application's vendor set.
+    #[must_use]
+    pub fn with_minor(mut self, minor: u32) -> Self {
+        self.minor = minor;
+        self
+    }
+
+    /// Replaces the completion status, for a servant that fails after it has begun to act.
+    #[must_use]
+    pub fn with_completed(mut self, completed: CompletionStatus) -> Self {
+        self.completed = completed;
+        self
+    }
+
+    /// Whether the operation may have run: COMPLETED_YES or COMPLETED_MAYBE. If not, the same call can be made again
+    /// without a risk that it runs twice.
+    ///
+    /// ```
+    /// # extern crate zorb_giop as zorb;
+    /// use zorb::{CompletionStatus, SystemException};
+    ///
+    /// assert!(!SystemException::transient("the pool is full").may_have_run());
+    /// let lost = SystemException::comm_failure("").with_completed(CompletionStatus::Maybe);
+    /// assert!(lost.may_have_run());
+    /// ```
+    #[must_use]
+    pub fn may_have_run(&self) -> bool {
+        self.completed != CompletionStatus::No
+    }
+
+    /// Whether the same call may succeed later and surely has not run: COMPLETED_NO, and a kind that says nothing on the
+    /// call itself (TRANSIENT, COMM_FAILURE, TIMEOUT, NO_RESOURCES or NO_MEMORY). `zorb::Retry` repeats these.
+    ///
+    /// ```
+    /// # extern crate zorb_giop as zorb;
+    /// use zorb::{CompletionStatus, SystemException};
+    ///
+    /// let full = SystemException::transient("the pool is full");
+    /// assert!(full.is_retryable());
+    /// // The reply was lost: whether the operation ran is unknown.
+    /// assert!(!full.with_completed(CompletionStatus::Maybe).is_retryable());
+    /// // The object is gone for good, or the caller may not: another try has the same end.
+    /// assert!(!SystemException::object_not_exist("").is_retryable());
+    /// assert!(!SystemException::no_permission("").is_retryable());
+    /// ```
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        use SystemExceptionKind::{CommFailure, NoMemory, NoResources, Timeout, Transient};
+        !self.may_have_run()
+            && matches!(
+                self.kind,
+                Transient | CommFailure | Timeout | NoResources | NoMemory
+            )
+    }
+
+    /// Whether a time limit has passed: TIMEOUT, or TRANSIENT with the minor code that omniORB has for it.
+    /// [`may_have_run`](Self::may_have_run) shows whether the operation may have been carried out all the same.
+    ///
+    /// ```
+    /// # extern crate zorb_giop as zorb;
+    /// use zorb::{SystemException, minor};
+    ///
+    /// assert!(SystemException::timeout("").is_timeout());
+    /// assert!(SystemException::transient("").with_minor(minor::OMNIORB_CALL_TIMED_OUT).is_timeout());
+    /// // Nothing answered the connect: another host may, and no limit of the caller has passed.
+    /// assert!(!SystemException::transient("").with_minor(minor::CANNOT_CONNECT).is_timeout());
+    /// ```
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        match self.kind {
+            SystemExceptionKind::Timeout => true,
+            SystemExceptionKind::Transient => self.minor == minor::OMNIORB_CALL_TIMED_OUT,
+            _ => false,
+        }
+    }
+
+    /// Makes the service context that sends the [detail](Self::with_detail); `None` if there is none to be sent. Allocates
+    /// its data.
+    #[must_use]
+    #[cold]
+    pub fn detail_context(&self) -> Option<ServiceContext> {
+        let detail = self.detail.as_ref().filter(|detail| detail.is_sent)?;
+        exception_detail_context(&detail.text)
     }
 
     /// Adds the error behind the exception, which becomes its [`source`](core::error::Error::source); it stays in this
@@ -362,10 +408,11 @@ impl SystemException {
         self.with_cause(Cause::behind(Arc::new(error)))
     }
 
-    /// Adds the text of an error as the detail, and its source, if it has one, as the source.
+    /// Adds the text of an error as the detail, which stays in this process, and its source, if it has one, as the source.
+    #[must_use]
     #[cold]
-    pub(crate) fn of_error(self, error: impl core::error::Error + Send + Sync + 'static) -> Self {
-        let exception = self.with_detail(&error);
+    pub fn of_error(self, error: impl core::error::Error + Send + Sync + 'static) -> Self {
+        let exception = self.with_local_detail(&error);
         match error.source().is_some() {
             true => exception.with_source_of(error),
             false => exception,
@@ -373,8 +420,10 @@ impl SystemException {
     }
 
     pub(crate) fn with_cause(mut self, cause: Cause) -> Self {
+        let is_sent = self.detail.as_ref().is_some_and(|detail| detail.is_sent);
         self.detail = Some(Arc::new(Detail {
             text: self.detail().unwrap_or_default().to_owned(),
+            is_sent,
             source: Some(cause),
         }));
         self
@@ -422,8 +471,9 @@ impl SystemException {
     /// learn from the difference between TRANSIENT, COMM_FAILURE and TIMEOUT whether a port is open, so these are
     /// UNKNOWN, too. Detail and source, which name endpoints and repeat the text of a service, are left out.
     ///
-    /// Detail and source are never sent in a system exception. A program that puts the text of one into a message of
-    /// its own, such as a member of a user exception, takes that of `for_caller()`:
+    /// The source of an exception is never sent, and of details only those of [`with_detail`](Self::with_detail). A program
+    /// that puts the text of an exception into a message of its own, such as a member of a user exception, takes that of
+    /// `for_caller()`:
     ///
     /// ```
     /// # extern crate zorb_giop as zorb;
@@ -545,15 +595,47 @@ impl From<EncodeError> for SystemException {
     }
 }
 
+/// MARSHAL or DATA_CONVERSION, as for the body of a message; COMPLETED_MAYBE, since the servant may have acted already.
+impl From<DecodeError> for SystemException {
+    fn from(error: DecodeError) -> Self {
+        Fault::Decode(error).raise(CompletionStatus::Maybe)
+    }
+}
+
 /// BAD_PARAM for an any that holds another type, MARSHAL for one whose value is malformed; COMPLETED_MAYBE, since the servant
 /// may have acted already.
 impl From<ExtractError> for SystemException {
     fn from(error: ExtractError) -> Self {
-        let kind = match error {
-            ExtractError::Malformed { .. } => SystemExceptionKind::Marshal,
-            _ => SystemExceptionKind::BadParam,
-        };
-        Self::new(kind, 0, CompletionStatus::Maybe).of_error(error)
+        Fault::Extract(error).raise(CompletionStatus::Maybe)
+    }
+}
+
+/// DATA_CONVERSION: the number does not fit the `fixed` of the IDL. COMPLETED_MAYBE, since the servant may have acted already.
+impl From<FixedError> for SystemException {
+    fn from(error: FixedError) -> Self {
+        Fault::Number(error.to_string()).raise(CompletionStatus::Maybe)
+    }
+}
+
+/// DATA_CONVERSION: the text is not a `long double`. COMPLETED_MAYBE, since the servant may have acted already.
+impl From<NotALongDouble> for SystemException {
+    fn from(error: NotALongDouble) -> Self {
+        Fault::Number(error.to_string()).raise(CompletionStatus::Maybe)
+    }
+}
+
+/// UNKNOWN, COMPLETED_MAYBE: an error of the operating system that a servant met. The error is the source; neither it nor its
+/// text is sent.
+impl From<std::io::Error> for SystemException {
+    fn from(error: std::io::Error) -> Self {
+        Fault::Application(Cause::new(error)).raise(CompletionStatus::Maybe)
+    }
+}
+
+/// UNKNOWN, COMPLETED_MAYBE: any error of the application. The error is the source; neither it nor its text is sent.
+impl From<Box<dyn core::error::Error + Send + Sync>> for SystemException {
+    fn from(error: Box<dyn core::error::Error + Send + Sync>) -> Self {
+        Fault::Application(Cause::new(error)).raise(CompletionStatus::Maybe)
     }
 }
 
@@ -589,7 +671,7 @@ impl<'de> Decode<'de> for SystemException {
                 minor::UNKNOWN_SYSTEM_EXCEPTION,
                 completed,
             )
-            .with_detail(format_args!(
+            .with_local_detail(format_args!(
                 "system exception {:?} is not known",
                 String::from_utf8_lossy(id)
             )),

@@ -7,7 +7,7 @@ use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind as
 use crate::printable::Printable;
 use crate::real_time::RealTimeFault;
 use crate::url::UrlError;
-use zorb_cdr::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+use zorb_cdr::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, ExtractError};
 
 /// A fault of a call, other than the exceptions of servants.
 ///
@@ -198,6 +198,54 @@ pub enum Fault {
     /// An upcall would wait for its own end.
     #[error("waiting for the ORB's shutdown inside an upcall would deadlock")]
     WouldDeadlock,
+    /// An any holds a value of another type, or a malformed one.
+    #[error("{0:#}")]
+    Extract(ExtractError),
+    /// A number that its IDL type cannot hold, or a text that is not a number.
+    #[error("{0}")]
+    Number(String),
+    /// An error of the application, outside of CORBA.
+    #[error("the application failed")]
+    Application(Cause),
+    /// An operation without an implementation.
+    #[error("{0}")]
+    NotImplemented(&'static str),
+    /// The ORB has no interface repository.
+    #[error("there is no interface repository")]
+    NoInterfaceRepository,
+    /// A state of the ORB that it rules out.
+    #[error("{0}")]
+    Internal(String),
+    /// A nil reference cannot be an initial reference.
+    #[error("a nil reference cannot be an initial reference")]
+    NilInitialReference,
+    /// The name in a `corbaname:` URL is malformed or cannot be resolved.
+    #[error("{0}")]
+    BadUrlName(String),
+    /// An argument of an operation of the ORB is invalid.
+    #[error("{0}")]
+    BadParameter(String),
+    /// An operation of the ORB that is out of order.
+    #[error("{0}")]
+    OutOfOrder(String),
+    /// The ORB, or a part of it, cannot start with these settings on this machine.
+    #[error("{0}")]
+    CannotInitialize(String),
+    /// The adapter has been destroyed.
+    #[error("{0}")]
+    AdapterDestroyed(String),
+    /// The adapter is being destroyed.
+    #[error("{0}")]
+    AdapterBeingDestroyed(String),
+    /// An object id that the adapter does not assign.
+    #[error("{0}")]
+    UnknownObjectId(String),
+    /// The adapter has a servant manager already.
+    #[error("{0}")]
+    ServantManagerSet(String),
+    /// The adapter refuses an operation for another reason.
+    #[error("{0}")]
+    AdapterRefused(String),
 }
 
 impl Fault {
@@ -210,12 +258,33 @@ impl Fault {
         }
     }
 
-    /// Returns the exception, with the completion status that is known at the place of the fault. Kind and minor code
-    /// of every fault come from this table.
+    /// Returns the exception, with the completion status that is known at the place of the fault. Its detail stays in this
+    /// process.
     #[must_use]
     #[cold]
     pub fn raise(self, completed: CompletionStatus) -> SystemException {
-        let (kind, minor) = match &self {
+        let (kind, minor) = self.kind_and_minor();
+        let exception = SystemException::new(kind, minor, completed);
+        match self {
+            Self::Url(error) => exception.of_error(error),
+            Self::Extract(error) => exception.of_error(error),
+            fault => {
+                let exception = exception.with_local_detail(&fault);
+                match fault {
+                    Self::ConnectionLost { cause, .. }
+                    | Self::CannotConnect {
+                        cause: Some(cause), ..
+                    }
+                    | Self::Application(cause) => exception.with_cause(cause),
+                    _ => exception,
+                }
+            }
+        }
+    }
+
+    /// Returns kind and minor code. Those of every exception that the ORB raises come from this table.
+    fn kind_and_minor(&self) -> (Kind, u32) {
+        match self {
             Self::Decode(error) if error.is_data_conversion() => {
                 (Kind::DataConversion, minor::CHARACTER_NOT_IN_CODE_SET)
             }
@@ -248,9 +317,15 @@ impl Fault {
                 ..
             } => (Kind::ImpLimit, minor::MESSAGE_TOO_LARGE),
             Self::Protocol { .. } => (Kind::CommFailure, 0),
-            Self::Url(error) => {
-                return SystemException::from(error.clone());
-            }
+            Self::Url(error) => (
+                Kind::BadParam,
+                match error {
+                    UrlError::BadScheme(_) | UrlError::SchemeNotPermitted(_) => minor::BAD_SCHEME,
+                    UrlError::BadAddress { .. } => minor::BAD_ADDRESS,
+                    UrlError::BadSchemeSpecificPart(_) => minor::BAD_SCHEME_SPECIFIC_PART,
+                    UrlError::BadIor(_) => minor::BAD_URL,
+                },
+            ),
             Self::NilReference => (Kind::InvObjref, 0),
             Self::NoUsableProfile { .. } => (Kind::ImpLimit, minor::NO_USABLE_PROFILE),
             Self::CannotConnect { .. } => (Kind::Transient, minor::CANNOT_CONNECT),
@@ -289,14 +364,22 @@ impl Fault {
             Self::Rebind(_) => (Kind::Rebind, 0),
             Self::RealTime(fault) => fault.exception(),
             Self::WouldDeadlock => (Kind::BadInvOrder, minor::WOULD_DEADLOCK),
-        };
-        let exception = SystemException::new(kind, minor, completed).with_detail(&self);
-        match self {
-            Self::ConnectionLost { cause, .. }
-            | Self::CannotConnect {
-                cause: Some(cause), ..
-            } => exception.with_cause(cause),
-            _ => exception,
+            Self::Extract(ExtractError::Malformed { .. }) => (Kind::Marshal, 0),
+            Self::Extract(_) | Self::BadParameter(_) => (Kind::BadParam, 0),
+            Self::Number(_) => (Kind::DataConversion, 0),
+            Self::Application(_) => (Kind::Unknown, 0),
+            Self::NotImplemented(_) => (Kind::NoImplement, 0),
+            Self::NoInterfaceRepository => (Kind::IntfRepos, minor::NO_INTERFACE_REPOSITORY),
+            Self::Internal(_) => (Kind::Internal, 0),
+            Self::NilInitialReference => (Kind::BadParam, minor::NIL_INITIAL_REFERENCE),
+            Self::BadUrlName(_) => (Kind::BadParam, minor::BAD_SCHEME_SPECIFIC_PART),
+            Self::OutOfOrder(_) => (Kind::BadInvOrder, 0),
+            Self::CannotInitialize(_) => (Kind::Initialize, 0),
+            Self::AdapterDestroyed(_) => (Kind::ObjectNotExist, 0),
+            Self::AdapterBeingDestroyed(_) => (Kind::BadInvOrder, minor::ADAPTER_BEING_DESTROYED),
+            Self::UnknownObjectId(_) => (Kind::BadParam, minor::UNKNOWN_OBJECT_ID),
+            Self::ServantManagerSet(_) => (Kind::BadInvOrder, minor::SERVANT_MANAGER_SET),
+            Self::AdapterRefused(_) => (Kind::ObjAdapter, 0),
         }
     }
 }

@@ -86,8 +86,8 @@ mod vendor;
 pub use addressing::AddressingDisposition;
 pub use cause::{Cause, Chain};
 pub use context::{
-    MAX_EXCEPTION_DETAIL_OCTETS, ServiceContext, ServiceContextId, ServiceContexts,
-    exception_detail,
+    MAX_EXCEPTION_DETAIL_OCTETS, MAX_SENT_DETAIL_CHARACTERS, ServiceContext, ServiceContextId,
+    ServiceContexts, exception_detail,
 };
 pub use error::ProtocolError;
 pub use exception::{CompletionStatus, Origin, SystemException, SystemExceptionKind, minor};

@@ -3,7 +3,8 @@
 //! Parsing contacts nothing. Source: CORBA 3.3 Part 2, Interoperability, "Object URLs"; Naming Service specification
 //! for `corbaname`.
 
-use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use crate::exception::{CompletionStatus, SystemException};
+use crate::fault::Fault;
 use crate::header::Version;
 use crate::ior::{Ior, IorError};
 use crate::printable::Printable;
@@ -181,16 +182,10 @@ pub enum UrlError {
     BadIor(#[from] IorError),
 }
 
+/// BAD_PARAM with the minor code of `string_to_object`, COMPLETED_NO: nothing has been contacted.
 impl From<UrlError> for SystemException {
     fn from(error: UrlError) -> Self {
-        let minor = match &error {
-            UrlError::BadScheme(_) | UrlError::SchemeNotPermitted(_) => minor::BAD_SCHEME,
-            UrlError::BadAddress { .. } => minor::BAD_ADDRESS,
-            UrlError::BadSchemeSpecificPart(_) => minor::BAD_SCHEME_SPECIFIC_PART,
-            UrlError::BadIor(_) => minor::BAD_URL,
-        };
-        // Nothing has been contacted.
-        Self::new(SystemExceptionKind::BadParam, minor, CompletionStatus::No).of_error(error)
+        Fault::Url(error).raise(CompletionStatus::No)
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod omg;
 
+pub(crate) use omg::minor as omg_minor;
+
 use crate::exception::SystemExceptionKind as Kind;
 use core::fmt;
 

@@ -6,6 +6,7 @@ use core::future::poll_fn;
 use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_shares::{Counts, Full, HostKey};
 
 /// The state of a POA manager, which decides on new requests: they are held, served, discarded or refused. Executing
@@ -40,6 +41,25 @@ pub enum ManagerError {
     /// specification this is BAD_INV_ORDER.
     #[error("waiting for completion inside an upcall would deadlock")]
     WithinUpcall,
+}
+
+/// OBJ_ADAPTER, COMPLETED_NO.
+impl From<AdapterInactive> for SystemException {
+    fn from(_: AdapterInactive) -> Self {
+        Fault::Inactive.raise(CompletionStatus::No)
+    }
+}
+
+/// BAD_INV_ORDER within an upcall, OBJ_ADAPTER for an inactive manager; COMPLETED_NO.
+impl From<ManagerError> for SystemException {
+    fn from(error: ManagerError) -> Self {
+        match error {
+            ManagerError::Inactive(inactive) => inactive.into(),
+            ManagerError::WithinUpcall => {
+                (Fault::WouldDeadlock.raise(CompletionStatus::No)).with_local_detail(error)
+            }
+        }
+    }
 }
 
 /// An adapter as its manager uses it.

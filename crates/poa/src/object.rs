@@ -22,7 +22,7 @@ use core::future::poll_fn;
 use core::pin::Pin;
 use std::sync::{Arc, Weak};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
-use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_shares::HostKey;
 
 /// The target of requests for one object: a servant, a forward, or a servant manager that finds the servant.
@@ -511,11 +511,9 @@ fn start(
         // The request has found its object, so it exists. Peers of GIOP 1.0 still send the older name.
         b"_non_existent" | b"_not_existent" => request.reply(false),
         b"_repository_id" => request.reply(skeleton.repository_id()),
-        b"_interface" => request.system_exception(&SystemException::new(
-            SystemExceptionKind::IntfRepos,
-            minor::NO_INTERFACE_REPOSITORY,
-            CompletionStatus::No,
-        )),
+        b"_interface" => {
+            request.system_exception(&Fault::NoInterfaceRepository.raise(CompletionStatus::No))
+        }
         // No object here is a component: the nil reference.
         b"_component" => request.reply(Ior::NIL),
         _ => return begin(request),
@@ -573,6 +571,7 @@ impl PoaManagerState {
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
+    use zorb_giop::{SystemExceptionKind, minor};
 
     #[test]
     fn an_object_is_as_large_as_it_has_to_be() {

@@ -155,15 +155,24 @@ impl Receipt {
         }
     }
 
-    /// The reply to a request that is refused. A client that waits only for the arrival of its request (SYNC_WITH_SERVER) gets
-    /// it, too, unless it has got its [`acknowledgement`](Self::acknowledgement).
+    /// The reply to a request that is refused, with the [detail](SystemException::with_detail) of the exception. A client
+    /// that waits only for the arrival of its request (SYNC_WITH_SERVER) gets it, too, unless it has got its [`acknowledgement`](Self::acknowledgement).
     #[must_use]
     pub fn refusal(&self, exception: &SystemException) -> Outcome {
         if self.response == ResponseFlags::None {
             return Outcome::Silent;
         }
-        self.message(ReplyStatus::SystemException, |e| e.put(exception))
-            .map_or(Outcome::Silent, Outcome::Reply)
+        ReplyBuilder {
+            version: self.version,
+            request_id: self.request_id,
+            status: ReplyStatus::SystemException,
+            contexts: exception.detail_context().as_slice(),
+        }
+        .encode(
+            Encoder::<NativeEndian>::with_buffer(buffers::take(), self.format),
+            |e| e.put(exception),
+        )
+        .map_or(Outcome::Silent, Outcome::Reply)
     }
 }
 

@@ -237,3 +237,17 @@ impl Encode for Arguments<'_> {
         Ok(())
     }
 }
+
+/// The system exception; for a user exception UNKNOWN, COMPLETED_MAYBE, since the operation of the servant that passes it on
+/// does not raise it.
+impl From<RequestError> for SystemException {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::System(exception) => exception,
+            RequestError::User(any) => {
+                let id = any.type_code().id().unwrap_or_default().to_owned();
+                Fault::UnlistedException(id).raise(CompletionStatus::Maybe)
+            }
+        }
+    }
+}

@@ -4,12 +4,11 @@ use crate::keys::KeyTableError;
 use crate::options::OptionError;
 use crate::poa::NoContext;
 use crate::real_time::ThreadpoolError;
-use core::error::Error as _;
 use core::fmt;
 use std::io;
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
-use zorb_giop::{Chain, CompletionStatus, Fault, SystemException, minor};
+use zorb_giop::{Chain, CompletionStatus, Fault, SystemException};
 use zorb_poa::{AdapterError, AdapterInactive};
 use zorb_transport::TransportError;
 
@@ -105,53 +104,31 @@ impl Error {
     /// of these are COMPLETED_NO. Allocates the detail.
     #[must_use]
     pub fn to_system_exception(&self) -> SystemException {
-        match self {
-            Self::System(exception) => exception.clone(),
-            _ => self.raise(&Chain(self)),
+        if let Self::System(exception) = self {
+            return exception.clone();
         }
+        self.raise().with_local_detail(Chain(self))
     }
 
-    fn raise(&self, detail: &dyn fmt::Display) -> SystemException {
-        use zorb_giop::SystemExceptionKind as Kind;
-        // None of these errors arises after a servant has started.
-        let completed = CompletionStatus::No;
-        let initialize =
-            || SystemException::new(Kind::Initialize, 0, completed).with_detail(detail);
-        match self {
-            Self::System(exception) => exception.clone(),
-            Self::Url(error) => {
-                let raised = Fault::Url(error.clone()).raise(completed);
-                SystemException::new(raised.kind, raised.minor, completed).with_detail(detail)
-            }
-            Self::Adapter(AdapterError::Destroyed) => {
-                SystemException::new(Kind::ObjectNotExist, 0, completed).with_detail(detail)
-            }
-            Self::Adapter(AdapterError::BeingDestroyed) => {
-                SystemException::new(Kind::BadInvOrder, minor::ADAPTER_BEING_DESTROYED, completed)
-                    .with_detail(detail)
-            }
-            Self::Adapter(AdapterError::UnknownId(_) | AdapterError::IdNotInSet(_)) => {
-                SystemException::new(Kind::BadParam, minor::UNKNOWN_OBJECT_ID, completed)
-                    .with_detail(detail)
-            }
-            Self::Adapter(AdapterError::ServantManagerSet) => {
-                SystemException::new(Kind::BadInvOrder, minor::SERVANT_MANAGER_SET, completed)
-                    .with_detail(detail)
-            }
-            Self::NoContext(error) => (*error).into(),
-            Self::Threadpool(error) => error.to_system_exception(),
-            Self::Adapter(_) => {
-                SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(detail)
-            }
+    /// The exception, without detail and source of its own. None of these errors arises after a servant has started.
+    fn raise(&self) -> SystemException {
+        let text = self.to_string();
+        let fault = match self {
+            Self::System(exception) => return exception.clone(),
+            Self::Adapter(error) => return error.clone().into(),
+            Self::NoContext(error) => return (*error).into(),
+            Self::Url(error) => Fault::Url(error.clone()),
+            Self::Threadpool(error) => error.fault(),
             Self::InvalidName { .. } | Self::File { .. } | Self::KeyTable(_) => {
-                SystemException::new(Kind::BadParam, 0, completed).with_detail(detail)
+                Fault::BadParameter(text)
             }
             Self::Option(_)
             | Self::Transport(_)
             | Self::Lane(_)
             | Self::Thread(_)
-            | Self::NoEndpoint => initialize(),
-        }
+            | Self::NoEndpoint => Fault::CannotInitialize(text),
+        };
+        fault.raise(CompletionStatus::No)
     }
 }
 
@@ -168,16 +145,13 @@ impl From<AdapterInactive> for Error {
     }
 }
 
+/// The exception of [`Error::to_system_exception`]. The error's source becomes its source; neither is sent to clients.
 impl From<Error> for SystemException {
     fn from(error: Error) -> Self {
         if let Error::System(exception) = error {
             return exception;
         }
-        let exception = error.raise(&error);
-        match error.source().is_some() {
-            true => exception.with_source_of(error),
-            false => exception,
-        }
+        error.raise().of_error(error)
     }
 }
 
@@ -185,6 +159,7 @@ impl From<Error> for SystemException {
 mod tests {
     use super::*;
     use crate::naming::cos_naming::naming_context::ResolveError;
+    use core::error::Error as _;
 
     #[test]
     fn the_exception_of_a_bad_url_keeps_kind_minor_code_text_and_source() {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl, UrlError, UrlScheme, escape};
-use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
+use zorb_giop::{CompletionStatus, Fault, Ior};
 
 /// The limit on URLs that are followed in a row, such as a file that holds a `corbaloc:rir:`.
 const MAX_INDIRECTIONS: usize = 8;
@@ -102,13 +102,9 @@ impl Orb {
     ) -> Result<(), Error> {
         let ior = object.as_object().ior();
         if ior.is_nil() {
-            return Err(SystemException::new(
-                SystemExceptionKind::BadParam,
-                minor::NIL_INITIAL_REFERENCE,
-                CompletionStatus::No,
-            )
-            .with_detail("a nil reference cannot be an initial reference")
-            .into());
+            return Err(Fault::NilInitialReference
+                .raise(CompletionStatus::No)
+                .into());
         }
         if name.is_empty() {
             return Err(invalid(name, "expected a name, found none"));

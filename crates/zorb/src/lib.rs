@@ -66,6 +66,7 @@ pub mod policy;
 mod profile;
 mod race;
 pub mod real_time;
+mod retry;
 mod serve;
 mod signature;
 pub mod skeleton;
@@ -89,6 +90,7 @@ pub use poa::{
     ServantLocator, ServantManagerError,
 };
 pub use policy::SyncScope;
+pub use retry::Retry;
 pub use signature::ManyResults;
 pub use value::{
     Abstract, Concrete, CustomMarshal, DataInput, DataOutput, Derives, MarshalError, Value,

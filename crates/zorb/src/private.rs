@@ -18,7 +18,7 @@ pub use zorb_cdr::{
     Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask, cdr_bitset, cdr_enum,
     cdr_struct, cdr_union, idl_exception, idl_type,
 };
-use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::{idl_tokens, object_ids_tokens};
 pub use zorb_poa::{
@@ -36,8 +36,8 @@ pub mod reexport {
 /// # Errors
 /// Always NO_IMPLEMENT, COMPLETED_NO.
 pub fn not_implemented<T, E: From<SystemException>>() -> core::future::Ready<Result<T, E>> {
-    let kind = SystemExceptionKind::NoImplement;
-    let exception = SystemException::new(kind, 0, CompletionStatus::No);
+    let exception = Fault::NotImplemented("the servant does not implement the operation")
+        .raise(CompletionStatus::No);
     core::future::ready(Err(exception.into()))
 }
 
@@ -92,6 +92,22 @@ macro_rules! __type_code {
     };
 }
 
+/// Implements the trait `From` of the error enum of an operation for what its servant is likely to meet, so that `?` converts
+/// it. All other errors go by `map_err(SystemException::from)`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __error_conversions {
+    ($name:ident: $($error:ty,)*) => {
+        $(
+            impl ::core::convert::From<$error> for $name {
+                fn from(error: $error) -> Self {
+                    Self::System(::core::convert::From::from(error))
+                }
+            }
+        )*
+    };
+}
+
 /// Implements the error enum of an operation: its user exceptions, or a system exception. An exception of a native type
 /// cannot be marshalled and has a repository id alone. Several of these may be one Rust type, so there is no `From` for
 /// them.
@@ -116,29 +132,10 @@ macro_rules! __operation_error {
             }
         }
 
-        impl ::core::convert::From<$crate::Error> for $name {
-            fn from(error: $crate::Error) -> Self {
-                Self::System(error.into())
-            }
-        }
-
-        impl ::core::convert::From<$crate::SystemExceptionKind> for $name {
-            fn from(kind: $crate::SystemExceptionKind) -> Self {
-                Self::System(kind.into())
-            }
-        }
-
-        impl ::core::convert::From<$crate::EncodeError> for $name {
-            fn from(error: $crate::EncodeError) -> Self {
-                Self::System(error.into())
-            }
-        }
-
-        impl ::core::convert::From<$crate::ExtractError> for $name {
-            fn from(error: $crate::ExtractError) -> Self {
-                Self::System(error.into())
-            }
-        }
+        $crate::__error_conversions!($name:
+            $crate::Error, $crate::SystemExceptionKind, $crate::EncodeError, $crate::ExtractError,
+            $crate::RequestError, $crate::NoContext, $crate::naming::NamingError, ::std::io::Error,
+        );
 
         impl ::core::fmt::Display for $name {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {

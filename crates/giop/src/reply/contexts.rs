@@ -1,12 +1,13 @@
 //! Service contexts that are added to an encoded reply.
 
-use super::{HEADER_OCTETS, ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus};
+use super::{ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus};
 use crate::buffers;
 use crate::context::ServiceContext;
 use crate::error::ProtocolError;
 use crate::header::{HEADER_LEN, Message, MessageHeader};
 use crate::request::BODY_ALIGNMENT;
-use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Gather, NativeEndian, WireFormat};
+use bytes::Bytes;
+use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Frame, Gather, NativeEndian, WireFormat};
 
 /// The most padding of contexts, which keeps the body behind them aligned: before GIOP 1.2 the body has no padding of
 /// its own.
@@ -19,33 +20,56 @@ impl ReplyStatus {
     /// Returns the errors of [`ReplyHeader::head`], and those of [`MessageHeader::parse`] for octets that begin no
     /// message.
     pub fn of(reply: &Gather) -> Result<Self, ProtocolError> {
-        let header = reply.chunks().next().and_then(<[u8]>::first_chunk);
-        let header = header.copied().unwrap_or([0; HEADER_OCTETS]);
-        let mut message = Gather::default();
-        message.push(bytes::Bytes::copy_from_slice(&header));
-        let message = Message::from_gather(message)?;
-        Ok(ReplyHeader::head(&message)?.1)
+        let octets = reply.chunks().next().unwrap_or_default();
+        let head = octets.first_chunk::<HEADER_LEN>().unwrap_or(&[0; _]);
+        let header = MessageHeader::parse(head)?;
+        match ReplyHeader::head_in_place(&header, octets) {
+            Some((_, status, _)) => Ok(status),
+            None => Ok(ReplyHeader::head(&first_chunk(header, octets))?.1),
+        }
     }
 }
 
-/// Adds service contexts to a reply that was encoded without any, in the byte order of this machine. Copies the reply
-/// into another buffer of the [thread's](buffers), and returns its own there.
+/// A message with the octets up to the first piece that an encoder has not copied. All contexts are among them.
+#[cold]
+fn first_chunk(header: MessageHeader, octets: &[u8]) -> Message {
+    Message {
+        header,
+        frame: Frame::new(Bytes::copy_from_slice(octets)),
+    }
+}
+
+/// Adds service contexts to a reply that was encoded in the byte order of this machine, behind those that it has. Copies the
+/// reply into another buffer of the [thread's](buffers), and returns its own there.
 ///
 /// Before GIOP 1.2 the contexts are in front of the other fields, and the body follows without padding. Four octets
 /// behind the last context's data, which is an encapsulation, keep it aligned where needed.
 ///
 /// # Errors
-/// [`Expected`](EncodeErrorKind::Expected) if the message is not a reply without contexts;
+/// [`Expected`](EncodeErrorKind::Expected) if the message is not a reply;
 /// [`TooLong`](EncodeErrorKind::TooLong) if the result would be longer than 4 GiB.
 pub fn add_contexts(reply: Gather, contexts: &[ServiceContext]) -> Result<Gather, EncodeError> {
-    let no_reply = || EncodeError::from(EncodeErrorKind::Expected("a reply without contexts"));
-    let head = (reply.chunks().next())
-        .and_then(<[u8]>::first_chunk::<HEADER_OCTETS>)
-        .ok_or_else(no_reply)?;
-    let header = head.first_chunk::<HEADER_LEN>().ok_or_else(no_reply)?;
+    let no_reply = || EncodeError::from(EncodeErrorKind::Expected("a reply"));
+    let octets = reply.chunks().next().unwrap_or_default();
+    let header = octets.first_chunk::<HEADER_LEN>().ok_or_else(no_reply)?;
     let header = MessageHeader::parse(header).map_err(|_| no_reply())?;
-    let (request_id, status, body) =
-        ReplyHeader::head_in_place(&header, head).ok_or_else(no_reply)?;
+    let mut all = Vec::new();
+    let (request_id, status, body) = match ReplyHeader::head_in_place(&header, octets) {
+        Some(head) => head,
+        None => {
+            let message = first_chunk(header, octets);
+            let read = ReplyHeader::read(&message).map_err(|_| no_reply())?;
+            all = read.contexts.to_vec();
+            (read.request_id, read.status, read.body)
+        }
+    };
+    let contexts = match all.is_empty() {
+        true => contexts,
+        false => {
+            all.extend_from_slice(contexts);
+            &all
+        }
+    };
     let encode = |contexts: &[ServiceContext]| {
         let mut begins = body;
         let builder = ReplyBuilder {
@@ -107,9 +131,17 @@ mod tests {
             first in any::<u32>(),
             second in any::<u64>(),
             is_empty in any::<bool>(),
+            before in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..40), 0..3),
         ) {
             let version = Version { major: 1, minor };
-            let builder = ReplyBuilder { version, request_id: 7, status: ReplyStatus::UserException, contexts: &[] };
+            let made = |begin: u32, data: &[Vec<u8>]| -> Vec<_> {
+                (begin..).zip(data).map(|(id, data)| ServiceContext {
+                    id: ServiceContextId(id),
+                    data: data.clone().into(),
+                }).collect()
+            };
+            let before = made(50, &before);
+            let builder = ReplyBuilder { version, request_id: 7, status: ReplyStatus::UserException, contexts: &before };
             let e = Encoder::<NativeEndian>::new(WireFormat::DEFAULT);
             let reply = builder.encode(e, |e| {
                 if !is_empty {
@@ -119,16 +151,14 @@ mod tests {
                 Ok(())
             }).unwrap();
             prop_assert_eq!(ReplyStatus::of(&reply).unwrap(), ReplyStatus::UserException);
-            let contexts: Vec<_> = (0_u32..).zip(&data).map(|(n, data)| ServiceContext {
-                id: ServiceContextId(100 + n),
-                data: data.clone().into(),
-            }).collect();
+            let contexts = made(100, &data);
             let message = Message::from_gather(add_contexts(reply, &contexts).unwrap()).unwrap();
             let header = ReplyHeader::read(&message).unwrap();
             prop_assert_eq!((header.request_id, header.status), (7, ReplyStatus::UserException));
             let read = header.contexts.to_vec();
-            prop_assert_eq!(read.len(), contexts.len());
-            for (read, sent) in read.iter().zip(&contexts) {
+            let sent = [before, contexts].concat();
+            prop_assert_eq!(read.len(), sent.len());
+            for (read, sent) in read.iter().zip(&sent) {
                 prop_assert_eq!(read.id, sent.id);
                 prop_assert!(read.data.starts_with(&sent.data) && read.data.len() <= sent.data.len() + PADDING.len());
             }

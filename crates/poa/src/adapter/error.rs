@@ -6,8 +6,9 @@ use crate::manager::AdapterInactive;
 use crate::managers::ManagerAlreadyExists;
 use crate::policy::InvalidPolicy;
 use crate::table::TableFull;
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 
-/// The error of an operation of an object adapter. `zorb::Error` maps each to the system exception of the specification.
+/// The error of an operation of an object adapter. Each converts to the system exception of the specification.
 ///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (exceptions of `PortableServer::POA`).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,5 +94,27 @@ pub enum AdapterError {
 impl From<ActiveAlready> for AdapterError {
     fn from(ActiveAlready: ActiveAlready) -> Self {
         Self::ServantAlreadyActive
+    }
+}
+
+impl AdapterError {
+    /// The fault that CORBA assigns to the error.
+    fn fault(&self) -> Fault {
+        let text = self.to_string();
+        match self {
+            Self::Destroyed => Fault::AdapterDestroyed(text),
+            Self::BeingDestroyed => Fault::AdapterBeingDestroyed(text),
+            Self::UnknownId(_) | Self::IdNotInSet(_) => Fault::UnknownObjectId(text),
+            Self::ServantManagerSet => Fault::ServantManagerSet(text),
+            _ => Fault::AdapterRefused(text),
+        }
+    }
+}
+
+/// OBJECT_NOT_EXIST for a destroyed adapter, BAD_INV_ORDER for one that is being destroyed and for a second servant manager,
+/// BAD_PARAM for an unknown id, OBJ_ADAPTER for the rest; COMPLETED_NO.
+impl From<AdapterError> for SystemException {
+    fn from(error: AdapterError) -> Self {
+        error.fault().raise(CompletionStatus::No)
     }
 }

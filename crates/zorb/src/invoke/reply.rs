@@ -139,7 +139,7 @@ impl ObjectRef {
                 Answer::Exception(match explained {
                     Some(text) => {
                         let text = text.trim();
-                        raised.with_detail(format_args!("the server says: {text}"))
+                        raised.with_local_detail(format_args!("the server says: {text}"))
                     }
                     None => raised,
                 })
@@ -175,7 +175,8 @@ pub(super) fn raised<E: OperationError>(exception: SystemException) -> E {
 /// The exception for an outcome that the ORB rules out, such as a reply in place of values.
 #[cold]
 pub(super) fn internal() -> SystemException {
-    SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::Maybe)
+    Fault::Internal("the reply has another form than its request".to_owned())
+        .raise(CompletionStatus::Maybe)
 }
 
 /// The error for a result that cannot be decoded. The reply's status was read, so the operation was carried out:
@@ -196,14 +197,14 @@ pub(super) fn explain_size(exception: SystemException, octets: usize) -> SystemE
         && exception.kind == SystemExceptionKind::ImpLimit
         && exception.completed == CompletionStatus::No
     {
-        exception.with_detail(format_args!(
+        exception.with_local_detail(format_args!(
             "the server refuses a request of {octets} octets: its Builder::max_message_octets is less"
         ))
     } else if minor::OMNIORB_MESSAGE_TOO_LARGE.contains(&minor)
         && exception.kind == SystemExceptionKind::Marshal
     {
         // In GIOP 1.0 omniORB checks the length of a reply before it sends any of it, with the same minor code.
-        exception.with_detail(refused_by_omniorb(octets))
+        exception.with_local_detail(refused_by_omniorb(octets))
     } else {
         exception
     }

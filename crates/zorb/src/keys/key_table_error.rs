@@ -1,5 +1,6 @@
 //! Errors of the key table.
 
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::ObjectId;
 
 /// The error of an operation of the [key table](crate::KeyTable). No binding has changed.
@@ -18,4 +19,11 @@ pub enum KeyTableError {
     /// A key cannot be bound to a nil reference.
     #[error("the reference is nil")]
     NilReference,
+}
+
+/// BAD_PARAM, COMPLETED_NO.
+impl From<KeyTableError> for SystemException {
+    fn from(error: KeyTableError) -> Self {
+        Fault::BadParameter(error.to_string()).raise(CompletionStatus::No)
+    }
 }

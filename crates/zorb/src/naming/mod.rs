@@ -51,7 +51,7 @@ use naming_error::Quoted;
 
 use crate::error::Error;
 use crate::object::ObjectRef;
-use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use zorb_giop::{CompletionStatus, Fault};
 
 #[allow(
     missing_docs,
@@ -70,12 +70,8 @@ pub(crate) async fn resolve_url(context: &ObjectRef, name: &str) -> Result<Objec
         Ok(object) => Ok(object),
         Err(NamingError::System { exception, .. }) => Err(exception.into()),
         Err(error) => {
-            let bad = SystemException::new(
-                SystemExceptionKind::BadParam,
-                minor::BAD_SCHEME_SPECIFIC_PART,
-                CompletionStatus::No,
-            );
-            let bad = bad.with_detail(format_args!("corbaname {}: {error}", Quoted(name)));
+            let bad = Fault::BadUrlName(format!("corbaname {}: {error}", Quoted(name)))
+                .raise(CompletionStatus::No);
             Err(match core::error::Error::source(&error).is_some() {
                 true => bad.with_source_of(error).into(),
                 false => bad.into(),

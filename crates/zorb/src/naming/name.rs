@@ -6,6 +6,7 @@ use core::fmt;
 use core::ops::Deref;
 use core::str::FromStr;
 use zorb_giop::url::{CorbalocAddress, ObjectUrl, escape};
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 
 /// A name: one or more components, each an id and a kind.
 ///
@@ -221,6 +222,13 @@ impl fmt::Display for Name {
             }
         }
         Ok(())
+    }
+}
+
+/// BAD_PARAM, COMPLETED_NO.
+impl From<NameError> for SystemException {
+    fn from(error: NameError) -> Self {
+        Fault::BadParameter(error.to_string()).raise(CompletionStatus::No)
     }
 }
 

@@ -9,7 +9,7 @@ use super::name::{Name, NameError};
 use crate::error::Error;
 use crate::interface::Interface;
 use core::fmt;
-use zorb_giop::{Printable, SystemException, SystemExceptionKind};
+use zorb_giop::{Cause, CompletionStatus, Fault, Printable, SystemException, SystemExceptionKind};
 
 /// The limit on contexts from which one call goes on after CannotProceed.
 const MAX_CONTINUATIONS: usize = 8;
@@ -408,6 +408,20 @@ impl<'a> Resolution<'a> {
         self.context = context;
         self.rest = Name(stuck.rest_of_name);
         Ok(())
+    }
+}
+
+/// The exception of the call that failed, if one did; else UNKNOWN, COMPLETED_MAYBE, with the error as its source: what a
+/// servant could not resolve says nothing on the servant itself.
+impl From<NamingError> for SystemException {
+    fn from(error: NamingError) -> Self {
+        match error {
+            NamingError::System { exception, .. } | NamingError::Unusable { exception, .. } => {
+                exception
+            }
+            NamingError::Unconfigured(error) => error.into(),
+            error => Fault::Application(Cause::new(error)).raise(CompletionStatus::Maybe),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The error of `PortableServer::Current` outside of upcalls.
 
-use zorb_giop::{SystemException, SystemExceptionKind};
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 
 /// The error of an operation of [`PoaCurrent`](super::PoaCurrent) outside of upcalls, where no request is being
 /// executed.
@@ -14,7 +14,6 @@ pub struct NoContext;
 impl From<NoContext> for SystemException {
     /// Converts the error to BAD_INV_ORDER, for servants that propagate it.
     fn from(error: NoContext) -> Self {
-        let exception = Self::from(SystemExceptionKind::BadInvOrder);
-        exception.with_detail(error)
+        Fault::OutOfOrder(error.to_string()).raise(CompletionStatus::No)
     }
 }

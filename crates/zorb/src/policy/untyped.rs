@@ -17,7 +17,9 @@ use zorb_giop::ior::{
     ComponentTag, IiopProfile, ProfileAddress, ProfileBody, ProfileTag, UiopProfile,
     decode_encapsulation, encapsulate,
 };
-use zorb_giop::{Ior, PriorityBand, ServiceContext, ServiceContextId};
+use zorb_giop::{
+    CompletionStatus, Fault, Ior, PriorityBand, ServiceContext, ServiceContextId, SystemException,
+};
 
 /// Units of 100 ns from 15 October 1582, where `TimeBase::TimeT` begins, to the beginning of 1970.
 const GREGORIAN_TO_UNIX: u64 = 122_192_928_000_000_000;
@@ -483,6 +485,13 @@ impl EncapsulationVisitor<'_> for Short {
     type Output = i16;
     fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<i16, DecodeError> {
         d.get()
+    }
+}
+
+/// BAD_PARAM, COMPLETED_NO.
+impl From<PolicyError> for SystemException {
+    fn from(error: PolicyError) -> Self {
+        Fault::BadParameter(error.to_string()).raise(CompletionStatus::No)
     }
 }
 

@@ -9,7 +9,7 @@ use super::threadpool::{Threadpool, ThreadpoolOptions};
 use crate::error::Error;
 use crate::orb::Orb;
 use std::sync::Arc;
-use zorb_giop::{CompletionStatus, Fault, RealTimeFault, SystemException, SystemExceptionKind};
+use zorb_giop::{CompletionStatus, Fault, RealTimeFault, SystemException};
 
 /// The real-time operations of an ORB: `RTCORBA::RTORB`. A clone costs a reference count.
 ///
@@ -46,7 +46,7 @@ impl From<DestroyThreadpoolError> for SystemException {
         match error {
             DestroyThreadpoolError::InUse(id) => raise(RealTimeFault::ThreadpoolInUse(id)),
             DestroyThreadpoolError::InvalidThreadpool(_) => {
-                Self::new(SystemExceptionKind::BadParam, 0, CompletionStatus::No).with_detail(error)
+                Fault::BadParameter(error.to_string()).raise(CompletionStatus::No)
             }
         }
     }

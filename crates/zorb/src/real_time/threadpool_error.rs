@@ -1,11 +1,10 @@
 //! Errors of creating thread pools.
 
-use super::settings::raise;
 use crate::error::write_cause;
 use core::fmt;
 use std::io;
 use zorb_executor::{BuildError, Priority};
-use zorb_giop::{Chain, CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
+use zorb_giop::{Fault, RealTimeFault};
 
 /// The reason why a thread pool could not be created.
 ///
@@ -44,12 +43,12 @@ fn cannot_start_the_reactor(
 }
 
 impl ThreadpoolError {
-    /// The system exception of `create_threadpool`.
-    pub(crate) fn to_system_exception(&self) -> SystemException {
-        use SystemExceptionKind as Kind;
-        let kind = match self {
+    /// The fault of `create_threadpool`.
+    pub(crate) fn fault(&self) -> Fault {
+        let text = self.to_string();
+        match self {
             Self::Threads(BuildError::Unmappable { priority, .. }) => {
-                return raise(RealTimeFault::Unmappable(priority.0));
+                Fault::RealTime(RealTimeFault::Unmappable(priority.0))
             }
             Self::Threads(
                 BuildError::NoThreads
@@ -60,10 +59,9 @@ impl ThreadpoolError {
                 | BuildError::QueueTooLarge(_)
                 | BuildError::Cpus { .. },
             )
-            | Self::Endpoint(_) => Kind::BadParam,
-            Self::Threads(BuildError::Scheduling { .. }) => Kind::Initialize,
-            Self::Threads(_) | Self::Reactor { .. } => Kind::Internal,
-        };
-        SystemException::new(kind, 0, CompletionStatus::No).with_detail(Chain(self))
+            | Self::Endpoint(_) => Fault::BadParameter(text),
+            Self::Threads(BuildError::Scheduling { .. }) => Fault::CannotInitialize(text),
+            Self::Threads(_) | Self::Reactor { .. } => Fault::Internal(text),
+        }
     }
 }

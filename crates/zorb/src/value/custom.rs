@@ -11,6 +11,7 @@ use zorb_cdr::{
     AnyDecoder, AnyEncoder, ByteOrder, Codec, CopyError, Decode, DecodeError, DecodeErrorKind,
     Decoder, Encode, EncodeError, EncodeErrorKind, KnownValue,
 };
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 
 /// The encoding of a value type that is declared `custom`: [`unmarshal`](Self::unmarshal) reads what
 /// [`marshal`](Self::marshal) writes, and both ends have to agree on the format.
@@ -352,6 +353,18 @@ fn read<T: ValueState + CustomMarshal>(
             *read = Some(Box::new(state));
             Ok(())
         }
+    }
+}
+
+/// MARSHAL, DATA_CONVERSION or BAD_PARAM, as for other values; COMPLETED_MAYBE.
+impl From<MarshalError> for SystemException {
+    fn from(error: MarshalError) -> Self {
+        let fault = match error.0 {
+            MarshalFailure::Read(error) => Fault::Decode(error),
+            MarshalFailure::Write(error) => Fault::Encode(error),
+            MarshalFailure::Expected(_) => Fault::BadParameter(error.to_string()),
+        };
+        fault.raise(CompletionStatus::Maybe)
     }
 }
 

@@ -30,7 +30,7 @@ use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
-use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
+use zorb_giop::{CompletionStatus, Fault, SystemException};
 
 /// A handle to a value of value type `T`, or of a type that is derived from `T`.
 ///
@@ -150,8 +150,8 @@ impl<T: ValueType> Value<T> {
 }
 
 fn no_operations() -> SystemException {
-    SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No)
-        .with_detail("the value has no implementation of its operations")
+    Fault::NotImplemented("the value has no implementation of its operations")
+        .raise(CompletionStatus::No)
 }
 
 impl<T: ValueState> Value<T> {
