@@ -8,7 +8,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{Ident, ItemMod, LitStr, Token};
-use zorb_idl::{Options, Setting, compile_files};
+use zorb_idl::{Options, Setting, compile_files_at};
 
 use crate::errors::{compile_error, drawn, everywhere, message_of};
 
@@ -21,6 +21,8 @@ pub(crate) struct Arguments {
     externs: Vec<(LitStr, syn::Path)>,
     renames: Vec<(LitStr, LitStr)>,
     natives: Vec<(LitStr, syn::Path)>,
+    /// Each with the type that it is for; all types if there is none.
+    derives: Vec<(Option<LitStr>, syn::Path)>,
     defaults: bool,
     delegates: bool,
     lenient: bool,
@@ -91,17 +93,24 @@ impl Arguments {
             self.lenient = true;
             return Ok(());
         }
-        let known = ["include", "define", "extern", "rename", "native"];
+        let known = ["include", "define", "extern", "rename", "native", "derive"];
         if !known.iter().any(|known| name == known) {
             let message = format!(
-                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `defaults`, \
-                 `delegates`, `lenient`, `crate`"
+                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `derive`, \
+                 `defaults`, `delegates`, `lenient`, `crate`"
             );
             return Err(syn::Error::new(name.span(), message));
         }
         let list;
         syn::parenthesized!(list in input);
         while !list.is_empty() {
+            if name == "derive" {
+                self.derives.push(derive(&list)?);
+                if !list.is_empty() {
+                    list.parse::<Token![,]>()?;
+                }
+                continue;
+            }
             let first: LitStr = list.parse()?;
             if name == "include" {
                 self.include.push(first);
@@ -157,6 +166,8 @@ impl Arguments {
             Setting::RustName(at) => self.renames.get(at)?.1.span(),
             Setting::Native(at) => self.natives.get(at)?.0.span(),
             Setting::NativePath(at) => self.natives.get(at)?.1.span(),
+            Setting::DeriveOf(at) => self.derives.get(at)?.0.as_ref()?.span(),
+            Setting::DeriveTrait(at) => self.derives.get(at)?.1.span(),
             _ => return None,
         })
     }
@@ -192,6 +203,14 @@ impl Arguments {
             .iter()
             .map(|(idl, path)| (idl.value(), quote!(#path).to_string()))
             .collect();
+        options.derives = self
+            .derives
+            .iter()
+            .map(|(idl, path)| {
+                let idl = idl.as_ref().map(LitStr::value);
+                (idl.unwrap_or_default(), quote!(#path).to_string())
+            })
+            .collect();
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
         options.lenient = self.lenient;
         if let Some(path) = &self.orb {
@@ -199,6 +218,26 @@ impl Arguments {
         }
         options
     }
+}
+
+/// A trait for all types, or `"A::B" = Trait` for one type or module. The trait may be in quotes.
+fn derive(list: ParseStream<'_>) -> syn::Result<(Option<LitStr>, syn::Path)> {
+    let of = match list.peek(LitStr) && list.peek2(Token![=]) {
+        true => {
+            let of = list.parse()?;
+            list.parse::<Token![=]>()?;
+            Some(of)
+        }
+        false => None,
+    };
+    let path = match list.peek(LitStr) {
+        true => {
+            let path: LitStr = list.parse()?;
+            path.parse_with(syn::Path::parse_mod_style)?
+        }
+        false => list.call(syn::Path::parse_mod_style)?,
+    };
+    Ok((of, path))
 }
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -248,7 +287,16 @@ fn generate(arguments: TokenStream) -> TokenStream {
         .iter()
         .map(|file| root.join(file.value()))
         .collect();
-    match compile_files(&files, &arguments.options(&root)) {
+    // Rustc cannot show lines of a file, so its definitions are at the literal that names it.
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let place = |file: &str, _: usize| {
+        let index = names.iter().position(|name| name == file)?;
+        arguments.files.get(index).map(LitStr::span)
+    };
+    match compile_files_at(&files, &arguments.options(&root), &place) {
         Ok(output) => {
             let (tokens, watched) = (output.tokens, watch(&output.dependencies));
             let named = arguments.paths();
@@ -257,19 +305,12 @@ fn generate(arguments: TokenStream) -> TokenStream {
         Err(diagnostics) => {
             let errors = diagnostics.iter().map(|diagnostic| {
                 // The error is placed at the literal that names its file, or at the first one.
-                let named = files
-                    .iter()
-                    .position(|file| file.display().to_string() == diagnostic.file);
-                let file = named
-                    .and_then(|index| arguments.files.get(index))
-                    .or_else(|| arguments.files.first());
+                let first = || arguments.files.first().map(LitStr::span);
+                let file = place(&diagnostic.file, 0).or_else(first);
                 if let Some(place) = diagnostic.setting.and_then(|it| arguments.setting(it)) {
                     return compile_error(place, &message_of(diagnostic));
                 }
-                compile_error(
-                    file.map_or_else(Span::call_site, LitStr::span),
-                    &drawn(diagnostic),
-                )
+                compile_error(file.unwrap_or_else(Span::call_site), &drawn(diagnostic))
             });
             let watched = watch(diagnostics.dependencies());
             let errors = everywhere(&errors.collect(), &diagnostics);

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 use proc_macro2::Span;
 use quote::quote;
-use zorb_idl::{Diagnostics, Options, Output, compile_str};
+use zorb_idl::{Diagnostics, Options, Output, compile_str_at};
 
 use crate::attribute::{Arguments, watch};
 use crate::errors::{compile_error, drawn, everywhere, message_of};
 use crate::text::Rebuilt;
+
+/// The name of the text in diagnostics.
+const NAME: &str = "idl!";
 
 pub(crate) fn expand(input: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = input.into_iter().collect();
@@ -72,7 +75,8 @@ fn literal(tokens: &[TokenTree]) -> Option<syn::LitStr> {
 }
 
 fn from_literal(literal: &syn::LitStr, arguments: &Arguments, options: &Options) -> TokenStream {
-    match compile_str("idl!", &literal.value(), options) {
+    let place = |file: &str, _: usize| (file == NAME).then(|| literal.span());
+    match compile_str_at(NAME, &literal.value(), options, &place) {
         Ok(output) => items(output, arguments),
         Err(diagnostics) => {
             let errors = diagnostics.iter().map(|diagnostic| {
@@ -88,9 +92,12 @@ fn from_literal(literal: &syn::LitStr, arguments: &Arguments, options: &Options)
 }
 
 fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -> TokenStream {
-    const NAME: &str = "idl!";
     let rebuilt = Rebuilt::new(tokens);
-    match compile_str(NAME, &rebuilt.text, options) {
+    let place = |file: &str, octet: usize| {
+        let place = rebuilt.span_at(octet).filter(|_| file == NAME)?;
+        Some(Span::from(place))
+    };
+    match compile_str_at(NAME, &rebuilt.text, options, &place) {
         Ok(output) => items(output, arguments),
         Err(mut diagnostics) => {
             diagnostics.shift_lines(NAME, rebuilt.first_line.saturating_sub(1));

@@ -11,6 +11,8 @@ pub(crate) struct Rebuilt {
     pub(crate) first_line: usize,
     /// The line and column, from 1, at which each token begins, in order.
     tokens: Vec<(usize, usize, Span)>,
+    /// The octet of the text at which each of them begins.
+    octets: Vec<usize>,
     line: usize,
     column: usize,
 }
@@ -38,6 +40,12 @@ impl Rebuilt {
         self.tokens
             .get(behind.saturating_sub(1))
             .map(|&(.., span)| span)
+    }
+
+    /// The span of the token at an octet of the text, or of the one before it.
+    pub(crate) fn span_at(&self, octet: usize) -> Option<Span> {
+        let behind = self.octets.partition_point(|&at| at <= octet);
+        (self.tokens.get(behind.checked_sub(1)?)).map(|&(.., span)| span)
     }
 
     fn stream(&mut self, tokens: &[TokenTree]) {
@@ -102,6 +110,7 @@ impl Rebuilt {
             self.column += 1;
         }
         self.tokens.push((self.line, self.column, span));
+        self.octets.push(self.text.len());
         for c in text.chars() {
             self.text.push(c);
             match c {

@@ -22,6 +22,7 @@ mod collocated;
 mod corners;
 mod counters;
 mod deadlines;
+mod derives;
 mod dynamic;
 mod errors;
 mod failover;

@@ -66,6 +66,7 @@ mod decoder;
 mod either_order;
 mod encapsulation;
 mod encoder;
+mod enumeration;
 mod error;
 mod fixed;
 mod format;
@@ -105,6 +106,7 @@ pub use decoder::{CycleCollector, Decoder, MemoryReservation, ValueHead, ValueSt
 pub use either_order::{AnyDecoder, AnyEncoder};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};
+pub use enumeration::NotAnEnumerator;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use fixed::{Fixed, FixedError};
 pub use format::{CharSet, DefaultLabels, WCharSet, WireFormat};

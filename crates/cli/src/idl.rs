@@ -63,6 +63,9 @@ struct Input {
     /// The Rust type that a native type of the IDL stands for
     #[arg(long, value_name = "A::B=PATH", value_parser = pair)]
     native: Vec<(String, String)>,
+    /// A trait that all types derive, or that one type or module does
+    #[arg(long, value_name = "[A::B=]TRAIT", value_parser = derive)]
+    derive: Vec<(String, String)>,
     /// Default bodies, which raise NO_IMPLEMENT, for the operations of servants' traits
     #[arg(long)]
     defaults: bool,
@@ -92,6 +95,13 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn derive(text: &str) -> Result<(String, String), String> {
+    match text.contains('=') {
+        true => pair(text),
+        false => Ok((String::new(), text.to_owned())),
+    }
+}
+
 impl Input {
     fn options(&self) -> zorb_idl::Options {
         let mut options = zorb_idl::Options::default();
@@ -100,6 +110,7 @@ impl Input {
         options.externs.clone_from(&self.externs);
         options.renames.clone_from(&self.rename);
         options.natives.clone_from(&self.native);
+        options.derives.clone_from(&self.derive);
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
         options.lenient = self.lenient;
         options

@@ -567,6 +567,7 @@ impl fmt::Display for Corbaloc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exception::{SystemExceptionKind, minor};
 
     fn iiop(minor: u8, host: &str, port: u16) -> CorbalocAddress {
         CorbalocAddress::Iiop {

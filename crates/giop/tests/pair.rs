@@ -312,7 +312,7 @@ fn first_error(octets: &[u8], limits: Limits) -> ProtocolError {
 fn a_stream_that_is_not_giop_is_rejected_at_its_first_octet() {
     assert_eq!(
         first_error(b"HTTP", Limits::default()).to_string(),
-        "expected the magic \"GIOP\", found something else"
+        "expected the magic \"GIOP\", found an HTTP response: the peer is a web server"
     );
     assert!(matches!(
         first_error(b"G E", Limits::default()),

@@ -97,6 +97,17 @@ impl Build {
         self
     }
 
+    /// Has all types derive a trait, such as `Eq` or `serde::Serialize`: [`Options::derives`].
+    pub fn derive(self, path: impl Into<String>) -> Self {
+        self.derive_for("", path)
+    }
+
+    /// Has an IDL type, or all types in an IDL module, derive a trait: [`Options::derives`].
+    pub fn derive_for(mut self, idl: impl Into<String>, path: impl Into<String>) -> Self {
+        self.options.derives.push((idl.into(), path.into()));
+        self
+    }
+
     /// Gives the operations of servants' traits default bodies: [`Options::defaults`].
     pub fn defaults(mut self) -> Self {
         self.options.defaults = true;

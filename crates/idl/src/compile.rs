@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 
 use crate::ast::DefinitionKind;
+use crate::derives::Derives;
 use crate::diagnostic::{Diagnostics, Sink};
 use crate::generate::generate;
 use crate::model::Model;
@@ -31,7 +32,38 @@ pub struct Output {
 /// # Errors
 /// All errors of the text that can be found in one compilation.
 pub fn compile_str(name: &str, text: &str, options: &Options) -> Result<Output, Diagnostics> {
-    compile(&[Input::Text { name, text }], options)
+    compile(&[Input::Text { name, text }], options, &|_, _| None)
+}
+
+/// Finds the place in Rust source of a place in IDL: the file as diagnostics name it, and the octet in its text.
+pub type Locate<'a> = dyn Fn(&str, usize) -> Option<Span> + 'a;
+
+/// Compiles text as [`compile_str`] does. Names and signatures in the output carry the places that `locate` gives, so that
+/// rustc's errors underline them; they are resolved as those without a place.
+///
+/// # Errors
+/// Those of [`compile_str`].
+#[doc(hidden)]
+pub fn compile_str_at(
+    name: &str,
+    text: &str,
+    options: &Options,
+    locate: &Locate<'_>,
+) -> Result<Output, Diagnostics> {
+    compile(&[Input::Text { name, text }], options, locate)
+}
+
+/// Compiles files as [`compile_files`] does, with places as those of [`compile_str_at`].
+///
+/// # Errors
+/// Those of [`compile_files`].
+#[doc(hidden)]
+pub fn compile_files_at(
+    files: &[PathBuf],
+    options: &Options,
+    locate: &Locate<'_>,
+) -> Result<Output, Diagnostics> {
+    compile(&inputs(files), options, locate)
 }
 
 /// Compiles several files as one: they share one global scope, and an included file with an include guard is read once.
@@ -40,7 +72,7 @@ pub fn compile_str(name: &str, text: &str, options: &Options) -> Result<Output, 
 /// # Errors
 /// All errors of the files that can be found in one compilation, and files that cannot be read.
 pub fn compile_files(files: &[PathBuf], options: &Options) -> Result<Output, Diagnostics> {
-    compile(&inputs(files), options)
+    compile(&inputs(files), options, &|_, _| None)
 }
 
 /// Checks the IDL `text` as [`compile_str`] does, without generating code.
@@ -78,22 +110,25 @@ fn inputs(files: &[PathBuf]) -> Vec<Input<'_>> {
     files.iter().map(|path| Input::File(path)).collect()
 }
 
-fn compile(inputs: &[Input<'_>], options: &Options) -> Result<Output, Diagnostics> {
-    let Analysis {
-        model,
-        names,
-        dependencies,
-    } = analyse(inputs, options)?;
-    let tokens = generate(&model, &names, options);
+fn compile(
+    inputs: &[Input<'_>],
+    options: &Options,
+    locate: &Locate<'_>,
+) -> Result<Output, Diagnostics> {
+    let analysis = analyse(inputs, options)?;
+    let tokens = generate(&analysis, options, locate);
     Ok(Output {
         tokens,
-        dependencies,
+        dependencies: analysis.dependencies,
     })
 }
 
-struct Analysis {
-    model: Model,
-    names: Names,
+/// The result of all stages but the generation of code.
+pub(crate) struct Analysis {
+    pub(crate) model: Model,
+    pub(crate) names: Names,
+    pub(crate) derives: Derives,
+    pub(crate) sources: SourceMap,
     dependencies: Vec<PathBuf>,
 }
 
@@ -106,16 +141,22 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     let externs = externs.map(|(at, option)| ("extern", Setting::ExternPath(at), option));
     let natives = options.natives.iter().enumerate();
     let natives = natives.map(|(at, option)| ("native", Setting::NativePath(at), option));
-    for (option, setting, (name, path)) in externs.chain(natives) {
+    let derives = options.derives.iter().enumerate();
+    let derives = derives.map(|(at, option)| ("derive", Setting::DeriveTrait(at), option));
+    for (option, setting, (name, path)) in externs.chain(natives).chain(derives) {
         let tokens = path.parse::<TokenStream>().ok();
         let fits = tokens.is_some_and(|tokens| match option {
-            "extern" => is_path(tokens),
             // A native type may be any Rust type.
-            _ => !tokens.is_empty(),
+            "native" => !tokens.is_empty(),
+            _ => is_path(tokens),
         });
         if !fits {
             let message = format!("the option {option}(\"{name}\" = …) does not give a Rust path");
-            let hint = "write `crate::common`, for example".to_owned();
+            let example = match option {
+                "derive" => "serde::Serialize",
+                _ => "crate::common",
+            };
+            let hint = format!("write `{example}`, for example");
             return Err(Diagnostics::of_option(message, Some(hint)).with_setting(setting));
         }
     }
@@ -145,12 +186,15 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
         return Err(failure(sink, &sources).with_modules(modules));
     }
     let names = assign(&model, options, settings, &sink);
+    let derives = Derives::of(&model, options, settings, &sink);
     match sink.finish(&sources) {
         Some(diagnostics) => Err(diagnostics.with_modules(modules)),
         None => Ok(Analysis {
             model,
             names,
+            derives,
             dependencies: sources.paths(),
+            sources,
         }),
     }
 }

@@ -44,6 +44,7 @@ mod ast;
 mod build;
 mod compile;
 mod contains;
+mod derives;
 mod diagnostic;
 #[cfg(feature = "format")]
 mod format;
@@ -69,6 +70,8 @@ mod similar;
 mod source;
 
 pub use build::{Build, BuildError};
+#[doc(hidden)]
+pub use compile::{Locate, compile_files_at, compile_str_at};
 pub use compile::{Output, check_files, check_str, compile_files, compile_str, dependencies};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Part};
 #[cfg(feature = "format")]

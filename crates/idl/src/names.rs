@@ -211,6 +211,14 @@ fn find(model: &Model, path: &str) -> Option<(DefId, Option<String>)> {
     found.map(|id| (id, None))
 }
 
+/// The definition with this scoped name.
+pub(crate) fn find_definition(model: &Model, path: &str) -> Option<DefId> {
+    match find(model, path) {
+        Some((id, None)) => Some(id),
+        _ => None,
+    }
+}
+
 fn has_parameter(model: &Model, operation: DefId, name: &str) -> bool {
     let Some(owner) = model.scope(model.def(operation).scope).owner else {
         return false;

@@ -25,6 +25,11 @@ pub struct Options {
     /// Scoped IDL name of a `native` type (`"PortableServer::Servant"`) and the Rust path of the type it stands for.
     /// Default: none, native types are `zorb::Native`.
     pub natives: Vec<(String, String)>,
+    /// Traits that types derive beside those that they always have: the scoped IDL name of a type (`"Bank::Money"`), or of a
+    /// module or interface for all types in it, or an empty name for all types; and the path of the trait (`"Eq"`,
+    /// `"serde::Serialize"`). A member that does not allow a trait of the standard library is an error at its type. Default:
+    /// none; structs and unions have `Debug`, `Clone` and `PartialEq`, enums also `Copy`, `Eq`, `Hash` and `Ord`.
+    pub derives: Vec<(String, String)>,
     /// Whether operations of servants' traits have a default body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a
     /// servant may implement a part of them. Default: no; rustc then reports every missing operation.
     pub defaults: bool,
@@ -50,6 +55,7 @@ impl Default for Options {
             externs: Vec::new(),
             renames: Vec::new(),
             natives: Vec::new(),
+            derives: Vec::new(),
             defaults: false,
             delegates: false,
             lenient: false,
@@ -76,16 +82,21 @@ pub enum Setting {
     Native(usize),
     /// The path of one of [`Options::natives`].
     NativePath(usize),
+    /// The name in one of [`Options::derives`].
+    DeriveOf(usize),
+    /// The trait of one of [`Options::derives`].
+    DeriveTrait(usize),
 }
 
 type Make = fn(usize) -> Setting;
 
 /// The settings without a text of their own, in the order in which [`Settings`] numbers them.
-const PLACED: [Make; 4] = [
+const PLACED: [Make; 5] = [
     Setting::Extern,
     Setting::Rename,
     Setting::RustName,
     Setting::Native,
+    Setting::DeriveOf,
 ];
 
 /// Gives settings places, as text has them, in a file that does not exist.

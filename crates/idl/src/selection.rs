@@ -57,6 +57,25 @@ impl<'a> Selection<'a> {
         };
         Self { members, unset }
     }
+
+    /// The lowest value of the discriminator that no member but the default one has as a label.
+    pub(crate) fn unlabelled(&self, model: &Model, discriminator: &Type) -> Option<Value> {
+        let mut left = Left::of(model, discriminator);
+        let members = self.members.iter().filter(|(case, _)| !case.default);
+        left.take(members.flat_map(|(case, _)| &case.labels));
+        match left {
+            Left::Named(values) => values.into_iter().next(),
+            Left::Counted(count, taken) => {
+                let mut free = (0..i128::try_from(count).ok()?).filter(|it| !taken.contains(it));
+                let value = free.next()?;
+                Some(match model.unaliased(discriminator) {
+                    Type::Basic(Basic::Char) => Value::Char(char::from(u8::try_from(value).ok()?)),
+                    Type::Basic(Basic::WideChar) => Value::WideChar(u32::try_from(value).ok()?),
+                    _ => Value::Integer(value),
+                })
+            }
+        }
+    }
 }
 
 /// The values of a discriminator without a label.

@@ -101,8 +101,8 @@ pub use bytes::Bytes;
 pub use zorb_cdr as cdr;
 pub use zorb_cdr::{
     Any, Char, CharSet, DecodeError, EncodeError, ExtractError, Fixed, FixedError, IdlReference,
-    IdlType, IdlValue, LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode,
-    WChar,
+    IdlType, IdlValue, LongDouble, NotALongDouble, NotAnEnumerator, Octets, OctetsRef, Principal,
+    TcKind, TypeCode, WChar,
 };
 pub use zorb_connection::{Counter, Counters, Overload};
 pub use zorb_executor as executor;

@@ -16,7 +16,7 @@ pub use crate::value::{
 pub use zorb_cdr::{
     Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Map,
     Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask, cdr_bitset, cdr_enum,
-    cdr_struct, cdr_union, idl_exception, idl_type,
+    cdr_struct, cdr_union, idl_enum, idl_exception, idl_type,
 };
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 pub use zorb_giop::{OperationError, UserException};

@@ -34,6 +34,7 @@ use crate::{
 use alloc::vec::Vec;
 use bytes::Bytes;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use stored_value::StoredValue;
 use walk::{Walk, encode_error};
 
@@ -307,6 +308,15 @@ impl Default for Any {
 impl PartialEq for Any {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value && self.ty.equivalent(&other.ty)
+    }
+}
+
+impl Eq for Any {}
+
+/// The hash of the value alone, since equivalent types need not be equal.
+impl Hash for Any {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.value.octets().hash(state);
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) use compare::{Sameness, same};
 pub use kind::TcKind;
 
 use alloc::sync::Arc;
+use core::hash::{Hash, Hasher};
 use data::{Graph, Link, StaticType, TypeRef};
 
 /// A type as a value, which accompanies every `any`: `CORBA::TypeCode`.
@@ -206,3 +207,24 @@ impl PartialEq for TypeCode {
 }
 
 impl Eq for TypeCode {}
+
+/// The hash of kind, repository id and name. Types without an id share the hash of their kind and length.
+impl Hash for TypeCode {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let ty = self.view();
+        (
+            ty.kind(),
+            ty.id_and_name(),
+            self.length(),
+            ty.member_count(),
+        )
+            .hash(state);
+    }
+}
+
+impl Default for TypeCode {
+    /// Returns the type `null`.
+    fn default() -> Self {
+        Self::from_static(&data::NULL)
+    }
+}

@@ -10,7 +10,7 @@ impl Generator<'_> {
     /// A struct of all fields, inherited ones first, which take the lowest bits.
     pub(super) fn bitset(&self, id: DefId, bitset: &Bitset) -> TokenStream {
         let private = &self.private;
-        let name = ident(self.names.of(id));
+        let (name, derives) = (self.item_name(id), self.derives.tokens(id));
         let doc = self.doc(id, "Bitset");
         let (mut fields, mut parts, mut at) = (Vec::new(), Vec::new(), 0);
         for field in self.bitfields(bitset) {
@@ -33,7 +33,7 @@ impl Generator<'_> {
         let holder = holder(at);
         quote! {
             #doc
-            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default #derives)]
             pub struct #name { #(#fields)* }
             #private::cdr_bitset!(#name: #holder { #(#parts);* });
         }
@@ -53,7 +53,7 @@ impl Generator<'_> {
 
     pub(super) fn bitmask(&self, id: DefId, bitmask: &Bitmask) -> TokenStream {
         let private = &self.private;
-        let name = ident(self.names.of(id));
+        let (name, derives) = (self.item_name(id), self.derives.tokens(id));
         let doc = self.doc(id, "Bitmask");
         let holder = holder(bitmask.width);
         let flags = bitmask.bits.iter().map(|&(bit, position)| {
@@ -68,7 +68,7 @@ impl Generator<'_> {
             .map(|&(bit, _)| ident(self.names.of(bit)));
         quote! {
             #doc
-            #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+            #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default #derives)]
             pub struct #name(#holder);
             impl #name { #(#flags)* }
             #private::cdr_bitmask!(#name: #holder { #(#names),* });

@@ -9,13 +9,13 @@ use crate::model::{Basic, DefId, Struct, Type, Value};
 impl Generator<'_> {
     pub(super) fn structure(&self, id: DefId, body: &Struct) -> TokenStream {
         let private = &self.private;
-        let name = ident(self.names.of(id));
+        let (name, derives) = (self.item_name(id), self.derives.tokens(id));
         let doc = self.doc(id, "Struct");
         let (fields, codecs) = self.fields(id, body);
         let shape = shape(&fields);
         quote! {
             #doc
-            #[derive(Debug, Clone, PartialEq)]
+            #[derive(Debug, Clone, PartialEq #derives)]
             pub struct #name #shape
             #private::cdr_struct!(#name { #(#codecs),* });
         }
@@ -23,14 +23,14 @@ impl Generator<'_> {
 
     pub(super) fn exception(&self, id: DefId, body: &Struct) -> TokenStream {
         let private = &self.private;
-        let name = ident(self.names.of(id));
+        let (name, derives) = (self.item_name(id), self.derives.tokens(id));
         let doc = self.doc(id, "Exception");
         let repository_id = &self.model.def(id).repository_id;
         let (fields, codecs) = self.fields(id, body);
         let shape = shape(&fields);
         quote! {
             #doc
-            #[derive(Debug, Clone, PartialEq)]
+            #[derive(Debug, Clone, PartialEq #derives)]
             pub struct #name #shape
             #private::exception!(#name, #repository_id, { #(#codecs),* });
         }
@@ -47,7 +47,8 @@ impl Generator<'_> {
             );
             let value = self.value(from, &member.ty);
             let codec = self.codec(from, &member.ty).tokens;
-            (quote!(#doc pub #name: #value,), quote!(#name: #codec))
+            let field = self.placed(member.def, quote!(pub #name: #value,));
+            (quote!(#doc #field), quote!(#name: #codec))
         });
         let inherited = body.base.map(|base| {
             let doc = format!(
@@ -62,23 +63,27 @@ impl Generator<'_> {
 
     pub(super) fn enumeration(&self, id: DefId, enumerators: &[DefId]) -> TokenStream {
         let private = &self.private;
-        let name = ident(self.names.of(id));
+        let (name, derives) = (self.item_name(id), self.derives.tokens(id));
         let doc = self.doc(id, "Enum");
+        let mut default = (self.derives.has_default(id)).then(|| quote!(#[default]));
+        let variants = enumerators.iter().map(|&enumerator| {
+            let line = format!("Enumerator `{}`.", self.model.def(enumerator).name);
+            let doc = self.doc_with(enumerator, &line);
+            let (name, default) = (self.item_name(enumerator), default.take());
+            quote!(#doc #default #name,)
+        });
+        let variants: Vec<_> = variants.collect();
         let names: Vec<_> = enumerators
             .iter()
             .map(|&enumerator| ident(self.names.of(enumerator)))
             .collect();
-        let docs = enumerators.iter().map(|&enumerator| {
-            self.doc_with(
-                enumerator,
-                &format!("Enumerator `{}`.", self.model.def(enumerator).name),
-            )
-        });
+        let idl = enumerators.iter().map(|&it| &*self.model.def(it).name);
         quote! {
             #doc
-            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-            pub enum #name { #(#docs #names,)* }
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord #derives)]
+            pub enum #name { #(#variants)* }
             #private::cdr_enum!(#name { #(#names),* });
+            #private::idl_enum!(#name { #(#names = #idl),* });
         }
     }
 
@@ -99,7 +104,7 @@ impl Generator<'_> {
     pub(super) fn constant(&self, id: DefId, ty: &Type, value: &Value) -> TokenStream {
         let orb = &self.orb;
         let from = self.model.def(id).scope;
-        let name = ident(self.names.of(id));
+        let name = self.item_name(id);
         let doc = self.doc_with(id, &format!("Constant `{}`.", self.model.scoped_name(id)));
         let ty = self.model.unaliased(ty);
         let rust_type = match ty {

@@ -97,11 +97,11 @@ impl Generator<'_> {
             self.inputs(operation).count(),
             self.outputs(operation).len(),
         );
-        quote! {
-            #doc
-            #allow
-            fn #method(&self, #(#parameters),*) -> ::core::result::Result<#output, #error>;
-        }
+        let signature = quote! {
+            fn #method(&self, #(#parameters),*) -> ::core::result::Result<#output, #error>
+        };
+        let signature = self.placed(operation.def, signature);
+        quote!(#doc #allow #signature;)
     }
 
     /// A native type: the type that the option names, or `zorb::Native`.

@@ -14,6 +14,7 @@ mod local_traits;
 mod markdown;
 mod operations;
 mod paths;
+mod places;
 mod plain;
 mod rust_types;
 mod skeleton;
@@ -28,13 +29,23 @@ use std::collections::{HashMap, HashSet};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
+use crate::compile::{Analysis, Locate};
+use crate::derives::Derives;
 use crate::model::{DefId, DefKind, Interface, InterfaceKind, Model, ScopeId};
 use crate::names::Names;
 use crate::options::Options;
+use crate::source::SourceMap;
 use typecodes::without_type_code;
 
 /// All declarations that are not mapped to another expansion, as items for any module.
-pub(crate) fn generate(model: &Model, names: &Names, options: &Options) -> TokenStream {
+pub(crate) fn generate(analysis: &Analysis, options: &Options, locate: &Locate<'_>) -> TokenStream {
+    let Analysis {
+        model,
+        names,
+        derives,
+        sources,
+        ..
+    } = analysis;
     let crate_path = &options.crate_path;
     let generator = Generator {
         model,
@@ -45,6 +56,9 @@ pub(crate) fn generate(model: &Model, names: &Names, options: &Options) -> Token
         delegates: options.delegates,
         without_type_code: without_type_code(model),
         plain: plain::plain_definitions(model),
+        derives,
+        sources,
+        locate,
     };
     generator.scope(ScopeId::ROOT)
 }
@@ -64,6 +78,9 @@ struct Generator<'a> {
     without_type_code: HashMap<DefId, ()>,
     /// [Plain](plain::plain_definitions) types: collocated calls may pass a copy.
     plain: HashSet<DefId>,
+    derives: &'a Derives,
+    sources: &'a SourceMap,
+    locate: &'a Locate<'a>,
 }
 
 fn ident(name: &str) -> Ident {

@@ -222,7 +222,7 @@ impl Generator<'_> {
     /// The trait that a servant implements.
     pub(super) fn contract(&self, id: DefId, interface: &Interface) -> TokenStream {
         let from = self.model.def(id).scope;
-        let name = ident(self.names.of(id));
+        let name = self.item_name(id);
         let doc = self.doc_with(
             id,
             &format!(
@@ -240,7 +240,8 @@ impl Generator<'_> {
                     let names = self.contract_arguments(operation);
                     quote!({ #(let _ = #names;)* #private::not_implemented() })
                 }
-                false => quote!(;),
+                // The end is at the place of the rest: rustc shows what lies between.
+                false => self.placed(operation.def, quote!(;)),
             };
             quote!(#doc #signature #body)
         });
@@ -273,10 +274,11 @@ impl Generator<'_> {
         operation: &Operation,
     ) -> TokenStream {
         let (allow, method, result) = self.contract_parts(from, interface, operation);
-        quote! {
-            #allow
+        let signature = quote! {
             #method -> impl ::core::future::Future<Output = #result> + ::core::marker::Send
-        }
+        };
+        let signature = self.placed(operation.def, signature);
+        quote!(#allow #signature)
     }
 
     /// The parts of a method of the servant's trait: attributes, name with parameters, and what its future returns.

@@ -14,7 +14,10 @@ impl Generator<'_> {
         let from = self.model.def(id).scope;
         let name = self.reference_name(id);
         let repository_id = &self.model.def(id).repository_id;
-        let doc = format!(" A reference to an object of interface `{repository_id}`.");
+        let doc = self.doc_with(
+            id,
+            &format!("A reference to an object of interface `{repository_id}`."),
+        );
         let bases: Vec<_> = interface
             .ancestors
             .iter()
@@ -53,7 +56,7 @@ impl Generator<'_> {
             .collect();
         let methods = (!methods.is_empty()).then(|| quote!(impl #name { #(#methods)* }));
         quote! {
-            #[doc = #doc]
+            #doc
             #[derive(Clone)]
             pub struct #name { object: #orb::ObjectRef }
             #private::interface_ref!(#name, #repository_id, #kind #type_code, bases: [#(#base_ids),*]);
@@ -108,15 +111,13 @@ impl Generator<'_> {
             true => (Some(quote!(<'a>)), Some(quote!('a)), quote!('a)),
             false => (None, None, quote!('_)),
         };
-        quote! {
-            #doc
-            #allow
+        let signature = quote! {
             pub fn #method #lifetimes (&#of_self self, #(#parameters),*) -> impl ::core::future::Future<
                 Output = ::core::result::Result<#output, #error>,
-            > + ::core::marker::Send + #captured {
-                #call
-            }
-        }
+            > + ::core::marker::Send + #captured
+        };
+        let signature = self.placed(operation.def, signature);
+        quote!(#doc #allow #signature { #call })
     }
 
     /// The invocation.

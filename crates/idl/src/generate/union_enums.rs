@@ -10,7 +10,11 @@ use crate::selection::{Selection, Selector, Unset};
 impl Generator<'_> {
     pub(super) fn union(&self, id: DefId, union: &Union) -> TokenStream {
         let private = &self.private;
-        let name = ident(self.names.of(id));
+        let (name, mut derives) = (self.item_name(id), self.derives.tokens(id));
+        let default = (self.derives.has_default(id)).then(|| {
+            derives = self.derives.without_default(id);
+            self.union_default(id, union)
+        });
         let doc = self.doc(id, "Union");
         let from = self.model.def(id).scope;
         let discriminator = self.value(from, &union.discriminator);
@@ -20,7 +24,7 @@ impl Generator<'_> {
         let (mut variants, mut one, mut several) = (Vec::new(), Vec::new(), Vec::new());
         let mut rest = TokenStream::new();
         for (case, selector) in &selection.members {
-            let variant = ident(self.names.of(case.member.def));
+            let variant = self.item_name(case.member.def);
             let value = self.value(from, &case.member.ty);
             let codec = self.codec(from, &case.member.ty).tokens;
             let doc = self.doc_with(case.member.def, &self.selected(case.member.def, selector));
@@ -70,14 +74,49 @@ impl Generator<'_> {
         }
         quote! {
             #doc
-            #[derive(Debug, Clone, PartialEq)]
+            #[derive(Debug, Clone, PartialEq #derives)]
             #[allow(clippy::large_enum_variant, reason = "members are as large as the IDL has them")]
             pub enum #name { #(#variants)* }
+            #default
             #private::cdr_union!(#name: #discriminator {
                 one { #(#one),* }
                 several { #(#several),* }
                 #rest
             });
+        }
+    }
+
+    /// `Default`: the member that the text has first, by its first label, with the default of its type.
+    fn union_default(&self, id: DefId, union: &Union) -> TokenStream {
+        let name = ident(self.names.of(id));
+        let discriminator = self.value(self.model.def(id).scope, &union.discriminator);
+        let selection = Selection::of(self.model, union);
+        let Some((case, selector)) = selection.members.first() else {
+            return TokenStream::new();
+        };
+        let variant = ident(self.names.of(case.member.def));
+        let value = quote!(::core::default::Default::default());
+        let first = match selector {
+            Selector::One(_) => quote!(Self::#variant(#value)),
+            Selector::Several(labels) => {
+                let label = labels
+                    .first()
+                    .map(|label| self.label(&discriminator, label));
+                quote!(Self::#variant { discriminator: #label, value: #value })
+            }
+            // The default member stands first: a value that no label names.
+            Selector::Others => {
+                let label = selection.unlabelled(self.model, &union.discriminator);
+                let label = label.map(|label| self.label(&discriminator, &label));
+                quote!(Self::#variant { discriminator: #label, value: #value })
+            }
+        };
+        quote! {
+            impl ::core::default::Default for #name {
+                fn default() -> Self {
+                    #first
+                }
+            }
         }
     }
 

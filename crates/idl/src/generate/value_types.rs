@@ -146,6 +146,7 @@ impl Generator<'_> {
         let private = &self.private;
         let from = self.model.def(id).scope;
         let name = ident(self.names.of(id));
+        let derives = self.derives.tokens(id);
         let doc = self.doc(id, "The state of value type");
         let base = self.stateful_base(value);
         let base_name = base.map(|_| ident(self.names.base_member(value)));
@@ -160,7 +161,8 @@ impl Generator<'_> {
             let line = format!("{access} member `{}`.", self.model.def(member.def).name);
             let doc = self.doc_with(member.def, &line);
             let ty = self.value(from, &member.ty);
-            quote!(#doc pub #name: #ty,)
+            let field = self.placed(member.def, quote!(pub #name: #ty,));
+            quote!(#doc #field)
         });
         let wire = (value.kind != ValueKind::Custom).then(|| {
             let base = base.map(|base| {
@@ -176,7 +178,7 @@ impl Generator<'_> {
         });
         let state = quote! {
             #doc
-            #[derive(Debug, Clone, PartialEq)]
+            #[derive(Debug, Clone, PartialEq #derives)]
             pub struct #name { #base_field #(#fields)* }
             #wire
         };
@@ -188,6 +190,7 @@ impl Generator<'_> {
         let private = &self.private;
         let from = self.model.def(id).scope;
         let (name, text) = (ident(self.names.of(id)), self.model.scoped_name(id));
+        let derives = self.derives.tokens(id);
         let doc = self.doc(id, "Value box");
         let repository_id = &self.model.def(id).repository_id;
         let value = self.value(from, ty);
@@ -195,7 +198,7 @@ impl Generator<'_> {
         let type_code = self.own_type_code(id);
         quote! {
             #doc
-            #[derive(Debug, Clone, PartialEq)]
+            #[derive(Debug, Clone, PartialEq #derives)]
             pub struct #name {
                 #[doc = " The boxed value."]
                 pub value: #value,
@@ -327,6 +330,7 @@ impl Generator<'_> {
         let signature = quote! {
             fn #method(#receiver, #(#parameters),*) -> ::core::result::Result<#output, #error>
         };
+        let signature = self.placed(operation.def, signature);
         (quote!(#doc #allow #signature;), signature)
     }
 

@@ -270,6 +270,12 @@ impl SourceMap {
         paths.filter(|path| known.insert(*path)).cloned().collect()
     }
 
+    /// The name of the file, and the octet of its text, at which `span` begins.
+    pub(crate) fn origin(&self, span: Span) -> (&str, usize) {
+        let file = self.file(span.file);
+        (&file.name, file.text.begin(span.start as usize))
+    }
+
     /// The reported number of the line on which `span` begins, and the reported name of its file.
     pub(crate) fn line(&self, span: Span) -> (usize, &str) {
         let file = self.file(span.file);

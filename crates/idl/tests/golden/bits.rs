@@ -11,6 +11,7 @@ pub mod bits {
         Hearts,
     }
     ::zorb::__private::cdr_enum!(Suit { Clubs, Hearts });
+    ::zorb::__private::idl_enum!(Suit { Clubs = "clubs", Hearts = "hearts" });
     ::zorb::__private::type_code!(
         __TC_SUIT = __Tc::Enum("IDL:Bits/Suit:1.0", "Suit", & ["clubs", "hearts"]); value
         Suit

@@ -38,6 +38,7 @@ pub mod constants {
         High,
     }
     ::zorb::__private::cdr_enum!(Level { Low, High });
+    ::zorb::__private::idl_enum!(Level { Low = "low", High = "high" });
     ::zorb::__private::type_code!(
         __TC_LEVEL = __Tc::Enum("IDL:Constants/Level:1.0", "Level", & ["low", "high"]);
         value Level

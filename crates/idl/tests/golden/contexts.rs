@@ -19,7 +19,9 @@ pub trait Shell: ::core::marker::Send + ::core::marker::Sync + 'static {
         Output = ::core::result::Result<(), ::zorb::SystemException>,
     > + ::core::marker::Send;
 }
-/// A reference to an object of interface `IDL:Shell:1.0`.
+/** What of the caller's context travels.
+
+ A reference to an object of interface `IDL:Shell:1.0`.*/
 #[derive(Clone)]
 pub struct ShellRef {
     object: ::zorb::ObjectRef,

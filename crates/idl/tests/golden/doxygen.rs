@@ -43,6 +43,7 @@ pub mod devices {
         Lamp,
     }
     ::zorb::__private::cdr_enum!(Kind { Motor, Lamp });
+    ::zorb::__private::idl_enum!(Kind { Motor = "motor", Lamp = "lamp" });
     ::zorb::__private::type_code!(
         __TC_KIND = __Tc::Enum("IDL:Devices/Kind:1.0", "Kind", & ["motor", "lamp"]);
         value Kind

@@ -119,7 +119,9 @@ pub mod bank {
             >,
         > + ::core::marker::Send;
     }
-    /// A reference to an object of interface `IDL:example.com/Bank/Account:1.0`.
+    /** What a customer has.
+
+ A reference to an object of interface `IDL:example.com/Bank/Account:1.0`.*/
     #[derive(Clone)]
     pub struct AccountRef {
         object: ::zorb::ObjectRef,

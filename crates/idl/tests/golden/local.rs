@@ -217,6 +217,7 @@ pub mod here {
             Active,
         }
         ::zorb::__private::cdr_enum!(State { Idle, Active });
+        ::zorb::__private::idl_enum!(State { Idle = "idle", Active = "active" });
         ::zorb::__private::type_code!(
             __TC_STATE = __Tc::Enum("IDL:Here/Manager/State:1.0", "State", & ["idle",
             "active"]); value State

@@ -28,6 +28,7 @@ pub mod names {
         ABcD,
     }
     ::zorb::__private::cdr_enum!(Move { Static, ABcD });
+    ::zorb::__private::idl_enum!(Move { Static = "Static", ABcD = "aBC_d" });
     ::zorb::__private::type_code!(
         __TC_MOVE = __Tc::Enum("IDL:Names/move:1.0", "move", & ["Static", "aBC_d"]);
         value Move

@@ -66,6 +66,7 @@ pub mod parameters {
         Green,
     }
     ::zorb::__private::cdr_enum!(Color { Red, Green });
+    ::zorb::__private::idl_enum!(Color { Red = "red", Green = "green" });
     ::zorb::__private::type_code!(
         __TC_COLOR = __Tc::Enum("IDL:Parameters/Color:1.0", "Color", & ["red", "green"]);
         value Color

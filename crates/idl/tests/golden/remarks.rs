@@ -22,6 +22,9 @@ pub enum Place {
     Nowhere,
 }
 ::zorb::__private::cdr_enum!(Place { Here, There, Nowhere });
+::zorb::__private::idl_enum!(
+    Place { Here = "here", There = "there", Nowhere = "nowhere" }
+);
 ::zorb::__private::type_code!(
     __TC_PLACE = __Tc::Enum("IDL:Place:1.0", "Place", & ["here", "there", "nowhere"]);
     value Place

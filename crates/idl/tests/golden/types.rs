@@ -13,6 +13,9 @@ pub mod types {
         BlueSky,
     }
     ::zorb::__private::cdr_enum!(Color { Red, Green, BlueSky });
+    ::zorb::__private::idl_enum!(
+        Color { Red = "RED", Green = "green", BlueSky = "Blue_Sky" }
+    );
     ::zorb::__private::type_code!(
         __TC_COLOR = __Tc::Enum("IDL:Types/Color:1.0", "Color", & ["RED", "green",
         "Blue_Sky"]); value Color
@@ -163,6 +166,7 @@ pub mod types {
                 Large,
             }
             ::zorb::__private::cdr_enum!(Size { Small, Large });
+            ::zorb::__private::idl_enum!(Size { Small = "small", Large = "large" });
             ::zorb::__private::type_code!(
                 __TC_SIZE = __Tc::Enum("IDL:Types/Compound/Inner/Size:1.0", "Size", &
                 ["small", "large"]); value Size

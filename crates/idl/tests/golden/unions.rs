@@ -15,6 +15,10 @@ pub mod unions {
         Spades,
     }
     ::zorb::__private::cdr_enum!(Suit { Clubs, Diamonds, Hearts, Spades });
+    ::zorb::__private::idl_enum!(
+        Suit { Clubs = "clubs", Diamonds = "diamonds", Hearts = "hearts", Spades =
+        "spades" }
+    );
     ::zorb::__private::type_code!(
         __TC_SUIT = __Tc::Enum("IDL:Unions/Suit:1.0", "Suit", & ["clubs", "diamonds",
         "hearts", "spades"]); value Suit
@@ -221,6 +225,7 @@ pub mod unions {
             Yours,
         }
         ::zorb::__private::cdr_enum!(Own { Mine, Yours });
+        ::zorb::__private::idl_enum!(Own { Mine = "mine", Yours = "yours" });
         ::zorb::__private::type_code!(
             __TC_OWN = __Tc::Enum("IDL:Unions/self/Own:1.0", "Own", & ["mine", "yours"]);
             value Own

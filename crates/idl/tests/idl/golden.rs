@@ -23,6 +23,7 @@ fn compile(path: &Path) -> Result<Output, Diagnostics> {
             None if name == "delegates" => options.delegates = true,
             Some(("extern", module)) => options.externs.push((module.to_owned(), value.to_owned())),
             Some(("native", idl)) => options.natives.push((idl.to_owned(), value.to_owned())),
+            Some(("derive", idl)) => options.derives.push((idl.to_owned(), value.to_owned())),
             Some(("rename", idl)) => options.renames.push((idl.to_owned(), value.to_owned())),
             _ => panic!("{}: unknown option {option}", path.display()),
         }

@@ -202,7 +202,7 @@ impl<R: Interface> IdlReference for Abstract<R> {
 ///
 /// The servant's trait of the interface is implemented for it: an operation of an `Object` is a call, and that of a `Value`
 /// locks the value and runs the method of its own type. It is NO_IMPLEMENT if that type does not support the interface.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "an abstract interface is one of the two by definition"
