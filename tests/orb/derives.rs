@@ -9,7 +9,7 @@ zorb::idl! {
         enum Colour { RED, deep_blue };
         struct Pair { long first; Colour second; };
         union Choice switch (long) { case 3: case 4: string words; default: Pair both; };
-        struct Holder { Choice what; any value; sequence<octet> raw; Object object; fixed<5, 2> price; };
+        struct Holder { Choice what; any value; sequence<octet> raw; Object thing; fixed<5, 2> price; };
         exception Refused { Pair why; };
     };
 }
