@@ -36,6 +36,15 @@ impl World {
         })
     }
 
+    /// Host and port of the service.
+    fn ior_endpoint(&self) -> String {
+        let zorb = Path::new(env!("CARGO_BIN_EXE_zorb"));
+        let explained = Running::start(zorb, &["ping", "-c", "1", &self.ior]).finish();
+        let explained = explained.success();
+        let (_, endpoint) = explained[0].split_once("iiop://").expect("an endpoint");
+        endpoint.to_owned()
+    }
+
     fn run(&self, args: &[&str]) -> (bool, Vec<String>) {
         let args = [&["names", "-n", &self.ior], args].concat();
         let ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
@@ -255,4 +264,135 @@ fn what_nameclt_binds_zorb_sees_and_the_other_way_round() {
         w.ok(&["resolve", "zorb.dir/theirs"]),
         theirs(&["resolve", "zorb.dir/theirs"])
     );
+}
+
+/// Everything that is bound, as the tests below bind it: objects, a shared context, one in a circle, one of another service.
+fn fill(w: &World) {
+    w.ok(&["bind", "--parents", r"bank/sa\.vings.account", BANK]);
+    w.ok(&["bind", "--parents", "bank/old/two words.account", BANK]);
+    w.ok(&["bind", "--parents", "bank/old/tab\tand back\\\\slash", BANK]);
+    w.ok(&["bind", "bank/.kind", BANK]);
+    w.ok(&["mkcontext", "empty"]);
+    w.ok(&["bind", "--context", "bank/old/up", &w.ior]);
+    let old = w.ok(&["resolve", "bank/old"]);
+    w.ok(&["bind", "--context", "shared", &old[0]]);
+    w.ok(&["mkcontext", "removed"]);
+    w.ok(&["bind", "removed/object", BANK]);
+    w.ok(&["unbind", "removed/object"]);
+    w.ok(&["rmcontext", "removed"]);
+    w.ok(&["bind", "changed", "corbaloc::other.zorb.test/Other"]);
+    w.ok(&["bind", "--rebind", "changed", BANK]);
+}
+
+const TREE: [&str; 11] = [
+    "├── bank/",
+    "│   ├── .kind",
+    "│   ├── old/",
+    "│   │   ├── tab\\tand back\\\\slash",
+    "│   │   ├── two words.account",
+    "│   │   └── up/  is a context above",
+    r"│   └── sa\.vings.account",
+    "├── changed",
+    "├── empty/",
+    "└── shared/",
+    "    ├── tab\\tand back\\\\slash",
+];
+
+#[test]
+fn an_export_and_a_live_service_and_the_data_file_of_omninames_are_imported_alike() {
+    let Some(w) = World::start("zorb names import") else {
+        return;
+    };
+    fill(&w);
+    let tree = w.ok(&["tree"]);
+    assert_eq!(tree[..11], TREE);
+    let sorted = |mut lines: Vec<String>| {
+        lines.sort();
+        lines
+    };
+    let exported = w.ok(&["export"]);
+    assert_eq!(exported.len(), 10, "{exported:#?}");
+    let file = w._folder.path().join("names.json");
+    std::fs::write(&file, exported.join("\n")).unwrap();
+    let logs = std::fs::read_dir(w._folder.path()).unwrap();
+    let log = logs
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|e| e == "dat"))
+        .expect("a data file");
+    for source in [file.to_str().unwrap(), log.to_str().unwrap(), &w.ior] {
+        let other = World::start("zorb names import").unwrap();
+        assert_eq!(other.ok(&["import", source]), ["7 bound in 3 new contexts"]);
+        assert_eq!(other.ok(&["tree"]), tree, "{source}");
+        // It has no reference to a context of its own service, so that it is the same of each.
+        let there = sorted(other.ok(&["export"]));
+        assert_eq!(there, sorted(exported.clone()), "{source}");
+        // Once more: what is bound stays, unless it is to be replaced.
+        other.fails(
+            &["import", source],
+            &["7 of the names could not be bound", "--rebind replaces"],
+        );
+        other.ok(&["import", "--rebind", source]);
+        assert_eq!(other.ok(&["tree"]), tree, "{source}");
+    }
+}
+
+#[test]
+fn what_is_no_source_of_names_is_reported_with_its_line() {
+    let Some(w) = World::start("zorb names import, its errors") else {
+        return;
+    };
+    let file = w._folder.path().join("names");
+    let path = file.to_str().unwrap();
+    for (text, expected) in [
+        ("port 1\nbind x\n", "names, line 2: expected create, bind"),
+        ("{}", "line 1: expected a name"),
+        (
+            "{\"name\":\"a//b\",\"new_context\":true}",
+            "line 1: name \"a//b\": expected a component",
+        ),
+        ("{\"name\":\"a\"}", "line 1: expected object, new_context"),
+        ("{\"name\":\"a\",\"object\":\"IOR:0\"}", "line 1: "),
+        ("what", "line 1: expected value"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        w.fails(&["import", path], &[expected]);
+    }
+    w.fails(
+        &["import", "absent.json"],
+        &["cannot read absent.json: No such file"],
+    );
+    w.fails(
+        &["import", "corbaloc::127.0.0.1:1/NameService"],
+        &["no server listens there"],
+    );
+    assert_eq!(w.ok(&["list"]), [""; 0]);
+}
+
+#[test]
+fn ping_says_which_bound_objects_are_gone_or_silent_and_changes_nothing() {
+    let Some(w) = World::start("zorb names ping") else {
+        return;
+    };
+    let port = w.ior_endpoint();
+    w.ok(&["bind", "there", &format!("corbaloc::{port}/NameService")]);
+    assert_eq!(w.ok(&["ping"]), ["1 asked: 1 there, 0 gone, 0 silent"]);
+    w.ok(&[
+        "bind",
+        "--parents",
+        "bank/gone",
+        &format!("corbaloc::{port}/Absent"),
+    ]);
+    w.ok(&["bind", "bank/silent", "corbaloc::127.0.0.1:1/Bank"]);
+    let args = ["names", "-n", &w.ior, "ping"];
+    let ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
+    assert_eq!(ended.status.code(), Some(3));
+    let said = ended.lines.join("\n");
+    for expected in [
+        "bank/gone  gone: iiop://",
+        "bank/silent  silent: TRANSIENT",
+        "3 asked: 1 there, 1 gone, 1 silent",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    assert_eq!(w.ok(&["list", "bank"]), ["gone", "silent"]);
 }

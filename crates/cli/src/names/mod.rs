@@ -1,5 +1,10 @@
 //! `zorb names`: lists and changes the bindings of a naming service.
 
+mod alive;
+mod omninames;
+mod transfer;
+mod walk;
+
 use crate::argument::{Argument, host_port};
 use crate::orb::{Environment, duration, endpoints_text, shut_down};
 use crate::paint::Clean;
@@ -51,6 +56,25 @@ enum Command {
         /// List the contexts within the context, too
         #[arg(short, long)]
         recursive: bool,
+    },
+    /// Show all names as a tree
+    Tree {
+        /// The context to begin at; the root unless given
+        #[arg(value_name = "NAME")]
+        context: Option<String>,
+    },
+    /// Ask every bound object whether it is there
+    Ping,
+    /// Write all names as lines of JSON
+    Export,
+    /// Bind all names of an export, of another naming service, or of omniNames' data file
+    Import {
+        /// A file, - for standard input, or the object URL of a naming service
+        #[arg(value_name = "SOURCE")]
+        source: String,
+        /// Replace existing bindings
+        #[arg(long)]
+        rebind: bool,
     },
     /// Print the reference that is bound to a name
     Resolve {
@@ -107,8 +131,11 @@ Examples:
   zorb names bind --parents bank/account.savings account.ior
   zorb names -ORBInitRef NameService=file:///srv/ns.ior mkcontext bank
   zorb names -ORBdefaultCharCodeSet UTF-8 list    a JacORB service whose names are in UTF-8
+  zorb names export > names.json
+  zorb names import /var/lib/omniorb/omninames-HOST.dat
+  zorb names import corbaloc::other:2809/NameService
 
-Exit status: 0, or 1 with the cause on standard error.";
+Exit status: 0, or 1 with the cause on standard error; of ping 3 if an object does not exist or does not answer.";
 
 pub(crate) async fn run(
     options: &NamesOptions,
@@ -116,7 +143,7 @@ pub(crate) async fn run(
     environment: &Environment,
 ) -> std::io::Result<ExitCode> {
     match call(options, builder, environment).await {
-        Ok(()) => Ok(ExitCode::SUCCESS),
+        Ok(code) => Ok(code),
         Err(Failure::Io(error)) => Err(error),
         Err(Failure::Said { what, hint }) => {
             let mut err = anstream::stderr();
@@ -134,7 +161,7 @@ async fn call(
     options: &NamesOptions,
     builder: Builder,
     environment: &Environment,
-) -> Result<(), Failure> {
+) -> Result<ExitCode, Failure> {
     let orb = Session::orb(options, builder, environment).await?;
     let done = match Session::start(&orb, environment).await {
         Ok(session) => session.run(&options.command).await,
@@ -272,25 +299,46 @@ impl<'a> Session<'a> {
         })
     }
 
-    async fn run(&self, command: &Command) -> Result<(), Failure> {
-        match command {
+    /// The context of a name; the root without one.
+    async fn context(&self, name: Option<&str>) -> Result<NamingClient, Failure> {
+        Ok(match name {
+            None | Some("") => self.root.clone(),
+            Some(name) => self.root.subcontext(name).await?,
+        })
+    }
+
+    async fn run(&self, command: &Command) -> Result<ExitCode, Failure> {
+        let done: Result<(), Failure> = match command {
+            Command::Ping => return alive::ping(self).await,
+            Command::Export => transfer::export(self).await,
+            Command::Import { source, rebind } => transfer::import(self, source, *rebind).await,
+            Command::Tree { context } => {
+                let mut listing = Listing {
+                    session: self,
+                    long: false,
+                    recursive: true,
+                    drawn: true,
+                    out: anstream::stdout(),
+                    above: Vec::new(),
+                    indent: Vec::new(),
+                };
+                listing.list(self.context(context.as_deref()).await?).await
+            }
             Command::List {
                 context,
                 long,
                 recursive,
             } => {
-                let context = match context.as_deref() {
-                    None | Some("") => self.root.clone(),
-                    Some(name) => self.root.subcontext(name).await?,
-                };
                 let mut listing = Listing {
                     session: self,
                     long: *long,
                     recursive: *recursive,
+                    drawn: false,
                     out: anstream::stdout(),
                     above: Vec::new(),
+                    indent: Vec::new(),
                 };
-                listing.list(context).await
+                listing.list(self.context(context.as_deref()).await?).await
             }
             Command::Resolve { name } => {
                 let object: ObjectRef = self.root.resolve(name).await?;
@@ -333,7 +381,8 @@ impl<'a> Session<'a> {
                 Ok(())
             }
             Command::Rmcontext { name } => Ok(self.root.remove_context(name).await?),
-        }
+        };
+        done.map(|()| ExitCode::SUCCESS)
     }
 
     /// The context in which a name is to be bound, and the rest of the name there. `parents`: whether missing contexts are
@@ -359,14 +408,18 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A running `list`.
+/// A running `list` or `tree`.
 struct Listing<'a, W> {
     session: &'a Session<'a>,
     long: bool,
     recursive: bool,
+    /// Whether lines show what is below what.
+    drawn: bool,
     out: W,
     /// The enclosing contexts, as a context may be bound below itself.
     above: Vec<NamingClient>,
+    /// What stands in front of the names below each enclosing context but the first.
+    indent: Vec<&'static str>,
 }
 
 impl<W: Write> Listing<'_, W> {
@@ -378,26 +431,31 @@ impl<W: Write> Listing<'_, W> {
         }
         entries.sort_by_cached_key(|entry| entry.name.to_string());
         self.above.push(context);
-        for entry in entries {
-            self.entry(&entry).await?;
+        let last = entries.len().saturating_sub(1);
+        for (at, entry) in entries.iter().enumerate() {
+            self.entry(entry, at == last).await?;
         }
         self.above.pop();
         Ok(())
     }
 
-    async fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
+    async fn entry(&mut self, entry: &Entry, is_last: bool) -> Result<(), Failure> {
         let paint = &self.session.environment.paint;
         let (title, pale) = (paint.title, paint.pale);
-        let indent = (self.above.len() - 1) * 2;
+        let indent = self.indent.concat();
+        let (branch, below_it) = match (self.drawn, is_last) {
+            (false, _) => ("", "  "),
+            (true, false) => ("├── ", "│   "),
+            (true, true) => ("└── ", "    "),
+        };
         if entry.is_context() {
             write!(
                 self.out,
-                "{:indent$}{title}{}{title:#}/",
-                "",
+                "{indent}{branch}{title}{}{title:#}/",
                 Clean(&entry.name)
             )?;
         } else {
-            write!(self.out, "{:indent$}{}", "", Clean(&entry.name))?;
+            write!(self.out, "{indent}{branch}{}", Clean(&entry.name))?;
         }
         let mut below = None;
         if let Some(here) = self.above.last()
@@ -434,14 +492,16 @@ impl<W: Write> Listing<'_, W> {
             return Ok(writeln!(self.out, "  {pale}not gone further down{pale:#}")?);
         }
         writeln!(self.out)?;
+        self.indent.push(below_it);
+        let listed = Box::pin(self.list(context)).await;
+        self.indent.pop();
         // A context that cannot be listed does not end the listing of others.
-        match Box::pin(self.list(context)).await {
+        match listed {
             Err(Failure::Said { what, .. }) => {
                 let bad = paint.bad;
                 Ok(writeln!(
                     self.out,
-                    "{:indent$}  {bad}{}{bad:#}",
-                    "",
+                    "{indent}{below_it}{bad}{}{bad:#}",
                     Clean(what)
                 )?)
             }
