@@ -613,7 +613,7 @@ impl zorb::skeleton::Skeleton for Clumsy {
     fn is_a(&self, _: &str) -> bool {
         false
     }
-    fn start(&self, _: zorb::skeleton::Incoming<'_>) -> zorb::skeleton::Upcall {
+    fn start(&self, _: zorb::skeleton::ServerRequest) -> zorb::skeleton::Started {
         panic!("on purpose")
     }
 }

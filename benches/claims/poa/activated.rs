@@ -6,7 +6,9 @@ use std::any::Any;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
-use zorb_poa::{Adapter, Incoming, InstanceId, ObjectAdapter, Outcome, Policies, Skeleton, Upcall};
+use zorb_poa::{
+    Adapter, InstanceId, ObjectAdapter, Outcome, Policies, ServerRequest, Skeleton, Started,
+};
 
 /// A servant of one word, behind its skeleton.
 struct Row(Arc<u64>);
@@ -24,8 +26,9 @@ impl Skeleton for Row {
         Some(Arc::clone(&self.0) as Arc<dyn Any + Send + Sync>)
     }
 
-    fn start(&self, _: Incoming<'_>) -> Upcall {
-        Upcall::ready(Outcome::Silent)
+    fn start(&self, mut request: ServerRequest) -> Started {
+        request.set_outcome(Outcome::Silent);
+        Started::Ended(request)
     }
 }
 

@@ -51,6 +51,10 @@ impl Pieces {
         }
     }
 
+    pub(crate) const fn exceeds(self, octets: usize) -> bool {
+        self.octets > octets
+    }
+
     pub(crate) const fn with(self, octets: usize) -> Self {
         Self {
             octets: self.octets.saturating_add(octets),

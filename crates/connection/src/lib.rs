@@ -100,7 +100,7 @@ pub use counters::{Counter, Counters};
 pub use latency::ConnectTimes;
 pub use memory::MemoryLimit;
 pub use outbound::Buffering;
-pub use owner::{Owner, PeerOrb, Settings};
+pub use owner::{Owner, PeerOrb, Served, Settings};
 pub use reactor::Reactor;
 pub use server::{
     OrderKey, Orders, Overload, PendingRequest, ReceivedRequest, ServerConnection, ServerLimits,

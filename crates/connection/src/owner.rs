@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use zorb_cdr::{DefaultLabels, WireFormat};
+use zorb_cdr::{DefaultLabels, Gather, WireFormat};
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
@@ -67,14 +67,27 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// A cached target, if it is still valid.
     fn recall(&self, cached: &Self::Cached) -> Option<Self::Target>;
 
-    /// Serves a request: admits it, dispatches it to its servant, and replies on the connection, at once or later.
-    fn serve(connection: &Arc<ServerConnection<Self>>, request: ReceivedRequest<Self>);
+    /// Serves a request: admits it and dispatches it to its servant. What is pending then is answered later, as a
+    /// [`PendingRequest`](super::server::PendingRequest).
+    fn serve(connection: &Arc<ServerConnection<Self>>, request: ReceivedRequest<Self>) -> Served;
 
     /// Answers a LocateRequest, or returns the key that the application has to be asked about first.
     fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located;
 
     /// Asks the application for the object with this key, for a client of `host`, and returns the answer to the LocateRequest.
     fn ask(self: Arc<Self>, key: Bytes, host: HostKey) -> impl Future<Output = LocateReply> + Send;
+}
+
+/// What has become of a request.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else")]
+pub enum Served {
+    /// It has been served, and this is its reply, which leaves with those to other messages of the same read.
+    Replied(Gather),
+    /// It has been served, or dropped, and gets no reply.
+    Silent,
+    /// It goes on.
+    Pending,
 }
 
 /// The answer to a LocateRequest, if it is known at once.

@@ -9,7 +9,7 @@ use crate::missing::Missing;
 use crate::object::{ActiveObject, taking_turns};
 use crate::request::{Outcome, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
-use crate::skeleton::Upcall;
+use crate::skeleton::Started;
 use crate::sync::{Mutex, MutexGuard, OnceLock};
 use crate::turn_queue::UpcallChain;
 use arrayvec::ArrayString;
@@ -204,29 +204,33 @@ impl Activations<Attempt> {
     }
 }
 
-/// The outcome of a request whose servant manager has raised an exception. A client that has got its acknowledgement
+/// Ends a request whose servant manager has raised an exception. A client that has got its acknowledgement
 /// (SYNC_WITH_SERVER) gets no further reply.
-fn raised(raised: &Raised, request: &mut ServerRequest) -> Outcome {
-    if !request.withdraw_acknowledgement() {
-        return Outcome::Silent;
-    }
-    match raised {
+fn raised(raised: &Raised, mut request: ServerRequest) -> ServerRequest {
+    let may_reply = request.withdraw_acknowledgement();
+    request.set_outcome(match raised {
+        _ if !may_reply => Outcome::Silent,
         Raised::System(exception) => request.receipt().refusal(exception),
         Raised::Forward(target) => request.receipt().forward(target, false),
-    }
+    });
+    request
 }
 
 /// Activates an object, and serves the request with it.
-pub(crate) async fn incarnate(inactive: Arc<NotIncarnated>, mut request: ServerRequest) -> Outcome {
+pub(crate) async fn incarnate(
+    inactive: Arc<NotIncarnated>,
+    mut request: ServerRequest,
+) -> ServerRequest {
     let object = match inactive.activate().await {
         Ok(object) => object,
-        Err(error) => return raised(&error, &mut request),
+        Err(error) => return raised(&error, request),
     };
     if object.forward().is_none() {
         // The client gets its acknowledgement before the servant is called.
         drop(request.take_acknowledgement());
     } else if request.is_acknowledged() {
-        return Outcome::Silent;
+        request.set_outcome(Outcome::Silent);
+        return request;
     }
     serve_found(&inactive.adapter, object, request).await
 }
@@ -236,7 +240,7 @@ async fn serve_found(
     adapter: &Adapter,
     object: impl Borrow<ActiveObject> + Send + 'static,
     request: ServerRequest,
-) -> Outcome {
+) -> ServerRequest {
     match adapter.off_reactor().filter(|_| object.borrow().blocks()) {
         None => ActiveObject::serve(object, request).await,
         Some(off_reactor) => {
@@ -255,11 +259,10 @@ impl<L: Locator> AnyLocator<Adapter> for L {
         adapter: &Arc<Adapter>,
         identity: &Identity,
         request: ServerRequest,
-        outcome: &mut Option<Outcome>,
-    ) -> Upcall {
+    ) -> Started {
         let site = (Arc::clone(adapter), identity.clone());
         let make = || locate_and_serve(site, self, request);
-        taking_turns(adapter.turn_queue(), make, outcome)
+        taking_turns(adapter.turn_queue(), make)
     }
 }
 
@@ -299,12 +302,12 @@ async fn locate_and_serve<L: Locator>(
     (adapter, identity): (Arc<Adapter>, Identity),
     locator: Arc<L>,
     mut request: ServerRequest,
-) -> Outcome {
-    let (receipt, id) = (request.receipt(), identity.to_id());
+) -> ServerRequest {
+    let id = identity.to_id();
     let operation = OperationName::new(request.operation());
     let (servant, cookie) = match locator.preinvoke(&id, &operation).await {
         Ok(located) => located,
-        Err(error) => return raised(&error, &mut request),
+        Err(error) => return raised(&error, request),
     };
     // The client gets its acknowledgement before the servant is called.
     drop(request.take_acknowledgement());
@@ -321,8 +324,11 @@ async fn locate_and_serve<L: Locator>(
     };
     let postinvoked = locator.postinvoke(&id, &operation, cookie, servant).await;
     match (ended, postinvoked) {
-        (Ok(_), Err(exception)) => receipt.system_exception(&exception),
-        (Ok(outcome), Ok(())) => outcome,
+        (Ok(mut request), Err(exception)) => {
+            request.set_system_exception(&exception);
+            request
+        }
+        (Ok(request), Ok(())) => request,
         (Err(panic), _) => resume_unwind(panic),
     }
 }

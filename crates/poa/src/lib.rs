@@ -6,7 +6,7 @@
 //! the operation by a perfect hash made at compile time.
 //!
 //! ```text
-//! object key ──► ObjectAdapter::locate ──► Arc<ActiveObject> ──► Skeleton::start ──► Upcall
+//! object key ──► ObjectAdapter::locate ──► Arc<ActiveObject> ──► Skeleton::start ──► Started
 //!                instance and indexes, or   servant or forward,   perfect hash,      a future of
 //!                path and object id         states of its manager arguments          Outcome
 //! ```
@@ -76,7 +76,6 @@ mod deactivation;
 mod growth;
 mod identity;
 mod incarnation;
-mod incoming;
 mod key;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
@@ -92,6 +91,7 @@ mod names;
 mod object;
 mod object_ids;
 mod operations;
+mod panicked;
 mod policy;
 mod pooled_future;
 mod registry;
@@ -99,6 +99,7 @@ mod request;
 mod scheduling;
 mod seal;
 mod servant_manager;
+pub mod signature;
 mod skeleton;
 mod sync;
 mod table;
@@ -107,7 +108,6 @@ mod turn_queue;
 pub use adapter::{Adapter, AdapterError, AdapterOptions};
 #[doc(hidden)]
 pub use arguments::{Numbers, Recycled, RecycledText};
-pub use incoming::{Incoming, IncomingRequest, Typed};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, ManagerError, PoaManager, PoaManagerState};
 pub use managers::{ManagerAlreadyExists, Managers};
@@ -116,6 +116,7 @@ pub use names::{Named, Names};
 pub use object::{ActiveObject, Forward};
 pub use object_ids::ObjectIds;
 pub use operations::Operations;
+pub use panicked::take_panicked_operation;
 pub use policy::{
     IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan,
     OneWayOrder, PoaPolicy, PoaPolicyType, Policies, RequestProcessing, ServantRetention,
@@ -129,6 +130,7 @@ pub use servant_manager::{
     Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Locator,
     OffReactor, Raised,
 };
-pub use skeleton::{Finish, Skeleton, Upcall};
+pub use signature::ManyResults;
+pub use skeleton::{Skeleton, Started, Upcall};
 pub use table::{Index, NotInTable, Table, TableFull, Tenant};
 pub use turn_queue::UpcallChain;

@@ -4,16 +4,15 @@ use crate::adapter::Adapter;
 use crate::deactivation::{DeactivatedObject, Etherealize};
 use crate::identity::{Identity, MapEntry, ServantAddress};
 use crate::incarnation::{NotIncarnated, incarnate};
-use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
 use crate::manager::{HoldOutcome, PoaManager, PoaManagerState};
 use crate::membership::{Membership, ObjectContext, Traits};
 use crate::missing::Missing;
 use crate::names::Named;
 use crate::policy::OneWayOrder;
-use crate::request::{Outcome, ServerRequest};
+use crate::request::ServerRequest;
 use crate::servant_manager::{Activator, AnyLocator, Etherealization};
-use crate::skeleton::{Skeleton, Upcall};
+use crate::skeleton::{Skeleton, Started, Upcall};
 use crate::table::Tenant;
 use crate::turn_queue::{TurnQueue, UpcallChain};
 use core::borrow::Borrow;
@@ -356,9 +355,7 @@ impl ActiveObject {
     #[must_use]
     pub fn number_of(&self, operation: &[u8]) -> Option<u32> {
         match self.skeleton() {
-            Some(skeleton) if operation.first() != Some(&b'_') => {
-                skeleton.operations().find(operation)
-            }
+            Some(skeleton) if is_declared(operation) => skeleton.operations().find(operation),
             _ => None,
         }
     }
@@ -371,154 +368,121 @@ impl ActiveObject {
         core::str::from_utf8(name).ok()
     }
 
-    /// Begins the upcall of a typed collocated call, of an operation that the IDL declares. It is
-    /// [untyped](Upcall::untyped) unless there is a servant that takes these values.
-    pub fn start_typed(&self, call: Typed<'_>) -> Upcall {
-        // Borrowed mutably for its own lifetime, so a new one is made here.
-        let mut call = Typed {
-            operation: call.operation,
-            receipt: call.receipt,
-            arguments: call.arguments,
-            results: call.results,
-            number: call.number,
-        };
-        self.membership.note_use();
-        match &self.target {
-            Target::Servant(skeleton) => skeleton.start(Incoming::Typed(&mut call)),
-            Target::Other(_) => Upcall::untyped(),
-        }
-    }
-
-    /// Begins the upcall of a request: the skeleton's operations first, then those that every object has. An upcall that
-    /// ends at its first poll puts its outcome into `outcome`; any other returns it from the [`Upcall`].
+    /// Begins the upcall of a request: the skeleton's operations first, then those that every object has.
     ///
     /// A forward answers every operation, including those that every object has. One-way requests to it are lost, as their
     /// clients wait for no reply. An object of a servant activator is activated within the upcall.
     #[inline]
-    pub fn start(
-        &self,
-        request: &mut Option<ServerRequest>,
-        outcome: &mut Option<Outcome>,
-    ) -> Upcall {
+    pub fn start(&self, request: ServerRequest) -> Started {
         self.membership.note_use();
-        if let (Target::Servant(skeleton), Some(known)) = (&self.target, &*request)
+        match &self.target {
             // Of generated operation names, only those of attributes begin with an underscore.
-            && (known.number().is_some() || known.operation().first() != Some(&b'_'))
-        {
-            return skeleton.start(Incoming::Message(IncomingRequest::new(request, outcome)));
-        }
-        match request.take() {
-            Some(request) => self.start_other(request, outcome),
-            None => Upcall::ready(Outcome::Silent),
+            Target::Servant(skeleton)
+                if request.number().is_some() || request.operation().first() != Some(&b'_') =>
+            {
+                skeleton.start(request)
+            }
+            target => start_other(target, &self.identity, request),
         }
     }
 
-    /// Runs the upcall of a request, begun by [`start`](Self::start), to its end.
-    pub(crate) async fn serve(this: impl Borrow<Self>, request: ServerRequest) -> Outcome {
+    /// Runs the upcall of a request from its beginning to its end.
+    pub(crate) async fn serve(this: impl Borrow<Self>, request: ServerRequest) -> ServerRequest {
         let this = this.borrow();
-        let mut outcome = None;
-        let mut upcall = this.enter(|| this.start(&mut Some(request), &mut outcome));
-        match outcome {
-            Some(outcome) => outcome,
-            None => poll_fn(|cx| this.enter(|| Pin::new(&mut upcall).poll(cx))).await,
-        }
-    }
-
-    fn start_other(&self, mut request: ServerRequest, outcome: &mut Option<Outcome>) -> Upcall {
-        let other = match &self.target {
-            Target::Servant(skeleton) => return start(skeleton, request, outcome),
-            Target::Other(other) => other,
-        };
-        let receipt = request.receipt();
-        match &**other {
-            OtherTarget::Forward(forward) => {
-                let forward = forward.clone();
-                Upcall::new(async move {
-                    let target = (forward.target)();
-                    // After it has returned: where it panics, the request is dropped, and so acknowledged.
-                    request.withdraw_acknowledgement();
-                    match target {
-                        Ok(ior) => receipt.forward(&ior, forward.permanent),
-                        Err(exception) => receipt.refusal(&exception),
-                    }
-                })
-            }
-            OtherTarget::Serial(skeleton, turns) => {
-                let skeleton = Arc::clone(skeleton);
-                let upcall = async move {
-                    let mut outcome = None;
-                    let upcall = start(&skeleton, request, &mut outcome);
-                    match outcome {
-                        Some(outcome) => outcome,
-                        None => upcall.await,
-                    }
-                };
-                taking_turns(Some(turns), || upcall, outcome)
-            }
-            OtherTarget::NotIncarnated(object) => {
-                let turns = object.adapter.turn_queue();
-                taking_turns(turns, || incarnate(Arc::clone(object), request), outcome)
-            }
-            OtherTarget::Locate(adapter, locator) => {
-                Arc::clone(locator).upcall(adapter, &self.identity, request, outcome)
-            }
-            OtherTarget::Refused(missing) => {
-                request.withdraw_acknowledgement();
-                Upcall::ready(receipt.refusal(&missing.raise()))
+        match this.enter(|| this.start(request)) {
+            Started::Ended(request) | Started::OtherTypes(request) => request,
+            Started::Pending(mut upcall) => {
+                poll_fn(|cx| this.enter(|| Pin::new(&mut upcall).poll(cx))).await
             }
         }
     }
 }
 
-/// Begins the upcall that `make` returns when its turn in `turns` has come, or at once without a queue. If it ends at once, its
-/// outcome is put into `outcome` ([`Upcall::start`]).
-pub(crate) fn taking_turns<F: Future<Output = Outcome> + Send + 'static>(
+fn start_other(target: &Target, identity: &Identity, mut request: ServerRequest) -> Started {
+    let other = match target {
+        Target::Servant(skeleton) => return start(skeleton, request),
+        Target::Other(_) if request.is_typed() => return Started::OtherTypes(request),
+        Target::Other(other) => other,
+    };
+    let receipt = request.receipt();
+    match &**other {
+        OtherTarget::Forward(forward) => {
+            let target = (forward.target)();
+            // After it has returned: where it panics, the request is dropped, and so acknowledged.
+            request.withdraw_acknowledgement();
+            request.set_outcome(match target {
+                Ok(ior) => receipt.forward(&ior, forward.permanent),
+                Err(exception) => receipt.refusal(&exception),
+            });
+            Started::Ended(request)
+        }
+        OtherTarget::Serial(skeleton, turns) => {
+            let skeleton = Arc::clone(skeleton);
+            taking_turns(Some(turns), || async move {
+                match start(&skeleton, request) {
+                    Started::Ended(request) | Started::OtherTypes(request) => request,
+                    Started::Pending(upcall) => upcall.await,
+                }
+            })
+        }
+        OtherTarget::NotIncarnated(object) => {
+            let turns = object.adapter.turn_queue();
+            taking_turns(turns, || incarnate(Arc::clone(object), request))
+        }
+        OtherTarget::Locate(adapter, locator) => {
+            Arc::clone(locator).upcall(adapter, identity, request)
+        }
+        OtherTarget::Refused(missing) => {
+            request.withdraw_acknowledgement();
+            request.set_outcome(receipt.refusal(&missing.raise()));
+            Started::Ended(request)
+        }
+    }
+}
+
+/// Begins the upcall that `make` returns when its turn in `turns` has come, or at once without a queue.
+pub(crate) fn taking_turns<F: Future<Output = ServerRequest> + Send + 'static>(
     turns: Option<&Arc<TurnQueue>>,
     make: impl FnOnce() -> F,
-    outcome: &mut Option<Outcome>,
-) -> Upcall {
+) -> Started {
     match turns {
-        None => Upcall::start(make, outcome),
+        None => Upcall::start(make),
         Some(turns) => {
             let turns = Arc::clone(turns);
-            Upcall::start(|| turns.run(UpcallChain::current(), make()), outcome)
+            Upcall::start(|| turns.run(UpcallChain::current(), make()))
         }
     }
 }
 
 /// Begins the upcall of a request. Operations that every object has are answered here, the others by the skeleton.
-fn start(
-    skeleton: &Arc<dyn Skeleton>,
-    request: ServerRequest,
-    outcome: &mut Option<Outcome>,
-) -> Upcall {
-    let mut begin = |request| {
-        let mut request = Some(request);
-        skeleton.start(Incoming::Message(IncomingRequest::new(
-            &mut request,
-            outcome,
-        )))
-    };
+fn start(skeleton: &Arc<dyn Skeleton>, mut request: ServerRequest) -> Started {
     let name = request.operation();
-    if name.first() != Some(&b'_') || name.starts_with(b"_get_") || name.starts_with(b"_set_") {
-        return begin(request);
+    if is_declared(name) {
+        return skeleton.start(request);
     }
-    let answer = match name {
+    match name {
         b"_is_a" => match request.arguments::<String>() {
-            Ok(id) => request.reply(is_a(&**skeleton, &id)),
-            Err(exception) => request.system_exception(&exception),
+            Ok(id) => request.set_result(&is_a(&**skeleton, &id)),
+            Err(exception) => request.set_system_exception(&exception),
         },
         // The request has found its object, so it exists. Peers of GIOP 1.0 still send the older name.
-        b"_non_existent" | b"_not_existent" => request.reply(false),
-        b"_repository_id" => request.reply(skeleton.repository_id()),
+        b"_non_existent" | b"_not_existent" => request.set_result(&false),
+        b"_repository_id" => request.set_result(&skeleton.repository_id()),
         b"_interface" => {
-            request.system_exception(&Fault::NoInterfaceRepository.raise(CompletionStatus::No))
+            request.set_system_exception(&Fault::NoInterfaceRepository.raise(CompletionStatus::No))
         }
         // No object here is a component: the nil reference.
-        b"_component" => request.reply(Ior::NIL),
-        _ => return begin(request),
-    };
-    Upcall::ready(answer)
+        b"_component" => request.set_result(&Ior::NIL),
+        _ => return skeleton.start(request),
+    }
+    Started::Ended(request)
+}
+
+/// Whether an operation is one that IDL declares: those that every object has begin with an underscore, as names of attributes do.
+fn is_declared(operation: &[u8]) -> bool {
+    operation.first() != Some(&b'_')
+        || operation.starts_with(b"_get_")
+        || operation.starts_with(b"_set_")
 }
 
 fn is_a(skeleton: &dyn Skeleton, repository_id: &str) -> bool {

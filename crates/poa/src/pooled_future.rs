@@ -4,8 +4,7 @@
 //! thread keeps their boxes, a few for each type of future, that is, for each operation of each servant type. So a server
 //! in a steady state allocates none.
 
-use crate::request::Outcome;
-use crate::skeleton::Finish;
+use crate::request::ServerRequest;
 use core::any::{Any, TypeId};
 use core::cell::RefCell;
 use core::future::Future;
@@ -23,13 +22,7 @@ const MAX_KEPT_OCTETS: usize = 16 << 10;
 /// A future in its place, without its type.
 pub(crate) trait PooledFuture: Send {
     /// Polls the future; always pending if the place is empty.
-    ///
-    /// The results of a typed collocated call go to `values`, an `Option` of their type.
-    fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        values: Option<&mut (dyn Any + Send)>,
-    ) -> Poll<Outcome>;
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ServerRequest>;
 
     /// Drops the future, and keeps its place for another one.
     fn leave(self: Box<Self>);
@@ -38,14 +31,10 @@ pub(crate) trait PooledFuture: Send {
 /// The place of a future, which does not move when this does. So the pool can keep it as `dyn Any`, and downcast it again.
 struct Place<F>(Pin<Box<Option<F>>>);
 
-impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Place<F> {
-    fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        values: Option<&mut (dyn Any + Send)>,
-    ) -> Poll<Outcome> {
+impl<F: Future<Output = ServerRequest> + Send + 'static> PooledFuture for Place<F> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ServerRequest> {
         match self.0.as_mut().as_pin_mut() {
-            Some(future) => future.poll(cx).map(|finished| finished.finish(values)),
+            Some(future) => future.poll(cx),
             None => Poll::Pending,
         }
     }
@@ -54,7 +43,7 @@ impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Place<F> {
         // Dropping the future runs code of the application, which may begin another upcall.
         self.0.set(None);
         if size_of::<F>() <= MAX_KEPT_OCTETS {
-            keep(TypeId::of::<Self>(), self);
+            recycle(self);
         }
     }
 }
@@ -173,32 +162,31 @@ fn keep(id: TypeId, place: Box<dyn Any>) {
     let _ = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(id)?.keep(place));
 }
 
-/// An empty place.
+/// A box of an earlier user of this type, or a new one.
 #[inline]
-fn empty<F: 'static>() -> Box<Place<F>> {
-    let taken = take(TypeId::of::<Place<F>>()).map(<Box<dyn Any>>::downcast);
-    match taken {
-        Some(Ok(place)) => place,
-        _ => Box::new(Place(Box::pin(None))),
+pub(crate) fn recycled<T: 'static>(new: impl FnOnce() -> T) -> Box<T> {
+    match take(TypeId::of::<T>()).map(<Box<dyn Any>>::downcast) {
+        Some(Ok(kept)) => kept,
+        _ => Box::new(new()),
     }
 }
 
-/// A place with `future` in it.
-#[inline]
-pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Box<dyn PooledFuture> {
-    let mut place = empty();
-    place.0.set(Some(future));
-    place
+/// Keeps a box for a later user of this type.
+pub(crate) fn recycle<T: 'static>(used: Box<T>) {
+    if size_of::<T>() <= MAX_KEPT_OCTETS {
+        keep(TypeId::of::<T>(), used);
+    }
 }
 
-/// Makes a future in its place, and polls it once, without a waker. The result of a finished future goes to `outcome`; a pending
-/// one is returned.
+/// Makes a future in its place, and polls it once, without a waker.
+///
+/// # Errors
+/// The future, if it is pending.
 #[inline]
-pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
+pub(crate) fn run<F: Future<Output = ServerRequest> + Send + 'static>(
     make: impl FnOnce() -> F,
-    outcome: &mut Option<Outcome>,
-) -> Option<Box<dyn PooledFuture>> {
-    let mut place = empty();
+) -> Result<ServerRequest, Box<dyn PooledFuture>> {
+    let mut place = recycled(|| Place(Box::pin(None)));
     // Always true. The check lets the compiler omit a drop, so that the future is made in its place and not moved.
     if place.0.is_none() {
         place.0.set(Some(make()));
@@ -208,36 +196,45 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
         None => Poll::Pending,
     };
     match polled {
-        Poll::Ready(finished) => {
-            // Always true. The check lets the compiler omit a drop.
-            if outcome.is_none() {
-                finished.finish_in(outcome);
-            }
+        Poll::Ready(ended) => {
             place.leave();
-            None
+            Ok(ended)
         }
-        Poll::Pending => Some(place),
+        Poll::Pending => Err(place),
     }
 }
 
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
+    use crate::request::{Outcome, Receipt};
     use core::cell::Cell;
     use core::future::poll_fn;
+    use zorb_cdr::WireFormat;
+    use zorb_giop::{ResponseFlags, Version};
 
-    fn poll(place: &mut Box<dyn PooledFuture>) -> Poll<Outcome> {
-        place.poll(&mut Context::from_waker(Waker::noop()), None)
+    fn request() -> ServerRequest {
+        let receipt = Receipt {
+            version: Version::V1_2,
+            request_id: 0,
+            response: ResponseFlags::None,
+            format: WireFormat::DEFAULT,
+        };
+        ServerRequest::answered(receipt, Outcome::Silent)
+    }
+
+    fn poll(place: &mut Box<dyn PooledFuture>) -> Poll<ServerRequest> {
+        place.poll(&mut Context::from_waker(Waker::noop()))
     }
 
     /// A future that passes its own address to `at`.
-    async fn here(at: impl Fn(usize) + Send + 'static) -> Outcome {
+    async fn here(at: impl Fn(usize) + Send + 'static) -> ServerRequest {
         let octet = 0_u8;
         at((&raw const octet).addr());
         // The octet lives across an await, so that it is a part of the future.
         poll_fn(|_| Poll::Ready(())).await;
         let _ = core::hint::black_box(&octet);
-        Outcome::Silent
+        request()
     }
 
     thread_local! {
@@ -245,42 +242,22 @@ mod tests {
     }
 
     #[test]
-    fn an_upcall_is_made_where_the_last_one_of_its_type_was() {
-        let run = || {
-            let mut place = make(here(|at| AT.set(at)));
-            assert!(poll(&mut place).is_ready());
-            place.leave();
-            AT.get()
-        };
-        let first = run();
-        assert_eq!(run(), first);
-    }
-
-    #[test]
-    fn an_upcall_that_is_polled_at_once_is_where_the_last_one_was_and_stays_there_if_it_waits() {
-        let future = || here(|at| AT.set(at));
-        let run = || {
-            let mut outcome = None;
-            assert!(run(future, &mut outcome).is_none());
-            assert!(matches!(outcome, Some(Outcome::Silent)));
+    fn an_upcall_is_made_where_the_last_one_of_its_type_was_and_stays_there_if_it_waits() {
+        let place_of_one = || {
+            assert!(run(|| here(|at| AT.set(at))).is_ok());
             AT.replace(0)
         };
-        let first = run();
-        assert_eq!((run(), run()), (first, first));
+        let first = place_of_one();
+        assert_eq!((place_of_one(), place_of_one()), (first, first));
         // Futures of one type, which are ready at their second poll.
         let waits = || {
             let mut polled = false;
             poll_fn(move |_| match core::mem::replace(&mut polled, true) {
                 false => Poll::Pending,
-                true => Poll::Ready(Outcome::Silent),
+                true => Poll::Ready(request()),
             })
         };
-        let mut places = [waits, waits].map(|make| {
-            let mut outcome = None;
-            let place = super::run(make, &mut outcome).unwrap();
-            assert!(outcome.is_none());
-            place
-        });
+        let mut places = [waits, waits].map(|make| run(make).unwrap_err());
         for place in &mut places {
             assert!(poll(place).is_ready());
         }
@@ -290,13 +267,13 @@ mod tests {
     #[test]
     fn upcalls_that_are_under_way_together_have_places_of_their_own() {
         let begin = |n: u32| {
-            make(async move {
+            run(move || async move {
                 poll_fn(|_| Poll::Pending::<()>).await;
                 assert_eq!(n, 0, "the loop ends before");
-                Outcome::Silent
+                request()
             })
         };
-        let mut places: Vec<_> = (0..10).map(begin).collect();
+        let mut places: Vec<_> = (0..10).map(|n| begin(n).unwrap_err()).collect();
         for place in &mut places {
             assert!(poll(place).is_pending());
         }
@@ -308,18 +285,17 @@ mod tests {
         struct Last;
         impl Drop for Last {
             fn drop(&mut self) {
-                let mut place = make(async { Outcome::Silent });
-                assert!(poll(&mut place).is_ready());
-                place.leave();
+                assert!(run(|| async { request() }).is_ok());
                 AT.set(7);
             }
         }
         let last = Last;
-        make(async move {
+        let waits = run(|| async move {
             let _last = last;
-            Outcome::Silent
-        })
-        .leave();
+            poll_fn(|_| Poll::Pending::<()>).await;
+            request()
+        });
+        waits.unwrap_err().leave();
         assert_eq!(AT.get(), 7);
     }
 }

@@ -1,16 +1,22 @@
 //! Requests on their way to a servant, and their replies.
 
+use crate::operations::Operations;
+use crate::pooled_future;
+use crate::skeleton::Started;
 use bytes::Bytes;
-use core::fmt;
-use std::sync::{Arc, OnceLock};
+use core::any::Any;
+use core::cell::RefCell;
+use core::{fmt, mem};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 use zorb_cdr::{
     ByteOrder, Context, Decode, Encode, EncodeError, Encoder, Endian, MemoryReservation,
     NativeEndian, Shared, WireFormat,
 };
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
-    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContextId,
-    ServiceContexts, SystemException, Version, buffers,
+    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContextId, ServiceContexts,
+    SystemException, SystemExceptionKind, Version, buffers,
 };
 
 /// The data of a request that its reply needs.
@@ -46,6 +52,14 @@ impl fmt::Debug for Outcome {
 }
 
 impl Receipt {
+    /// The data for the exceptions of a collocated call, which has no message.
+    pub const OF_VALUES: Self = Self {
+        version: Version::HIGHEST,
+        request_id: 0,
+        response: ResponseFlags::WithTarget,
+        format: WireFormat::DEFAULT,
+    };
+
     /// The empty reply that acknowledges the arrival of a request (SYNC_WITH_SERVER), before the servant is called; `None` for
     /// a request of another SyncScope.
     #[must_use]
@@ -74,38 +88,16 @@ impl Receipt {
     /// Encodes the reply with a result; `Silent` for a request whose client waits for no result. A result that cannot be encoded
     /// becomes a system exception.
     #[must_use]
-    pub fn reply(&self, result: &impl Encode) -> Outcome {
-        let mut outcome = None;
-        self.reply_in(result, &mut outcome);
-        outcome.unwrap_or(Outcome::Silent)
-    }
-
-    /// Puts the reply with a result into `outcome`, which has to be empty.
     #[inline]
-    pub fn reply_in(&self, result: &impl Encode, outcome: &mut Option<Outcome>) {
-        debug_assert!(outcome.is_none(), "there is an outcome already");
-        // Overwriting a known `None` drops nothing.
-        if outcome.is_some() {
-            return;
-        }
+    pub fn reply(&self, result: &impl Encode) -> Outcome {
         if self.response != ResponseFlags::WithTarget {
-            *outcome = Some(Outcome::Silent);
-            return;
+            return Outcome::Silent;
         }
-        let mut encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), self.format);
-        let written = ReplyBuilder {
-            version: self.version,
-            request_id: self.request_id,
-            status: ReplyStatus::NoException,
-            contexts: &[],
-        }
-        .write(&mut encoder, |e| e.put(result));
-        match written {
-            Ok(()) => *outcome = Some(Outcome::Reply(encoder.finish())),
+        match self.message(ReplyStatus::NoException, |e| e.put(result)) {
+            Ok(message) => Outcome::Reply(message),
             // The servant has carried the operation out.
             Err(error) => {
-                let exception = Fault::of_result(error).raise(CompletionStatus::Yes);
-                *outcome = Some(self.system_exception(&exception));
+                self.system_exception(&Fault::of_result(error).raise(CompletionStatus::Yes))
             }
         }
     }
@@ -176,19 +168,132 @@ impl Receipt {
     }
 }
 
-/// A request on its way to a servant: its message, and the offsets of its parts.
+/// A request on its way to a servant and back: its message, what is known of it, and, when its upcall has ended, its
+/// outcome. Each step of the way has it and passes it on; the future of its upcall owns it meanwhile.
 ///
-/// Arguments are borrowed from the message, which lives as long as the request.
-pub struct ServerRequest {
-    message: Message,
-    offsets: HeaderOffsets,
-    format: WireFormat,
-    /// The number of the operation; [`UNKNOWN`](Self::UNKNOWN) until it has been looked up.
+/// A collocated call is the same value. Its arguments and results are Rust values where caller and servant know the same
+/// types ([`ServerRequest::typed`]), else a message as from any client.
+///
+/// It is one pointer, to a box that is recycled from an earlier request of the thread. Arguments are borrowed from its message,
+/// which lives as long as the request.
+///
+/// Source: CORBA 3.3 Part 1, The Dynamic Skeleton Interface (`CORBA::ServerRequest`).
+pub struct ServerRequest(Box<State>);
+
+struct State {
+    body: Body,
+    receipt: Receipt,
+    /// The number of the operation; [`UNKNOWN`] until it has been looked up.
     number: u32,
-    context: Arc<dyn Context>,
-    /// What few requests have. It is boxed, since requests are moved by value, which takes a few instructions up to
-    /// [128 octets](SIZE).
+    /// Resolves object references and value types among the arguments.
+    context: Option<Arc<dyn Context>>,
+    /// The time after which nobody has use for the reply, if a caller of the same ORB has stated it.
+    deadline: Option<Instant>,
+    outcome: Option<Outcome>,
+    /// What few requests have.
     rare: OnceLock<Box<Rare>>,
+}
+
+/// The arguments, in the form in which they came.
+enum Body {
+    /// None any more: the request has been answered.
+    Nothing,
+    /// A message from any client.
+    Message(Message, HeaderOffsets),
+    /// An [`Exchange`] of a collocated call. The mutex is never locked; it makes values `Sync` that need not be.
+    Values(Mutex<Box<dyn Any + Send>>),
+}
+
+/// The number of an operation that has not been looked up. No operation has it.
+const UNKNOWN: u32 = u32::MAX;
+
+impl State {
+    const fn new() -> Self {
+        Self {
+            body: Body::Nothing,
+            receipt: Receipt::OF_VALUES,
+            number: UNKNOWN,
+            context: None,
+            deadline: None,
+            outcome: None,
+            rare: OnceLock::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.body = Body::Nothing;
+        self.number = UNKNOWN;
+        self.context = None;
+        self.deadline = None;
+        if self.rare.get().is_some() {
+            self.rare = OnceLock::new();
+        }
+    }
+}
+
+/// Boxes of requests that a thread keeps. Usually one is in use at a time; requests that wait have theirs with them.
+const MAX_KEPT: usize = 16;
+/// Boxes that change hands at a time, from threads that end the requests of others to these.
+const MAX_PASSED: usize = MAX_KEPT / 2;
+/// Boxes that are kept for any thread.
+const MAX_SHARED: usize = 8 * MAX_KEPT;
+
+thread_local! {
+    static FREE: RefCell<Vec<ServerRequest>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Boxes for any thread. Nobody waits for the lock: a box may be allocated, and freed, instead.
+static SHARED: Mutex<Vec<ServerRequest>> = Mutex::new(Vec::new());
+
+/// A box of an earlier request.
+#[inline]
+fn take() -> Option<ServerRequest> {
+    let taken = FREE.try_with(|free| {
+        let mut free = free.try_borrow_mut().ok()?;
+        match free.pop() {
+            None => take_shared(&mut free),
+            taken => taken,
+        }
+    });
+    taken.ok().flatten()
+}
+
+#[cold]
+fn take_shared(free: &mut Vec<ServerRequest>) -> Option<ServerRequest> {
+    let mut shared = SHARED.try_lock().ok()?;
+    let left = shared.len().saturating_sub(MAX_PASSED);
+    free.extend(shared.drain(left..));
+    free.pop()
+}
+
+/// Keeps the box of a request that has ended.
+#[inline]
+fn keep(emptied: ServerRequest) {
+    // At the end of a thread its boxes are gone, and this one is freed.
+    let _ = FREE.try_with(|free| {
+        let mut free = free.try_borrow_mut().ok()?;
+        if free.len() >= MAX_KEPT {
+            share(&mut free);
+        }
+        free.push(emptied);
+        Some(())
+    });
+}
+
+#[cold]
+fn share(free: &mut Vec<ServerRequest>) {
+    let passed = free.drain(MAX_PASSED..);
+    if let Ok(mut shared) = SHARED.try_lock()
+        && shared.len() < MAX_SHARED
+    {
+        shared.extend(passed);
+    }
+}
+
+/// Arguments and results of a collocated call, as values of its caller's types.
+struct Exchange<A, R> {
+    arguments: Option<A>,
+    results: Option<R>,
 }
 
 #[derive(Default)]
@@ -227,17 +332,13 @@ impl Drop for Acknowledgement {
     }
 }
 
-/// The largest size of a request, in octets: compilers move larger values by a call of `memcpy`.
-const SIZE: usize = 128;
-
-const _: () = assert!(size_of::<ServerRequest>() <= SIZE);
-
 impl ServerRequest {
-    /// The number of an operation that has not been looked up. No operation has it.
-    const UNKNOWN: u32 = u32::MAX;
+    fn empty() -> Self {
+        take().unwrap_or_else(|| Self(Box::new(State::new())))
+    }
 
     /// A request whose header has been parsed. `context` resolves object references and value types among the
-    /// arguments.
+    /// arguments. Costs a recycled box.
     #[must_use]
     #[inline]
     pub fn new(
@@ -246,14 +347,44 @@ impl ServerRequest {
         format: WireFormat,
         context: Arc<dyn Context>,
     ) -> Self {
-        Self {
-            message,
-            offsets,
+        let mut new = Self::empty();
+        let state = &mut *new.0;
+        state.receipt = Receipt {
+            version: message.header.version,
+            request_id: offsets.request_id(),
+            response: offsets.response(),
             format,
-            number: Self::UNKNOWN,
-            context,
-            rare: OnceLock::new(),
-        }
+        };
+        state.body = Body::Message(message, offsets);
+        state.context = Some(context);
+        new
+    }
+
+    /// A collocated call with these arguments, of the operation with this number in the table of the servant's
+    /// [skeleton](crate::Skeleton::operations). Its caller expects [results](Self::into_values) of type `R`. Costs two recycled
+    /// boxes.
+    #[must_use]
+    pub fn typed<A: Send + 'static, R: Send + 'static>(number: u32, arguments: A) -> Self {
+        let mut exchange = pooled_future::recycled::<Exchange<A, R>>(|| Exchange {
+            arguments: None,
+            results: None,
+        });
+        exchange.arguments = Some(arguments);
+        let mut new = Self::empty();
+        let state = &mut *new.0;
+        state.receipt = Receipt::OF_VALUES;
+        state.body = Body::Values(Mutex::new(exchange));
+        state.number = number;
+        new
+    }
+
+    /// A request that has been answered: its upcall has panicked, and taken it along.
+    #[must_use]
+    pub fn answered(receipt: Receipt, outcome: Outcome) -> Self {
+        let mut new = Self::empty();
+        new.0.receipt = receipt;
+        new.0.outcome = Some(outcome);
+        new
     }
 
     /// A request in a whole message, whose header is parsed here.
@@ -269,79 +400,104 @@ impl ServerRequest {
         Ok(Self::new(message, offsets, format, context))
     }
 
-    /// The request with the number of its operation in the table of the object's
-    /// [skeleton](crate::Skeleton::operations), if the operation has one.
-    #[must_use]
+    /// Notes the number of the operation in the table of the object's [skeleton](crate::Skeleton::operations), if the
+    /// operation has one.
     #[inline]
-    pub const fn with_number(mut self, number: Option<u32>) -> Self {
+    pub fn set_number(&mut self, number: Option<u32>) {
         if let Some(number) = number {
-            self.number = number;
+            self.0.number = number;
         }
-        self
     }
 
     /// The operation's name as the header has it, without the closing NUL; that of an attribute begins with `_get_` or `_set_`.
-    /// The octets are borrowed from the message.
+    /// The octets are borrowed from the message. Empty for a [typed](Self::typed) call, which has a
+    /// [number](Self::number).
     #[must_use]
     #[inline]
     pub fn operation(&self) -> &[u8] {
-        self.offsets.operation(&self.message)
+        match &self.0.body {
+            Body::Message(message, offsets) => offsets.operation(message),
+            Body::Nothing | Body::Values(_) => &[],
+        }
     }
 
     /// The operation's number in the table of the skeleton, if it is known.
     #[must_use]
     #[inline]
     pub fn number(&self) -> Option<u32> {
-        (self.number != Self::UNKNOWN).then_some(self.number)
+        (self.0.number != UNKNOWN).then_some(self.0.number)
+    }
+
+    /// The operation's number in `operations`, the table of the [skeleton](crate::Skeleton::operations) that is called. A
+    /// number that is known already costs no look-up.
+    #[must_use]
+    #[inline]
+    pub fn find(&self, operations: &Operations) -> Option<u32> {
+        match self.number() {
+            None => operations.find(self.operation()),
+            number => number,
+        }
+    }
+
+    /// The message with its offsets; `None` for a typed call.
+    #[inline]
+    fn message(&self) -> Option<(&Message, &HeaderOffsets)> {
+        match &self.0.body {
+            Body::Message(message, offsets) => Some((message, offsets)),
+            Body::Nothing | Body::Values(_) => None,
+        }
     }
 
     /// Returns the octets of memory that the message of the request takes.
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
-        self.message.frame.len()
+        self.message().map_or(0, |(message, _)| message.frame.len())
     }
 
     /// Returns a copy of the object key; `None` if the target is a profile or a reference without a key that can be read.
     /// The header is parsed again.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
-        let header = RequestHeader::read(&self.message).ok()?;
+        let (message, _) = self.message()?;
+        let header = RequestHeader::read(message).ok()?;
         header.target.object_key()
     }
 
     /// The data of the first service context with this id. Parses the header again if there are contexts.
     #[must_use]
     pub fn context(&self, id: ServiceContextId) -> Option<&[u8]> {
-        if !self.offsets.has_contexts(&self.message) {
+        let (message, offsets) = self.message()?;
+        if !offsets.has_contexts(message) {
             return None;
         }
-        RequestHeader::read(&self.message).ok()?.contexts.get(id)
-    }
-
-    /// Returns copies of the service contexts; none if the header is malformed. Parses the header again.
-    #[must_use]
-    pub fn contexts(&self) -> Vec<ServiceContext> {
-        let header = RequestHeader::read(&self.message);
-        header.map_or_else(|_| Vec::new(), |header| header.contexts.to_vec())
+        RequestHeader::read(message).ok()?.contexts.get(id)
     }
 
     /// The service contexts, borrowed from the message; `None` if the header is malformed. Parses the header again.
     #[must_use]
     pub fn service_contexts(&self) -> Option<ServiceContexts<'_>> {
-        Some(RequestHeader::read(&self.message).ok()?.contexts)
+        let (message, _) = self.message()?;
+        Some(RequestHeader::read(message).ok()?.contexts)
+    }
+
+    /// The time after which nobody has use for the reply, if it was [set](Self::set_deadline).
+    #[must_use]
+    #[inline]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.0.deadline
+    }
+
+    /// Sets the time after which nobody has use for the reply.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.0.deadline = deadline;
     }
 
     /// Returns the parts of the request that its reply needs. They stay valid after the request is dropped.
     #[must_use]
     #[inline]
     pub const fn receipt(&self) -> Receipt {
-        Receipt {
-            version: self.message.header.version,
-            request_id: self.offsets.request_id(),
-            response: self.offsets.response(),
-            format: self.format,
-        }
+        self.0.receipt
     }
 
     /// Decodes the arguments, borrowing from the message where possible. Octets after them are ignored, as padding may follow.
@@ -350,26 +506,35 @@ impl ServerRequest {
     /// MARSHAL or DATA_CONVERSION if the octets are not arguments of type `A`; COMPLETED_NO, since the servant has not been
     /// called.
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
-        match self.message.header.endian {
-            Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
-            Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(),
+        match &self.0.body {
+            Body::Message(message, offsets) => match message.header.endian {
+                Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(message, offsets),
+                Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(message, offsets),
+            },
+            Body::Nothing | Body::Values(_) => Err(no_message()),
         }
     }
 
     #[inline]
-    fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {
+    fn decode<'a, A: Decode<'a>, O: ByteOrder>(
+        &'a self,
+        message: &'a Message,
+        offsets: &HeaderOffsets,
+    ) -> Result<A, SystemException> {
         let read = || {
-            let d = self.offsets.arguments::<O>(&self.message, self.format)?;
-            let mut d = d.with_context(&*self.context);
+            let mut d = offsets.arguments::<O>(message, self.0.receipt.format)?;
+            if let Some(context) = &self.0.context {
+                d = d.with_context(&**context);
+            }
             let arguments = d.get()?;
             if let Some(reservation) = d.take_reservation() {
-                let rare = self.rare.get_or_init(Box::default);
+                let rare = self.0.rare.get_or_init(Box::default);
                 // That of a second decoding is given back at once, as its arguments are rarely kept.
                 let _ = rare.memory.set(reservation);
             }
             if let Some(cycles) = d.take_cycles() {
                 // Arguments are usually decoded once; a second decoding drops its own cycles.
-                let rare = self.rare.get_or_init(Box::default);
+                let rare = self.0.rare.get_or_init(Box::default);
                 let _ = rare.cycles.set(Box::new(cycles));
             }
             Ok(arguments)
@@ -377,12 +542,52 @@ impl ServerRequest {
         read().map_err(|error| Fault::Decode(error).raise(CompletionStatus::No))
     }
 
-    /// The collector for cycles of values among the arguments that the servant has not kept. To be dropped after the results,
-    /// which may contain these values.
+    /// Whether the arguments are values of a collocated call.
     #[must_use]
     #[inline]
-    pub fn take_cycles(&mut self) -> Option<Box<Shared>> {
-        self.rare.get_mut()?.cycles.take()
+    pub const fn is_typed(&self) -> bool {
+        matches!(self.0.body, Body::Values(_))
+    }
+
+    fn exchange<A: Send + 'static, R: Send + 'static>(&mut self) -> Option<&mut Exchange<A, R>> {
+        match &mut self.0.body {
+            Body::Values(values) => {
+                let values = values.get_mut().unwrap_or_else(PoisonError::into_inner);
+                values.downcast_mut()
+            }
+            Body::Nothing | Body::Message(..) => None,
+        }
+    }
+
+    /// Takes the arguments of a [typed](Self::typed) call. `None` if its caller knows other types, and for a message.
+    pub fn take_values<A: Send + 'static, R: Send + 'static>(&mut self) -> Option<A> {
+        self.exchange::<A, R>()?.arguments.take()
+    }
+
+    /// Ends a [typed](Self::typed) call with these results. Those of other types are dropped.
+    pub fn set_values<A: Send + 'static, R: Send + 'static>(&mut self, results: R) {
+        if let Some(exchange) = self.exchange::<A, R>() {
+            exchange.results = Some(results);
+        }
+        self.0.outcome = Some(Outcome::Silent);
+    }
+
+    /// The results of a typed call that has ended; else its outcome, which is an exception.
+    ///
+    /// # Errors
+    /// The outcome of a call without results of this type.
+    pub fn into_values<A: Send + 'static, R: Send + 'static>(mut self) -> Result<R, Outcome> {
+        let results = self
+            .exchange::<A, R>()
+            .and_then(|exchange| exchange.results.take());
+        if let Body::Values(values) = mem::replace(&mut self.0.body, Body::Nothing) {
+            let values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
+            if let Ok(exchange) = values.downcast::<Exchange<A, R>>() {
+                pooled_future::recycle(exchange);
+            }
+        }
+        let outcome = self.into_outcome();
+        results.ok_or(outcome)
     }
 
     /// Leaves the acknowledgement of a request for an object without a servant to the upcall: `send` is called once a servant
@@ -397,8 +602,8 @@ impl ServerRequest {
             receipt: self.receipt(),
             send: Some(Box::new(send)),
         };
-        self.rare.get_or_init(Box::default);
-        if let Some(rare) = self.rare.get_mut() {
+        self.0.rare.get_or_init(Box::default);
+        if let Some(rare) = self.0.rare.get_mut() {
             match rare.acknowledgement {
                 None => rare.acknowledgement = Some(acknowledgement),
                 Some(_) => acknowledgement.withdraw(),
@@ -418,35 +623,70 @@ impl ServerRequest {
 
     /// Whether the client waits for an acknowledgement (SYNC_WITH_SERVER), and it is not left to the upcall.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        let is_left = self
-            .rare
-            .get()
-            .is_some_and(|rare| rare.acknowledgement.is_some());
+        let is_left = (self.0.rare.get()).is_some_and(|rare| rare.acknowledgement.is_some());
         self.receipt().response == ResponseFlags::WithServer && !is_left
     }
 
     /// Takes the acknowledgement that is left to the upcall. Dropping it sends it.
     pub(crate) fn take_acknowledgement(&mut self) -> Option<Acknowledgement> {
-        self.rare.get_mut()?.acknowledgement.take()
+        self.0.rare.get_mut()?.acknowledgement.take()
     }
 
-    /// The outcome of an upcall that ends with a result.
-    #[must_use]
-    pub fn reply(&self, result: impl Encode) -> Outcome {
-        self.receipt().reply(&result)
+    /// Ends the upcall with a result. One that cannot be encoded becomes a system exception.
+    #[inline]
+    pub fn set_result(&mut self, result: &impl Encode) {
+        self.0.outcome = Some(self.0.receipt.reply(result));
     }
 
-    /// The outcome of an upcall that ends with an exception of the servant.
-    #[must_use]
-    pub fn exception(&self, error: &impl OperationError) -> Outcome {
-        self.receipt().exception(error)
+    /// Ends the upcall with a user or system exception of the servant.
+    pub fn set_exception(&mut self, error: &impl OperationError) {
+        self.0.outcome = Some(self.0.receipt.exception(error));
     }
 
-    /// The outcome of an upcall that ends with a system exception of the ORB.
-    #[must_use]
-    pub fn system_exception(&self, exception: &SystemException) -> Outcome {
-        self.receipt().system_exception(exception)
+    /// Ends the upcall with a system exception of the ORB, which its client gets unchanged.
+    pub fn set_system_exception(&mut self, exception: &SystemException) {
+        self.0.outcome = Some(self.0.receipt.system_exception(exception));
     }
+
+    /// Changes the outcome of an upcall that has ended.
+    pub fn map_outcome(&mut self, change: impl FnOnce(Outcome) -> Outcome) {
+        self.0.outcome = self.0.outcome.take().map(change);
+    }
+
+    /// Ends the upcall with this outcome.
+    pub fn set_outcome(&mut self, outcome: Outcome) {
+        self.0.outcome = Some(outcome);
+    }
+
+    /// Ends the upcall of an operation that the skeleton does not know: BAD_OPERATION.
+    #[cold]
+    pub fn unknown_operation(mut self) -> Started {
+        let name = String::from_utf8_lossy(self.operation()).into_owned();
+        self.set_system_exception(&Fault::NoOperation(name).raise(CompletionStatus::No));
+        Started::Ended(self)
+    }
+
+    /// The outcome of a request whose upcall has ended; INTERNAL if the upcall has set none. What the request has held is
+    /// given back.
+    #[must_use]
+    #[inline]
+    pub fn into_outcome(self) -> Outcome {
+        let Self(mut state) = self;
+        let outcome = match state.outcome.take() {
+            Some(outcome) => outcome,
+            None => state.receipt.system_exception(&no_message()),
+        };
+        // This may run code of the application.
+        state.clear();
+        keep(Self(state));
+        outcome
+    }
+}
+
+/// The exception of a request that is asked for what it does not have: a servant's code has mixed requests up.
+#[cold]
+fn no_message() -> SystemException {
+    SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::Maybe)
 }
 
 impl fmt::Debug for ServerRequest {
@@ -466,7 +706,7 @@ mod tests {
     struct Nothing;
 
     impl Context for Nothing {
-        fn as_any(&self) -> &(dyn core::any::Any + Send + Sync) {
+        fn as_any(&self) -> &(dyn Any + Send + Sync) {
             self
         }
     }
@@ -500,10 +740,36 @@ mod tests {
     fn a_request_knows_its_operation_by_name_before_it_has_a_number() {
         let message = message::<NativeEndian>(b"");
         let format = WireFormat::default();
-        let request = ServerRequest::from_message(message, format, context()).unwrap();
+        let mut request = ServerRequest::from_message(message, format, context()).unwrap();
         assert_eq!(
             (request.number(), request.operation()),
             (None, &b"an_operation"[..])
         );
+        request.set_number(Some(3));
+        assert_eq!(request.find(&Operations::NONE), Some(3));
+    }
+
+    #[test]
+    fn a_typed_call_takes_and_gives_values_of_its_callers_types_alone() {
+        let typed = || ServerRequest::typed::<(u8, u16), String>(7, (1, 2));
+        let mut call = typed();
+        assert_eq!(call.take_values::<(u8, u16), u64>(), None);
+        assert_eq!(call.take_values::<(u8, u16), String>(), Some((1, 2)));
+        assert_eq!(call.take_values::<(u8, u16), String>(), None);
+        call.set_values::<(u8, u16), _>("done".to_owned());
+        let results = call.into_values::<(u8, u16), String>();
+        assert!(results.is_ok_and(|results| results == "done"));
+        // Nothing of an earlier call is left in a box that is used again.
+        let mut refused = typed();
+        refused.set_system_exception(&no_message());
+        let outcome = refused.into_values::<(u8, u16), String>();
+        assert!(matches!(outcome, Err(Outcome::Reply(_))));
+    }
+
+    #[test]
+    fn an_upcall_that_sets_no_outcome_is_an_exception() {
+        let message = message::<NativeEndian>(b"");
+        let request = ServerRequest::from_message(message, WireFormat::default(), context());
+        assert!(matches!(request.unwrap().into_outcome(), Outcome::Reply(_)));
     }
 }

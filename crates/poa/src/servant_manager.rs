@@ -3,8 +3,8 @@
 use crate::deactivation::DeactivationGuard;
 use crate::identity::Identity;
 use crate::key::ObjectId;
-use crate::request::{Outcome, ServerRequest};
-use crate::skeleton::{Skeleton, Upcall};
+use crate::request::ServerRequest;
+use crate::skeleton::{Skeleton, Started};
 use core::any::Any;
 use core::fmt;
 use core::pin::Pin;
@@ -14,8 +14,8 @@ use zorb_giop::{Ior, SystemException};
 /// A boxed future that can be polled on any thread.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A function that runs a blocking upcall on a thread that may block, and returns its outcome.
-pub type OffReactor = Box<dyn Fn(Boxed<Outcome>) -> Boxed<Outcome> + Send + Sync>;
+/// A function that runs a blocking upcall on a thread that may block, and returns its request with the outcome.
+pub type OffReactor = Box<dyn Fn(Boxed<ServerRequest>) -> Boxed<ServerRequest> + Send + Sync>;
 
 /// The exception of a servant manager.
 ///
@@ -137,14 +137,13 @@ pub trait Locator: Send + Sync + 'static {
 /// A type-erased [`Locator`], for adapters of type `A`. The whole sequence of a request is one future of a type of the
 /// locator, so that an upcall needs one box for it.
 pub(crate) trait AnyLocator<A>: Send + Sync {
-    /// Begins the upcall of a request whose servant the locator finds. If it ends at once, its outcome is put into `outcome`.
+    /// Begins the upcall of a request whose servant the locator finds.
     fn upcall(
         self: Arc<Self>,
         adapter: &Arc<A>,
         identity: &Identity,
         request: ServerRequest,
-        outcome: &mut Option<Outcome>,
-    ) -> Upcall;
+    ) -> Started;
 }
 
 /// An adapter activator, which makes missing adapters on demand.

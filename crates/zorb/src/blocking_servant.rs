@@ -4,7 +4,7 @@
 use crate::poa::InterfaceSkeleton;
 use core::any::Any;
 use std::sync::Arc;
-use zorb_poa::{Incoming, Operations, Skeleton, Upcall};
+use zorb_poa::{Operations, ServerRequest, Skeleton, Started};
 
 /// A servant whose operations block: they read files, query a database without async, or compute for long.
 ///
@@ -52,8 +52,8 @@ impl<S: Skeleton> Skeleton for Blocking<S> {
         self.0.is_a(repository_id)
     }
 
-    fn start(&self, call: Incoming<'_>) -> Upcall {
-        self.0.start(call)
+    fn start(&self, request: ServerRequest) -> Started {
+        self.0.start(request)
     }
 
     fn operations(&self) -> &'static Operations {

@@ -3,15 +3,11 @@
 use crate::endpoints::{self, Listen, Publish};
 use crate::error::Error;
 use crate::initial;
-#[cfg(test)]
-use crate::interceptor::Interceptor;
 use crate::options::{OptionError, OrbOptions, Source};
 use crate::orb::Orb;
 use crate::orb_settings::Settings;
 use crate::policy::{PolicyOverrides, SyncScope};
 use core::time::Duration;
-#[cfg(test)]
-use std::sync::Arc;
 use zorb_cdr::CharSet;
 use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::Version;
@@ -90,13 +86,6 @@ impl Orb {
 }
 
 impl Builder {
-    /// Registers an interceptor of every call of the ORB.
-    #[cfg(test)]
-    pub(crate) fn interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
-        self.settings.interceptor = Some(interceptor);
-        self
-    }
-
     /// Takes options from an argument list: removes pairs such as `-ORBInitRef NameService=corbaloc::host/x` (names in
     /// any case) and leaves all other arguments, and all that follow `--`. [All
     /// options](https://github.com/zorb-rs/zorb/blob/main/docs/options.md).

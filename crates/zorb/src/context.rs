@@ -5,6 +5,7 @@ use zorb_cdr::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,
     Encoder,
 };
+use zorb_poa::signature::Parameter;
 
 /// Names and values of the caller. A request carries those that the operation's `context` clause names: the counterpart
 /// of `CORBA::Context`.
@@ -71,6 +72,28 @@ impl<'de> Decode<'de> for Context {
             context.values.insert(name, d.get()?);
         }
         Ok(context)
+    }
+}
+
+/// The caller's context, of an operation with a `context` clause.
+impl Parameter for Context {
+    type Decoded<'m> = Self;
+    type Owned = Self;
+    type Passed<'a> = &'a Self;
+
+    #[inline(always)]
+    fn decode<'m, O: ByteOrder>(decoder: &mut Decoder<'m, O>) -> Result<Self, DecodeError> {
+        Decode::decode(decoder)
+    }
+
+    #[inline(always)]
+    fn pass<'a, 'm: 'a>(decoded: &'a mut Self) -> &'a Self {
+        decoded
+    }
+
+    #[inline(always)]
+    fn lend(owned: &mut Self) -> &Self {
+        owned
     }
 }
 

@@ -113,7 +113,7 @@ impl DeferredRequests {
 pub(crate) struct Deferred {
     pub(crate) operation: Box<str>,
     pub(crate) arguments: Encoded,
-    /// Service contexts of [interceptors](crate::interceptor).
+    /// Service contexts.
     pub(crate) contexts: Vec<ServiceContext>,
     /// When the request is written once there is a connection.
     pub(crate) mode: OneWayMode,

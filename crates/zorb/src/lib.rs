@@ -48,7 +48,6 @@ mod forward;
 mod identity;
 mod initial;
 mod instance;
-mod interceptor;
 mod interface;
 mod invoke;
 mod keys;
@@ -60,7 +59,6 @@ mod orb;
 mod orb_settings;
 mod outgoing;
 mod panic_hook;
-mod panicked;
 mod poa;
 pub mod policy;
 mod profile;
@@ -91,11 +89,11 @@ pub use poa::{
 };
 pub use policy::SyncScope;
 pub use retry::Retry;
-pub use signature::ManyResults;
 pub use value::{
     Abstract, Concrete, CustomMarshal, DataInput, DataOutput, Derives, MarshalError, Value,
     ValueBase, ValueRead, ValueState, ValueType, ValueWrite,
 };
+pub use zorb_poa::signature::ManyResults;
 
 pub use bytes::Bytes;
 pub use zorb_cdr as cdr;

@@ -7,7 +7,6 @@ mod reference_policies;
 
 pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
 
-use crate::interceptor::Interceptor;
 use crate::interface::Interface;
 use crate::invoke::Retries;
 use crate::orb::{Orb, OrbInner};
@@ -134,12 +133,6 @@ impl ObjectRef {
 
     pub(crate) fn char_code_set(&self) -> Option<CharSet> {
         self.0.char_code_set
-    }
-
-    /// The interceptor of every call, if any.
-    #[inline]
-    pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
-        self.0.orb.inner().interceptor().map(AsRef::as_ref)
     }
 
     /// The typed reference, if the object implements the interface: see [`Interface::narrow`].

@@ -9,7 +9,6 @@ use crate::current;
 use crate::deferred::DeferredRequests;
 use crate::endpoints::CurrentEndpoints;
 use crate::error::Error;
-use crate::interceptor::Interceptor;
 use crate::keys::Keys;
 use crate::orb_settings::Settings;
 use crate::outgoing::NamedSockets;
@@ -289,12 +288,6 @@ impl OrbInner {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
-    }
-
-    /// The interceptor of calls, if any.
-    #[inline]
-    pub(crate) fn interceptor(&self) -> Option<&Arc<dyn Interceptor>> {
-        self.settings.interceptor.as_ref()
     }
 
     /// Checks that calls are permitted: upcalls in progress may make calls while the ORB is stopping, until it is down.

@@ -3,13 +3,11 @@
 use crate::bidirectional::CallbackRule;
 use crate::descriptors;
 use crate::endpoints::{Listen, Publishing};
-use crate::interceptor::Interceptor;
 use crate::policy::PolicyOverrides;
 use crate::real_time::RealTimeSettings;
 use crate::value::ValueRegistry;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use zorb_cdr::CharSet;
 use zorb_connection::{MemoryLimit, Overload, ServerLimits};
 use zorb_executor::WaitPolicy;
@@ -70,8 +68,6 @@ pub(crate) struct Settings {
     pub(crate) wait: Option<WaitPolicy>,
     /// The rule for callbacks on clients' connections (bidirectional GIOP); `None` permits none.
     pub(crate) accept_bidirectional: Option<CallbackRule>,
-    /// The interceptor of every call.
-    pub(crate) interceptor: Option<Arc<dyn Interceptor>>,
     /// The limit on outgoing connections in all; `None` for the default.
     pub(crate) max_outgoing: Option<usize>,
     pub(crate) max_to_host: Option<usize>,
@@ -124,7 +120,6 @@ impl Default for Settings {
             threads: false,
             wait: None,
             accept_bidirectional: None,
-            interceptor: None,
             max_outgoing: None,
             max_to_host: None,
             to_endpoint: 1,

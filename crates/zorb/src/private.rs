@@ -5,10 +5,8 @@ pub use crate::interface::{OBJECT, RefCodec};
 pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
-    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Group,
-    LargeArray, Method, OctetsArgument, OwnedArgument, Parameter, Parameters, RecycledSeq, Results,
-    ServantArguments, Taken, TypedArgument, TypedArguments, TypedResult, TypedResults,
-    untyped_reference, upcall,
+    OctetsArgument, OwnedArgument, TypedArgument, TypedArguments, TypedResult, TypedResults,
+    untyped_reference,
 };
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, ErasedState, VALUE_BASE, ValueCodec, ValueInfo,
@@ -21,9 +19,12 @@ pub use zorb_cdr::{
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::{idl_tokens, object_ids_tokens};
-pub use zorb_poa::{
-    Incoming, Numbers, Operations, Outcome, Recycled, ServerRequest, Skeleton, Upcall,
+pub use zorb_poa::signature::{
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Group,
+    LargeArray, Method, Parameter, Parameters, RecycledSeq, Results, ServantArguments, Taken,
+    upcall,
 };
+pub use zorb_poa::{Numbers, Operations, Recycled, ServerRequest, Skeleton, Started, Upcall};
 
 /// Items that the macros below name by path, so that they work whatever the user's crate imports.
 pub mod reexport {

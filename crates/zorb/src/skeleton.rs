@@ -5,7 +5,4 @@
 //! call, decodes its arguments and encodes its reply.
 
 pub use crate::poa::InterfaceSkeleton;
-pub use zorb_poa::{
-    Finish, Incoming, IncomingRequest, Operations, Outcome, Receipt, ServerRequest, Skeleton,
-    Typed, Upcall,
-};
+pub use zorb_poa::{Operations, Outcome, Receipt, ServerRequest, Skeleton, Started, Upcall};

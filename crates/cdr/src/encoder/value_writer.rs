@@ -143,7 +143,7 @@ impl<O: ByteOrder> Encoder<O> {
     ///
     /// # Errors
     /// [`TooMuchStack`](EncodeErrorKind::TooMuchStack) for values within each other that would take more than
-    /// [`Limits::VALUE_STACK`]; [`NoSharedStack`](EncodeErrorKind::NoSharedStack) for those for which other messages
+    /// [`Limits::WRITERS_STACK`]; [`NoSharedStack`](EncodeErrorKind::NoSharedStack) for those for which other messages
     /// leave too little; and the errors of `write`.
     #[inline]
     pub fn value_state<R, E: From<EncodeError>>(
@@ -175,6 +175,10 @@ impl<O: ByteOrder> Encoder<O> {
         let values = self.values.get_or_insert_with(Box::default);
         values.pieces = values.pieces.saturating_add(1);
         if values.pieces > Limits::VALUES / PIECE_IN_VALUES {
+            return Err(too_much_stack().into());
+        }
+        // More than all writers may have would not fit later either.
+        if values.stack.with(octets).exceeds(Limits::WRITERS_STACK) {
             return Err(too_much_stack().into());
         }
         let Some(_piece) = WriterPiece::take(octets) else {
@@ -345,6 +349,6 @@ impl<O: ByteOrder> Encoder<O> {
 
 #[cold]
 fn too_much_stack() -> EncodeError {
-    let limit = Limits::VALUE_STACK;
+    let limit = Limits::WRITERS_STACK;
     EncodeErrorKind::TooMuchStack { limit }.into()
 }

@@ -8,7 +8,7 @@ use crate::bidirectional::BidirectionalConnection;
 use crate::mock::{Mock, settings};
 use crate::models::outbound::{ROOM, Socket, message};
 use crate::models::{Task, model};
-use crate::owner::{Owner, Settings};
+use crate::owner::{self, Owner, Settings};
 use crate::spin::BusyConnections;
 use crate::sync::{AtomicBool, Ordering};
 use bytes::Bytes;
@@ -114,12 +114,16 @@ impl Owner for Tasks {
         None
     }
 
-    fn serve(connection: &Arc<ServerConnection<Self>>, request: ReceivedRequest<Self>) {
+    fn serve(
+        connection: &Arc<ServerConnection<Self>>,
+        request: ReceivedRequest<Self>,
+    ) -> owner::Served {
         let (id, octets) = (request.offsets.request_id(), request.message.octets());
         let pending = PendingRequest::new(connection, id, octets);
         let owner = connection.owner();
         owner.pending.lock().unwrap().push_back((id, pending));
         owner.begun.notify_one();
+        owner::Served::Pending
     }
 
     fn locate_request(&self, _: &TargetAddress<'_>, _: bool) -> Located {

@@ -2,7 +2,7 @@
 
 use super::super::counters::Counter;
 use super::super::end::End;
-use super::super::owner::Owner;
+use super::super::owner::{Owner, Served};
 use super::ServerConnection;
 use super::backlog::WaitingRequest;
 use super::header_cache::RequestHeaderCache;
@@ -17,24 +17,23 @@ impl<O: Owner> ServerConnection<O> {
         self: &Arc<Self>,
         cache: &mut RequestHeaderCache<O>,
         received: Received<'_>,
-    ) -> Result<(), End> {
+    ) -> Result<Served, End> {
         if self.link.outbound.takes_nothing() && !self.serves_unanswerable(&received)? {
             received.discard();
-            return Ok(());
+            return Ok(Served::Silent);
         }
         if received.header().kind == MessageKind::Request {
             if self.is_loaded(received.octets().len()) {
                 return self.handle_loaded(cache, received);
             }
             let request = self.parse(cache, received).map_err(End::Broken)?;
-            O::serve(self, request);
-            return Ok(());
+            return Ok(O::serve(self, request));
         }
         self.handle_other(received.into_message())
     }
 
     #[cold]
-    fn handle_other(self: &Arc<Self>, message: Message) -> Result<(), End> {
+    fn handle_other(self: &Arc<Self>, message: Message) -> Result<Served, End> {
         match message.header.kind {
             MessageKind::LocateRequest => self.locate(message),
             MessageKind::CancelRequest => {
@@ -45,7 +44,7 @@ impl<O: Owner> ServerConnection<O> {
                     waker.wake();
                 }
                 self.backlog.cancel(id);
-                Ok(())
+                Ok(Served::Silent)
             }
             MessageKind::CloseConnection => Err(End::Closed),
             MessageKind::MessageError => Err(End::Refused),

@@ -1,7 +1,8 @@
 //! The request header cache. A request whose header matches an entry needs no parsing, and its target no look-up.
 
 use super::super::owner::Owner;
-use zorb_cdr::WireFormat;
+use core::cell::Cell;
+use zorb_cdr::{Gather, WireFormat};
 use zorb_giop::{
     HeaderOffsets, Message, MessageHeader, RequestHeader, RequestHeaderPrefix, ServiceContextId,
 };
@@ -9,6 +10,38 @@ use zorb_giop::{
 /// The number of headers cached for a connection. It is small, since each costs memory, and parsing the headers of a client
 /// that calls more operations in turn costs little.
 pub(super) const ENTRIES: usize = 8;
+
+/// The last reply to the messages of a read, which is sent behind the queued ones. It is nearly always the only one, and
+/// then needs no queue.
+#[derive(Default)]
+pub(super) struct LastReply(Cell<Option<Gather>>);
+
+impl LastReply {
+    pub(super) fn take(&self) -> Option<Gather> {
+        self.0.take()
+    }
+
+    /// Returns the reply that was the last one until now.
+    #[inline]
+    pub(super) fn replace(&self, reply: Gather) -> Option<Gather> {
+        self.0.replace(Some(reply))
+    }
+}
+
+/// What a driver keeps from one message to the next.
+pub(super) struct DriverState<O: Owner> {
+    pub(super) headers: RequestHeaderCache<O>,
+    pub(super) last: LastReply,
+}
+
+impl<O: Owner> Default for DriverState<O> {
+    fn default() -> Self {
+        Self {
+            headers: RequestHeaderCache::default(),
+            last: LastReply::default(),
+        }
+    }
+}
 
 /// The repeated request headers of a connection, with their targets.
 pub(super) struct RequestHeaderCache<O: Owner> {

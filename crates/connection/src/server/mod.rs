@@ -34,7 +34,7 @@
 //! 7. The peer has closed or broken the protocol, the transport has failed, or the connection is evicted. One-way requests
 //!    of the backlog are still served (`poll_to_end`); pending upcalls go on, and their replies are dropped.
 //!
-//! Locks: those of `cancelled`, `code_sets` and `last_reply` are held for single look-ups, never across a system call or an
+//! Locks: those of `cancelled` and `code_sets` are held for single look-ups, never across a system call or an
 //! upcall, and never two of them at a time. Only the driver reads; replies are written by the thread that has them
 //! (`Outbound`).
 //!
@@ -84,13 +84,13 @@ use super::link::{Link, Reading};
 use super::memory::PendingMemory;
 use super::outbound::Flush;
 pub use super::owner::Located;
-use super::owner::Owner;
+use super::owner::{Owner, Served};
 use super::reactor::Reactor;
 use super::spin::{SpinLimits, Spinner};
 use super::sync::{AtomicBool, AtomicU32, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::trace::{self, Shown};
 use core::fmt;
-use header_cache::RequestHeaderCache;
+use header_cache::{LastReply, RequestHeaderCache};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -145,8 +145,6 @@ pub struct ServerConnection<O: Owner> {
     write_wait: WriteWait,
     /// Pending requests that are ready to run again, of a connection with a thread.
     turns: Arc<Turns>,
-    /// The last reply, until it is written. It is nearly always the only one, and then needs no queue.
-    last_reply: Mutex<Option<Gather>>,
     /// Requests that wait until they may be pending.
     backlog: Backlog,
     /// Whether the client has closed the connection while the backlog was full.
@@ -206,7 +204,6 @@ impl<O: Owner> ServerConnection<O> {
             reported_too_large: AtomicBool::new(false),
             write_wait: WriteWait::default(),
             turns: Arc::default(),
-            last_reply: Mutex::new(None),
             backlog: Backlog::within(&memory),
             client_is_gone: AtomicBool::new(false),
             orders: Orders::default(),
@@ -438,7 +435,7 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    fn locate(self: &Arc<Self>, message: Message) -> Result<(), End> {
+    fn locate(self: &Arc<Self>, message: Message) -> Result<Served, End> {
         let header = LocateRequestHeader::read(&message).map_err(End::Broken)?;
         let (version, id) = (message.header.version, header.request_id);
         let reply = match self
@@ -458,7 +455,7 @@ impl<O: Owner> ServerConnection<O> {
                             () = pending.abandoned(&client) => pending.answer(None),
                         }
                     });
-                    return Ok(());
+                    return Ok(Served::Pending);
                 }
                 Some(full) => match self.admitted.host().limits().overload {
                     Overload::Wait if !self.is_stuck() => {
@@ -473,37 +470,39 @@ impl<O: Owner> ServerConnection<O> {
                 },
             },
         };
-        self.queue_reply(encode_located(&reply, version, id));
-        Ok(())
+        let reply = encode_located(&reply, version, id);
+        Ok(reply.map_or(Served::Silent, Served::Replied))
     }
 
-    /// Queues a reply, which leaves with the replies to other messages of the same read.
-    #[inline]
+    /// Queues a reply, which leaves with the replies to the messages of the read in progress, or when the driver writes
+    /// next.
     pub fn queue_reply(&self, reply: Option<Gather>) {
-        let before = match &mut *self.last_reply() {
-            // Moved once only: a reply is a large value.
-            none @ None => {
-                *none = reply;
-                return;
-            }
-            Some(last) => reply.map(|reply| core::mem::replace(last, reply)),
-        };
-        if let Some(before) = before {
+        if let Some(reply) = reply {
+            self.link.queue(reply);
+        }
+    }
+
+    /// Keeps the reply to a message that has been handled, if there is one, as the last of this read.
+    #[inline]
+    fn note(&self, served: Served, last: &LastReply) {
+        if let Served::Replied(reply) = served
+            && let Some(before) = last.replace(reply)
+        {
             self.link.queue(before);
         }
     }
 
-    /// Writes the queued replies. The last one is sent directly, and takes along the queued ones before it.
-    fn write_replies(&self) -> io::Result<Flush> {
-        let last = self.last_reply().take();
+    /// Writes the replies of a read. The last one is sent directly, and takes along the queued ones before it.
+    fn write_replies(&self, last: &LastReply) -> io::Result<Flush> {
+        self.write_with(last.take())
+    }
+
+    /// Writes the queued replies, and this one behind them.
+    fn write_with(&self, last: Option<Gather>) -> io::Result<Flush> {
         match last {
             Some(reply) => self.link.send(reply).1,
             None => self.link.outbound.flush(&*self.link.stream),
         }
-    }
-
-    fn last_reply(&self) -> MutexGuard<'_, Option<Gather>> {
-        (self.last_reply.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn cancelled(&self) -> MutexGuard<'_, HashMap<u32, Cancellation>> {

@@ -19,11 +19,11 @@
 
 use super::super::counters::Counter;
 use super::super::end::End;
-use super::super::owner::Owner;
+use super::super::owner::{Owner, Served};
 use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::backlog::{RoomShared, WaitingRequest};
-use super::header_cache::RequestHeaderCache;
+use super::header_cache::{DriverState, RequestHeaderCache};
 use super::hosts::Overload;
 use core::task::{Context, Poll};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl<O: Owner> ServerConnection<O> {
         self: &Arc<Self>,
         cache: &mut RequestHeaderCache<O>,
         received: Received<'_>,
-    ) -> Result<(), End> {
+    ) -> Result<Served, End> {
         if self.has_no_memory(received.octets().len()) {
             let exception = self.no_memory();
             let message = received.into_message();
@@ -90,8 +90,7 @@ impl<O: Owner> ServerConnection<O> {
         };
         let Some(full) = full else {
             let request = self.parse(cache, received).map_err(End::Broken)?;
-            O::serve(self, request);
-            return Ok(());
+            return Ok(O::serve(self, request));
         };
         let message = self.keep(received);
         match self.admitted.host().limits().overload {
@@ -111,7 +110,7 @@ impl<O: Owner> ServerConnection<O> {
         message: Message,
         exception: SystemException,
         cause: Counter,
-    ) -> Result<(), End> {
+    ) -> Result<Served, End> {
         let request = self.parse_new(cache, message);
         let mut request = request.map_err(End::Broken)?;
         let counters = &self.owner.settings().counters;
@@ -120,19 +119,18 @@ impl<O: Owner> ServerConnection<O> {
             counters.count(Counter::OneWaysDropped);
         }
         request.target = self.owner.refuse(exception);
-        O::serve(self, request);
-        Ok(())
+        Ok(O::serve(self, request))
     }
 
     /// Adds a request to the backlog.
-    pub(super) fn wait(&self, message: Message) -> Result<(), End> {
+    pub(super) fn wait(&self, message: Message) -> Result<Served, End> {
         let request = WaitingRequest::new(message).map_err(End::Broken)?;
         self.backlog.push(request);
         if self.backlog.is_full() {
             // Without reads, the end of the stream is not seen: the pace task checks the connection from time to time.
             self.admitted.host().waits().notify_one();
         }
-        Ok(())
+        Ok(Served::Pending)
     }
 
     /// Whether the backlog is full, and further requests are refused instead of being left unread.
@@ -216,18 +214,18 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     /// Serves the first waiting request.
-    pub(super) fn serve_waiting(
-        self: &Arc<Self>,
-        cache: &mut RequestHeaderCache<O>,
-    ) -> Result<(), End> {
+    pub(super) fn serve_waiting(self: &Arc<Self>, state: &mut DriverState<O>) -> Result<(), End> {
         let Some(message) = self.backlog.pop() else {
             return Ok(());
         };
-        if message.header.kind == MessageKind::LocateRequest {
-            return self.locate(message);
-        }
-        let request = self.parse_new(cache, message);
-        O::serve(self, request.map_err(End::Broken)?);
+        let served = match message.header.kind {
+            MessageKind::LocateRequest => self.locate(message)?,
+            _ => {
+                let request = self.parse_new(&mut state.headers, message);
+                O::serve(self, request.map_err(End::Broken)?)
+            }
+        };
+        self.note(served, &state.last);
         Ok(())
     }
 }

@@ -228,10 +228,8 @@ impl<O: Owner> PendingRequest<O> {
         // Counted before the reply is written: the client's next request may arrive right after it.
         connection.unanswered.fetch_sub(1, Ordering::Relaxed);
         let cancelled = connection.cancelled().remove(&self.request_id);
-        if !cancelled.is_some_and(|cancelled| cancelled.is_cancelled()) {
-            connection.queue_reply(reply);
-        }
-        connection.flush();
+        let is_cancelled = cancelled.is_some_and(|cancelled| cancelled.is_cancelled());
+        connection.send_reply(reply.filter(|_| !is_cancelled));
     }
 }
 

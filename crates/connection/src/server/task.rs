@@ -7,7 +7,7 @@ use super::super::spin::{Spun, ThreadPermit};
 use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::backlog::RoomShared;
-use super::header_cache::RequestHeaderCache;
+use super::header_cache::{DriverState, LastReply};
 use super::promote::Promotion;
 use super::serving::{Registration, Serving};
 use core::future::poll_fn;
@@ -23,8 +23,8 @@ pub(super) enum DriveEnd<'a> {
 }
 
 /// The state of the task that drives a connection.
-struct DriverState<O: Owner> {
-    cache: RequestHeaderCache<O>,
+struct TaskState<O: Owner> {
+    driver: DriverState<O>,
     promotion: Promotion,
     /// Ready when the limits that connections share have to be checked again for a waiting request.
     room: Option<RoomShared>,
@@ -74,8 +74,8 @@ impl<O: Owner> ServerConnection<O> {
     ) -> impl Future<Output = DriveEnd<'a>> + Send {
         let idle_timeout = self.owner.settings().idle_timeout;
         let workers = self.promoting_workers();
-        let mut state = DriverState {
-            cache: RequestHeaderCache::default(),
+        let mut state = TaskState {
+            driver: DriverState::default(),
             promotion: Promotion::default(),
             room: None,
             ended: None,
@@ -121,7 +121,7 @@ impl<O: Owner> ServerConnection<O> {
     fn poll_to_end(
         self: &Arc<Self>,
         reading: &mut Reading,
-        state: &mut DriverState<O>,
+        state: &mut TaskState<O>,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         if state.ended.is_none() {
@@ -134,7 +134,7 @@ impl<O: Owner> ServerConnection<O> {
         // What its requests have taken is free from now on, and may be what the others wait for.
         self.client.leave();
         self.backlog.keep_one_ways();
-        match self.poll_backlog(state, |_| Ok(true), cx) {
+        match self.poll_backlog(state, |_, _| Ok(true), cx) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Ok(false)) => {
                 let_others_run(cx);
@@ -149,15 +149,19 @@ impl<O: Owner> ServerConnection<O> {
     fn poll_serve(
         self: &Arc<Self>,
         reading: &mut Reading,
-        state: &mut DriverState<O>,
+        state: &mut TaskState<O>,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         if !self.backlog.is_empty() {
             if self.link.outbound.takes_nothing() {
                 self.backlog.keep_one_ways();
             }
-            let served = self.poll_backlog(state, |cx| self.poll_may_serve(cx), cx);
-            let _ = self.write_replies();
+            let served = self.poll_backlog(
+                state,
+                |driver, cx| self.poll_may_serve(&driver.last, cx),
+                cx,
+            );
+            let _ = self.write_replies(&state.driver.last);
             match served {
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
                 Poll::Ready(Ok(false)) => {
@@ -167,8 +171,8 @@ impl<O: Owner> ServerConnection<O> {
                 Poll::Pending | Poll::Ready(Ok(true)) => {}
             }
         }
-        let (cache, promotion) = (&mut state.cache, &mut state.promotion);
-        let read = self.poll_read_requests(reading, cache, promotion, cx);
+        let (driver, promotion) = (&mut state.driver, &mut state.promotion);
+        let read = self.poll_read_requests(reading, driver, promotion, cx);
         // A request may have begun to wait meanwhile. Room for it is checked here, once ending upcalls can see the request.
         if read.is_pending()
             && !self.backlog.is_empty()
@@ -184,16 +188,16 @@ impl<O: Owner> ServerConnection<O> {
     /// is room.
     fn poll_backlog(
         self: &Arc<Self>,
-        state: &mut DriverState<O>,
-        mut may_serve: impl FnMut(&mut Context<'_>) -> Result<bool, End>,
+        state: &mut TaskState<O>,
+        mut may_serve: impl FnMut(&DriverState<O>, &mut Context<'_>) -> Result<bool, End>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<bool, End>> {
         for _ in 0..MESSAGES_PER_TURN {
             match self.poll_backlog_room(&mut state.room, cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(false) => return Poll::Ready(Ok(true)),
-                Poll::Ready(true) if !may_serve(cx)? => return Poll::Pending,
-                Poll::Ready(true) => self.serve_waiting(&mut state.cache)?,
+                Poll::Ready(true) if !may_serve(&state.driver, cx)? => return Poll::Pending,
+                Poll::Ready(true) => self.serve_waiting(&mut state.driver)?,
             }
         }
         Poll::Ready(Ok(self.backlog.is_empty()))
@@ -203,7 +207,7 @@ impl<O: Owner> ServerConnection<O> {
     fn poll_read_requests(
         self: &Arc<Self>,
         reading: &mut Reading,
-        cache: &mut RequestHeaderCache<O>,
+        driver: &mut DriverState<O>,
         promotion: &mut Promotion,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
@@ -218,7 +222,7 @@ impl<O: Owner> ServerConnection<O> {
             let before = messages;
             // A task that was woken by its socket has nothing to serve or to write before it reads.
             if !reading.reader.is_idle() || outbound.is_blocked() {
-                match self.serve_received(reading, cache, &mut messages, cx) {
+                match self.serve_received(reading, driver, &mut messages, cx) {
                     Ok(Drained::All) => {}
                     Ok(Drained::Turn) => break,
                     // The rest of the received octets waits for the server, so the client is not blamed for an unfinished
@@ -273,7 +277,7 @@ impl<O: Owner> ServerConnection<O> {
     fn serve_received(
         self: &Arc<Self>,
         reading: &mut Reading,
-        cache: &mut RequestHeaderCache<O>,
+        driver: &mut DriverState<O>,
         messages: &mut usize,
         cx: &mut Context<'_>,
     ) -> Result<Drained, End> {
@@ -281,13 +285,18 @@ impl<O: Owner> ServerConnection<O> {
             &mut reading.reader,
             messages,
             // Stops a client that sends requests and reads no replies, and one whose backlog is full.
-            || Ok(self.may_read() && self.poll_may_serve(cx)?),
-            |received| self.handle(cache, received),
+            || Ok(self.may_read() && self.poll_may_serve(&driver.last, cx)?),
+            |received| {
+                let served = self.handle(&mut driver.headers, received)?;
+                self.note(served, &driver.last);
+                Ok(())
+            },
         );
+        let flushed = self.write_replies(&driver.last);
         if let Ok(Drained::Stopped) = drained {
+            // The next read finds a failure.
             return drained;
         }
-        let flushed = self.write_replies();
         let drained = drained?;
         if let Err(error) = flushed {
             self.link.is_final(error)?;
@@ -298,12 +307,12 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Whether another message may be handled. Without room for its reply, writes the queued replies and checks again.
     #[inline]
-    fn poll_may_serve(&self, cx: &mut Context<'_>) -> Result<bool, End> {
+    fn poll_may_serve(&self, last: &LastReply, cx: &mut Context<'_>) -> Result<bool, End> {
         let outbound = &self.link.outbound;
         if outbound.poll_room(cx).is_ready() {
             return Ok(true);
         }
-        match self.write_replies() {
+        match self.write_replies(last) {
             Ok(_) => Ok(outbound.poll_room(cx).is_ready()),
             Err(error) => Err(End::Lost(outbound.failure_or(error))),
         }

@@ -9,7 +9,7 @@ use super::super::owner::Owner;
 use super::super::spin::Spun;
 use super::super::sync::Ordering;
 use super::ServerConnection;
-use super::header_cache::RequestHeaderCache;
+use super::header_cache::{DriverState, LastReply};
 use super::promote::READS;
 use super::serving::{Registration, Serving};
 use core::future::poll_fn;
@@ -68,7 +68,7 @@ impl<O: Owner> ServerConnection<O> {
         let link = &self.link;
         let settings = self.owner.settings();
         let mut before = (link.progress(), Instant::now());
-        let mut cache = RequestHeaderCache::default();
+        let mut driver = DriverState::default();
         let mut fruitless = 0;
         let mut has_read = false;
         loop {
@@ -76,15 +76,19 @@ impl<O: Owner> ServerConnection<O> {
             let drained = link.drain(
                 &mut reading.reader,
                 &mut messages,
-                || Ok(!self.is_stopping() && self.has_room(stays)?),
-                |received| self.handle(&mut cache, received),
+                || Ok(!self.is_stopping() && self.has_room(&driver.last, stays)?),
+                |received| {
+                    let served = self.handle(&mut driver.headers, received)?;
+                    self.note(served, &driver.last);
+                    Ok(())
+                },
             );
-            self.flush();
+            self.send_reply(driver.last.take());
             if !self.backlog.is_empty() {
                 // The task of a promoted connection waits for room as well, and reads meanwhile.
                 let served = match stays.is_some() {
                     true => Ok(false),
-                    false => self.serve_backlog(&mut cache),
+                    false => self.serve_backlog(&mut driver),
                 };
                 match served {
                     Ok(true) => {}
@@ -159,18 +163,18 @@ impl<O: Owner> ServerConnection<O> {
     /// Blocks until the client has read enough replies that another request may be handled. Returns `false` if the ORB stops,
     /// and at once for a promoted connection, whose task waits instead, and ends with its runtime.
     #[inline]
-    fn has_room(self: &Arc<Self>, stays: Option<Duration>) -> Result<bool, End> {
+    fn has_room(self: &Arc<Self>, last: &LastReply, stays: Option<Duration>) -> Result<bool, End> {
         match self.link.outbound.has_room() {
             true => Ok(true),
             false if stays.is_some() => Ok(false),
-            false => self.block_for_room(),
+            false => self.block_for_room(last),
         }
     }
 
     #[cold]
-    fn block_for_room(self: &Arc<Self>) -> Result<bool, End> {
+    fn block_for_room(self: &Arc<Self>, last: &LastReply) -> Result<bool, End> {
         // A failed write ends the connection here, as the client can get no reply.
-        self.write_replies()
+        self.write_replies(last)
             .map_err(|error| End::Lost(self.link.outbound.failure_or(error)))?;
         // Waits for room in the queue, not in the socket: the writer may have many octets left.
         self.block_until(|cx| self.link.outbound.poll_room(cx).is_ready())
@@ -189,14 +193,14 @@ impl<O: Owner> ServerConnection<O> {
     /// Blocks until the waiting requests have been served. Returns `false` if the ORB stops. The connection is not read
     /// meanwhile.
     #[cold]
-    fn serve_backlog(self: &Arc<Self>, cache: &mut RequestHeaderCache<O>) -> Result<bool, End> {
+    fn serve_backlog(self: &Arc<Self>, driver: &mut DriverState<O>) -> Result<bool, End> {
         let mut room = None;
         while !self.backlog.is_empty() {
             if !self.block_until(|cx| self.poll_backlog_room(&mut room, cx).is_ready())? {
                 return Ok(false);
             }
-            self.serve_waiting(cache)?;
-            self.flush();
+            self.serve_waiting(driver)?;
+            self.send_reply(driver.last.take());
         }
         Ok(true)
     }

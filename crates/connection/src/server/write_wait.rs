@@ -49,18 +49,17 @@ impl Drop for ThreadServes<'_> {
 }
 
 impl<O: Owner> ServerConnection<O> {
-    /// Queues a reply and writes it at once, before its request ends. The next read finds a failed write.
+    /// Writes a reply at once, before its request ends. The next read finds a failed write.
     pub fn send_reply(self: &Arc<Self>, reply: Option<Gather>) {
-        self.queue_reply(reply);
-        self.flush();
+        // The driver's next read finds a failure.
+        if let Ok(Flush::Blocked) = self.write_with(reply) {
+            self.wait_for_room();
+        }
     }
 
     /// Writes the queued replies at once.
     pub(super) fn flush(self: &Arc<Self>) {
-        // The driver's next read finds a failure.
-        if let Ok(Flush::Blocked) = self.write_replies() {
-            self.wait_for_room();
-        }
+        self.send_reply(None);
     }
 
     /// Starts a task that writes the octets that did not fit into the socket, if a thread serves the connection. The task wakes

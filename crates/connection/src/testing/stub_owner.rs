@@ -2,7 +2,7 @@
 
 use super::{Peer, Stream, endpoint, pair, settings};
 use crate::bidirectional::BidirectionalConnection;
-use crate::owner::{Located, Owner, Settings};
+use crate::owner::{self, Located, Owner, Settings};
 use crate::server::{PendingRequest, ReceivedRequest, ServerConnection, ServerLimits, Serving};
 use crate::spin::BusyConnections;
 use bytes::Bytes;
@@ -239,15 +239,20 @@ impl Owner for TestOwner {
         valid.then(|| Wanted::Operation(name.clone()))
     }
 
-    fn serve(connection: &Arc<ServerConnection<Self>>, request: ReceivedRequest<Self>) {
+    fn serve(
+        connection: &Arc<ServerConnection<Self>>,
+        request: ReceivedRequest<Self>,
+    ) -> owner::Served {
         let owner = connection.owner();
         let (version, id) = (request.message.header.version, request.offsets.request_id());
         let operation = match &request.target {
             Wanted::Operation(name) => name.clone(),
             Wanted::Refused(exception) => {
                 let is_two_way = request.offsets.response() != ResponseFlags::None;
-                let reply = is_two_way.then(|| refused(version, id, exception));
-                return connection.queue_reply(reply);
+                return match is_two_way {
+                    true => owner::Served::Replied(refused(version, id, exception)),
+                    false => owner::Served::Silent,
+                };
             }
         };
         let arguments = {
@@ -267,9 +272,10 @@ impl Owner for TestOwner {
                 let pending = PendingRequest::new(connection, id, request.message.frame.len());
                 let held = (pending, version, id, arguments);
                 owner.held.lock().unwrap().push(held);
+                owner::Served::Pending
             }
-            _ if request.offsets.response() == ResponseFlags::None => {}
-            _ => connection.queue_reply(Some(encode(version, id, &arguments))),
+            _ if request.offsets.response() == ResponseFlags::None => owner::Served::Silent,
+            _ => owner::Served::Replied(encode(version, id, &arguments)),
         }
     }
 

@@ -50,7 +50,7 @@ impl Generator<'_> {
                 fn is_a(&self, repository_id: &str) -> bool {
                     ::core::matches!(repository_id, #(#ids)|*)
                 }
-                fn start(&self, call: #private::Incoming<'_>) -> #private::Upcall {
+                fn start(&self, request: #private::ServerRequest) -> #private::Started {
                     #start
                 }
                 fn servant(
@@ -83,7 +83,7 @@ impl Generator<'_> {
             })
             .collect();
         if operations.is_empty() {
-            return (quote!(call.unknown_operation()), TokenStream::new());
+            return (quote!(request.unknown_operation()), TokenStream::new());
         }
         let names: Vec<String> = operations
             .iter()
@@ -100,9 +100,9 @@ impl Generator<'_> {
                 quote! { ::core::option::Option::Some(#index) => #upcall, }
             });
         let start = quote! {
-            match call.find(#private::Skeleton::operations(self)) {
+            match request.find(#private::Skeleton::operations(self)) {
                 #(#arms)*
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         };
         let operations = quote! {
@@ -134,17 +134,17 @@ impl Generator<'_> {
         if parameters.len() > CODEC_MEMBERS {
             let body = self.large_upcall(from, servant, contract, operation, &results);
             return quote!({
-                let ::core::option::Option::Some(request) = call.into_message() else {
-                    return #private::Upcall::untyped();
-                };
+                if request.is_typed() {
+                    return #private::Started::OtherTypes(request);
+                }
                 let servant = ::std::sync::Arc::clone(&self.servant);
-                #private::Upcall::new(async move { #body })
+                #private::Upcall::start(move || async move { #body })
             });
         }
         let method = ident(&self.names.method(operation));
         quote! {
             #private::upcall::<(#(#parameters,)*), (#(#results,)*), _, _, _>(
-                &self.servant, call, <#servant as #contract>::#method,
+                &self.servant, request, <#servant as #contract>::#method,
             )
         }
     }
@@ -177,16 +177,23 @@ impl Generator<'_> {
             .unzip();
         let decoded = tuple(&decoded);
         quote! {
-            let arguments = match request.arguments::<#decoded>() {
-                ::core::result::Result::Ok(arguments) => arguments,
-                ::core::result::Result::Err(error) => return request.system_exception(&error),
+            let mut request = request;
+            let ended = match request.arguments::<#decoded>() {
+                ::core::result::Result::Ok(arguments) => ::core::result::Result::Ok(
+                    <#servant as #contract>::#method(&servant, #(#passed),*).await,
+                ),
+                ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
             };
-            match <#servant as #contract>::#method(&servant, #(#passed),*).await {
-                ::core::result::Result::Ok(results) => {
-                    request.reply(#private::Enc::<#private::Group<(#(#results,)*)>>(&results))
+            match ended {
+                ::core::result::Result::Ok(::core::result::Result::Ok(results)) => {
+                    request.set_result(&#private::Enc::<#private::Group<(#(#results,)*)>>(&results));
                 }
-                ::core::result::Result::Err(error) => request.exception(&error),
+                ::core::result::Result::Ok(::core::result::Result::Err(error)) => {
+                    request.set_exception(&error);
+                }
+                ::core::result::Result::Err(error) => request.set_system_exception(&error),
             }
+            request
         }
     }
 }

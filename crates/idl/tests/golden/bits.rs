@@ -180,9 +180,9 @@ pub mod bits {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -207,9 +207,9 @@ pub mod bits {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Store>::swap)
+                    >(&self.servant, request, <T as Store>::swap)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

@@ -106,9 +106,9 @@ pub mod constants {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            call.unknown_operation()
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            request.unknown_operation()
         }
         fn servant(
             &self,

@@ -100,8 +100,11 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
     fn is_a(&self, repository_id: &str) -> bool {
         ::core::matches!(repository_id, "IDL:Shell:1.0")
     }
-    fn start(&self, call: ::zorb::__private::Incoming<'_>) -> ::zorb::__private::Upcall {
-        match call.find(::zorb::__private::Skeleton::operations(self)) {
+    fn start(
+        &self,
+        request: ::zorb::__private::ServerRequest,
+    ) -> ::zorb::__private::Started {
+        match request.find(::zorb::__private::Skeleton::operations(self)) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::upcall::<
                     (::zorb::__private::BorrowedText, ::zorb::Context),
@@ -109,7 +112,7 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, call, <T as Shell>::run)
+                >(&self.servant, request, <T as Shell>::run)
             }
             ::core::option::Option::Some(1) => {
                 ::zorb::__private::upcall::<
@@ -118,9 +121,9 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, call, <T as Shell>::note)
+                >(&self.servant, request, <T as Shell>::note)
             }
-            _ => call.unknown_operation(),
+            _ => request.unknown_operation(),
         }
     }
     fn servant(

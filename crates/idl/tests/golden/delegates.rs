@@ -197,9 +197,9 @@ pub mod bank {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -207,7 +207,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::owner)
+                    >(&self.servant, request, <T_ as Account>::owner)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -216,7 +216,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::set_owner)
+                    >(&self.servant, request, <T_ as Account>::set_owner)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -225,7 +225,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::deposit)
+                    >(&self.servant, request, <T_ as Account>::deposit)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -234,7 +234,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::run)
+                    >(&self.servant, request, <T_ as Account>::run)
                 }
                 ::core::option::Option::Some(4) => {
                     ::zorb::__private::upcall::<
@@ -243,9 +243,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::remind)
+                    >(&self.servant, request, <T_ as Account>::remind)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(
@@ -516,9 +516,9 @@ pub mod bank {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -526,7 +526,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::owner)
+                    >(&self.servant, request, <T_ as Account>::owner)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -535,7 +535,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::set_owner)
+                    >(&self.servant, request, <T_ as Account>::set_owner)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -544,7 +544,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::deposit)
+                    >(&self.servant, request, <T_ as Account>::deposit)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -553,7 +553,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::run)
+                    >(&self.servant, request, <T_ as Account>::run)
                 }
                 ::core::option::Option::Some(4) => {
                     ::zorb::__private::upcall::<
@@ -562,7 +562,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Account>::remind)
+                    >(&self.servant, request, <T_ as Account>::remind)
                 }
                 ::core::option::Option::Some(5) => {
                     ::zorb::__private::upcall::<
@@ -576,9 +576,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as T>::f)
+                    >(&self.servant, request, <T_ as T>::f)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

@@ -176,9 +176,9 @@ pub mod devices {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -189,7 +189,7 @@ pub mod devices {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Rack>::open)
+                    >(&self.servant, request, <T as Rack>::open)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -198,9 +198,9 @@ pub mod devices {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Rack>::close)
+                    >(&self.servant, request, <T as Rack>::close)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

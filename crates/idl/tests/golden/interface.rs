@@ -282,9 +282,9 @@ pub mod bank {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -295,7 +295,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::withdraw)
+                    >(&self.servant, request, <T as Account>::withdraw)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -304,7 +304,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::owner)
+                    >(&self.servant, request, <T as Account>::owner)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -313,7 +313,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::set_owner)
+                    >(&self.servant, request, <T as Account>::set_owner)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -322,7 +322,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::rank)
+                    >(&self.servant, request, <T as Account>::rank)
                 }
                 ::core::option::Option::Some(4) => {
                     ::zorb::__private::upcall::<
@@ -331,7 +331,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::nudge)
+                    >(&self.servant, request, <T as Account>::nudge)
                 }
                 ::core::option::Option::Some(5) => {
                     ::zorb::__private::upcall::<
@@ -344,7 +344,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::peer)
+                    >(&self.servant, request, <T as Account>::peer)
                 }
                 ::core::option::Option::Some(6) => {
                     ::zorb::__private::upcall::<
@@ -362,9 +362,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::store)
+                    >(&self.servant, request, <T as Account>::store)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(
@@ -496,9 +496,9 @@ pub mod bank {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -510,9 +510,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Audit>::log)
+                    >(&self.servant, request, <T as Audit>::log)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(
@@ -732,9 +732,9 @@ pub mod bank {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -746,7 +746,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Audit>::log)
+                    >(&self.servant, request, <T as Audit>::log)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -758,7 +758,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::withdraw)
+                    >(&self.servant, request, <T as Account>::withdraw)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -767,7 +767,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::owner)
+                    >(&self.servant, request, <T as Account>::owner)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -776,7 +776,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::set_owner)
+                    >(&self.servant, request, <T as Account>::set_owner)
                 }
                 ::core::option::Option::Some(4) => {
                     ::zorb::__private::upcall::<
@@ -785,7 +785,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::rank)
+                    >(&self.servant, request, <T as Account>::rank)
                 }
                 ::core::option::Option::Some(5) => {
                     ::zorb::__private::upcall::<
@@ -794,7 +794,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::nudge)
+                    >(&self.servant, request, <T as Account>::nudge)
                 }
                 ::core::option::Option::Some(6) => {
                     ::zorb::__private::upcall::<
@@ -807,7 +807,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::peer)
+                    >(&self.servant, request, <T as Account>::peer)
                 }
                 ::core::option::Option::Some(7) => {
                     ::zorb::__private::upcall::<
@@ -825,9 +825,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Account>::store)
+                    >(&self.servant, request, <T as Account>::store)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

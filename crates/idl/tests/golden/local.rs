@@ -150,9 +150,9 @@ pub mod here {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -160,7 +160,7 @@ pub mod here {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Plain>::ping)
+                    >(&self.servant, request, <T as Plain>::ping)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -169,7 +169,7 @@ pub mod here {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Plain>::name)
+                    >(&self.servant, request, <T as Plain>::name)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -178,9 +178,9 @@ pub mod here {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Plain>::set_name)
+                    >(&self.servant, request, <T as Plain>::set_name)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

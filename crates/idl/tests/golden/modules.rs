@@ -158,9 +158,9 @@ pub mod m2 {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -168,7 +168,7 @@ pub mod m2 {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as crate::common::Base>::ping)
+                    >(&self.servant, request, <T as crate::common::Base>::ping)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -177,9 +177,9 @@ pub mod m2 {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Derived>::last)
+                    >(&self.servant, request, <T as Derived>::last)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

@@ -156,9 +156,9 @@ pub mod names {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -166,7 +166,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Self_>::clone_)
+                    >(&self.servant, request, <T_ as Self_>::clone_)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -178,7 +178,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Self_>::type_)
+                    >(&self.servant, request, <T_ as Self_>::type_)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -187,7 +187,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Self_>::ref_)
+                    >(&self.servant, request, <T_ as Self_>::ref_)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -196,9 +196,9 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Self_>::set_ref)
+                    >(&self.servant, request, <T_ as Self_>::set_ref)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(
@@ -270,9 +270,9 @@ pub mod names {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            call.unknown_operation()
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            request.unknown_operation()
         }
         fn servant(
             &self,
@@ -394,9 +394,9 @@ pub mod names {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (::zorb::__private::ByValue<i32>,),
@@ -404,7 +404,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Vendor>::get_it)
+                    >(&self.servant, request, <T_ as Vendor>::get_it)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -413,9 +413,9 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Vendor>::fetch)
+                    >(&self.servant, request, <T_ as Vendor>::fetch)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(
@@ -650,9 +650,9 @@ pub mod names {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -660,7 +660,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Stage>::start)
+                    >(&self.servant, request, <T_ as Stage>::start)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -669,7 +669,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Stage>::gain)
+                    >(&self.servant, request, <T_ as Stage>::gain)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -678,7 +678,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Stage>::set_gain_attribute)
+                    >(&self.servant, request, <T_ as Stage>::set_gain_attribute)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -687,7 +687,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Stage>::set_gain)
+                    >(&self.servant, request, <T_ as Stage>::set_gain)
                 }
                 ::core::option::Option::Some(4) => {
                     ::zorb::__private::upcall::<
@@ -696,9 +696,9 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T_ as Stage>::get_ids)
+                    >(&self.servant, request, <T_ as Stage>::get_ids)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(
@@ -821,9 +821,9 @@ pub mod names {
             }
             fn start(
                 &self,
-                call: ::zorb::__private::Incoming<'_>,
-            ) -> ::zorb::__private::Upcall {
-                match call.find(::zorb::__private::Skeleton::operations(self)) {
+                request: ::zorb::__private::ServerRequest,
+            ) -> ::zorb::__private::Started {
+                match request.find(::zorb::__private::Skeleton::operations(self)) {
                     ::core::option::Option::Some(0) => {
                         ::zorb::__private::upcall::<
                             (),
@@ -831,9 +831,9 @@ pub mod names {
                             _,
                             _,
                             _,
-                        >(&self.servant, call, <T_ as Two>::f)
+                        >(&self.servant, request, <T_ as Two>::f)
                     }
-                    _ => call.unknown_operation(),
+                    _ => request.unknown_operation(),
                 }
             }
             fn servant(

@@ -217,9 +217,9 @@ pub mod numbers {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -233,7 +233,7 @@ pub mod numbers {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Till>::add)
+                    >(&self.servant, request, <T as Till>::add)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -242,7 +242,7 @@ pub mod numbers {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Till>::balance)
+                    >(&self.servant, request, <T as Till>::balance)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -251,9 +251,9 @@ pub mod numbers {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Till>::set_balance)
+                    >(&self.servant, request, <T as Till>::set_balance)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

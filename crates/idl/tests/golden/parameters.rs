@@ -130,9 +130,9 @@ pub mod parameters {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            call.unknown_operation()
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            request.unknown_operation()
         }
         fn servant(
             &self,
@@ -432,9 +432,9 @@ pub mod parameters {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -458,7 +458,7 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as All>::in_all)
+                    >(&self.servant, request, <T as All>::in_all)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -485,7 +485,7 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as All>::in_more)
+                    >(&self.servant, request, <T as All>::in_more)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -501,7 +501,7 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as All>::out_all)
+                    >(&self.servant, request, <T as All>::out_all)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -526,9 +526,9 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as All>::inout_all)
+                    >(&self.servant, request, <T as All>::inout_all)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

@@ -227,8 +227,11 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
     fn is_a(&self, repository_id: &str) -> bool {
         ::core::matches!(repository_id, "IDL:Store:1.0")
     }
-    fn start(&self, call: ::zorb::__private::Incoming<'_>) -> ::zorb::__private::Upcall {
-        match call.find(::zorb::__private::Skeleton::operations(self)) {
+    fn start(
+        &self,
+        request: ::zorb::__private::ServerRequest,
+    ) -> ::zorb::__private::Started {
+        match request.find(::zorb::__private::Skeleton::operations(self)) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::upcall::<
                     (
@@ -239,7 +242,7 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, call, <T as Store>::put)
+                >(&self.servant, request, <T as Store>::put)
             }
             ::core::option::Option::Some(1) => {
                 ::zorb::__private::upcall::<
@@ -248,9 +251,9 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, call, <T as Store>::size)
+                >(&self.servant, request, <T as Store>::size)
             }
-            _ => call.unknown_operation(),
+            _ => request.unknown_operation(),
         }
     }
     fn servant(

@@ -418,9 +418,9 @@ pub mod unions {
         }
         fn start(
             &self,
-            call: ::zorb::__private::Incoming<'_>,
-        ) -> ::zorb::__private::Upcall {
-            match call.find(::zorb::__private::Skeleton::operations(self)) {
+            request: ::zorb::__private::ServerRequest,
+        ) -> ::zorb::__private::Started {
+            match request.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -431,9 +431,9 @@ pub mod unions {
                         _,
                         _,
                         _,
-                    >(&self.servant, call, <T as Calculator>::simplify)
+                    >(&self.servant, request, <T as Calculator>::simplify)
                 }
-                _ => call.unknown_operation(),
+                _ => request.unknown_operation(),
             }
         }
         fn servant(

@@ -6,9 +6,8 @@ mod objects;
 mod slots;
 mod waits;
 
-use crate::incoming::Incoming;
-use crate::request::Outcome;
-use crate::skeleton::{Skeleton, Upcall};
+use crate::request::{Outcome, ServerRequest};
+use crate::skeleton::{Skeleton, Started};
 use core::task::{Context, Poll, Waker};
 use loom::sync::Notify;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -105,7 +104,8 @@ impl Skeleton for Row {
         id == self.name
     }
 
-    fn start(&self, _: Incoming<'_>) -> Upcall {
-        Upcall::ready(Outcome::Silent)
+    fn start(&self, mut request: ServerRequest) -> Started {
+        request.set_outcome(Outcome::Silent);
+        Started::Ended(request)
     }
 }

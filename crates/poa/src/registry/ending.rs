@@ -2,9 +2,8 @@
 
 use super::tests::{inert, life};
 use super::*;
-use crate::incoming::Incoming;
-use crate::request::Outcome;
-use crate::skeleton::{Skeleton, Upcall};
+use crate::request::{Outcome, ServerRequest};
+use crate::skeleton::{Skeleton, Started};
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Mutex;
@@ -19,8 +18,9 @@ impl<F: Fn() + Send + Sync + 'static> Skeleton for AtEnd<F> {
     fn is_a(&self, id: &str) -> bool {
         id == self.repository_id()
     }
-    fn start(&self, _: Incoming<'_>) -> Upcall {
-        Upcall::ready(Outcome::Silent)
+    fn start(&self, mut request: ServerRequest) -> Started {
+        request.set_outcome(Outcome::Silent);
+        Started::Ended(request)
     }
 }
 

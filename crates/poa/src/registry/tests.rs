@@ -1,11 +1,10 @@
 //! Tests of adapters, their objects and their keys.
 
 use super::*;
-use crate::incoming::Incoming;
 use crate::object::Forward;
 use crate::policy::IdAssignment;
-use crate::request::Outcome;
-use crate::skeleton::{Skeleton, Upcall};
+use crate::request::{Outcome, ServerRequest};
+use crate::skeleton::{Skeleton, Started};
 use crate::table::TableFull;
 use core::sync::atomic::AtomicU64;
 use proptest::collection::vec;
@@ -22,8 +21,9 @@ impl Skeleton for Inert {
     fn is_a(&self, id: &str) -> bool {
         id == self.repository_id()
     }
-    fn start(&self, _: Incoming<'_>) -> Upcall {
-        Upcall::ready(Outcome::Silent)
+    fn start(&self, mut request: ServerRequest) -> Started {
+        request.set_outcome(Outcome::Silent);
+        Started::Ended(request)
     }
 }
 
@@ -298,8 +298,9 @@ fn a_servant_that_goes_may_come_back_to_the_adapter() {
         fn is_a(&self, _: &str) -> bool {
             false
         }
-        fn start(&self, _: Incoming<'_>) -> Upcall {
-            Upcall::ready(Outcome::Silent)
+        fn start(&self, mut request: ServerRequest) -> Started {
+            request.set_outcome(Outcome::Silent);
+            Started::Ended(request)
         }
     }
     let server = Arc::new(server());

@@ -1,32 +1,23 @@
 //! Calls to objects of the same ORB: the steps of any call, with the servant in place of the connection.
 //!
 //! **Locate** the object, **admit** the call as its POA manager says, **arguments**: copied as values where caller and
-//! servant know the same types, else marshalled as for any server; **upcall**, **results**. A caller sees no
-//! difference but the time.
+//! servant know the same types, else marshalled as for any server; then the steps of every request
+//! ([`dispatch`](crate::serve::dispatch)), and **results**. A caller sees no difference but the time.
 
 use super::Invocation;
-use super::typed_call::TypedUpcall;
 use crate::keys::Found;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
-use crate::policy::task_level;
-use crate::serve::{
-    Caller, Intercepted, beside_others, caught, enter_object, receive_collocated, released,
-    reply_contexts,
-};
-use core::any::Any;
-use core::future::poll_fn;
+use crate::serve::{Origin, ReplySink, Served, dispatch, released, serve};
 use core::sync::atomic::Ordering;
-use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
-use tokio::sync::oneshot;
-use zorb_cdr::WireFormat;
+use zorb_cdr::{Encoder, WireFormat};
 use zorb_connection::CallError;
 use zorb_giop::{
-    Cause, Fault, Message, ProtocolError, ReplySlot, ResponseFlags, ServiceContext,
-    SystemException, Version,
+    Cause, Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags,
+    SystemException, Version, buffers,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, PoaManagerState, Receipt, Upcall, UpcallChain};
+use zorb_poa::{ActiveObject, Missing, Outcome, PoaManagerState, Receipt, ServerRequest};
 use zorb_shares::HostKey;
 
 /// The place of a call's result.
@@ -38,14 +29,6 @@ pub(super) enum Collocated {
     Typed,
 }
 
-/// The encoding of the exceptions of a typed call.
-pub(super) const RECEIPT: Receipt = Receipt {
-    version: Version::HIGHEST,
-    request_id: 0,
-    response: ResponseFlags::WithTarget,
-    format: WireFormat::DEFAULT,
-};
-
 impl ObjectRef {
     /// Calls an object of this ORB.
     pub(super) async fn call_collocated(
@@ -56,94 +39,87 @@ impl ObjectRef {
     ) -> Result<Collocated, CallError> {
         let orb = self.orb().inner();
         let found = orb.find_or_ask(&binding.key).await;
-        if invocation.response == ResponseFlags::None
-            && let Ok(Found::Object(object)) = &found
-            && object.manager().state() == PoaManagerState::Holding
-            && object.forward().is_none()
-            // A scheduled call may have the priority of its caller, which a task does not have.
-            && object.priority().is_none()
-        {
-            return self.leave_held(Arc::clone(object), binding, invocation);
+        let is_left_held = invocation.response == ResponseFlags::None
+            && matches!(&found, Ok(Found::Object(object)) if may_be_left(object));
+        let admitted = match found {
+            Ok(Found::Object(object)) if is_left_held => Ok(object),
+            found => admit(orb, &binding.key, found, invocation.response).await,
+        };
+        let object = match admitted {
+            Ok(object) => object,
+            Err(outcome) => return put_reply(outcome, reply),
+        };
+        if !is_left_held {
+            invocation.sent.store(true, Ordering::Relaxed);
         }
-        let admitted = admit(orb, &binding.key, found, invocation.response).await;
-        let seen = admitted.and_then(|object| {
-            let contexts = || invocation.contexts().to_vec();
-            let receipt = Receipt {
-                response: invocation.response,
-                ..RECEIPT
-            };
-            let intercepted = intercept(orb, invocation.operation, &receipt, contexts)?;
-            Ok((object, intercepted))
-        });
-        let (object, mut intercepted) = match seen {
-            Ok(seen) => seen,
-            Err(outcome) => return self.put_reply(outcome, reply),
+        // A forward replies to one-way calls, too: the caller follows it.
+        if invocation.response == ResponseFlags::None && object.forward().is_none() {
+            self.send_one_way(object, is_left_held, binding, invocation)?;
+            return Ok(Collocated::Typed);
+        }
+        let request = match self.typed_request(&object, invocation)? {
+            Some(request) => request,
+            None => self.marshal(&object, binding, invocation)?,
         };
-        invocation.sent.store(true, Ordering::Relaxed);
-        let outcome = match self.begin_typed(&object, invocation)? {
-            Some(upcall) => self.run_typed(object, upcall, invocation).await?,
-            None => {
-                let message = self.marshal(&object, binding, invocation)?;
-                match message.dispatch(orb, object, &mut intercepted).await? {
-                    Some(outcome) => outcome,
-                    None => return Ok(Collocated::Typed),
-                }
-            }
+        let mut goes_on = None;
+        let mut served = dispatch(orb, Origin::Caller(&mut goes_on), object, request);
+        if let Served::OtherTypes(object) = served {
+            let request = self.marshal(&object, binding, invocation)?;
+            served = dispatch(orb, Origin::Caller(&mut goes_on), object, request);
+        }
+        let ended = match (served, goes_on) {
+            (Served::Ended(request), _) => request,
+            (_, Some(outcome)) => outcome.await.map_err(|_| runtime_gone())?,
+            (_, None) => return Err(runtime_gone()),
         };
-        self.finish(outcome, intercepted, invocation, reply)
+        let outcome = match &mut invocation.typed {
+            Some(call) if ended.is_typed() => match call.take(ended) {
+                Ok(()) => Outcome::Silent,
+                Err(outcome) => outcome,
+            },
+            _ => ended.into_outcome(),
+        };
+        put_reply(outcome, reply)
     }
 
-    /// Leaves a one-way call whose POA manager holds requests to a task: its caller no more waits for that than for a server
-    /// elsewhere (SYNC_NONE, SYNC_WITH_TRANSPORT), and learns nothing of what becomes of it.
-    #[cold]
-    fn leave_held(
+    /// Leaves a one-way call to a task, which calls the servant when those before it have begun, through this reference. Its
+    /// caller no more waits for a POA manager that holds requests than for a server elsewhere (SYNC_NONE, SYNC_WITH_TRANSPORT),
+    /// and learns nothing of what becomes of it.
+    fn send_one_way(
         &self,
         object: Arc<ActiveObject>,
+        is_held: bool,
         binding: &Binding,
         invocation: &Invocation<'_>,
-    ) -> Result<Collocated, CallError> {
-        let orb = self.orb().inner();
-        let message = self.marshal(&object, binding, invocation)?;
-        let (inner, key) = (Arc::clone(orb), binding.key.clone());
-        let operation = invocation.operation.to_owned();
-        let contexts = invocation.contexts().to_vec();
-        orb.track(async move {
-            let admitted =
-                admit(&inner, &key, Ok(Found::Object(object)), ResponseFlags::None).await;
-            let seen = admitted.and_then(|object| {
-                let receipt = message.request.receipt();
-                let intercepted = intercept(&inner, &operation, &receipt, || contexts)?;
-                Ok((object, intercepted))
-            });
-            match seen {
-                Ok((object, intercepted)) => message.send(&inner, object, intercepted),
-                Err(_) => tracing::debug!(operation, "a held one-way call dropped"),
-            }
-        });
-        Ok(Collocated::Typed)
-    }
-
-    /// Runs `send_reply` of the interceptor, and puts the outcome into the reply slot.
-    fn finish(
-        &self,
-        outcome: Outcome,
-        intercepted: Intercepted,
-        invocation: &mut Invocation<'_>,
-        reply: &mut ReplySlot,
-    ) -> Result<Collocated, CallError> {
-        if intercepted.is_some() {
-            let contexts = reply_contexts(intercepted, &outcome);
-            invocation.all_contexts().reply = contexts;
+    ) -> Result<(), CallError> {
+        let request = self.marshal(&object, binding, invocation)?;
+        let orb = Arc::clone(self.orb().inner());
+        if object.priority().is_some() {
+            // The queue of its lane keeps the order.
+            let origin = Origin::Sink(ReplySink::Nobody(None));
+            dispatch(&orb, origin, object, request);
+            return Ok(());
         }
-        self.put_reply(outcome, reply)
+        let mut turn = self.one_way_turn();
+        let inner = Arc::clone(&orb);
+        orb.track(async move {
+            turn.comes().await;
+            let origin = Origin::Sink(ReplySink::Nobody(Some(turn)));
+            match is_held {
+                true => serve(&inner, origin, Ok(Found::Object(object)).into(), request),
+                // It has been admitted, and is carried out even if the ORB shuts down meanwhile.
+                false => dispatch(&inner, origin, object, request),
+            };
+        });
+        Ok(())
     }
 
-    /// Begins an upcall with typed arguments; `None` if they have to be marshalled.
-    fn begin_typed(
+    /// A call with its arguments as values; `None` if they have to be marshalled.
+    fn typed_request(
         &self,
         object: &ActiveObject,
         invocation: &Invocation<'_>,
-    ) -> Result<Option<TypedUpcall>, CallError> {
+    ) -> Result<Option<ServerRequest>, CallError> {
         let Some(call) = &invocation.typed else {
             return Ok(None);
         };
@@ -152,89 +128,67 @@ impl ObjectRef {
         if self.char_code_set().is_some() || object.priority().is_some() {
             return Ok(None);
         }
-        let _outside = task_level::leave();
-        let begun = caught(|| call.start(object, invocation.operation, RECEIPT));
-        let begun = begun.unwrap_or_else(|panic| {
-            let raised = panic.in_servant(self.orb().inner(), object, Caller::Collocated);
-            Ok(TypedUpcall {
-                upcall: Upcall::ready(RECEIPT.system_exception(&raised)),
-                operation: None,
-            })
-        });
-        match begun {
-            Ok(begun) => Ok(Some(begun).filter(|begun| !begun.upcall.is_untyped())),
-            Err(error) => Err(CallError::Encode(Fault::Encode(error))),
-        }
+        let Some(number) = object.number_of(invocation.operation.as_bytes()) else {
+            return Ok(None);
+        };
+        let request = call.request(number);
+        request
+            .map(Some)
+            .map_err(|error| CallError::Encode(Fault::Encode(error)))
     }
 
-    /// Runs an upcall with typed results. An upcall that is not ready at its first poll becomes a task, which goes on
-    /// whatever becomes of its caller.
-    async fn run_typed(
+    /// Marshals a call as for a remote server.
+    fn marshal(
         &self,
-        object: Arc<ActiveObject>,
-        mut upcall: TypedUpcall,
-        invocation: &mut Invocation<'_>,
-    ) -> Result<Outcome, CallError> {
-        let Some(call) = &mut invocation.typed else {
-            return Err(runtime_gone());
+        object: &ActiveObject,
+        binding: &Binding,
+        invocation: &Invocation<'_>,
+    ) -> Result<ServerRequest, CallError> {
+        let format = WireFormat::default();
+        let builder = RequestBuilder {
+            version: Version::HIGHEST,
+            request_id: 0,
+            response: match (invocation.response, object.forward()) {
+                (ResponseFlags::None, None) => ResponseFlags::None,
+                _ => ResponseFlags::WithTarget,
+            },
+            key: &binding.key,
+            operation: invocation.operation,
+            contexts: &[],
         };
-        let orb = self.orb().inner();
-        let first = {
-            let mut cx = Context::from_waker(Waker::noop());
-            let _outside = task_level::leave();
-            poll_typed(orb, &object, &mut upcall, &mut cx, call.results())
-        };
-        match first {
-            Poll::Ready(outcome) => Ok(outcome),
-            Poll::Pending => {
-                let mut place = call.place();
-                let (done, result) = oneshot::channel();
-                let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
-                orb.track(async move {
-                    let ended = poll_fn(|cx| {
-                        beside_others(&inner, 0, || {
-                            chain
-                                .enter(|| poll_typed(&inner, &object, &mut upcall, cx, &mut *place))
-                        })
-                    });
-                    let outcome = ended.await;
-                    // Its id is free from now on, if it has been deactivated.
-                    drop(object);
-                    // The caller may be gone.
-                    let _ = done.send((outcome, place));
-                });
-                let (outcome, place) = result.await.map_err(|_| runtime_gone())?;
-                call.take(place);
-                Ok(outcome)
-            }
-        }
-    }
-
-    /// Puts the outcome of an upcall into the reply slot.
-    fn put_reply(&self, outcome: Outcome, reply: &mut ReplySlot) -> Result<Collocated, CallError> {
-        match outcome {
-            Outcome::Silent => Ok(Collocated::Typed),
-            Outcome::Reply(message) => {
-                let message = Message::from_gather(message).map_err(own)?;
-                reply.set_local(message).map_err(own)?;
-                Ok(Collocated::Reply)
-            }
-        }
+        let message = builder
+            .encode(Encoder::with_buffer(buffers::take(), format), |e| {
+                invocation.arguments.encode(e)
+            })
+            .map_err(|error| CallError::Encode(Fault::Encode(error)))?;
+        let message = Message::from_gather(message).map_err(own)?;
+        let context = self.orb().inner().context();
+        let mut request = ServerRequest::from_message(message, format, context).map_err(own)?;
+        request.set_number(object.number_of(invocation.operation.as_bytes()));
+        let contexts = invocation.contexts.as_ref();
+        request.set_deadline(contexts.and_then(|contexts| contexts.deadline));
+        Ok(request)
     }
 }
 
-fn poll_typed(
-    orb: &OrbInner,
-    object: &ActiveObject,
-    begun: &mut TypedUpcall,
-    cx: &mut Context<'_>,
-    results: &mut (dyn Any + Send),
-) -> Poll<Outcome> {
-    let TypedUpcall { upcall, operation } = begun;
-    enter_object(orb, object, Caller::Collocated, *operation, || {
-        upcall.poll_into(cx, results)
-    })
-    .unwrap_or_else(|panic| Poll::Ready(RECEIPT.system_exception(&panic)))
+/// Whether a one-way call to an object is left waiting for its POA manager. A scheduled call may have the priority of its
+/// caller, which a task does not have.
+fn may_be_left(object: &ActiveObject) -> bool {
+    object.manager().state() == PoaManagerState::Holding
+        && object.forward().is_none()
+        && object.priority().is_none()
+}
+
+/// Puts the outcome of an upcall into the reply slot.
+fn put_reply(outcome: Outcome, reply: &mut ReplySlot) -> Result<Collocated, CallError> {
+    match outcome {
+        Outcome::Silent => Ok(Collocated::Typed),
+        Outcome::Reply(message) => {
+            let message = Message::from_gather(message).map_err(own)?;
+            reply.set_local(message).map_err(own)?;
+            Ok(Collocated::Reply)
+        }
+    }
 }
 
 /// Waits while the POA manager of an object holds requests, and looks its key up again then.
@@ -250,16 +204,16 @@ async fn admit(
     loop {
         let object = match found {
             Ok(Found::Object(object)) => object,
-            Ok(Found::Forward(target)) => return Err(RECEIPT.forward(&target, false)),
+            Ok(Found::Forward(target)) => return Err(Receipt::OF_VALUES.forward(&target, false)),
             Ok(Found::Unknown(_)) => {
-                return Err(RECEIPT.system_exception(&Missing::Adapter.raise()));
+                return Err(Receipt::OF_VALUES.system_exception(&Missing::Adapter.raise()));
             }
-            Err(exception) => return Err(RECEIPT.system_exception(&exception)),
+            Err(exception) => return Err(Receipt::OF_VALUES.system_exception(&exception)),
         };
         let state = object.manager().state();
         if state != PoaManagerState::Holding {
             let admitted = state.admit().map(|()| object);
-            return admitted.map_err(|exception| RECEIPT.system_exception(&exception));
+            return admitted.map_err(|exception| Receipt::OF_VALUES.system_exception(&exception));
         }
         let released = released(&object, HostKey::THIS_PROCESS);
         let manager = Arc::clone(object.manager());
@@ -277,26 +231,9 @@ async fn admit(
     }
 }
 
-/// Runs `receive_request` of the interceptor, if there is one.
-///
-/// # Errors
-/// The reply with the interceptor's exception: the servant is not called.
-fn intercept(
-    orb: &OrbInner,
-    operation: &str,
-    receipt: &Receipt,
-    contexts: impl FnOnce() -> Vec<ServiceContext>,
-) -> Result<Intercepted, Outcome> {
-    let Some(interceptor) = orb.interceptor() else {
-        return Ok(None);
-    };
-    receive_collocated(interceptor, operation, receipt, contexts())
-        .map_err(|exception| RECEIPT.system_exception(&exception))
-}
-
 /// A message of this ORB's that it cannot read itself.
 #[cold]
-pub(super) fn own(error: ProtocolError) -> CallError {
+fn own(error: ProtocolError) -> CallError {
     CallError::Lost(Fault::Protocol {
         endpoint: "this ORB".to_owned(),
         error,
@@ -304,7 +241,7 @@ pub(super) fn own(error: ProtocolError) -> CallError {
 }
 
 #[cold]
-pub(super) fn runtime_gone() -> CallError {
+fn runtime_gone() -> CallError {
     CallError::Lost(Fault::ConnectionLost {
         endpoint: "this ORB".to_owned(),
         hint: None,

@@ -8,20 +8,18 @@
 //! - `retry`: forwards, other addressing modes, and requests that are sent again;
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
-//! - `local_message`: collocated calls by a message, and where their upcalls run;
 //! - `typed_call`: arguments and results of collocated calls that are not marshalled;
 //! - `sync_none`: one-way requests that do not wait for their connection;
 //! - `buffered`: one-way requests that wait for others, to leave in a batch;
 //! - `limits`: time limits, and the policies of a task;
 //! - `locate`: LocateRequest;
 //! - `prioritised`: calls at a priority;
-//! - `client_points`: the interception points of the client.
+//! - `contexts`: the service contexts of a request.
 
 mod buffered;
-mod client_points;
 mod collocated;
+mod contexts;
 mod limits;
-mod local_message;
 mod locate;
 mod prioritised;
 mod reply;
@@ -32,9 +30,9 @@ mod typed_call;
 
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::policy::SyncScope;
-use crate::signature::{Parameters, Results, TypedArguments, TypedResults};
-use client_points::Contexts;
+use crate::signature::{TypedArguments, TypedResults};
 use collocated::Collocated;
+use contexts::Contexts;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) use retry::Retries;
 use scope::supported;
@@ -47,6 +45,7 @@ use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, ServiceContext,
     SystemException,
 };
+use zorb_poa::signature::{Parameters, Results};
 
 /// Encodes the arguments of a request to an object.
 struct Encoding<'a, A> {
@@ -79,7 +78,7 @@ pub(crate) struct Invocation<'a> {
     batched: bool,
     /// The deadline of the call.
     deadline: Option<Instant>,
-    /// Service contexts by [interceptors](crate::interceptor) for this attempt, if any.
+    /// Service contexts for this attempt, if any.
     contexts: Option<Box<Contexts>>,
     /// The service context of the call's priority, while `contexts` is `None`.
     priority: Option<ServiceContext>,
@@ -320,10 +319,6 @@ impl ObjectRef {
             let Some(binding) = guard.get() else {
                 return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
             };
-            if let Some(interceptor) = self.interceptor() {
-                let is_collocated = matches!(binding.target, Target::Local);
-                invocation.send_request(interceptor, is_collocated)?;
-            }
             let sent = match &binding.target {
                 Target::Remote(remote) => {
                     let request = invocation.request(remote, self.wait_policy());
@@ -345,10 +340,6 @@ impl ObjectRef {
                 }
                 Target::Local => self.call_collocated(binding, invocation, reply).await,
             };
-            if let Some(interceptor) = self.interceptor() {
-                let is_collocated = matches!(binding.target, Target::Local);
-                invocation.receive_reply(interceptor, is_collocated, &sent, reply);
-            }
             let sent = match sent {
                 Ok(Collocated::Typed) => return Ok(Outcome::Typed),
                 Ok(Collocated::Reply) if reply.is_final() => {

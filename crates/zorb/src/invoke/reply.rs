@@ -2,7 +2,7 @@
 
 use crate::decoding::ReplyContext;
 use crate::object::{Binding, ObjectRef};
-use crate::signature::{Results, TypedResults};
+use crate::signature::TypedResults;
 use std::time::Instant;
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, LittleEndian, WireFormat,
@@ -13,6 +13,7 @@ use zorb_giop::{
     CompletionStatus, Fault, Ior, OperationError, ProtocolError, ReplyHeader, ReplySlot,
     ReplyStatus, ServiceContextId, SystemException, SystemExceptionKind, exception_detail, minor,
 };
+use zorb_poa::signature::Results;
 
 /// A reply that is not final: it holds neither a result nor a user exception of the operation.
 pub(super) enum Answer {

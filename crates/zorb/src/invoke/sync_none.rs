@@ -61,11 +61,6 @@ impl ObjectRef {
         if let Err(forbidden) = self.check_reconnect() {
             return Some(Err(forbidden));
         }
-        if let Some(interceptor) = self.interceptor()
-            && let Err(exception) = invocation.send_request(interceptor, false)
-        {
-            return Some(Err(exception));
-        }
         let format = way.peer.format(way.code_sets, way.version);
         let arguments = match Encoded::new(invocation.arguments, format) {
             Ok(arguments) => arguments,
@@ -90,14 +85,6 @@ impl ObjectRef {
         let (orb, of) = (self.orb().inner(), self.binding_id());
         let mut bound = None;
         let taken = (orb.deferred()).take(of, request, || bound = self.take_binding());
-        if let Some(interceptor) = self.interceptor() {
-            match taken {
-                DeferOutcome::Refused => {
-                    invocation.has_failed(interceptor, &CallError::Overload(no_room()));
-                }
-                DeferOutcome::Behind | DeferOutcome::First => invocation.has_sent(interceptor),
-            }
-        }
         match taken {
             DeferOutcome::Refused => return Some(Err(self.refused_one_way())),
             DeferOutcome::Behind => return Some(Ok(())),

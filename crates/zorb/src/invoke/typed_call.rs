@@ -4,41 +4,25 @@
 //! since they need not be fast.
 
 use crate::orb::Orb;
-use crate::signature::{Parameters, Results, TypedArguments};
-use core::any::{Any, TypeId};
-use core::cell::Cell;
+use crate::signature::TypedArguments;
 use core::marker::PhantomData;
 use zorb_cdr::EncodeError;
-use zorb_poa::{ActiveObject, Receipt, Typed, Upcall};
-
-/// The upcall of a typed call, and the number of its operation once the skeleton has found it.
-pub(super) struct TypedUpcall {
-    pub(super) upcall: Upcall,
-    pub(super) operation: Option<u32>,
-}
+use zorb_poa::signature::{Parameters, Results};
+use zorb_poa::{Outcome, ServerRequest};
 
 /// A typed call, with the types of its arguments and results erased.
 pub(super) trait TypedCall: Send {
-    /// Begins the upcall, if the servant of `object` has the same Rust types; else the upcall is
-    /// [untyped](Upcall::untyped).
+    /// The call of the operation with this number in the table of the servant.
     ///
     /// # Errors
     /// Arguments that cannot be marshalled, such as text with a NUL.
-    fn start(
-        &self,
-        object: &ActiveObject,
-        operation: &str,
-        receipt: Receipt,
-    ) -> Result<TypedUpcall, EncodeError>;
+    fn request(&self, number: u32) -> Result<ServerRequest, EncodeError>;
 
-    /// Where the upcall stores the results: an `Option` of their type.
-    fn results(&mut self) -> &mut (dyn Any + Send);
-
-    /// A new empty `Option` of the results' type, for an upcall that becomes a task.
-    fn place(&self) -> Box<dyn Any + Send>;
-
-    /// Takes the results from an `Option` that [`place`](Self::place) made.
-    fn take(&mut self, place: Box<dyn Any + Send>);
+    /// Takes the results of a call that has ended.
+    ///
+    /// # Errors
+    /// The outcome of a call that has ended with an exception.
+    fn take(&mut self, ended: ServerRequest) -> Result<(), Outcome>;
 }
 
 /// A typed call, with the types of its arguments and results.
@@ -72,38 +56,15 @@ where
     R: Results,
     A: TypedArguments<P>,
 {
-    fn start(
-        &self,
-        object: &ActiveObject,
-        operation: &str,
-        receipt: Receipt,
-    ) -> Result<TypedUpcall, EncodeError> {
-        let mut arguments = Some(self.arguments.to_owned_argument(self.orb)?);
-        let number = Cell::new(None);
-        let upcall = object.start_typed(Typed {
-            operation,
-            receipt,
-            arguments: &mut arguments,
-            results: TypeId::of::<R::Values>(),
-            number: &number,
-        });
-        Ok(TypedUpcall {
-            upcall,
-            operation: number.get(),
-        })
+    fn request(&self, number: u32) -> Result<ServerRequest, EncodeError> {
+        let arguments = self.arguments.to_owned_argument(self.orb)?;
+        Ok(ServerRequest::typed::<P::Owned, R::Values>(
+            number, arguments,
+        ))
     }
 
-    fn results(&mut self) -> &mut (dyn Any + Send) {
-        &mut self.results
-    }
-
-    fn place(&self) -> Box<dyn Any + Send> {
-        Box::new(None::<R::Values>)
-    }
-
-    fn take(&mut self, place: Box<dyn Any + Send>) {
-        if let Ok(results) = place.downcast() {
-            self.results = *results;
-        }
+    fn take(&mut self, ended: ServerRequest) -> Result<(), Outcome> {
+        self.results = Some(ended.into_values::<P::Owned, R::Values>()?);
+        Ok(())
     }
 }

@@ -4,13 +4,16 @@ use crate::orb::OrbInner;
 use crate::policy::deadline_of;
 use std::time::Instant;
 use zorb_connection::Counter;
-use zorb_giop::{CompletionStatus, Fault, ServiceContextId};
-use zorb_poa::{Outcome, Receipt, ServerRequest};
+use zorb_giop::{CompletionStatus, Fault, ServiceContextId, SystemException};
+use zorb_poa::ServerRequest;
 
-/// The deadline of a request that has just arrived. Costs a few instructions for a request without service contexts, else
-/// the parsing of its header.
+/// The deadline of a call: the one that it was made with in this ORB, or the one in the context of a request that has just
+/// arrived. Costs a few instructions for a request without service contexts, else the parsing of its header.
 pub(crate) fn of(request: &ServerRequest) -> Option<Instant> {
-    deadline_of(request.context(ServiceContextId::DEADLINE)?)
+    match request.deadline() {
+        None => deadline_of(request.context(ServiceContextId::DEADLINE)?),
+        deadline => deadline,
+    }
 }
 
 /// Whether a request that a thread begins now is late. Reads the clock for requests with a deadline.
@@ -19,9 +22,9 @@ pub(crate) fn is_late(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// Counts a request whose deadline has passed, and returns its outcome: TIMEOUT with COMPLETED_NO.
+/// Counts a request whose deadline has passed, and returns its exception: TIMEOUT with COMPLETED_NO.
 #[cold]
-pub(crate) fn refuse_late(orb: &OrbInner, receipt: &Receipt) -> Outcome {
+pub(crate) fn late(orb: &OrbInner) -> SystemException {
     orb.count(Counter::RequestsLate);
-    receipt.system_exception(&Fault::DeadlinePassed.raise(CompletionStatus::No))
+    Fault::DeadlinePassed.raise(CompletionStatus::No)
 }

@@ -2,156 +2,199 @@
 //!
 //! [`ExecutionSite::of`] decides where an upcall runs, of whichever caller: **here**, where its request was read or its
 //! caller waits, and goes on as a task if it awaits; or **submitted** whole to a worker pool (of the lane, or of a POA with
-//! real-time policies), a thread that may block, or a task. Each ends with `send_reply` of the interceptor, and the
-//! reply.
+//! real-time policies), a thread that may block, or a task.
+//!
+//! Of calls within the ORB, a two-way call to an object whose POA has no real-time policies is begun by its caller. A one-way
+//! call runs where a request from elsewhere would, never on its caller's thread, and begins when those before it have. To
+//! objects of POAs with real-time policies, the decisions in their order:
+//!
+//! 1. The POA has no thread pool: the caller runs the upcall.
+//! 2. The caller is an upcall in the same pool, and in the same lane if there are lanes: it runs the upcall itself, since a pool
+//!    whose threads all wait for calls to it would never make progress. Without lanes its thread has the native priority of the
+//!    call meanwhile.
+//! 3. Else the call goes through the queue of the object's lane, whose threads run it; the caller waits.
+//!
+//! A deadline orders the queue, and a call that is late is not made. One-way calls always take the queue.
 
-use super::server_points::{Intercepted, Submitted, receive_request, send_prioritised, send_reply};
-use super::upcall::{Caller, begin, beside_others, rest_of, to_end_on_thread, upcall};
-use super::{Connection, Pending, client_of, deadline, leave_abandoned};
+use super::deadline;
+use super::origin::{Connection, Origin, Served};
+use super::upcall::{begin, beside_others, to_end_in_lane, to_end_on_thread, upcall};
 use crate::orb::OrbInner;
-use crate::real_time::{Planned, Running, Scheduled, at_priority};
+use crate::policy::task_level;
+use crate::real_time::{Planned, Running, Scheduled, at_priority, priority_of_call};
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::{Context, Waker};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::runtime::Handle;
 use zorb_cdr::Gather;
 use zorb_connection::Counter;
 use zorb_executor::{Dispatch, Priority, RejectReason, Rejected, Submission, WorkerPool};
 use zorb_giop::{
-    BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException,
+    BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, PriorityModel, RealTimeFault,
+    ServiceContext, SystemException, add_contexts,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, ServerRequest};
+use zorb_poa::{ActiveObject, Missing, Outcome, ServerRequest, Started, UpcallChain};
 use zorb_shares::Client;
 
-/// Dispatches an admitted request to its servant.
+/// Dispatches an admitted request to its servant. A typed call whose types the servant does not know comes back, and nothing has
+/// run.
 #[inline]
-pub(super) fn dispatch(
-    connection: &Connection,
+pub(crate) fn dispatch(
+    orb: &Arc<OrbInner>,
+    origin: Origin<'_>,
     object: Arc<ActiveObject>,
-    request: &mut Option<ServerRequest>,
-    receipt: &Receipt,
-    pending: Option<Pending>,
-) {
-    let orb = connection.owner();
-    let intercepted = match receive_request(orb.interceptor(), request.as_ref()) {
-        Ok(intercepted) => intercepted,
-        Err(exception) => {
-            let outcome = receipt.system_exception(&exception);
-            return end(connection, pending, outcome, receipt);
+    request: ServerRequest,
+) -> Served {
+    // Where it runs at the latest: its plan, of an object with real-time policies, is made when it is submitted.
+    if object.priority().is_some() || ExecutionSite::of(orb, &object, None, &origin).is_some() {
+        return submit(orb, origin, object, request);
+    }
+    let (receipt, number, octets) = (request.receipt(), request.number(), request.octets());
+    let start = || begin(orb, &object, request, origin.caller());
+    let started = match origin.is_caller() {
+        false => beside_others(orb, octets, start),
+        true => {
+            let _outside = task_level::leave();
+            start()
         }
     };
-    // Where it runs at the latest: its plan, of an object with real-time policies, is made when it is submitted.
-    let runs_here = object.priority().is_none()
-        && ExecutionSite::of(orb, &object, None, Priority::default(), Origin::Reader).is_none();
-    if !runs_here {
-        return submit_upcall(connection, object, request, receipt, pending, intercepted);
+    match started {
+        Started::Ended(request) => origin.end(request),
+        Started::OtherTypes(_) => Served::OtherTypes(object),
+        Started::Pending(upcall) => {
+            // The connection goes on reading meanwhile; a caller of this ORB may go.
+            let mut sink = origin.into_sink(&receipt, octets);
+            drop(sink.turn_to_begin(object.orders_one_ways()));
+            let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
+            orb.track(async move {
+                let request = {
+                    let caller = sink.caller();
+                    let mut rest = pin!(to_end_in_lane(
+                        &inner, &object, upcall, number, receipt, caller
+                    ));
+                    poll_fn(|cx| chain.enter(|| rest.as_mut().poll(cx))).await
+                };
+                // Its id is free from now on, if it has been deactivated.
+                drop(object);
+                sink.end(request);
+            });
+            Served::Gone
+        }
     }
-    let octets = request.as_ref().map_or(0, ServerRequest::octets);
-    let mut outcome = None;
-    let caller = Caller::Connection(connection);
-    let waits = beside_others(orb, octets, || {
-        begin(orb, &object, request, &mut outcome, receipt, caller)
-    });
-    if let Some(upcall) = waits {
-        // The connection goes on reading meanwhile.
-        let pending =
-            pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets));
-        let receipt = *receipt;
-        orb.track(async move {
-            let outcome = rest_of(&pending, &object, upcall, receipt).await;
-            let outcome = send_reply(intercepted, outcome);
-            finish(pending, outcome, &receipt);
-        });
-        return;
-    }
-    let outcome = outcome.unwrap_or(Outcome::Silent);
-    let outcome = send_reply(intercepted, outcome);
-    end(connection, pending, outcome, receipt);
 }
 
 /// Submits the upcall of a request to the site where it runs from its beginning to its end.
 #[inline(never)]
-fn submit_upcall(
-    connection: &Connection,
+fn submit(
+    orb: &Arc<OrbInner>,
+    origin: Origin<'_>,
     object: Arc<ActiveObject>,
-    request: &mut Option<ServerRequest>,
-    receipt: &Receipt,
-    pending: Option<Pending>,
-    intercepted: Intercepted,
-) {
-    let orb = connection.owner();
-    let Some(request) = request.take() else {
-        return;
-    };
-    let mut planned = match plan(connection, &object, &request) {
+    mut request: ServerRequest,
+) -> Served {
+    let planned = match plan(orb, &origin, &object, &request) {
         Ok(Planning::Ordinary) => None,
         Ok(Planning::Scheduled(planned)) => Some(planned),
         Ok(Planning::BandBound) => {
-            let outcome = send_reply(intercepted, receipt.reply(&()));
-            return end(connection, pending, outcome, receipt);
+            request.set_result(&());
+            return origin.end(request);
         }
         Err(exception) => {
-            let outcome = send_reply(intercepted, receipt.system_exception(&exception));
-            return end(connection, pending, outcome, receipt);
+            request.set_system_exception(&exception);
+            return origin.end(request);
         }
     };
-    let (octets, receipt) = (request.octets(), *receipt);
-    let pending = pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets));
+    let site = ExecutionSite::of(orb, &object, planned.as_ref(), &origin);
+    let waited = match &origin {
+        Origin::Sink(_) => origin.connection(),
+        Origin::Reader(_) | Origin::Caller(_) => None,
+    };
+    let (receipt, octets) = (request.receipt(), request.octets());
     let execution = Execution {
         deadline: deadline::of(&request),
         running: planned.as_ref().map(Planned::running),
     };
-    let echo = planned.as_mut().and_then(|planned| planned.echo.take());
-    let priority =
-        (intercepted.as_ref()).map_or_else(Priority::default, |request| request.priority());
-    let site = ExecutionSite::of(orb, &object, planned.as_ref(), priority, Origin::Reader)
-        .unwrap_or(ExecutionSite::Task);
-    let client = client_of(connection, &receipt);
+    let echo = planned.as_ref().and_then(|planned| planned.echo.clone());
+    let mut sink = origin.into_sink(&receipt, octets);
+    let client = sink.client(&receipt);
     let of_job = client.clone();
-    let submitted = Submitted::new(intercepted);
-    let intercepted = submitted.clone();
+    let inner = Arc::clone(orb);
+    // A shutdown waits for it, as it does for the connections of the others.
+    let token = client.is_none().then(|| orb.task());
     let job = async move {
         // Dropped first with a job that is rejected: the request may send an acknowledgement, for which the connection has to
         // be open.
         let request = request;
-        if of_job.is_gone() {
-            return leave_abandoned(pending, &of_job, &receipt);
+        let client = of_job.as_ref();
+        if client.is_some_and(Client::is_gone) {
+            return sink.leave_abandoned(&inner, client, &receipt);
         }
-        let (orb, caller) = (pending.owner(), Caller::Pending(&pending));
-        let outcome = execution.run(orb, &object, request, caller).await;
+        let mut turn = sink.turn_to_begin(object.orders_one_ways());
+        let mut request = {
+            let caller = sink.caller();
+            let mut run = pin!(execution.run(&inner, &object, request, caller));
+            poll_fn(|cx| {
+                let polled = run.as_mut().poll(cx);
+                drop(turn.take());
+                polled
+            })
+            .await
+        };
         // Its id is free from now on, if it has been deactivated.
         drop(object);
-        let outcome = send_prioritised(intercepted.take(), outcome, echo);
-        finish(pending, outcome, &receipt);
+        if let Some(echo) = echo {
+            request.map_outcome(|outcome| with_context(outcome, echo));
+        }
+        sink.end(request);
+        drop(token);
     };
-    // The job of a rejected request is dropped after the reply, as a connection waits for its pending requests when it ends.
-    if let Err(rejected) = site.submit(orb, execution.deadline, octets, Some(client), job) {
-        let refused = receipt.system_exception(&refusal(orb, &rejected, site.priority()));
-        connection.queue_reply(into_reply(send_reply(submitted.take(), refused)));
+    let Some(site) = site else {
+        match planned {
+            Some(planned) => begin_at_priority(orb, &planned, job),
+            None => orb.track(job),
+        }
+        return Served::Gone;
+    };
+    // The job of a rejected request is dropped before the reply is sent, and its place among the pending ones is free.
+    match site.submit(orb, execution.deadline, octets, client, job) {
+        Ok(()) => Served::Gone,
+        Err(rejected) => {
+            let refused = receipt.system_exception(&refusal(orb, &rejected, site.priority()));
+            match waited {
+                Some(connection) => {
+                    connection.send_reply(into_reply(refused));
+                    Served::Gone
+                }
+                None => Served::Ended(ServerRequest::answered(receipt, refused)),
+            }
+        }
     }
 }
 
 /// The execution of a request that does not run where it was read.
 #[derive(Clone, Copy)]
-pub(crate) struct Execution {
+struct Execution {
     /// The client's deadline.
-    pub(crate) deadline: Option<Instant>,
+    deadline: Option<Instant>,
     /// The priority, of an object whose POA has real-time policies.
-    pub(crate) running: Option<Running>,
+    running: Option<Running>,
 }
 
 impl Execution {
     /// Executes a request, or answers one that is late.
-    pub(crate) async fn run(
+    async fn run(
         self,
         orb: &OrbInner,
         object: &ActiveObject,
-        request: ServerRequest,
-        caller: Caller<'_>,
-    ) -> Outcome {
-        let receipt = request.receipt();
+        mut request: ServerRequest,
+        caller: super::upcall::Caller<'_>,
+    ) -> ServerRequest {
         if deadline::is_late(self.deadline) {
-            return deadline::refuse_late(orb, &receipt);
+            request.set_system_exception(&deadline::late(orb));
+            return request;
         }
-        let upcall = upcall(orb, object, request, receipt, caller);
+        let upcall = upcall(orb, object, request, caller);
         match self.running {
             None => upcall.await,
             Some(running) => at_priority(&orb.settings().real_time, running, upcall).await,
@@ -159,15 +202,32 @@ impl Execution {
     }
 }
 
-/// Who has a call that is about to be dispatched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// The reader of its connection.
-    Reader,
-    /// A caller of the same ORB, which waits for the outcome.
-    Caller,
-    /// None any more: a one-way call of the same ORB.
-    OneWay,
+/// Polls a call once, here, at its native priority; one that is not ready then goes on as a task of the runtime that
+/// the caller is in, whatever becomes of the caller.
+#[cold]
+fn begin_at_priority(
+    orb: &Arc<OrbInner>,
+    planned: &Planned,
+    run: impl Future<Output = ()> + Send + 'static,
+) {
+    let mut run = Box::pin(run);
+    let _outside = task_level::leave();
+    let settings = &orb.settings().real_time;
+    let before = planned.priority_to_restore();
+    if before.is_some() {
+        // The mapping has been asked already; a privilege that was taken away leaves the thread as it is.
+        let _ = settings.apply(planned.priority);
+    }
+    let polled = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    if let Some(before) = before {
+        let _ = settings.apply(before);
+    }
+    if polled.is_pending() {
+        match Handle::try_current() {
+            Ok(home) => orb.track_in(&home, run),
+            Err(_) => orb.track(run),
+        }
+    }
 }
 
 /// The site where an upcall runs, if that is not here: where its request was read, or its caller waits.
@@ -182,30 +242,32 @@ pub(crate) enum ExecutionSite<'a> {
 }
 
 impl<'a> ExecutionSite<'a> {
-    /// The site for a call: as `planned` if the object's POA has real-time policies, else at this priority. `None`: the
-    /// upcall runs here.
+    /// The site for a call: as `planned` if the object's POA has real-time policies. `None`: the upcall runs here.
     #[inline]
     pub(crate) fn of(
         orb: &'a OrbInner,
         object: &ActiveObject,
         planned: Option<&'a Planned>,
-        priority: Priority,
-        origin: Origin,
+        origin: &Origin<'_>,
     ) -> Option<Self> {
         // Where each connection has a thread, a reader may block.
         let threads = orb.settings().threads;
         if let Some(planned) = planned {
             return Self::planned(orb, object, planned, origin);
         }
-        match (origin, orb.lane().dispatch()) {
+        if origin.is_caller() {
             // It waits, so that nothing is won by another thread; in a full pool it would wait for itself.
-            (Origin::Caller, _) => None,
-            (_, Dispatch::Pool(pool)) if threads || !object.blocks() => {
-                Some(Self::Pool(pool, priority))
+            return None;
+        }
+        match orb.lane().dispatch() {
+            Dispatch::Pool(pool) if threads || !object.blocks() => {
+                Some(Self::Pool(pool, Priority::default()))
             }
-            (Origin::Reader, _) if threads || !object.blocks() => None,
-            (Origin::OneWay, _) if !threads && !object.blocks() => Some(Self::Task),
-            (Origin::Reader | Origin::OneWay, _) => Some(Self::Thread),
+            // A one-way call of this ORB has a task, which no caller waits for: it may not block either.
+            _ if object.blocks() && !threads || threads && origin.is_one_way_here() => {
+                Some(Self::Thread)
+            }
+            _ => None,
         }
     }
 
@@ -214,9 +276,9 @@ impl<'a> ExecutionSite<'a> {
         orb: &'a OrbInner,
         object: &ActiveObject,
         planned: &'a Planned,
-        origin: Origin,
+        origin: &Origin<'_>,
     ) -> Option<Self> {
-        if origin == Origin::Caller && planned.runs_here() {
+        if origin.is_caller() && planned.runs_here() {
             return None;
         }
         Some(match (&planned.pool, orb.lane().dispatch()) {
@@ -273,7 +335,7 @@ impl<'a> ExecutionSite<'a> {
 }
 
 /// Why a pool does not take a request, as its client gets it.
-pub(crate) fn refusal(orb: &OrbInner, rejected: &Rejected, priority: i16) -> SystemException {
+fn refusal(orb: &OrbInner, rejected: &Rejected, priority: i16) -> SystemException {
     let fault = match rejected.reason() {
         RejectReason::NoLane => Fault::RealTime(RealTimeFault::NoLane(priority)),
         RejectReason::Unmappable => Fault::RealTime(RealTimeFault::Unmappable(priority)),
@@ -297,7 +359,8 @@ enum Planning {
 
 /// Plans a request by the policies of its POA.
 fn plan(
-    connection: &Connection,
+    orb: &OrbInner,
+    origin: &Origin<'_>,
     object: &ActiveObject,
     request: &ServerRequest,
 ) -> Result<Planning, SystemException> {
@@ -306,25 +369,48 @@ fn plan(
     }
     let adapter = object.adapter().ok_or_else(|| Missing::Adapter.raise())?;
     let scheduled = Scheduled::of(&adapter).ok_or_else(|| Missing::Adapter.raise())?;
-    let contexts = request.service_contexts();
-    if request.operation() == BIND_PRIORITY_BAND.as_bytes() {
-        let band = scheduled.bind_band(contexts.as_ref())?;
-        connection.bind_band(band.low, band.high);
-        return Ok(Planning::BandBound);
-    }
-    let settings = &connection.owner().settings().real_time;
-    let band = (connection.band()).map(|(low, high)| PriorityBand { low, high });
-    scheduled
-        .plan(settings, object, contexts.as_ref(), band)
-        .map(Planning::Scheduled)
+    let settings = &orb.settings().real_time;
+    let planned = match origin.connection() {
+        Some(connection) if request.operation() == BIND_PRIORITY_BAND.as_bytes() => {
+            return bind_band(scheduled, &connection, request);
+        }
+        Some(connection) => {
+            let contexts = request.service_contexts();
+            let band = (connection.band()).map(|(low, high)| PriorityBand { low, high });
+            scheduled.plan(settings, object, contexts.as_ref(), band)?
+        }
+        None => {
+            let propagated = match scheduled.is_client_propagated() {
+                true => priority_of_call(settings, PriorityModel::ClientPropagated)?,
+                false => None,
+            };
+            scheduled.plan_at(settings, object, propagated)?
+        }
+    };
+    Ok(Planning::Scheduled(planned))
 }
 
-/// Replies with the outcome of an upcall that has ended where its request was read.
-#[inline]
-fn end(connection: &Connection, pending: Option<Pending>, outcome: Outcome, receipt: &Receipt) {
-    match pending {
-        None => connection.queue_reply(into_reply(outcome)),
-        Some(pending) => finish(pending, outcome, receipt),
+fn bind_band(
+    scheduled: &Scheduled,
+    connection: &Connection,
+    request: &ServerRequest,
+) -> Result<Planning, SystemException> {
+    let band = scheduled.bind_band(request.service_contexts().as_ref())?;
+    connection.bind_band(band.low, band.high);
+    Ok(Planning::BandBound)
+}
+
+/// An outcome whose reply, if it is one, has this context.
+fn with_context(outcome: Outcome, context: ServiceContext) -> Outcome {
+    match outcome {
+        Outcome::Reply(reply) => match add_contexts(reply, &[context]) {
+            Ok(reply) => Outcome::Reply(reply),
+            Err(error) => {
+                tracing::error!(%error, "the service context of a reply cannot be sent, nor the reply");
+                Outcome::Silent
+            }
+        },
+        outcome => outcome,
     }
 }
 
@@ -333,13 +419,4 @@ pub(super) fn into_reply(outcome: Outcome) -> Option<Gather> {
         Outcome::Reply(reply) => Some(reply),
         Outcome::Silent => None,
     }
-}
-
-/// Replies to a pending request with the outcome of its upcall.
-fn finish(pending: Pending, outcome: Outcome, receipt: &Receipt) {
-    pending.finish(into_reply(outcome), |octets| {
-        // The servant has done its work.
-        let unread = Fault::UnreadReplies { octets };
-        into_reply(receipt.system_exception(&unread.raise(CompletionStatus::Yes)))
-    });
 }

@@ -9,29 +9,27 @@ mod deadline;
 mod dispatch;
 mod held_worker;
 mod located;
-mod server_points;
+mod origin;
 mod upcall;
 
-pub(crate) use dispatch::{Execution, ExecutionSite, Origin, refusal};
+pub(crate) use dispatch::dispatch;
 pub(crate) use located::locate_reply;
-pub(crate) use server_points::{Intercepted, receive_collocated, reply_contexts};
-pub(crate) use upcall::{
-    Caller, begin, beside_others, caught, enter, enter_object, off_reactor, released,
-    to_end_in_lane,
-};
+pub(crate) use origin::{Origin, ReplySink, Served};
+pub(crate) use upcall::{enter, off_reactor, released};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
-use dispatch::{dispatch, into_reply};
+use dispatch::into_reply;
+use origin::{Connection, held_by};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::Context;
 use zorb_connection::server::Located;
 use zorb_connection::{
-    BidirectionalConnection, BusyConnections, Counter, OrderKey, Owner, PendingRequest,
-    ReceivedRequest, ServerConnection, Settings, Turn,
+    BidirectionalConnection, BusyConnections, Counter, OrderKey, Owner, ReceivedRequest, Settings,
+    Turn,
 };
 use zorb_executor::Lane;
 use zorb_giop::{
@@ -42,9 +40,6 @@ use zorb_poa::{
     ActiveObject, Missing, Outcome, PoaManagerState, Receipt, ServerRequest, is_reserved,
 };
 use zorb_shares::{Client, HostKey};
-
-type Connection = Arc<ServerConnection<OrbInner>>;
-type Pending = PendingRequest<OrbInner>;
 
 /// The target of a request.
 #[derive(Debug)]
@@ -182,21 +177,25 @@ impl Owner for OrbInner {
     }
 
     #[inline]
-    fn serve(connection: &Connection, request: ReceivedRequest<Self>) {
-        let number = match &request.target {
-            RequestTarget::Object { number, .. } => *number,
-            _ => None,
-        };
-        let context = Arc::clone(connection.owner()) as Arc<dyn Context>;
+    fn serve(connection: &Connection, request: ReceivedRequest<Self>) -> zorb_connection::Served {
+        let orb = connection.owner();
+        let context = Arc::clone(orb) as Arc<dyn Context>;
         let ReceivedRequest {
             message,
             offsets,
             format,
             target,
         } = request;
-        // The request stays in place until its upcall takes it: a move costs as much as a step of the call.
-        let request = ServerRequest::new(message, offsets, format, context).with_number(number);
-        serve(connection, target, &mut Some(request), None);
+        let request = ServerRequest::new(message, offsets, format, context);
+        match serve(orb, Origin::Reader(connection), target, request) {
+            Served::Ended(request) => match request.into_outcome() {
+                Outcome::Reply(reply) => zorb_connection::Served::Replied(reply),
+                Outcome::Silent => zorb_connection::Served::Silent,
+            },
+            Served::Gone => zorb_connection::Served::Pending,
+            // A message is never typed.
+            Served::OtherTypes(_) => zorb_connection::Served::Silent,
+        }
     }
 
     fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located {
@@ -230,64 +229,102 @@ impl OrbInner {
     }
 }
 
-/// Serves a request whose target has been located. `pending`: its place among the pending requests, if it has waited.
+/// Serves a call whose target has been located.
 #[inline]
-fn serve(
-    connection: &Connection,
+pub(crate) fn serve(
+    orb: &Arc<OrbInner>,
+    origin: Origin<'_>,
     target: RequestTarget,
-    request: &mut Option<ServerRequest>,
-    pending: Option<Pending>,
-) {
-    if let RequestTarget::Object { object, .. } = target {
-        return admit(connection, object, request, pending);
-    }
-    let Some(request) = request.take() else {
-        return;
-    };
+    mut request: ServerRequest,
+) -> Served {
     match target {
-        RequestTarget::Object { .. } => {}
-        RequestTarget::Unknown(key) => ask(connection, key, request, pending),
+        RequestTarget::Object { object, number, .. } => {
+            request.set_number(number);
+            admit(orb, origin, object, request)
+        }
+        RequestTarget::Unknown(key) => ask(orb, origin, key, request),
         RequestTarget::Forward(target) => {
             let outcome = request.receipt().forward(&target, false);
-            answer(connection, pending, outcome);
+            origin.answer(request, outcome)
         }
-        RequestTarget::Refused(exception) => {
-            refuse(connection, pending, &request.receipt(), &exception)
-        }
+        RequestTarget::Refused(exception) => refuse(origin, request, &exception),
     }
 }
 
 /// Admits a request to its object: at once, later, or not at all.
 #[inline]
 fn admit(
-    connection: &Connection,
+    orb: &Arc<OrbInner>,
+    origin: Origin<'_>,
     object: Arc<ActiveObject>,
-    request: &mut Option<ServerRequest>,
-    pending: Option<Pending>,
-) {
-    let Some(known) = &*request else {
-        return;
-    };
-    let receipt = known.receipt();
-    let state = object.manager().state();
-    let admitted = match state {
-        PoaManagerState::Active => Ok(()),
-        other => other.admit(),
-    };
-    if let Err(exception) = admitted {
-        return match is_shut_down(connection.owner(), state) {
-            true => leave_unanswered(&receipt, pending),
-            false => {
-                if state == PoaManagerState::Discarding {
-                    connection.owner().count(Counter::RequestsDiscarded);
-                }
-                refuse(connection, pending, &receipt, &exception);
+    request: ServerRequest,
+) -> Served {
+    let response = request.receipt().response;
+    match object.manager().state() {
+        PoaManagerState::Active => {
+            if response != ResponseFlags::WithTarget {
+                return admit_one_way(orb, origin, object, request);
             }
-        };
+            if is_behind_held(&origin, &object) {
+                return hold(orb, origin, object, request);
+            }
+            dispatch(orb, origin, object, request)
+        }
+        PoaManagerState::Holding if response == ResponseFlags::WithServer => {
+            admit_one_way(orb, origin, object, request)
+        }
+        PoaManagerState::Holding => hold(orb, origin, object, request),
+        state => leave(orb, origin, state, request),
     }
-    let mut acknowledges_later = false;
-    if receipt.response == ResponseFlags::WithServer {
-        let acknowledged = pending.as_ref().is_some_and(Pending::is_acknowledged);
+}
+
+/// Whether a request has to wait behind those of its connection that its manager has held, and that have not all begun yet.
+#[inline]
+fn is_behind_held(origin: &Origin<'_>, object: &ActiveObject) -> bool {
+    match origin {
+        Origin::Reader(connection) => connection.has_turns(held_by(object)),
+        Origin::Caller(_) | Origin::Sink(_) => false,
+    }
+}
+
+/// Does not admit a request: its manager refuses it.
+#[cold]
+fn leave(
+    orb: &OrbInner,
+    origin: Origin<'_>,
+    state: PoaManagerState,
+    request: ServerRequest,
+) -> Served {
+    if is_shut_down(orb, state) && !origin.is_collocated() {
+        leave_unanswered(&request.receipt());
+        return Served::Gone;
+    }
+    if state == PoaManagerState::Discarding {
+        orb.count(Counter::RequestsDiscarded);
+    }
+    match state.admit() {
+        Err(exception) => refuse(origin, request, &exception),
+        Ok(()) => Served::Gone,
+    }
+}
+
+/// Admits a request whose client waits for its arrival, or for nothing.
+#[inline(never)]
+fn admit_one_way(
+    orb: &Arc<OrbInner>,
+    origin: Origin<'_>,
+    object: Arc<ActiveObject>,
+    mut request: ServerRequest,
+) -> Served {
+    let receipt = request.receipt();
+    let mut acknowledges_later = None;
+    if receipt.response == ResponseFlags::WithServer
+        && let Some(connection) = origin.connection()
+    {
+        let acknowledged = match &origin {
+            Origin::Sink(ReplySink::Pending(pending)) => pending.is_acknowledged(),
+            _ => false,
+        };
         match (object.skeleton().is_some(), acknowledged) {
             (true, false) => {
                 let acknowledgement = receipt.acknowledgement();
@@ -295,45 +332,33 @@ fn admit(
             }
             // A client that has its acknowledgement gets nothing else.
             (false, true) if object.forward().is_some() || object.refusal().is_some() => {
-                return answer(connection, pending, Outcome::Silent);
+                return origin.answer(request, Outcome::Silent);
             }
             (_, true) => {}
             // A request that is forwarded or refused has not arrived yet.
-            (false, false) => acknowledges_later = true,
+            (false, false) => acknowledges_later = Some(Arc::downgrade(&connection)),
         }
     }
-    match state {
-        PoaManagerState::Holding => hold(connection, object, request, pending),
-        // Behind those of its connection that were held, and have not all begun yet.
-        _ if pending.is_none() && connection.has_turns(held_by(&object)) => {
-            hold(connection, object, request, pending);
-        }
-        _ if receipt.response == ResponseFlags::None
-            && object.orders_one_ways()
-            && !pending.as_ref().is_some_and(Pending::has_turn) =>
-        {
-            serve_in_order(connection, object, request, pending);
-        }
-        _ => {
-            if acknowledges_later {
-                acknowledge_later(connection, request);
-            }
-            dispatch(connection, object, request, &receipt, pending);
-        }
+    if object.manager().state() == PoaManagerState::Holding || is_behind_held(&origin, &object) {
+        return hold(orb, origin, object, request);
     }
-}
-
-/// Leaves the acknowledgement to the upcall, which forwards or refuses the request, or asks the servant manager.
-#[cold]
-fn acknowledge_later(connection: &Connection, request: &mut Option<ServerRequest>) {
-    let connection = Arc::downgrade(connection);
-    if let Some(request) = request {
+    let has_turn = match &origin {
+        Origin::Reader(_) => false,
+        Origin::Sink(ReplySink::Pending(pending)) => pending.has_turn(),
+        Origin::Caller(_) | Origin::Sink(_) => true,
+    };
+    if receipt.response == ResponseFlags::None && object.orders_one_ways() && !has_turn {
+        return serve_in_order(orb, origin, object, request);
+    }
+    if let Some(connection) = acknowledges_later {
+        // Left to the upcall, which forwards or refuses the request, or asks the servant manager.
         request.acknowledge_by(move |reply| {
             if let Some(connection) = connection.upgrade() {
                 connection.send_reply(into_reply(reply));
             }
         });
     }
+    dispatch(orb, origin, object, request)
 }
 
 /// Whether a manager refuses requests because the ORB is shutting down.
@@ -344,38 +369,36 @@ fn is_shut_down(orb: &OrbInner, state: PoaManagerState) -> bool {
 /// Leaves a request without an answer, as those that have not been read: CloseConnection follows, after which the
 /// client may send the request again, elsewhere.
 #[cold]
-fn leave_unanswered(receipt: &Receipt, pending: Option<Pending>) {
+fn leave_unanswered(receipt: &Receipt) {
     let request_id = receipt.request_id;
     tracing::debug!(request_id, "request left unanswered: shutting down");
-    drop(pending);
 }
 
 /// Dispatches a one-way request when the one before it, of its connection, has ended.
 #[cold]
 fn serve_in_order(
-    connection: &Connection,
+    orb: &Arc<OrbInner>,
+    origin: Origin<'_>,
     object: Arc<ActiveObject>,
-    place: &mut Option<ServerRequest>,
-    pending: Option<Pending>,
-) {
-    let Some(request) = place.take() else {
-        return;
+    request: ServerRequest,
+) -> Served {
+    let Some(connection) = origin.connection() else {
+        return dispatch(orb, origin, object, request);
     };
-    let receipt = request.receipt();
-    let mut pending =
-        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
     let mut turn = connection.turn(OrderKey::OneWays);
+    let mut sink = origin.into_sink(&request.receipt(), request.octets());
     if turn.has_come() {
-        pending.keep_turn(turn);
-        *place = Some(request);
-        return dispatch(connection, object, place, &receipt, Some(pending));
+        sink.keep_turn(turn);
+        return dispatch(orb, Origin::Sink(sink), object, request);
     }
-    connection.owner().track(async move {
+    let inner = Arc::clone(orb);
+    orb.track(async move {
         turn.comes().await;
-        pending.keep_turn(turn);
-        let found = find_again(pending.owner(), &request);
-        go_on(pending, found.into(), request, None);
+        sink.keep_turn(turn);
+        let found = find_again(&inner, &request);
+        go_on(&inner, sink, found.into(), request, None);
     });
+    Served::Gone
 }
 
 /// The object of a request that has waited, which may have been deactivated meanwhile.
@@ -384,147 +407,115 @@ fn find_again(orb: &OrbInner, request: &ServerRequest) -> Result<Found, SystemEx
     orb.find_for_peer(&key.ok_or_else(|| Missing::Object.raise())?)
 }
 
-/// Replies to a request whose servant has not been called.
 #[cold]
-fn answer(connection: &Connection, pending: Option<Pending>, outcome: Outcome) {
-    match pending {
-        None => connection.queue_reply(into_reply(outcome)),
-        Some(pending) if pending.is_acknowledged() => pending.answer(None),
-        Some(pending) => pending.answer(into_reply(outcome)),
-    }
-}
-
-#[cold]
-fn refuse(
-    connection: &Connection,
-    pending: Option<Pending>,
-    receipt: &Receipt,
-    exception: &SystemException,
-) {
+fn refuse(origin: Origin<'_>, request: ServerRequest, exception: &SystemException) -> Served {
+    let receipt = request.receipt();
     let request_id = receipt.request_id;
     tracing::debug!(request_id, error = ?exception, "request refused");
-    answer(connection, pending, receipt.refusal(exception));
+    origin.answer(request, receipt.refusal(exception))
 }
 
-/// Goes on with a pending request whose target has been located, unless its client has cancelled it. Its turn ends when
-/// it has begun.
-fn go_on(pending: Pending, target: RequestTarget, request: ServerRequest, turn: Option<Turn>) {
-    pending.go_on(move |pending| {
-        let _turn = turn;
-        if pending.is_cancelled() {
-            tracing::debug!(
-                request_id = request.receipt().request_id,
-                "request cancelled"
-            );
-            return pending.answer(None);
+/// Goes on with a call that has waited, and whose target has been located, unless its client has cancelled it. Its turn ends
+/// when it has begun.
+fn go_on(
+    orb: &Arc<OrbInner>,
+    sink: ReplySink,
+    target: RequestTarget,
+    request: ServerRequest,
+    turn: Option<Turn>,
+) {
+    match sink {
+        ReplySink::Pending(pending) => pending.go_on(move |pending| {
+            let _turn = turn;
+            if pending.is_cancelled() {
+                tracing::debug!(
+                    request_id = request.receipt().request_id,
+                    "request cancelled"
+                );
+                return pending.answer(None);
+            }
+            let orb = Arc::clone(pending.owner());
+            let origin = Origin::Sink(ReplySink::Pending(pending));
+            serve(&orb, origin, target, request);
+        }),
+        sink => {
+            serve(orb, Origin::Sink(sink), target, request);
         }
-        let connection = pending.connection();
-        let request = &mut Some(request);
-        serve(&connection, target, request, Some(pending));
-    });
-}
-
-/// The client of a request, where it takes a place that clients share. A request whose client waits for no result is served
-/// although its client has gone.
-fn client_of(connection: &Connection, receipt: &Receipt) -> Client {
-    let client = connection.client();
-    match receipt.response {
-        ResponseFlags::WithTarget => client.clone(),
-        _ => client.staying(),
     }
-}
-
-/// Waits until nobody waits for the result of a request any more.
-async fn abandoned(pending: &Pending, client: &Client, receipt: &Receipt) {
-    match receipt.response {
-        ResponseFlags::WithTarget => pending.abandoned(client).await,
-        _ => core::future::pending().await,
-    }
-}
-
-/// Ends a request for whose result nobody waits.
-#[cold]
-fn leave_abandoned(pending: Pending, client: &Client, receipt: &Receipt) {
-    let request_id = receipt.request_id;
-    if client.is_gone() {
-        pending.owner().count(Counter::RequestsUnanswerable);
-    }
-    tracing::debug!(
-        request_id,
-        "request dropped: cancelled, or its client has gone"
-    );
-    pending.answer(None);
 }
 
 /// Asks the key resolver for the object of a request, while the connection goes on.
 #[cold]
-fn ask(connection: &Connection, key: Bytes, request: ServerRequest, pending: Option<Pending>) {
+fn ask(orb: &Arc<OrbInner>, origin: Origin<'_>, key: Bytes, request: ServerRequest) -> Served {
     let receipt = request.receipt();
-    let pending =
-        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
-    let client = client_of(connection, &receipt);
-    connection.owner().track(async move {
-        let asked = OrbInner::ask(pending.owner(), key, client.host());
+    let sink = origin.into_sink(&receipt, request.octets());
+    let (inner, client) = (Arc::clone(orb), sink.client(&receipt));
+    orb.track(async move {
+        let client = client.as_ref();
+        let asked = OrbInner::ask(&inner, key, ReplySink::host(client));
         let found = tokio::select! {
             biased;
             found = asked => found,
-            () = abandoned(&pending, &client, &receipt) => return leave_abandoned(pending, &client, &receipt),
+            () = sink.abandoned(client, &receipt) => {
+                return sink.leave_abandoned(&inner, client, &receipt);
+            }
         };
-        go_on(pending, found.into(), request, None);
+        go_on(&inner, sink, found.into(), request, None);
     });
-}
-
-/// The order of the requests of a connection that the manager of an object has held.
-#[inline]
-fn held_by(object: &ActiveObject) -> OrderKey {
-    OrderKey::Manager(Arc::as_ptr(object.manager()).addr())
+    Served::Gone
 }
 
 /// Holds a request until the manager leaves HOLDING, and those before it have begun; then its key is looked up again.
 #[cold]
 fn hold(
-    connection: &Connection,
+    orb: &Arc<OrbInner>,
+    origin: Origin<'_>,
     object: Arc<ActiveObject>,
-    request: &mut Option<ServerRequest>,
-    pending: Option<Pending>,
-) {
-    let Some(request) = request.take() else {
-        return;
-    };
+    request: ServerRequest,
+) -> Served {
     let receipt = request.receipt();
-    let mut pending =
-        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
-    let mut turn = connection.turn(held_by(&object));
-    if object.skeleton().is_some() && receipt.response == ResponseFlags::WithServer {
+    let mut turn = (origin.connection()).map(|connection| connection.turn(held_by(&object)));
+    let mut sink = origin.into_sink(&receipt, request.octets());
+    if object.skeleton().is_some()
+        && receipt.response == ResponseFlags::WithServer
+        && let ReplySink::Pending(pending) = &mut sink
+    {
         pending.set_acknowledged();
     }
-    let client = client_of(connection, &receipt);
-    let released = released(&object, client.host());
+    let client = sink.client(&receipt);
+    let released = released(&object, ReplySink::host(client.as_ref()));
     let manager = Arc::clone(object.manager());
     // A held request is no upcall: the object may be deactivated, and its id used again.
     drop(object);
-    connection.owner().track(async move {
+    let inner = Arc::clone(orb);
+    orb.track(async move {
+        let client = client.as_ref();
         let released = tokio::select! {
             biased;
             released = released => released,
-            () = abandoned(&pending, &client, &receipt) => return leave_abandoned(pending, &client, &receipt),
+            () = sink.abandoned(client, &receipt) => {
+                return sink.leave_abandoned(&inner, client, &receipt);
+            }
         };
-        if is_shut_down(pending.owner(), manager.state()) {
-            return leave_unanswered(&receipt, Some(pending));
+        if is_shut_down(&inner, manager.state()) {
+            return leave_unanswered(&receipt);
         }
         let found = match released {
             Ok(()) => {
-                turn.comes().await;
-                find_again(pending.owner(), &request)
+                if let Some(turn) = &mut turn {
+                    turn.comes().await;
+                }
+                find_again(&inner, &request)
             }
             // A request that is refused does not wait for those before it.
             Err(refused) => {
                 if manager.state() == PoaManagerState::Holding {
-                    pending.owner().count_refused(receipt.response);
+                    inner.count_refused(receipt.response);
                 }
                 Err(refused)
             }
         };
-        go_on(pending, found.into(), request, Some(turn));
+        go_on(&inner, sink, found.into(), request, turn);
     });
+    Served::Gone
 }

@@ -3,7 +3,6 @@
 
 use crate::current;
 use crate::orb::OrbInner;
-use crate::panicked::take_panicked_operation;
 use crate::profile::describe_key;
 use core::any::Any;
 use core::future::poll_fn;
@@ -15,7 +14,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use zorb_connection::{Counter, PendingRequest, ServerConnection};
 use zorb_executor::{Dispatch, WorkerHolder};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
-use zorb_poa::{ActiveObject, Outcome, Receipt, ServerRequest, Upcall};
+use zorb_poa::{ActiveObject, Receipt, ServerRequest, Started, Upcall, take_panicked_operation};
 use zorb_shares::HostKey;
 use zorb_transport::Address;
 
@@ -159,45 +158,20 @@ impl Panic {
     }
 }
 
-/// An upcall that waits, and the number of its operation.
-pub(crate) struct WaitingUpcall {
-    upcall: Upcall,
-    operation: Option<u32>,
-}
-
-/// Begins the upcall of a request and polls it once, without a waker, where the request was read. Its outcome is in
-/// `outcome` then, unless the upcall has to be polled again.
+/// Begins the upcall of a request, where the request was read or its caller waits.
 #[inline]
-pub(crate) fn begin(
+pub(super) fn begin(
     orb: &OrbInner,
     object: &ActiveObject,
-    request: &mut Option<ServerRequest>,
-    outcome: &mut Option<Outcome>,
-    receipt: &Receipt,
+    request: ServerRequest,
     caller: Caller<'_>,
-) -> Option<WaitingUpcall> {
-    let mut waits = None;
-    // Found with the object; a request that has waited has none, and is reported without its operation.
-    let operation = request.as_ref().and_then(ServerRequest::number);
-    let entered = enter_object(orb, object, caller, operation, || {
-        let mut upcall = object.start(request, outcome);
-        if outcome.is_some() {
-            return;
-        }
-        if !upcall.has_been_polled()
-            && let Poll::Ready(ready) =
-                Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop()))
-        {
-            *outcome = Some(ready);
-            return;
-        }
-        waits = Some(WaitingUpcall { upcall, operation });
-    });
-    if let Err(panic) = entered {
-        *outcome = Some(receipt.system_exception(&panic));
-        return None;
-    }
-    waits
+) -> Started {
+    // Found with the object; a request that has waited has no number, and is reported without its operation.
+    let (receipt, number) = (request.receipt(), request.number());
+    enter_object(orb, object, caller, number, || object.start(request)).unwrap_or_else(|panic| {
+        let outcome = receipt.system_exception(&panic);
+        Started::Ended(ServerRequest::answered(receipt, outcome))
+    })
 }
 
 /// Octets of a request beyond which decoding its arguments may take long: 20 ns for each any of 4 to 8 octets, 5 ms in all.
@@ -246,7 +220,7 @@ pub(crate) fn off_reactor(orb: &Arc<OrbInner>) {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(panic)) => resume_unwind(panic),
                 // The runtime is going down, and the connection with it.
-                Err(_) => Outcome::Silent,
+                Err(_) => core::future::pending().await,
             }
         })
     }));
@@ -269,76 +243,49 @@ pub(super) fn to_end_on_thread<F: Future>(future: F) -> F::Output {
 fn poll(
     orb: &OrbInner,
     object: &ActiveObject,
-    waiting: &mut WaitingUpcall,
+    (upcall, number): (&mut Upcall, Option<u32>),
     cx: &mut Context<'_>,
-    receipt: &Receipt,
-    caller: Caller<'_>,
-) -> Poll<Outcome> {
-    let WaitingUpcall { upcall, operation } = waiting;
-    enter_object(orb, object, caller, *operation, || {
-        Pin::new(upcall).poll(cx)
-    })
-    .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
-}
-
-/// Polls an upcall to its end, wherever it runs.
-async fn to_end(
-    orb: &OrbInner,
-    object: &ActiveObject,
-    mut upcall: WaitingUpcall,
     receipt: Receipt,
     caller: Caller<'_>,
-) -> Outcome {
-    poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt, caller)).await
+) -> Poll<ServerRequest> {
+    enter_object(orb, object, caller, number, || Pin::new(upcall).poll(cx)).unwrap_or_else(
+        |panic| {
+            let outcome = receipt.system_exception(&panic);
+            Poll::Ready(ServerRequest::answered(receipt, outcome))
+        },
+    )
 }
 
 /// Polls an upcall that has begun to its end, in a task of the lane.
-pub(crate) async fn to_end_in_lane(
+pub(super) async fn to_end_in_lane(
     orb: &OrbInner,
     object: &ActiveObject,
-    mut upcall: WaitingUpcall,
+    mut upcall: Upcall,
+    number: Option<u32>,
     receipt: Receipt,
     caller: Caller<'_>,
-) -> Outcome {
+) -> ServerRequest {
     poll_fn(|cx| {
         beside_others(orb, 0, || {
-            poll(orb, object, &mut upcall, cx, &receipt, caller)
+            poll(orb, object, (&mut upcall, number), cx, receipt, caller)
         })
     })
     .await
 }
 
-/// Polls the upcall of a pending request to its end.
-pub(super) fn rest_of<'a>(
-    pending: &'a PendingRequest<OrbInner>,
-    object: &'a ActiveObject,
-    upcall: WaitingUpcall,
-    receipt: Receipt,
-) -> impl Future<Output = Outcome> + Send + use<'a> {
-    let caller = Caller::Pending(pending);
-    to_end_in_lane(pending.owner(), object, upcall, receipt, caller)
-}
-
 /// Runs an upcall from its beginning to its end.
-pub(crate) async fn upcall(
+pub(super) async fn upcall(
     orb: &OrbInner,
     object: &ActiveObject,
     request: ServerRequest,
-    receipt: Receipt,
     caller: Caller<'_>,
-) -> Outcome {
-    let mut outcome = None;
-    let waits = begin(
-        orb,
-        object,
-        &mut Some(request),
-        &mut outcome,
-        &receipt,
-        caller,
-    );
-    match waits {
-        Some(upcall) => to_end(orb, object, upcall, receipt, caller).await,
-        None => outcome.unwrap_or(Outcome::Silent),
+) -> ServerRequest {
+    let (receipt, number) = (request.receipt(), request.number());
+    match begin(orb, object, request, caller) {
+        Started::Ended(request) | Started::OtherTypes(request) => request,
+        Started::Pending(mut upcall) => {
+            poll_fn(|cx| poll(orb, object, (&mut upcall, number), cx, receipt, caller)).await
+        }
     }
 }
 

@@ -5,18 +5,17 @@
 //! caller. The IDL compiler uses these types only for operations whose types permit it: value types, anys, and types
 //! with bounded members or nested text are marshalled all the same.
 
-use super::parameters::{
-    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
-    LargeArray, Parameter, Parameters, RecycledSeq, Taken,
-};
-use super::results::Results;
 use super::{OctetsArgument, OwnedArgument};
 use crate::interface::{Interface, RefCodec};
 use crate::orb::Orb;
 use core::any::Any;
 use zorb_cdr::{
-    BoundedSeq, Decode, Enc, Encode, EncodeError, EncodeErrorKind, Frame, Number, Octets,
-    OctetsRef, SendCodec,
+    BoundedSeq, Decode, Enc, Encode, EncodeError, EncodeErrorKind, Frame, Number, Octets, SendCodec,
+};
+use zorb_poa::signature::{
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
+    LargeArray, OwnedBoundedOctets, OwnedOctets, Parameter, Parameters, RecycledSeq, Results,
+    Taken,
 };
 use zorb_poa::{Recycled, RecycledText};
 
@@ -38,41 +37,12 @@ pub trait TypedArguments<P: Parameters>: Encode + Send + Sync {
     fn to_owned_argument(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
 }
 
-/// The octets of an argument of a collocated call.
-#[derive(Debug)]
-pub enum OwnedOctets {
-    /// Octets that are shared with the caller, at the cost of a reference count.
-    Shared(Frame),
-    /// Octets that were copied into a recycled buffer.
-    Copied(Recycled<u8>),
-}
-
-impl OwnedOctets {
-    fn new(octets: &Octets<'_>) -> Result<Self, EncodeError> {
-        check_count(octets.len())?;
-        Ok(match octets.shared() {
-            Some(shared) => Self::Shared(Frame::new(shared.clone())),
-            None => Self::Copied(Recycled::copied(octets)),
-        })
-    }
-
-    pub(super) fn lend(&self) -> OctetsRef<'_> {
-        match self {
-            Self::Shared(frame) => OctetsRef::whole(frame),
-            Self::Copied(octets) => OctetsRef::new(octets),
-        }
-    }
-}
-
-/// The octets of an argument of a collocated call, at most `N`. Each bound has a type of its own: a servant that was
-/// compiled from IDL with another bound gets a message instead, and checks its own bound.
-#[derive(Debug)]
-pub struct OwnedBoundedOctets<const N: u32>(OwnedOctets);
-
-impl<const N: u32> OwnedBoundedOctets<N> {
-    pub(super) fn lend(&self) -> OctetsRef<'_> {
-        self.0.lend()
-    }
+fn owned_octets(octets: &Octets<'_>) -> Result<OwnedOctets, EncodeError> {
+    check_count(octets.len())?;
+    Ok(match octets.shared() {
+        Some(shared) => OwnedOctets::Shared(Frame::new(shared.clone())),
+        None => OwnedOctets::Copied(Recycled::copied(octets)),
+    })
 }
 
 /// Checks that the number of elements fits an `unsigned long`.
@@ -199,7 +169,7 @@ impl<R: Interface> TypedArgument<Taken<RefCodec<R>>> for OwnedArgument<RefCodec<
 impl TypedArgument<BorrowedOctets> for Octets<'_> {
     #[inline]
     fn to_owned_argument(&self, _: &Orb) -> Result<OwnedOctets, EncodeError> {
-        OwnedOctets::new(self)
+        owned_octets(self)
     }
 }
 
@@ -207,7 +177,7 @@ impl<const N: u32> TypedArgument<BorrowedBoundedOctets<N>> for OctetsArgument<'_
     #[inline]
     fn to_owned_argument(&self, _: &Orb) -> Result<OwnedBoundedOctets<N>, EncodeError> {
         check_bound(N, self.octets().len())?;
-        OwnedOctets::new(self.octets()).map(OwnedBoundedOctets)
+        owned_octets(self.octets()).map(OwnedBoundedOctets)
     }
 }
 

@@ -10,7 +10,7 @@ use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, SendCodec}
 /// It implements `Debug` and `PartialEq`, which Rust's tuples of more than twelve members lack.
 ///
 /// ```
-/// use zorb::ManyResults;
+/// use zorb_poa::ManyResults;
 ///
 /// let results = ManyResults((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, "thirteen"));
 /// assert_eq!(results, results.clone());

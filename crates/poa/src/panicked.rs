@@ -12,7 +12,7 @@ std::thread_local! {
 
 /// Takes the name of the servant's method that the last panic on this thread has unwound. `None` for a skeleton that
 /// was not generated.
-pub(crate) fn take_panicked_operation() -> Option<&'static str> {
+pub fn take_panicked_operation() -> Option<&'static str> {
     let method = PANICKED.take()?;
     method.rsplit("::").next()
 }
@@ -35,7 +35,7 @@ impl<M> Drop for Unwinding<M> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

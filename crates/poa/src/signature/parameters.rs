@@ -1,19 +1,17 @@
 //! Decoding of arguments from a request, and passing them to a servant.
 
-use super::typed_arguments::{OwnedBoundedOctets, OwnedOctets};
-use crate::context::Context;
+use crate::arguments::{Numbers, Recycled, RecycledText};
+use crate::request::ServerRequest;
 use core::borrow::Borrow;
 use core::marker::PhantomData;
 use std::borrow::Cow;
 use zorb_cdr::{
-    Array, BoundedOctets, ByteOrder, Decode, DecodeError, Decoder, Number, OctetsRef, SendCodec,
-    Shared,
+    Array, BoundedOctets, ByteOrder, Decode, DecodeError, Decoder, Frame, Number, OctetsRef,
+    SendCodec,
 };
 use zorb_giop::SystemException;
-use zorb_poa::{Numbers, Receipt, Recycled, RecycledText, ServerRequest};
 
-/// One parameter of a servant's method. The types that implement it are markers: no values of them are made, except of
-/// [`Context`].
+/// One parameter of a servant's method. The types that implement it are markers: of nearly all no values are made.
 pub trait Parameter {
     /// The decoded argument, borrowed from the message `'m` where possible.
     type Decoded<'m>: Send;
@@ -228,6 +226,40 @@ where
     }
 }
 
+/// The octets of an argument of a collocated call.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a frame is shared or copied")]
+pub enum OwnedOctets {
+    /// Octets that are shared with the caller, at the cost of a reference count.
+    Shared(Frame),
+    /// Octets that were copied into a recycled buffer.
+    Copied(Recycled<u8>),
+}
+
+impl OwnedOctets {
+    fn lend(&self) -> OctetsRef<'_> {
+        match self {
+            Self::Shared(frame) => OctetsRef::whole(frame),
+            Self::Copied(octets) => OctetsRef::new(octets),
+        }
+    }
+}
+
+/// The octets of an argument of a collocated call, at most `N`. Each bound has a type of its own: a servant that was
+/// compiled from IDL with another bound gets a message instead, and checks its own bound.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it marks octets with their bound"
+)]
+pub struct OwnedBoundedOctets<const N: u32>(pub OwnedOctets);
+
+impl<const N: u32> OwnedBoundedOctets<N> {
+    fn lend(&self) -> OctetsRef<'_> {
+        self.0.lend()
+    }
+}
+
 /// A parameter of type `sequence<octet>`.
 #[derive(Debug)]
 pub struct BorrowedOctets;
@@ -282,28 +314,6 @@ impl<const N: u32> Parameter for BorrowedBoundedOctets<N> {
     }
 }
 
-/// The caller's context, of an operation with a `context` clause.
-impl Parameter for Context {
-    type Decoded<'m> = Self;
-    type Owned = Self;
-    type Passed<'a> = &'a Self;
-
-    #[inline(always)]
-    fn decode<'m, O: ByteOrder>(decoder: &mut Decoder<'m, O>) -> Result<Self, DecodeError> {
-        Decode::decode(decoder)
-    }
-
-    #[inline(always)]
-    fn pass<'a, 'm: 'a>(decoded: &'a mut Self) -> &'a Self {
-        decoded
-    }
-
-    #[inline(always)]
-    fn lend(owned: &mut Self) -> &Self {
-        owned
-    }
-}
-
 /// All parameters of a method: a tuple.
 pub trait Parameters: Sized {
     /// The decoded arguments.
@@ -319,35 +329,13 @@ pub trait Parameters: Sized {
         decoder: &mut Decoder<'m, O>,
     ) -> Result<Self::Decoded<'m>, DecodeError>;
 
-    /// The part of a request that its upcall keeps: the request, or the receipt alone if there are no parameters.
-    type Kept: Send + 'static;
-
-    /// Takes the part to keep; `None` if there is no request.
-    fn keep(request: &mut Option<ServerRequest>) -> Option<Self::Kept>;
-
-    /// Decodes the arguments of a kept request, and returns its receipt, by which the reply is made.
+    /// Decodes the arguments of a request.
     ///
     /// # Errors
     /// Returns the errors of [`ServerRequest::arguments`].
-    fn read(kept: &Self::Kept) -> (Receipt, Result<Self::Decoded<'_>, SystemException>);
-
-    /// Takes the collector of cycles among the values of the request: see [`ServerRequest::take_cycles`].
-    fn cycles(kept: &mut Self::Kept) -> Option<Box<Shared>>;
-}
-
-/// The receipt of a request without parameters.
-#[inline(always)]
-pub(super) fn nothing_kept(request: &Option<ServerRequest>) -> Option<Receipt> {
-    request.as_ref().map(ServerRequest::receipt)
-}
-
-/// Decodes the arguments of a kept request.
-#[inline(always)]
-pub(super) fn read<P: Parameters>(
-    request: &ServerRequest,
-) -> (Receipt, Result<P::Decoded<'_>, SystemException>) {
-    let arguments = request.arguments::<Arguments<'_, P>>();
-    (request.receipt(), arguments.map(|arguments| arguments.0))
+    fn read(request: &ServerRequest) -> Result<Self::Decoded<'_>, SystemException> {
+        Ok(request.arguments::<Arguments<'_, Self>>()?.0)
+    }
 }
 
 /// The arguments of a servant's method.

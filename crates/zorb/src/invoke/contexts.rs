@@ -1,0 +1,76 @@
+//! The service contexts of a call: those of its policies, of its deadline and of its priority.
+
+use super::Invocation;
+use crate::policy::deadline_left;
+use crate::policy::times::Limit;
+use std::time::Instant;
+use zorb_giop::{ServiceContext, ServiceContextId};
+
+/// Additions to a call: service contexts of policies.
+#[derive(Debug, Default)]
+pub(super) struct Contexts {
+    /// Service contexts of the request.
+    pub(super) request: Vec<ServiceContext>,
+    /// The context INVOCATION_POLICIES with the start and end times of the request, in every attempt.
+    pub(super) policies: Option<ServiceContext>,
+    /// The time after which the reply is useless; each attempt states the time left.
+    pub(super) deadline: Option<Instant>,
+    /// The context of the call's priority, in every attempt.
+    pub(super) priority: Option<ServiceContext>,
+    /// The time by which the request has to be sent.
+    pub(super) request_end: Option<Limit>,
+}
+
+impl Contexts {
+    /// Resets the contexts for the next attempt.
+    pub(super) fn begin_attempt(&mut self) {
+        let own = self.policies.iter().chain(&self.priority);
+        self.request = own.cloned().collect();
+        self.request.extend(self.deadline.and_then(deadline_left));
+    }
+}
+
+impl Invocation<'_> {
+    /// Updates the time left in the context of a request with a deadline, after connecting or a retry.
+    #[cold]
+    pub(super) fn update_deadline(&mut self) {
+        if let Some(contexts) = &mut self.contexts
+            && contexts.deadline.is_some()
+        {
+            contexts.begin_attempt();
+        }
+    }
+
+    /// The service contexts of the request.
+    #[inline]
+    pub(super) fn contexts(&self) -> &[ServiceContext] {
+        match &self.contexts {
+            Some(contexts) => &contexts.request,
+            None => self.priority.as_slice(),
+        }
+    }
+
+    /// Sets or removes the priority context of the request.
+    pub(super) fn set_priority(&mut self, priority: Option<ServiceContext>) {
+        let Some(contexts) = &mut self.contexts else {
+            self.priority = priority;
+            return;
+        };
+        let is_other = |id| id != ServiceContextId::RT_CORBA_PRIORITY;
+        contexts.request.retain(|context| is_other(context.id));
+        contexts.request.extend(priority.clone());
+        contexts.priority = priority;
+    }
+
+    /// The additions to the call, allocated at first use.
+    pub(super) fn all_contexts(&mut self) -> &mut Contexts {
+        self.contexts.get_or_insert_with(|| {
+            let priority = self.priority.take();
+            Box::new(Contexts {
+                request: priority.iter().cloned().collect(),
+                priority,
+                ..Contexts::default()
+            })
+        })
+    }
+}
