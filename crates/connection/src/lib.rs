@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `link`, `end` | one stream with its two directions; the end of a connection, and its reasons |
 //! | `outbound` | the write side: queue, direct writes, batches |
-//! | `lease`, `spin`, `waker` | the right to read; busy-polling before parking; waking the driver task |
+//! | `reader`, `spin`, `waker` | who reads a connection; busy-polling before parking; waking the driver task |
 //! | `client` | calls, replies and their waiters; [the states of a connection](client) |
 //! | `server` | requests, their headers and pending upcalls; two drivers, a task and a thread |
 //! | `cache`, `unresponsive` | connections shared by references; endpoints that did not answer |
@@ -60,7 +60,6 @@ mod counters;
 mod end;
 mod evict;
 mod latency;
-mod lease;
 mod link;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
@@ -77,6 +76,7 @@ mod pace;
 #[cfg(all(test, not(zorb_model)))]
 mod pair_tests;
 mod reactor;
+mod reader;
 pub mod server;
 mod spin;
 mod sync;

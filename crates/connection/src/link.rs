@@ -467,7 +467,7 @@ impl Link {
         let Reading { reader, spinner } = reading;
         self.reserve(reader)?;
         self.begins_to_block(reader)?;
-        spinner.deregister(&*self.stream);
+        self.stream.deregister();
         match self.stream.read_blocking(reader.buffer(), limit) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Blocked::TimedOut),
             Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Blocked::Unsupported),
@@ -492,7 +492,6 @@ impl Link {
         let Reading { reader, spinner } = reading;
         if !core::mem::take(registered) {
             self.reserve(reader)?;
-            spinner.registered();
             if let Poll::Ready(read) = self.stream.poll_read_and_register(cx, reader.buffer()) {
                 spinner.has_woken();
                 return Poll::Ready(self.has_read(read.map(|read| {

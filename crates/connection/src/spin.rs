@@ -136,8 +136,6 @@ pub(crate) struct Spinner<C = SystemClock> {
     parked: Option<Instant>,
     /// Waits in a row in which no other connection was busy.
     only_busy: u32,
-    /// The socket is deregistered from the reactor.
-    deregistered: bool,
     /// Octets received and written before the last spin; whether fewer than a full batch came since the spin before; and the
     /// number of spins in a row between which no octets were written.
     received: u64,
@@ -166,7 +164,6 @@ impl<C: Clock> Spinner<C> {
             turn_began: None,
             parked: None,
             only_busy: 0,
-            deregistered: false,
             received: 0,
             written: 0,
             is_partial_batch: true,
@@ -200,22 +197,9 @@ impl<C: Clock> Spinner<C> {
         self.unanswered >= SpinLimits::STEADY_WAITS
     }
 
-    /// Whether the socket is deregistered from the reactor.
-    pub(crate) const fn is_deregistered(&self) -> bool {
-        self.deregistered
-    }
-
-    /// Removes the socket from the reactor.
-    pub(crate) fn deregister(&mut self, stream: &dyn Connection) {
-        if !self.deregistered {
-            stream.deregister();
-            self.deregistered = true;
-        }
-    }
-
-    /// Notes that the socket is registered with the reactor again.
-    pub(crate) fn registered(&mut self) {
-        self.deregistered = false;
+    /// Whether spins have succeeded several times in a row, so that the socket is deregistered from the reactor.
+    pub(crate) const fn is_steady(&self) -> bool {
+        self.hits >= SpinLimits::STEADY_WAITS
     }
 
     /// Notes that several callers wait together, so that the socket stays registered.
@@ -223,9 +207,10 @@ impl<C: Clock> Spinner<C> {
         self.hits = 0;
     }
 
-    /// Notes that the reader parks, so that other tasks run.
+    /// Notes that the reader parks, with the socket registered, so that other tasks run.
     pub(crate) fn parks(&mut self) {
         self.turn_began = None;
+        self.hits = 0;
     }
 
     /// Whether the reader is parked: the reactor reports octets that have come since, and a spin would find none.
@@ -345,8 +330,8 @@ impl<C: Clock> Spinner<C> {
         if self.hits >= SpinLimits::UNDISTURBED_SPINS {
             self.stolen = 0;
         }
-        if self.hits >= SpinLimits::STEADY_WAITS {
-            self.deregister(stream);
+        if self.is_steady() {
+            stream.deregister();
         }
     }
 
@@ -538,7 +523,7 @@ mod tests {
             .filter(|_| reader.wait(micros(5), micros(40)))
             .count();
         assert_eq!(found, 1000);
-        assert!(reader.spinner.is_deregistered());
+        assert!(reader.spinner.is_steady());
     }
 
     #[test]

@@ -252,10 +252,12 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// Iterates over all waiting callers.
-    pub fn waiting_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.slots.iter_mut().filter_map(|(_, slot)| match slot {
-            Slot::Waiting(waiter) => Some(waiter),
+    /// Iterates over all waiting callers, with the ids of their requests.
+    pub fn waiting_mut(&mut self) -> impl Iterator<Item = (RequestId, &mut T)> {
+        let parity = self.parity;
+        let numbered = (0..=SLOT_MASK).zip(&mut self.slots);
+        numbered.filter_map(move |(slot, (generation, entry))| match entry {
+            Slot::Waiting(waiter) => Some((RequestId::new(slot, *generation, parity), waiter)),
             _ => None,
         })
     }

@@ -1,7 +1,7 @@
 //! The read lease: one reader at a time, and no parked reader without a holder that looks again.
 
 use super::{Task, model};
-use crate::lease::ReadLease;
+use crate::reader::{CurrentReader, ReadLease};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::waker::DriverWaker;
 use core::task::{Poll, Waker};
@@ -43,7 +43,7 @@ impl Reads {
             assert_eq!(before, 0, "one reader at a time");
             lease.with(|()| self.hand_out());
             self.readers.fetch_sub(1, Ordering::Relaxed);
-            claimed = lease.release();
+            claimed = lease.release_to(CurrentReader::Timer);
         }
     }
 

@@ -137,7 +137,8 @@ impl ClientConnection {
         let blocks = blocking::may_block();
         let waker = (!blocks).then(|| cx.waker());
         let version = request.template.version();
-        let call = call.insert(self.begin(MessageKind::Reply, version, request.wait, waker)?);
+        let begun = self.begin(MessageKind::Reply, version, request.wait, blocks, waker)?;
+        let call = call.insert(begun);
         let mut lent = None;
         let mut e = self.encoder(version);
         self.encode(&mut e, call.id, request.response, request, &mut lent)?;
@@ -146,7 +147,7 @@ impl ClientConnection {
         request.octets.store(octets, Ordering::Relaxed);
         // A thread that blocks claims the lease before its request is sent, so that no other reader finds the reply.
         let lease = match blocks {
-            true => self.reading.claim(),
+            true => self.waiters.reading.claim(),
             false => None,
         };
         match self.write_from(&mut e, lent) {
@@ -177,7 +178,8 @@ impl ClientConnection {
         target: &TargetAddress<'_>,
     ) -> Result<Result<LocateReply, ProtocolError>, CallError> {
         self.wait_for_room().await;
-        let mut call = self.begin(MessageKind::LocateReply, version, None, None)?;
+        let blocks = blocking::may_block();
+        let mut call = self.begin(MessageKind::LocateReply, version, None, blocks, None)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.not_encoded(error))?;
@@ -210,9 +212,10 @@ impl ClientConnection {
         awaited: MessageKind,
         version: Version,
         wait: Option<WaitPolicy>,
+        blocks: bool,
         waker: Option<&Waker>,
     ) -> Result<Call<'_>, CallError> {
-        self.look_before_sending();
+        self.look_before_sending(blocks);
         let wait = wait.unwrap_or(self.wait);
         let mut state = self.state();
         self.check(&state)?;
@@ -223,7 +226,7 @@ impl ClientConnection {
                 return Err(overload(full));
             }
         };
-        let parks = waker.is_some() && self.parks(&mut state, id, wait);
+        let parks = waker.is_some() && self.relies_on_reactor(&state, id, wait);
         drop(state);
         Ok(Call {
             connection: self,
@@ -241,13 +244,12 @@ impl ClientConnection {
 
     /// Whether a caller, whose waker is in the table, need not read: it does not spin, and the reactor watches the socket.
     #[inline]
-    pub(super) fn parks(&self, state: &mut State, id: RequestId, wait: WaitPolicy) -> bool {
-        if !state.is_registered || wait != WaitPolicy::Park || state.end.is_some() {
+    pub(super) fn relies_on_reactor(&self, state: &State, id: RequestId, wait: WaitPolicy) -> bool {
+        if wait != WaitPolicy::Park || state.end.is_some() {
             return false;
         }
         let leads = state.table.len() == 1 && !self.link.outbound.is_blocked();
-        state.leader = leads.then_some(id);
-        true
+        self.waiters.reading.rely_on_reactor(leads.then_some(id))
     }
 
     #[inline]
@@ -468,19 +470,6 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Ready when the reply is in its slot.
-    #[inline]
-    fn poll_reply(
-        &mut self,
-        reply: &mut ReplySlot,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<(), CallError>> {
-        match blocking::may_block() {
-            true => self.block(None, reply, cx),
-            false => self.poll_read(reply, cx),
-        }
-    }
-
     /// This call as the one that the reader reads for first.
     #[inline]
     pub(super) const fn own_reply<'r>(&self, reply: &'r mut ReplySlot) -> OwnReply<'r> {
@@ -554,9 +543,14 @@ impl Call<'_> {
 
     #[cold]
     fn cancel(&self) {
+        let driver = &self.connection.link.outbound.driver;
         let mut state = self.connection.state();
         let Some(ticket) = self.ticket else {
             state.forget(self.id);
+            drop(state);
+            if self.connection.waiters.reading.resign(self.id) {
+                driver.notify();
+            }
             return;
         };
         let Some(waiter) = state.table.abandon(self.id) else {
@@ -568,8 +562,9 @@ impl Call<'_> {
         if is_unanswered && self.connection.link.messages_received() == self.heard {
             self.connection.doubt();
         }
-        // This caller may be the leader, the only one that the reactor wakes: the driver has to read instead.
-        self.connection.link.outbound.driver.notify();
+        if self.connection.waiters.reading.resign(self.id) {
+            driver.notify();
+        }
         if !self.connection.peer.takes_cancels() {
             return;
         }

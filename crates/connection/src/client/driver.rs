@@ -4,7 +4,6 @@ use super::super::counters::Counter;
 use super::super::end::{End, Lingered};
 use super::super::link::{LOOK_AGAIN, Link};
 use super::super::outbound::Due;
-use super::super::sync::Ordering;
 use super::super::sync::time::{self, Instant, Sleep};
 use super::super::trace;
 use super::ClientConnection;
@@ -68,19 +67,10 @@ impl ClientConnection {
     }
 
     fn retire_with(&self, end: End) -> bool {
-        // A held lease means that a caller may wait for a reply.
-        let Some(mut lease) = self.reading.claim() else {
+        // A reader may have its reply and still hold the lease.
+        if self.waiters.reading.is_held() {
             return false;
-        };
-        let idle = self.retire_unread(end);
-        while let Some(again) = lease.release() {
-            lease = again;
-            self.leave_to_driver();
         }
-        idle
-    }
-
-    fn retire_unread(&self, end: End) -> bool {
         let mut state = self.state();
         // In this order: a one-way request is counted until it is queued.
         let idle = state.end.is_none()
@@ -164,7 +154,7 @@ impl ClientConnection {
         let outbound = &self.link.outbound;
         // A peer that sends and does not read may block: its messages have to be read before it reads on.
         let is_stuck = outbound.is_blocked() || outbound.failure().is_some();
-        if self.deregistered.load(Ordering::Acquire) && !is_stuck {
+        if self.waiters.reading.is_timed() && !is_stuck {
             if timers.is_busy(self.link.messages_received(), cx) {
                 return None;
             }

@@ -3,39 +3,18 @@
 //! # The reader of a connection
 //!
 //! A connection has one stream of replies and any number of callers. A caller reads for itself and for the others, within
-//! its own poll or blocking its thread; the driver task reads when no caller does.
+//! its own poll or blocking its thread; the driver task reads when no caller does. [`CurrentReader`](super::reader) says who
+//! does, in one word. One pump (`pump`) reads, whoever runs it:
 //!
-//! ```text
-//!                 ┌────────────────────── 1 ────────────────────────┐
-//!                 ▼                                                 │
-//!   ┌────────┐  1  ┌────────┐  2  ┌────────────┐  3  ┌──────────┐   │
-//!   │ UNREAD │────►│ LEASED │────►│ REGISTERED │────►│ NOTIFIED │───┘
-//!   └────────┘     └────────┘     └────────────┘     └──────────┘
-//!        ▲          │  ▲   │           │
-//!        │          4  5   │ 6         │ 7
-//!        │          ▼  │   │           ▼
-//!        │   ┌──────────────┐   ┌───────────┐
-//!        └── │ DEREGISTERED │   │   ENDED   │ ◄── 7 from every state
-//!            └──────────────┘   └───────────┘
-//! ```
-//!
-//! 1. A reader claims the lease (`ReadLease::claim`): a caller that has sent its request or was woken, or the driver. A
-//!    reader that finds the lease held leaves it *contended*, and parks; the holder looks again at its release.
-//! 2. The reader has drained the socket, and registered it with the reactor (`Link::poll_read` is pending).
-//!    `State::is_registered` is set **before** the reactor is asked, under the lock of the state: a caller that parks
-//!    from then on relies on the reactor, even if its request is still to be sent. A caller that is the only one to wait
-//!    becomes the *leader*; with several callers there is none.
-//! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `is_registered`, and wakes the
-//!    leader, or the driver if there is none.
-//! 4. The reader blocks in `recv`, or found octets by spinning several times in a row: the socket is deregistered
-//!    (`Spinner::deregister`), so that arrivals wake no thread in vain. The driver reads `deregistered`, and its timer
-//!    checks whether replies still come.
-//! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look. A caller that
-//!    sends the first request after a pause reads once, without waiting (`look_before_sending`): a CloseConnection, or the
-//!    end of the stream, that has come meanwhile is found before the request is written.
-//! 6. The lease holder hands a reply to its waiter (`ReplyWaiters::deliver`) and goes on; its own reply never goes
-//!    through the table.
-//! 7. The stream ends, the peer closes, the ORB shuts down, or the connection is idle: `end` stores the `End` under
+//! 1. A caller that will park, and finds that the reactor watches, leaves the wait to it before its request is sent. Of a
+//!    caller that waits alone the reactor knows the id (the *leader*), and wakes it; for several callers it wakes the driver.
+//! 2. Any other caller claims the lease, once its waker is in the table, and reads. So does a caller that was woken, and the
+//!    driver. The holder hands each reply to its waiter (`ReplyWaiters::deliver`); its own never goes through the table.
+//! 3. The holder spins, blocks in `recv`, or drains the socket and has the reactor watch, and leaves the connection to the next
+//!    reader. Without a watching reactor the driver looks by a timer whether replies still come.
+//! 4. A caller that sends the first request after a pause reads once, without waiting (`look_before_sending`): a
+//!    CloseConnection, or the end of the stream, that has come meanwhile is found before the request is written.
+//! 5. The stream ends, the peer closes, the ORB shuts down, or the connection is idle: `end` stores the `End` under
 //!    the lock and wakes every waiter. The driver sends the last message (`Link::finish`): it drains the queue, waits a
 //!    bounded time for the peer, and closes.
 //!
@@ -43,20 +22,18 @@
 //! never across a system call, and may be taken by the holder of the lease. A caller that holds this lock may try to claim
 //! the lease, which never blocks: one look-up finds that no reply is there, records the waker, and claims the lease.
 //!
-//! Orderings: claim and release of the lease are `AcqRel` on one word, so that the holder that looks again sees the waker
-//! that a parked reader has recorded. `deregistered` is stored with `Release` before the driver is woken, and loaded with
-//! `Acquire` by the driver. The standing (`silence`) is a hint; `OVER` is stored with `Release` under the lock.
-//! `announced`, `spoke_1_2`, `one_way_ids`, `last_sent` and `last_used` are `Relaxed`: each is a value by itself, and a late one costs contexts sent twice, a
-//! CloseConnection of the older version, a read in vain, or another idle connection closed.
+//! Orderings: those of the reader's word are in `reader`. The standing (`silence`) is a hint; `OVER` is stored with `Release`
+//! under the lock. `announced`, `spoke_1_2`, `one_way_ids`, `last_sent` and `last_used` are `Relaxed`: each is a value by
+//! itself, and a late one costs contexts sent twice, a CloseConnection of the older version, a read in vain, or another idle
+//! connection closed.
 
-mod block;
 mod call;
 mod driver;
 #[cfg(zorb_model)]
 #[path = "../../models/tests/client.rs"]
 mod models;
 mod one_way;
-mod read;
+mod pump;
 mod silence;
 #[cfg(all(test, not(zorb_model)))]
 mod tests;
@@ -70,7 +47,6 @@ use super::bidirectional::BidirectionalConnection;
 use super::cache::{ConnectSettings, ConnectionOrigin, UseClock};
 use super::counters::Counters;
 use super::end::End;
-use super::lease::ReadLease;
 use super::link::{Link, Reading};
 use super::owner::PeerOrb;
 use super::spin::{BusyConnections, Spinner};
@@ -131,9 +107,6 @@ impl CallError {
 pub struct ClientConnection {
     link: Link,
     waiters: Arc<ReplyWaiters>,
-    reading: ReadLease<Reading>,
-    /// The reactor does not watch the socket, and perhaps no caller reads it: the driver checks it by a timer.
-    deregistered: AtomicBool,
     /// `waiters` as the waker that the reactor calls.
     readiness: Waker,
     wait: WaitPolicy,
@@ -189,20 +162,18 @@ impl ClientConnection {
         if settings.needs_fragments {
             link.outbound.keep_1_1_whole();
         }
-        let driver = Arc::clone(&link.outbound.driver);
-        let waiters = Arc::new(ReplyWaiters::new(
-            MAX_IN_FLIGHT,
-            opened_here,
-            Arc::clone(&driver),
-        ));
         let reading = Reading {
             reader: Reader::new(settings.connection.limits).skip_too_large(),
             spinner: Spinner::new(settings.spin),
         };
+        let waiters = Arc::new(ReplyWaiters::new(
+            MAX_IN_FLIGHT,
+            opened_here,
+            reading,
+            Arc::clone(&link.outbound.driver),
+        ));
         Self {
             link,
-            reading: ReadLease::new(reading, Waker::from(driver)),
-            deregistered: AtomicBool::new(false),
             readiness: Waker::from(Arc::clone(&waiters)),
             waiters,
             wait: settings.connection.wait,
@@ -316,12 +287,9 @@ impl ClientConnection {
         if state.end.is_none() {
             self.set_end(&mut state, end);
         }
-        // From here on the driver alone asks the reactor.
-        state.is_registered = false;
-        state.leader = None;
         // A reply that has come stays for its caller; callers without a reply find the end.
         let wakers: Vec<Waker> = (state.table.waiting_mut())
-            .filter_map(|waiter| waiter.waker.take())
+            .filter_map(|(_, waiter)| waiter.waker.take())
             .collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);

@@ -1,5 +1,6 @@
 //! One-way calls. Without a reply they have no entry in the table of waiters.
 
+use super::super::blocking::may_block;
 use super::super::outbound::{Batched, Buffering, Ticket};
 use super::super::sync::Ordering;
 use super::call::ClientRequest;
@@ -170,7 +171,7 @@ impl ClientConnection {
         request: &ClientRequest<'_>,
         limits: Option<&Buffering>,
     ) -> Result<(), CallError> {
-        self.look_before_sending();
+        self.look_before_sending(may_block());
         if self.is_over() {
             self.check(&self.state())?;
         }
@@ -215,7 +216,7 @@ impl ClientConnection {
 
     /// The ticket of the request, unless all of it is handed to the transport already.
     fn write_one_way(&self, request: &ClientRequest<'_>) -> Result<Option<Ticket>, CallError> {
-        self.look_before_sending();
+        self.look_before_sending(may_block());
         let in_use = self.in_use()?;
         let mut lent = None;
         let mut e = self.encode_one_way(request, &mut lent)?;

@@ -175,12 +175,15 @@ impl ClientConnection {
     #[cold]
     pub(super) fn doubt(&self) {
         if !is_timing_out() {
-            let _ = (self.silence.doubt).compare_exchange(
+            let doubted = (self.silence.doubt).compare_exchange(
                 NO_DOUBT,
                 DOUBT,
                 Ordering::AcqRel,
                 Ordering::Acquire,
             );
+            if doubted.is_ok() {
+                self.link.outbound.driver.notify();
+            }
             return;
         }
         self.fall_silent();

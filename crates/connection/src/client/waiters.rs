@@ -1,6 +1,8 @@
 //! The calls that wait for replies, and the waker that the reactor calls.
 
 use super::super::end::End;
+use super::super::link::Reading;
+use super::super::reader::{ReadLease, Readable};
 use super::super::sync::{Mutex, MutexGuard};
 use super::super::waker::DriverWaker;
 use core::task::Waker;
@@ -118,10 +120,6 @@ pub(super) struct State {
     pub(super) untaken: usize,
     /// Why the connection has ended.
     pub(super) end: Option<End>,
-    /// The reactor will report octets that arrive: a caller with a waker in the table may park.
-    pub(super) is_registered: bool,
-    /// The caller that the reactor wakes instead of the driver: no other one waited when it parked.
-    pub(super) leader: Option<RequestId>,
 }
 
 impl State {
@@ -173,43 +171,34 @@ impl State {
         }
         (waits, self.table.len().saturating_sub(1))
     }
-
-    /// Announces that the socket will be registered with the reactor. `leader`: the call of a reader that parks then, and
-    /// has its waker in the table; the reactor wakes it, unless other calls wait, too. Returns `false` once the connection has
-    /// ended, whose end all waiters have learned already.
-    #[must_use]
-    #[inline]
-    pub(super) fn announce(&mut self, leader: Option<RequestId>) -> bool {
-        if self.end.is_some() {
-            return false;
-        }
-        self.is_registered = true;
-        self.leader = leader.filter(|_| self.table.len() == 1);
-        true
-    }
 }
 
-/// The waiters of a connection. As a [`Waker`], called by the reactor, they wake the leader, or the driver.
+/// The waiters of a connection, and who reads for them. As a [`Waker`], called by the reactor, they wake the next reader.
 ///
 /// The reactor keeps this waker from one call to the next, so that a caller that finds the socket registered need not
 /// register.
 #[doc(alias = "ReadinessWaker")]
 pub(super) struct ReplyWaiters {
     state: Mutex<State>,
+    pub(super) reading: ReadLease<Reading>,
     driver: Arc<DriverWaker>,
 }
 
 impl ReplyWaiters {
     /// `limit`: the largest number of calls in flight. `driver` gets the events that no caller waits for.
-    pub(super) fn new(limit: usize, opened_here: bool, driver: Arc<DriverWaker>) -> Self {
+    pub(super) fn new(
+        limit: usize,
+        opened_here: bool,
+        reading: Reading,
+        driver: Arc<DriverWaker>,
+    ) -> Self {
         Self {
+            reading: ReadLease::new(reading, Waker::from(Arc::clone(&driver))),
             state: Mutex::new(State {
                 table: RequestTable::new(opened_here, limit),
                 one_ways: 0,
                 untaken: 0,
                 end: None,
-                is_registered: false,
-                leader: None,
             }),
             driver,
         }
@@ -255,14 +244,17 @@ impl Wake for ReplyWaiters {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let mut guard = self.state();
-        let state = &mut *guard;
-        state.is_registered = false;
-        let leader = state.leader.take();
-        let leader = leader.and_then(|id| state.table.get_mut(id)?.waker.take());
-        drop(guard);
-        match leader {
-            Some(leader) => leader.wake(),
+        let caller = match self.reading.readable() {
+            Readable::Caller(id) => {
+                let mut state = self.state();
+                (state.table.get_mut(id)).and_then(|waiter| waiter.waker.take())
+            }
+            Readable::Driver => None,
+            Readable::Holder => return,
+        };
+        match caller {
+            Some(caller) => caller.wake(),
+            // The caller may have gone.
             None => self.driver.notify(),
         }
     }

@@ -241,7 +241,7 @@ impl<O: Owner> ServerConnection<O> {
                 break;
             }
             // Spins within a large message, too, whose rest the client is just writing.
-            let spun = match (has_read || messages > before || reading.spinner.is_deregistered())
+            let spun = match (has_read || messages > before || reading.spinner.is_steady())
                 && !outbound.is_blocked()
                 && self.may_spin(reading, promotion, messages > before)
             {

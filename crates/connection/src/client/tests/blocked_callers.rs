@@ -5,7 +5,6 @@ use crate::blocking::{block_on, with_deadline};
 use crate::testing::*;
 use core::future::poll_fn;
 use core::pin::pin;
-use core::sync::atomic::Ordering;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::Arc;
@@ -93,7 +92,7 @@ fn a_blocked_caller_with_its_reply_wakes_the_driver_for_a_task() {
     assert_eq!(blocked.result(), b"reply");
     assert_eq!(wakes.count(), 1);
     assert!(
-        !client.deregistered.load(Ordering::Acquire),
+        !client.waiters.reading.is_timed(),
         "the driver does not wait for its timer"
     );
 }
@@ -180,7 +179,7 @@ fn a_parked_call_ends_its_wait_at_its_deadline() {
     let runtime = runtime();
     let _entered = runtime.enter();
     let (client, mut peer) = client_and_peer();
-    let leads = client.reading.claim().expect("the lease is free");
+    let leads = client.waiters.reading.claim().expect("the lease is free");
     // The lease is held, so that the call parks; then it leads and reads.
     for lease in [Some(leads), None] {
         let deadline = Instant::now() + Duration::from_millis(20);

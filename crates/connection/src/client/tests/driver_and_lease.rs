@@ -3,8 +3,8 @@
 use super::super::ClientConnection;
 use super::super::driver::Timers;
 use super::super::waiters::{OwnReply, Waiter};
-use crate::lease::ReadLease;
 use crate::link::LOOK_AGAIN;
+use crate::reader::{CurrentReader, ReadLease, Readable};
 use crate::testing::*;
 use core::task::{Context, Waker};
 use core::time::Duration;
@@ -17,11 +17,11 @@ use zorb_transport::Connection;
 async fn the_end_of_a_connection_without_a_reader_is_found_by_the_driver() {
     let (ours, theirs) = pair();
     let client = undriven(ours.clone(), &connect_settings());
-    let mut lease = client.reading.claim().expect("the lease is free");
+    let mut lease = client.waiters.reading.claim().expect("the lease is free");
     let driving = tokio::spawn(Arc::clone(&client).drive(None, None));
     let_all_run().await;
     // The driver has asked for the lease in vain. The holder has its reply, looks once more, and reads no further.
-    while let Some(again) = lease.release() {
+    while let Some(again) = lease.release_to(CurrentReader::Timer) {
         lease = again;
     }
     assert!(!ours.is_registered());
@@ -36,7 +36,8 @@ async fn a_driver_that_reads_has_the_reactor_watch() {
     let (ours, theirs) = pair();
     let client = client_with(ours.clone(), &connect_settings());
     let_all_run().await;
-    assert!(ours.is_registered() && client.state().is_registered);
+    let current = client.waiters.reading.current();
+    assert!(ours.is_registered() && current == CurrentReader::Reactor(None));
     theirs.close();
     let_all_run().await;
     assert!(client.is_over());
@@ -46,7 +47,7 @@ async fn a_driver_that_reads_has_the_reactor_watch() {
 async fn a_lease_dropped_while_contended_has_the_driver_read() {
     let (ours, theirs) = pair();
     let client = undriven(ours.clone(), &connect_settings());
-    let lease = client.reading.claim().expect("the lease is free");
+    let lease = client.waiters.reading.claim().expect("the lease is free");
     tokio::spawn(Arc::clone(&client).drive(None, None));
     let_all_run().await;
     assert!(!ours.is_registered());
@@ -84,8 +85,11 @@ fn begin(client: &ClientConnection, waker: &Waker) -> RequestId {
     let id = begun.expect("the table has room");
     let mut reply = ReplySlot::new();
     let mut own = OwnReply::new(id, MessageKind::Reply, WaitPolicy::Park, &mut reply);
-    assert!(state.look(Some(&mut own), Some(waker)).0);
-    assert!(state.announce(Some(id)) && state.is_registered);
+    let (waits, others) = state.look(Some(&mut own), Some(waker));
+    assert!(waits);
+    let lease = client.waiters.reading.claim().expect("the lease is free");
+    let leader = (others == 0).then_some(id);
+    assert!(lease.release_to(CurrentReader::Reactor(leader)).is_none());
     id
 }
 
@@ -97,16 +101,17 @@ fn the_reactor_wakes_a_single_caller_itself_and_for_several_the_driver() {
     client.link.outbound.driver.register(&driver_waker);
     let (caller, caller_waker) = wakes();
     let first = begin(&client, &caller_waker);
-    assert_eq!(client.state().leader, Some(first));
+    let current = || client.waiters.reading.current();
+    assert_eq!(current(), CurrentReader::Reactor(Some(first)));
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (1, 0));
-    assert!(!client.state().is_registered);
+    assert_eq!(current(), CurrentReader::Caller(first));
     // A leader is woken for one event only.
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (1, 1));
     let second = begin(&client, &caller_waker);
     assert_ne!(first, second);
-    assert_eq!(client.state().leader, None);
+    assert_eq!(current(), CurrentReader::Reactor(None));
     client.link.outbound.driver.register(&driver_waker);
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (1, 2));
@@ -123,7 +128,7 @@ fn an_event_for_a_leader_that_has_gone_wakes_the_driver() {
     client.link.outbound.driver.register(&driver_waker);
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (0, 1));
-    assert!(!client.state().is_registered);
+    assert_eq!(client.waiters.reading.current(), CurrentReader::Caller(id));
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn a_connection_in_use_is_not_retired() {
     client.state().one_ways += 1;
     assert!(!client.retire(limit));
     client.state().one_ways -= 1;
-    let lease = client.reading.claim();
+    let lease = client.waiters.reading.claim();
     assert!(!client.retire(limit));
     drop(lease);
     assert!(client.retire(limit) && client.is_over());
@@ -150,19 +155,49 @@ fn a_connection_in_use_is_not_retired() {
 
 #[test]
 fn the_holder_of_a_contended_lease_keeps_it_once_and_looks_again() {
-    let (abandoned, waker) = wakes();
+    let (driver, waker) = wakes();
     let lease = ReadLease::new((), waker);
     let held = lease.claim().expect("the lease is free");
     assert!(lease.claim().is_none() && lease.claim().is_none());
-    let again = held.release().expect("another reader has asked");
-    assert!(again.release().is_none());
-    assert_eq!(abandoned.count(), 0);
+    let next = CurrentReader::Reactor(None);
+    let again = held.release_to(next).expect("another reader has asked");
+    // The reactor has reported octets while the lease was held.
+    assert_eq!(lease.readable(), Readable::Holder);
+    let again = again.release_to(next).expect("octets have come");
+    assert!(again.release_to(next).is_none());
+    assert_eq!((lease.current(), driver.count()), (next, 0));
     let held = lease.claim().expect("the lease was released");
     drop(held);
-    assert_eq!(abandoned.count(), 0, "no reader has asked");
-    let held = lease.claim().expect("the lease was dropped");
-    assert!(lease.claim().is_none());
-    drop(held);
-    assert_eq!(abandoned.count(), 1);
+    assert_eq!(
+        (lease.current(), driver.count()),
+        (CurrentReader::Driver, 1)
+    );
     assert!(lease.claim().is_some());
+}
+
+#[test]
+fn a_caller_that_was_woken_reads_unless_another_reader_has_read_meanwhile() {
+    let lease = ReadLease::new((), Waker::noop().clone());
+    let [one, other] = [RequestId(2), RequestId(u32::MAX)];
+    let next = CurrentReader::Reactor(Some(one));
+    for reads in [true, false] {
+        assert!(
+            lease
+                .claim()
+                .expect("it is free")
+                .release_to(next)
+                .is_none()
+        );
+        assert!(lease.claim_for(one).is_none(), "it was not woken");
+        assert_eq!(lease.readable(), Readable::Caller(one));
+        assert!(lease.claim_for(other).is_none());
+        if reads {
+            let held = lease.claim_for(one).expect("it was woken");
+            assert!(held.release_to(CurrentReader::Timer).is_none());
+            assert!(lease.is_timed());
+        } else {
+            assert!(lease.resign(one), "the driver reads in its place");
+        }
+        assert!(lease.claim_for(one).is_none());
+    }
 }
