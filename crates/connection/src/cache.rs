@@ -172,9 +172,9 @@ impl ConnectionCache {
         }
         let claim = table.claim(key, named_by, self.limits, self.uses.now(), &mut purged);
         drop(table);
-        for connection in purged {
+        for (connection, action) in purged {
             self.counters.count(Counter::OutgoingConnectionsPurged);
-            connection.close_retired();
+            connection.close_retired(action);
         }
         claim.map_err(|error| {
             self.counters.count(Counter::OutgoingConnectionsRefused);

@@ -1,97 +1,23 @@
-//! Why connections end, and the last messages that each end sends.
+//! The end of a connection: its driver does here what its [`Life`] requires.
 
 use super::link::{Link, READS_PER_TURN};
 use bytes::BytesMut;
-use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::IoSlice;
-use zorb_giop::{Cause, MessageKind, ProtocolError, Reader, Version, empty_message};
+pub(crate) use zorb_giop::ConnectionEnd as End;
+use zorb_giop::{Life, LifeAction, LifeEvent, MessageKind, Reader, Version, empty_message};
 use zorb_transport::Connection;
 
 /// The time for a peer to read why the connection is closed.
 const LINGER: Duration = Duration::from_secs(2);
-/// The most lingers for a peer that goes on reading messages queued before.
-const MAX_LINGERS: u32 = 5;
 /// Upper bound of [`Link::finish`], with a margin.
-pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
+pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(Life::MAX_WAITS + 1);
 /// Octets discarded at a time while lingering. A small number: a peer that broke the protocol gets no large buffer.
 const DISCARDED_OCTETS: usize = 4 << 10;
-/// Octets discarded in all. A peer that is about to read why the connection ends has no more in flight than the buffers of
-/// two sockets hold: some 10 MiB with the largest buffers of the system. A peer that sends more does not read.
-const MAX_DISCARDED_OCTETS: usize = 16 << 20;
-
 /// Octets of a refused connection that are discarded. The requests that a client sends at once are far fewer.
 const MAX_UNREAD_OCTETS: usize = 1 << 20;
-
-/// Why a connection has ended.
-#[derive(Debug, Clone)]
-pub(crate) enum End {
-    /// The peer sent CloseConnection: requests without a reply were not and will not be processed.
-    Closed,
-    /// The stream ended or failed without a message.
-    Lost(Cause),
-    /// The peer broke the protocol, and gets MessageError.
-    Broken(ProtocolError),
-    /// The peer sent MessageError.
-    Refused,
-    /// The ORB shut down.
-    ShutDown,
-    /// There was no traffic for this long.
-    Idle(Duration),
-    /// It was idle, and another connection needed its place.
-    Purged,
-    /// Its last reference is gone, or another connection has its place.
-    Released,
-    /// There is no thread to serve it, and none of its requests was read.
-    NoThread,
-    /// No octet came in this time after a call had timed out, although the peer was asked.
-    Silent(Duration),
-}
-
-impl End {
-    /// Whether the peer has ended the connection, or does not serve on it.
-    pub(crate) const fn is_of_peer(&self) -> bool {
-        match self {
-            Self::Closed | Self::Lost(_) | Self::Broken(_) | Self::Refused | Self::Silent(_) => {
-                true
-            }
-            Self::ShutDown | Self::Idle(_) | Self::Purged | Self::Released | Self::NoThread => {
-                false
-            }
-        }
-    }
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("closed by the peer"),
-            Self::Lost(cause) => write!(f, "{cause:#}"),
-            Self::Broken(error) => write!(f, "protocol error: {error:#}"),
-            Self::Refused => f.write_str("the peer answered with MessageError"),
-            Self::ShutDown => f.write_str("the ORB shut down"),
-            Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),
-            Self::Purged => f.write_str("idle, and another connection needed its place"),
-            Self::Released => f.write_str("no reference has it any more"),
-            Self::NoThread => f.write_str("there is no thread to serve it"),
-            Self::Silent(limit) => write!(
-                f,
-                "the peer sent nothing for {limit:?}, not even an answer to a LocateRequest"
-            ),
-        }
-    }
-}
-
-/// How a connection closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lingered {
-    /// The peer has closed its side, or the time is over.
-    ToTheEnd,
-    /// The peer went on sending, beyond the [limit](MAX_DISCARDED_OCTETS).
-    CutShort,
-}
 
 /// A snapshot of the counts of a connection: messages and octets received, octets written.
 pub(crate) struct Progress {
@@ -154,36 +80,31 @@ impl Link {
         End::Lost(cause)
     }
 
-    /// Sends the last message that the end requires, waits a bounded time until the peer has read it, and closes. Returns
-    /// whether the peer went on sending until then.
-    ///
-    /// A socket closed with octets unread resets the connection, and the peer may then lose the last message. So the write
-    /// side is closed first, and octets that still come are discarded, up to [a limit](MAX_DISCARDED_OCTETS).
-    pub(crate) async fn finish(&self, end: &End) -> Lingered {
-        match end {
-            End::Broken(ProtocolError::UnsupportedVersion(_)) => {
-                self.send_empty(MessageKind::MessageError, Version::HIGHEST);
-            }
-            // The peer may not understand the version that its message claimed.
-            End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
-            _ => {}
+    /// Sends the last message of a life, if this is the action that the life requires.
+    pub(crate) fn say_last(&self, action: LifeAction) {
+        if let LifeAction::SendLast(kind, version) = action {
+            self.send_empty(kind, version);
         }
-        let mut lingered = Lingered::ToTheEnd;
-        if !matches!(
-            end,
-            End::Closed | End::Lost(_) | End::Refused | End::Silent(_)
-        ) {
+    }
+
+    /// Takes a life that has ended to its close: writes what is queued, waits a bounded time until the peer has read it, and closes.
+    /// `is_orderly`: whether the peer may still read.
+    pub(crate) async fn finish(
+        &self,
+        is_orderly: bool,
+        mut on: impl FnMut(LifeEvent) -> LifeAction,
+    ) {
+        if is_orderly {
             self.write_batch();
-            let mut left = MAX_DISCARDED_OCTETS;
-            for _ in 0..MAX_LINGERS {
+            loop {
                 let written = self.outbound.written_octets();
                 // A connection that fails meanwhile ends the wait.
-                let read = poll_fn(|cx| self.poll_linger(&mut left, cx));
-                let read = tokio::time::timeout(LINGER, read).await;
-                if left == 0 {
-                    lingered = Lingered::CutShort;
+                let closed = poll_fn(|cx| self.poll_linger(&mut on, cx));
+                if tokio::time::timeout(LINGER, closed).await.is_ok() {
+                    break;
                 }
-                if read.is_ok() || self.outbound.written_octets() == written {
+                let moved = self.outbound.written_octets() != written;
+                if on(LifeEvent::Late { moved }) == LifeAction::Close {
                     break;
                 }
             }
@@ -192,7 +113,6 @@ impl Link {
         // Upcalls that still run keep the connection alive, but not its output.
         self.outbound.forget();
         self.outbound.wake_all();
-        lingered
     }
 
     /// Ready when all queued messages are written, or writing has made no progress for a while.
@@ -208,32 +128,40 @@ impl Link {
         let _ = tokio::time::timeout(LINGER, written).await;
     }
 
-    /// `left`: octets that may still be discarded.
-    fn poll_linger(&self, left: &mut usize, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the stream is to be closed.
+    fn poll_linger(
+        &self,
+        on: &mut impl FnMut(LifeEvent) -> LifeAction,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
         self.outbound.driver.register(cx.waker());
         match self.outbound.poll_unblock(&*self.stream, cx) {
             Poll::Pending => return Poll::Pending,
-            Poll::Ready(Err(_)) => return Poll::Ready(()),
+            Poll::Ready(Err(_)) => {
+                let _ = on(LifeEvent::PeerClosed);
+                return Poll::Ready(());
+            }
             Poll::Ready(Ok(())) => {}
         }
         if self.outbound.poll_empty(cx).is_pending() {
             return Poll::Pending;
         }
-        if self.stream.shutdown_write().is_err() {
+        if on(LifeEvent::Written) == LifeAction::CloseWriteSide
+            && self.stream.shutdown_write().is_err()
+        {
+            let _ = on(LifeEvent::PeerClosed);
             return Poll::Ready(());
         }
         let mut discarded = BytesMut::with_capacity(DISCARDED_OCTETS);
         for _ in 0..READS_PER_TURN {
-            match self.stream.poll_read(cx, &mut discarded) {
+            let event = match self.stream.poll_read(cx, &mut discarded) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
-                Poll::Ready(Ok(octets)) => {
-                    discarded.clear();
-                    *left = left.saturating_sub(octets);
-                    if *left == 0 {
-                        return Poll::Ready(());
-                    }
-                }
+                Poll::Ready(Ok(0) | Err(_)) => LifeEvent::PeerClosed,
+                Poll::Ready(Ok(octets)) => LifeEvent::Discarded(octets),
+            };
+            discarded.clear();
+            if on(event) == LifeAction::Close {
+                return Poll::Ready(());
             }
         }
         cx.waker().wake_by_ref();
@@ -279,6 +207,7 @@ mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
     use tokio::time::{Instant, Sleep};
+    use zorb_giop::{ProtocolError, Role};
 
     /// Octets that the peer takes at a time.
     const TAKES: usize = 1000;
@@ -325,14 +254,26 @@ mod tests {
         }
     }
 
+    /// Ends a connection whose peer has broken the protocol.
+    async fn end(link: &Link) -> Life {
+        let mut life = Life::new(Role::Server);
+        let action = life.on(LifeEvent::End {
+            end: End::Broken(ProtocolError::UnexpectedFragment),
+            spoken: Version::V1_0,
+        });
+        link.say_last(action);
+        link.finish(true, |event| life.on(event)).await;
+        life
+    }
+
     #[tokio::test(start_paused = true)]
     async fn of_a_peer_that_never_stops_sending_a_bounded_number_of_octets_is_read() {
         let talker = Arc::new(Talker::default());
         let stream = Box::new(Mock::new(Arc::clone(&talker)));
         let link = Link::new(stream, "uiop:///nowhere".parse().unwrap(), None, shown());
-        let end = End::Broken(ProtocolError::UnexpectedFragment);
-        assert_eq!(link.finish(&end).await, Lingered::CutShort);
-        assert_eq!(talker.0.load(Ordering::Relaxed), MAX_DISCARDED_OCTETS);
+        assert!(end(&link).await.is_cut_short());
+        let discarded = talker.0.load(Ordering::Relaxed);
+        assert_eq!(discarded, Life::MAX_DISCARDED_OCTETS);
     }
 
     #[tokio::test(start_paused = true)]
@@ -347,8 +288,7 @@ mod tests {
         let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::new(format);
         message.append(&[7; 6 * TAKES]);
         let _ = link.send(message.finish());
-        let end = End::Broken(ProtocolError::UnexpectedFragment);
-        link.finish(&end).await;
+        end(&link).await;
         let said = empty_message(MessageKind::MessageError, Version::V1_0).len();
         assert_eq!(slow.taken.load(Ordering::Relaxed), 6 * TAKES + said);
     }

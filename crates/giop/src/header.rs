@@ -88,7 +88,7 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    fn from_octet(octet: u8) -> Option<Self> {
+    pub(crate) fn from_octet(octet: u8) -> Option<Self> {
         Some(match octet {
             0 => Self::Request,
             1 => Self::Reply,

@@ -263,7 +263,7 @@ impl Calls {
                 if let Some(end) = connection.poll_drive(&mut timers, cx) {
                     connection.end(end);
                 }
-                match connection.state().end.is_some() {
+                match !connection.state().life.is_open() {
                     true => Poll::Ready(()),
                     false => Poll::Pending,
                 }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+use zorb_giop::LifeAction;
 
 /// The number of connections looked at in vain from which on the table remembers that none is idle.
 const MANY_LOOKS: usize = 256;
@@ -125,6 +126,15 @@ impl Drop for WaitingCaller<'_> {
         let mut table = self.0.lock();
         table.waiting = table.waiting.saturating_sub(1);
     }
+}
+
+/// A connection that was closed for another one, and what is left to do without the lock.
+pub(super) type Purged = (Arc<ClientConnection>, LifeAction);
+
+/// Ends a connection that no call uses.
+fn retire(connection: Arc<ClientConnection>) -> Option<Purged> {
+    let action = connection.retire_for_another()?;
+    Some((connection, action))
 }
 
 impl Table {
@@ -274,7 +284,7 @@ impl Table {
         named_by: NamedBy,
         limits: ConnectionLimits,
         now: u64,
-        purged: &mut Vec<Arc<ClientConnection>>,
+        purged: &mut Vec<Purged>,
     ) -> Result<Claim, ConnectError> {
         if let Some(claim) = self.replace(key)? {
             return Ok(claim);
@@ -328,11 +338,7 @@ impl Table {
     }
 
     /// [Purges](Self::purge) any connection, unless a recent search found none idle.
-    pub(super) fn purge_any(
-        &mut self,
-        named_by: NamedBy,
-        now: u64,
-    ) -> Option<Arc<ClientConnection>> {
+    pub(super) fn purge_any(&mut self, named_by: NamedBy, now: u64) -> Option<Purged> {
         let of = usize::from(named_by == NamedBy::Peer);
         let found_none = self.none_idle.get(of).copied().flatten();
         if found_none.is_some_and(|at| at.elapsed() < NONE_IDLE_FOR) {
@@ -351,12 +357,7 @@ impl Table {
     ///
     /// A connection in front that was used since it got its place moves to the place of that use; the first ones in use move to
     /// the end. Behind these, the others are looked at where they are, as a move changes four ordered maps.
-    fn purge(
-        &mut self,
-        named_by: NamedBy,
-        host: Option<&HostOf>,
-        now: u64,
-    ) -> Option<Arc<ClientConnection>> {
+    fn purge(&mut self, named_by: NamedBy, host: Option<&HostOf>, now: u64) -> Option<Purged> {
         let mut in_use: usize = 0;
         while in_use < MOVES_IN_USE {
             let (place, key) = self.by_use_of(host)?.first_for(named_by)?;
@@ -370,12 +371,13 @@ impl Table {
                 Some(Ok(connection)) if connection.last_used() > place.used => {
                     connection.last_used()
                 }
-                Some(Ok(connection)) if connection.retire_for_another() => {
-                    self.take_out(&key);
-                    return Some(connection);
-                }
-                // The connection is in use or being made.
-                _ => {
+                // The connection is in use or being made, or is closed.
+                connection => {
+                    let made = connection.and_then(Result::ok);
+                    if let Some(purged) = made.and_then(retire) {
+                        self.take_out(&key);
+                        return Some(purged);
+                    }
                     in_use = in_use.saturating_add(1);
                     now
                 }
@@ -387,11 +389,7 @@ impl Table {
     }
 
     /// [Purges](Self::purge) without moving the connections that are in use.
-    fn purge_in_place(
-        &mut self,
-        named_by: NamedBy,
-        host: Option<&HostOf>,
-    ) -> Option<Arc<ClientConnection>> {
+    fn purge_in_place(&mut self, named_by: NamedBy, host: Option<&HostOf>) -> Option<Purged> {
         let all = self.by_use_of(host)?.all_for(named_by);
         let mut by_use: Vec<_> = all
             .filter_map(|(place, key)| {
@@ -402,10 +400,9 @@ impl Table {
             .collect();
         by_use.sort_unstable_by_key(|(place, ..)| *place);
         let mut by_use = by_use.into_iter();
-        let (_, connection, key) = by_use.find(|(_, made, _)| made.retire_for_another())?;
-        let key = key.clone();
+        let (purged, key) = by_use.find_map(|(_, made, key)| Some((retire(made)?, key.clone())))?;
         self.take_out(&key);
-        Some(connection)
+        Some(purged)
     }
 
     /// The order of all connections, or of those to a host.

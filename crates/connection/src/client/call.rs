@@ -16,8 +16,8 @@ use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Lent, NativeEndian, WireFo
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     Cause, Fault, LocateReply, LocateRequestHeader, MessageKind, ProtocolError, ReplySlot,
-    RequestId, RequestTemplate, ResponseFlags, ServiceContext, TargetAddress, Version, buffers,
-    cancel_request,
+    RequestId, RequestTemplate, ResponseFlags, ServiceContext, TargetAddress, Unanswered, Version,
+    buffers, cancel_request,
 };
 
 /// The longest message that omniORB accepts by default, in octets.
@@ -245,7 +245,7 @@ impl ClientConnection {
     /// Whether a caller, whose waker is in the table, need not read: it does not spin, and the reactor watches the socket.
     #[inline]
     pub(super) fn relies_on_reactor(&self, state: &State, id: RequestId, wait: WaitPolicy) -> bool {
-        if wait != WaitPolicy::Park || state.end.is_some() {
+        if wait != WaitPolicy::Park || !state.life.is_open() {
             return false;
         }
         let leads = state.table.len() == 1 && !self.link.outbound.is_blocked();
@@ -254,7 +254,7 @@ impl ClientConnection {
 
     #[inline]
     pub(super) fn check(&self, state: &State) -> Result<(), CallError> {
-        match state.end.is_none() && self.link.outbound.failure().is_none() {
+        match state.life.is_open() && self.link.outbound.failure().is_none() {
             true => Ok(()),
             false => Err(self.unable(state)),
         }
@@ -263,7 +263,7 @@ impl ClientConnection {
     /// Why nothing can be sent.
     #[cold]
     fn unable(&self, state: &State) -> CallError {
-        CallError::NotSent(match (&state.end, self.link.outbound.failure()) {
+        CallError::NotSent(match (state.life.end(), self.link.outbound.failure()) {
             (Some(end), _) => self.fault(end),
             (None, Some(cause)) => self.lost(cause.clone()),
             (None, None) => self.lost(Cause::new("closed")),
@@ -273,14 +273,10 @@ impl ClientConnection {
     /// The error of a request without a reply, once the connection has ended.
     pub(super) fn ended(&self, end: &End, ticket: Ticket) -> CallError {
         let fault = self.fault(end);
-        let unsent = match end {
-            // The peer has processed no request without a reply. An idle connection has no such request.
-            End::Closed | End::Idle(_) | End::Purged | End::Released | End::NoThread => true,
-            // Queued messages are written before the peer learns of the end.
-            End::Broken(_) | End::ShutDown => false,
-            End::Lost(_) | End::Refused | End::Silent(_) => {
-                self.link.outbound.is_surely_unsent(ticket)
-            }
+        let unsent = match end.unanswered() {
+            Unanswered::NotProcessed => true,
+            Unanswered::Perhaps => false,
+            Unanswered::PerhapsIfSent => self.link.outbound.is_surely_unsent(ticket),
         };
         match unsent {
             true => CallError::NotSent(fault),
@@ -323,7 +319,7 @@ impl ClientConnection {
         };
         let hint = if octets > OMNIORB_MAX_MESSAGE_OCTETS {
             too_large_for(peer, octets)
-        } else if matches!(self.state().end, Some(End::Refused)) {
+        } else if matches!(self.state().life.end(), Some(End::Refused)) {
             format!("{peer} ends the connection so over a reply of more than {OMNIORB_LIMIT}")
         } else {
             return error;
@@ -492,7 +488,7 @@ impl Call<'_> {
 
     /// The error of a call without a reply, once the connection has ended.
     pub(super) fn poll_end(&mut self, state: MutexGuard<'_, State>) -> Poll<Result<(), CallError>> {
-        match state.end.clone() {
+        match state.life.end().cloned() {
             Some(end) => {
                 drop(state);
                 let error = self.over(&end);
@@ -558,6 +554,7 @@ impl Call<'_> {
         };
         let is_unanswered = waiter.reply.is_none();
         state.took(!is_unanswered);
+        let is_open = state.life.is_open();
         drop(state);
         if is_unanswered && self.connection.link.messages_received() == self.heard {
             self.connection.doubt();
@@ -565,7 +562,8 @@ impl Call<'_> {
         if self.connection.waiters.reading.resign(self.id) {
             driver.notify();
         }
-        if !self.connection.peer.takes_cancels() {
+        // Nothing follows the last message of a connection.
+        if !is_open || !self.connection.peer.takes_cancels() {
             return;
         }
         // No further fragment of the request is written.

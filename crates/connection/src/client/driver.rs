@@ -1,7 +1,7 @@
 //! The task that drives a connection: it reads when no caller does, writes batches, and ends the connection.
 
 use super::super::counters::Counter;
-use super::super::end::{End, Lingered};
+use super::super::end::End;
 use super::super::link::{LOOK_AGAIN, Link};
 use super::super::outbound::Due;
 use super::super::sync::time::{self, Instant, Sleep};
@@ -12,26 +12,31 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
-use zorb_giop::Cause;
+use zorb_giop::{Cause, LifeAction};
 
 /// How long the first message of a batch waits for others.
 const BATCH_TIME: Duration = Duration::from_millis(1);
 
 impl ClientConnection {
     /// Ends the connection if no call is in progress, and returns whether it did. A later call opens another connection.
-    pub(super) fn retire(&self, limit: Duration) -> bool {
-        self.retire_with(End::Idle(limit))
+    pub(super) fn retire(&self, end: End) -> bool {
+        let retired = self.retire_with(end);
+        let is_retired = retired.is_some();
+        if let Some(retired) = retired {
+            self.close_retired(retired);
+        }
+        is_retired
     }
 
-    /// Ends the connection if no call is in progress, so that another one may have its place, and returns whether it did.
-    /// [`close_retired`](Self::close_retired) has to follow.
-    pub(crate) fn retire_for_another(&self) -> bool {
+    /// Ends the connection if no call is in progress, so that another one may have its place, and returns what
+    /// [`close_retired`](Self::close_retired) has to do then.
+    pub(crate) fn retire_for_another(&self) -> Option<LifeAction> {
         self.retire_with(End::Purged)
     }
 
-    /// Has the driver close a connection that has been retired.
-    pub(crate) fn close_retired(&self) {
-        self.send_close();
+    /// Closes a connection that has been retired.
+    pub(crate) fn close_retired(&self, action: LifeAction) {
+        self.link.say_last(action);
         self.link.outbound.driver.notify();
     }
 
@@ -39,48 +44,31 @@ impl ClientConnection {
     /// peer closes it.
     pub fn release(&self) {
         if self.opened_here && !self.is_over() {
-            self.send_close();
-            self.end_calls(End::Released);
-            self.link.outbound.driver.notify();
+            self.end(End::Released);
         }
     }
 
     /// [Releases](Self::release) the connection, unless a call is in progress.
     pub fn release_if_idle(&self) {
-        if !self.opened_here {
-            return;
-        }
-        // No further call will join the batch.
-        self.link.write_batch();
-        if self.retire_with(End::Released) {
-            self.close_retired();
+        if self.opened_here {
+            // No further call will join the batch.
+            self.link.write_batch();
+            self.retire(End::Released);
         }
     }
 
-    /// Closes the connection in order if no call is in progress, as another one has its place; returns whether it did.
-    pub(super) fn retire_replaced(&self) -> bool {
-        let retired = self.retire_with(End::Released);
-        if retired {
-            self.send_close();
-        }
-        retired
-    }
-
-    fn retire_with(&self, end: End) -> bool {
+    fn retire_with(&self, end: End) -> Option<LifeAction> {
         // A reader may have its reply and still hold the lease.
         if self.waiters.reading.is_held() {
-            return false;
+            return None;
         }
         let mut state = self.state();
         // In this order: a one-way request is counted until it is queued.
-        let idle = state.end.is_none()
+        let idle = state.life.is_open()
             && state.table.is_empty()
             && state.one_ways == 0
             && self.link.outbound.close_if_empty();
-        if idle {
-            self.set_end(&mut state, end);
-        }
-        idle
+        idle.then(|| self.set_end(&mut state, end))
     }
 
     /// Drives the connection until it ends. It ends by itself if it is not used for `idle_timeout`, or if a reply that has
@@ -108,27 +96,27 @@ impl ClientConnection {
             self.link.outbound.driver.register(cx.waker());
             let ended = self.poll_drive(&mut timers, cx);
             // A caller may have found the end of the connection.
-            match self.state().end.clone().or(ended) {
+            match self.state().life.end().cloned().or(ended) {
                 Some(end) => Poll::Ready(end),
                 None => Poll::Pending,
             }
         });
-        let may_end = |limit| self.is_unused_by_peer() && self.retire(limit);
+        let may_end = |limit| self.is_unused_by_peer() && self.retire(End::Idle(limit));
         let end = tokio::select! {
             biased;
             end = read => end,
             end = self.link.failed() => end,
-            end = self.link.idle(idle_timeout, may_end) => {
-                self.send_close();
-                end
-            }
+            end = self.link.idle(idle_timeout, may_end) => end,
             end = self.link.paced(stall_timeout) => end,
             end = self.unanswered() => end,
         };
         self.count_end(&end);
         self.end(end.clone());
         trace::ended(&*self.link.stream, &self.link.endpoint, &end);
-        if self.link.finish(&end).await == Lingered::CutShort {
+        let is_orderly = (self.state().life.end()).is_some_and(End::is_orderly);
+        let on = |event| self.state().life.on(event);
+        self.link.finish(is_orderly, on).await;
+        if self.state().life.is_cut_short() {
             self.counters.count(Counter::LingersCut);
         }
     }
@@ -144,7 +132,7 @@ impl ClientConnection {
 
     /// One poll of the driver.
     pub(super) fn poll_drive(&self, timers: &mut Timers, cx: &mut Context<'_>) -> Option<End> {
-        if self.state().end.is_some() {
+        if !self.state().life.is_open() {
             return None;
         }
         timers.write_batch(&self.link, cx);
@@ -280,7 +268,7 @@ impl Drop for EndOnDrop {
     fn drop(&mut self) {
         // Closed even if the peer has yet to read a CloseConnection: a thread may block in a read of the stream.
         self.0.link.stream.close();
-        if self.0.state().end.is_none() {
+        if self.0.state().life.is_open() {
             self.0
                 .end_calls(End::Lost(Cause::new("its runtime has shut down")));
         }

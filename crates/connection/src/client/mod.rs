@@ -14,7 +14,7 @@
 //!    reader. Without a watching reactor the driver looks by a timer whether replies still come.
 //! 4. A caller that sends the first request after a pause reads once, without waiting (`look_before_sending`): a
 //!    CloseConnection, or the end of the stream, that has come meanwhile is found before the request is written.
-//! 5. The stream ends, the peer closes, the ORB shuts down, or the connection is idle: `end` stores the `End` under
+//! 5. The stream ends, the peer closes, the ORB shuts down, or the connection is idle: `end` ends the `Life` under
 //!    the lock and wakes every waiter. The driver sends the last message (`Link::finish`): it drains the queue, waits a
 //!    bounded time for the peer, and closes.
 //!
@@ -64,8 +64,8 @@ use zorb_cdr::WireFormat;
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    CompletionStatus, Fault, LocateReply, Message, MessageKind, ProtocolError, Reader, Received,
-    ReplyHeader, ReplyStatus, RequestId, ServiceContext, SystemException, Version,
+    CompletionStatus, Fault, LifeAction, LifeEvent, LocateReply, Message, MessageKind, Reader,
+    Received, ReplyHeader, ReplyStatus, RequestId, Role, ServiceContext, SystemException, Version,
 };
 use zorb_transport::{Address, Connection, Endpoint};
 
@@ -238,12 +238,18 @@ impl ClientConnection {
         self.silence.standing() == OVER || self.link.outbound.failure().is_some()
     }
 
-    fn set_end(&self, state: &mut State, end: End) {
-        state.end = Some(end);
+    /// Ends the life of the connection. Returns what has to be done, without the lock: [`Link::say_last`].
+    fn set_end(&self, state: &mut State, end: End) -> LifeAction {
+        let spoken = match self.spoke_1_2.load(Ordering::Relaxed) {
+            true => Version::V1_2,
+            false => Version::V1_0,
+        };
         if let Some(whole) = &self.bidirectional {
             whole.note_closing();
         }
+        let action = state.life.on(LifeEvent::End { end, spoken });
         self.silence.set_over();
+        action
     }
 
     /// Returns the endpoint that the connection leads to, as references name it.
@@ -265,15 +271,12 @@ impl ClientConnection {
         self.peer.format(self.code_sets, version)
     }
 
-    /// Ends the connection, and wakes every waiter and the driver.
+    /// Ends the connection, in order if the peer may still read, and wakes every waiter and the driver.
     fn end(&self, end: End) {
         if end.is_of_peer() {
             self.ends_unserved();
         }
-        if matches!(
-            end,
-            End::Closed | End::Lost(_) | End::Refused | End::Silent(_)
-        ) {
+        if !end.is_orderly() {
             // Closed first: nothing may be written after callers have learned which requests were not.
             self.link.stream.close();
         }
@@ -284,31 +287,20 @@ impl ClientConnection {
     /// Wakes every waiter: no reply will come.
     fn end_calls(&self, end: End) {
         let mut state = self.state();
-        if state.end.is_none() {
-            self.set_end(&mut state, end);
-        }
+        let action = self.set_end(&mut state, end);
         // A reply that has come stays for its caller; callers without a reply find the end.
         let wakers: Vec<Waker> = (state.table.waiting_mut())
             .filter_map(|(_, waiter)| waiter.waker.take())
             .collect();
         drop(state);
+        self.link.say_last(action);
         wakers.into_iter().for_each(Waker::wake);
         self.link.outbound.wake_all();
     }
 
     /// Closes the connection in order: sends CloseConnection, and ends all calls.
     pub(crate) fn shut_down(&self) {
-        self.send_close();
-        self.end_calls(End::ShutDown);
-        self.link.outbound.driver.notify();
-    }
-
-    fn send_close(&self) {
-        // Before GIOP 1.2 only servers send CloseConnection.
-        if self.spoke_1_2.load(Ordering::Relaxed) {
-            self.link
-                .send_empty(MessageKind::CloseConnection, Version::V1_2);
-        }
+        self.end(End::ShutDown);
     }
 
     /// Handles a received message. `own`: the reader's own call, if it has one.
@@ -338,12 +330,8 @@ impl ClientConnection {
         own: Option<&mut OwnReply<'_>>,
     ) -> Result<(), End> {
         let message = received.into_message();
+        Role::Client.receives(message.header.kind)?;
         let (id, status, body) = match message.header.kind {
-            MessageKind::Reply => {
-                let head = ReplyHeader::head(&message).map_err(End::Broken)?;
-                self.acknowledged();
-                head
-            }
             MessageKind::LocateReply => {
                 let (id, _) = LocateReply::read(&message).map_err(End::Broken)?;
                 if !self.has_served() {
@@ -351,9 +339,11 @@ impl ClientConnection {
                 }
                 (id, ReplyStatus::NoException, 0)
             }
-            MessageKind::CloseConnection => return Err(End::Closed),
-            MessageKind::MessageError => return Err(End::Refused),
-            kind => return Err(End::Broken(ProtocolError::WrongDirection { kind })),
+            _ => {
+                let head = ReplyHeader::head(&message).map_err(End::Broken)?;
+                self.acknowledged();
+                head
+            }
         };
         match own {
             Some(own) if own.is_answered_by(message.header.kind, id) => {

@@ -126,7 +126,7 @@ impl ClientConnection {
             return Poll::Ready(Ok(()));
         }
         // Checked after parking: the end is stored first, and wakes parked tasks afterwards.
-        match &self.state().end {
+        match self.state().life.end() {
             Some(end) => Poll::Ready(Err(self.ended(end, ticket))),
             None => Poll::Pending,
         }

@@ -227,7 +227,7 @@ impl ClientConnection {
         };
         let mut state = self.state();
         let (waits, others) = state.look(own.as_deref_mut(), Some(waker));
-        let is_over = state.end.is_some();
+        let is_over = !state.life.is_open();
         drop(state);
         if is_over {
             return Next::Leave(CurrentReader::Driver);
@@ -261,7 +261,7 @@ impl ClientConnection {
         };
         let mut state = self.state();
         let (waits, others) = state.look(Some(own), waker);
-        let (is_over, untaken) = (state.end.is_some(), state.untaken);
+        let (is_over, untaken) = (!state.life.is_open(), state.untaken);
         drop(state);
         if is_over {
             return Ok(Looked::Over(Next::Leave(CurrentReader::Driver)));
@@ -379,7 +379,7 @@ impl ClientConnection {
         let mut state = self.state();
         let own_id = own.as_deref().map(|own| own.id);
         state.look(own, None);
-        let is_over = state.end.is_some();
+        let is_over = !state.life.is_open();
         let mut others = false;
         let thread = (state.table.waiting_mut())
             .filter(|(id, waiter)| waiter.reply.is_none() && Some(*id) != own_id)

@@ -273,7 +273,7 @@ impl ClientConnection {
     async fn replaced(&self, answer: Answer) -> Option<End> {
         let begun = Instant::now();
         while self.is_replaced() && self.silence.doubt.load(Ordering::Acquire) != ASK {
-            if self.is_unused_by_peer() && self.retire_replaced() {
+            if self.is_unused_by_peer() && self.retire(End::Released) {
                 return Some(End::Released);
             }
             // What waits to be written may be all that keeps the connection.

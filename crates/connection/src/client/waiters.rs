@@ -1,6 +1,5 @@
 //! The calls that wait for replies, and the waker that the reactor calls.
 
-use super::super::end::End;
 use super::super::link::Reading;
 use super::super::reader::{ReadLease, Readable};
 use super::super::sync::{Mutex, MutexGuard};
@@ -10,7 +9,8 @@ use std::sync::{Arc, PoisonError};
 use std::task::Wake;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    Message, MessageKind, ProtocolError, Received, ReplySlot, ReplyStatus, RequestId, RequestTable,
+    Life, Message, MessageKind, ProtocolError, Received, ReplySlot, ReplyStatus, RequestId,
+    RequestTable, Role,
 };
 
 /// A call that waits for its reply.
@@ -118,8 +118,7 @@ pub(super) struct State {
     pub(super) one_ways: usize,
     /// Replies in the table, whose callers have been woken and have yet to run.
     pub(super) untaken: usize,
-    /// Why the connection has ended.
-    pub(super) end: Option<End>,
+    pub(super) life: Life,
 }
 
 impl State {
@@ -198,7 +197,7 @@ impl ReplyWaiters {
                 table: RequestTable::new(opened_here, limit),
                 one_ways: 0,
                 untaken: 0,
-                end: None,
+                life: Life::new(Role::Client),
             }),
             driver,
         }

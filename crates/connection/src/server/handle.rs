@@ -8,7 +8,7 @@ use super::backlog::WaitingRequest;
 use super::header_cache::RequestHeaderCache;
 use super::pending::Cancellation;
 use std::sync::Arc;
-use zorb_giop::{Cause, Message, MessageKind, ProtocolError, Received};
+use zorb_giop::{Cause, Message, MessageKind, Received, Role};
 
 impl<O: Owner> ServerConnection<O> {
     /// Handles a received message.
@@ -34,25 +34,18 @@ impl<O: Owner> ServerConnection<O> {
 
     #[cold]
     fn handle_other(self: &Arc<Self>, message: Message) -> Result<Served, End> {
-        match message.header.kind {
-            MessageKind::LocateRequest => self.locate(message),
-            MessageKind::CancelRequest => {
-                let id = message.cancelled_request().map_err(End::Broken)?;
-                // Only a pending request is cancelled: once it is answered, another request may use the id.
-                let pending = self.cancelled().get_mut(&id).map(Cancellation::cancel);
-                if let Some(waker) = pending.flatten() {
-                    waker.wake();
-                }
-                self.backlog.cancel(id);
-                Ok(Served::Silent)
-            }
-            MessageKind::CloseConnection => Err(End::Closed),
-            MessageKind::MessageError => Err(End::Refused),
-            kind @ (MessageKind::Request
-            | MessageKind::Reply
-            | MessageKind::LocateReply
-            | MessageKind::Fragment) => Err(End::Broken(ProtocolError::WrongDirection { kind })),
+        Role::Server.receives(message.header.kind)?;
+        if message.header.kind == MessageKind::LocateRequest {
+            return self.locate(message);
         }
+        let id = message.cancelled_request().map_err(End::Broken)?;
+        // Only a pending request is cancelled: once it is answered, another request may use the id.
+        let pending = self.cancelled().get_mut(&id).map(Cancellation::cancel);
+        if let Some(waker) = pending.flatten() {
+            waker.wake();
+        }
+        self.backlog.cancel(id);
+        Ok(Served::Silent)
     }
 
     /// Whether a message is handled although nothing more can be written to its client. Of requests, only one-way ones are, as

@@ -79,7 +79,7 @@ use pending::{Cancellation, Turns};
 
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counter;
-use super::end::{End, Lingered};
+use super::end::End;
 use super::link::{Link, Reading};
 use super::memory::PendingMemory;
 use super::outbound::Flush;
@@ -100,9 +100,9 @@ use zorb_cdr::{DefaultLabels, Endian, Gather, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    Cause, CompletionStatus, Fault, HeaderOffsets, LocateReply, LocateRequestHeader, Message,
-    MessageKind, ProtocolError, Reader, Received, RequestHeader, ServiceContextId, Version,
-    buffers,
+    Cause, CompletionStatus, Fault, HeaderOffsets, Life, LifeEvent, LocateReply,
+    LocateRequestHeader, Message, ProtocolError, Reader, Received, RequestHeader, Role,
+    ServiceContextId, Version, buffers,
 };
 use zorb_shares::Client;
 use zorb_transport::{Address, Connection, Endpoint};
@@ -567,11 +567,13 @@ impl<O: Owner> ServerConnection<O> {
         if let Some(whole) = &self.bidirectional {
             whole.note_closing();
         }
-        if matches!(end, End::ShutDown | End::Idle(_) | End::NoThread) {
-            self.link
-                .send_empty(MessageKind::CloseConnection, Version::V1_0);
-        }
-        if self.link.finish(end).await == Lingered::CutShort {
+        let mut life = Life::new(Role::Server);
+        let (end, spoken) = (end.clone(), Version::V1_0);
+        let is_orderly = end.is_orderly();
+        let action = life.on(LifeEvent::End { end, spoken });
+        self.link.say_last(action);
+        self.link.finish(is_orderly, |event| life.on(event)).await;
+        if life.is_cut_short() {
             counters.count(Counter::LingersCut);
         }
     }

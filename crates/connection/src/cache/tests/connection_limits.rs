@@ -293,7 +293,7 @@ async fn room_is_made_by_a_few_looks_however_many_connections_there_are() {
         assert_eq!(table.looks - before, moved + 1, "{number}");
         // Connections are purged in the order of their uses; those not used since they were made come first.
         assert!(
-            Arc::ptr_eq(&purged, &connections[ALL / 2 + number].0),
+            Arc::ptr_eq(&purged.0, &connections[ALL / 2 + number].0),
             "{number}"
         );
     }
@@ -334,7 +334,7 @@ async fn an_idle_connection_is_found_behind_many_that_are_in_use() {
     for (expected, _peer) in &idle {
         let mut table = world.cache.shared.lock();
         let purged = table.purge_any(NamedBy::Application, now).unwrap();
-        assert!(Arc::ptr_eq(&purged, expected), "the least recently used");
+        assert!(Arc::ptr_eq(&purged.0, expected), "the least recently used");
     }
     let none = world
         .cache

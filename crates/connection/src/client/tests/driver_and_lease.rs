@@ -3,6 +3,7 @@
 use super::super::ClientConnection;
 use super::super::driver::Timers;
 use super::super::waiters::{OwnReply, Waiter};
+use crate::end::End;
 use crate::link::LOOK_AGAIN;
 use crate::reader::{CurrentReader, ReadLease, Readable};
 use crate::testing::*;
@@ -135,22 +136,22 @@ fn an_event_for_a_leader_that_has_gone_wakes_the_driver() {
 fn a_connection_in_use_is_not_retired() {
     let (ours, _theirs) = pair();
     let client = undriven(ours, &connect_settings());
-    let limit = Duration::ZERO;
+    let end = || End::Idle(Duration::ZERO);
     let id = client
         .state()
         .table
         .insert(Waiter::of(MessageKind::Reply, None))
         .unwrap();
-    assert!(!client.retire(limit));
+    assert!(!client.retire(end()));
     client.state().forget(id);
     client.state().one_ways += 1;
-    assert!(!client.retire(limit));
+    assert!(!client.retire(end()));
     client.state().one_ways -= 1;
     let lease = client.waiters.reading.claim();
-    assert!(!client.retire(limit));
+    assert!(!client.retire(end()));
     drop(lease);
-    assert!(client.retire(limit) && client.is_over());
-    assert!(!client.retire(limit), "it has ended already");
+    assert!(client.retire(end()) && client.is_over());
+    assert!(!client.retire(end()), "it has ended already");
 }
 
 #[test]
