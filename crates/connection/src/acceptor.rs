@@ -3,9 +3,10 @@
 use super::bidirectional::{BidirectionalConnection, Half};
 use super::counters::Counter;
 use super::end::send_close;
+use super::fairness::{HostPermit, NotAdmitted};
 use super::owner::Owner;
 use super::reactor::Reactor;
-use super::server::{HostPermit, NotAdmitted, ServerConnection, Serving};
+use super::server::{ServerConnection, Serving};
 use super::trace;
 use core::future::poll_fn;
 use core::task::Poll;

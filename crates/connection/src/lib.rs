@@ -20,7 +20,7 @@
 //! | `server` | requests, their headers and pending upcalls; two drivers, a task and a thread |
 //! | `cache`, `unresponsive` | connections shared by references; endpoints that did not answer |
 //! | `counters` | counts of refused, dropped, limited and timed-out work; the limit on log lines |
-//! | `memory`, `evict` | the limit on the memory of connections; the connections that are closed for it |
+//! | `fairness` | what a host may hold, and who is closed when memory is short |
 //! | `blocking` | the threads that may block in a call |
 //! | `trace` | messages as `tracing` events |
 #![cfg_attr(
@@ -58,13 +58,12 @@ mod cache;
 pub mod client;
 mod counters;
 mod end;
-mod evict;
+mod fairness;
 mod latency;
 mod link;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
 mod loom_sync;
-mod memory;
 #[cfg(test)]
 mod mock;
 #[cfg(zorb_model)]
@@ -72,7 +71,6 @@ mod mock;
 mod models;
 mod outbound;
 mod owner;
-mod pace;
 #[cfg(all(test, not(zorb_model)))]
 mod pair_tests;
 mod reactor;
@@ -97,14 +95,13 @@ pub use client::{
     timing_out,
 };
 pub use counters::{Counter, Counters};
+pub use fairness::{MemoryLimit, Overload, ServerLimits};
 pub use latency::ConnectTimes;
-pub use memory::MemoryLimit;
 pub use outbound::Buffering;
 pub use owner::{Owner, PeerOrb, Served, Settings};
 pub use reactor::Reactor;
 pub use server::{
-    OrderKey, Orders, Overload, PendingRequest, ReceivedRequest, ServerConnection, ServerLimits,
-    Serving, Turn,
+    OrderKey, Orders, PendingRequest, ReceivedRequest, ServerConnection, Serving, Turn,
 };
 pub use spin::{BusyConnections, SpinLimits};
 pub use trace::Describe;

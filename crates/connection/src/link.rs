@@ -1,8 +1,7 @@
 //! One connection's two directions: octets to messages, messages to octets.
 
 use super::end::{End, Progress};
-use super::evict::Evicted;
-use super::memory::{MemoryLimit, MemoryShare, PeerMemory, Reserved};
+use super::fairness::{Evicted, MemoryLimit, MemoryShare, PeerMemory, Reserved};
 use super::outbound::{Batched, Buffering, Flush, Outbound, Ticket};
 use super::spin::{Spin, Spinner, Spun};
 use super::sync::{AtomicU8, AtomicU64, Ordering};

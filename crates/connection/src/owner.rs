@@ -2,7 +2,7 @@
 
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counters;
-use super::memory::MemoryLimit;
+use super::fairness::MemoryLimit;
 use super::server::{ReceivedRequest, ServerConnection};
 use super::spin::BusyConnections;
 use super::trace::Describe;

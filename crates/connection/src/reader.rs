@@ -301,36 +301,25 @@ impl<T> Lease<'_, T> {
     /// lease stays with its holder, which has to look again.
     #[inline]
     pub(crate) fn release_to(self, next: CurrentReader) -> Option<Self> {
-        let holder = |contended, timed| CurrentReader::Holder { contended, timed };
-        let mut current = holder(false, false);
-        loop {
-            let is_contended = matches!(
-                current,
-                CurrentReader::Holder {
-                    contended: true,
-                    ..
-                }
-            );
-            let timed = matches!(current, CurrentReader::Holder { timed: true, .. });
-            // Acquire: the holder sees what the other reader recorded before it asked.
-            match (
-                self.lease.change(
-                    current,
-                    match is_contended {
-                        true => holder(false, timed),
-                        false => next,
-                    },
-                ),
-                is_contended,
-            ) {
-                (Ok(()), true) => return Some(self),
-                (Ok(()), false) => {
-                    core::mem::forget(self);
-                    return None;
-                }
-                (Err(now), _) => current = now,
-            }
+        // Acquire: the holder sees what the other reader recorded before it asked.
+        let before = self.lease.update(|current| match current {
+            CurrentReader::Holder {
+                contended: true,
+                timed,
+            } => CurrentReader::Holder {
+                contended: false,
+                timed,
+            },
+            _ => next,
+        });
+        if let CurrentReader::Holder {
+            contended: true, ..
+        } = before
+        {
+            return Some(self);
         }
+        core::mem::forget(self);
+        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::route::{Boundary, Recipient, Router};
 use crate::client::ClientConnection;
-use crate::memory::{PeerMemory, Reserved};
+use crate::fairness::{PeerMemory, Reserved};
 use bytes::BytesMut;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};

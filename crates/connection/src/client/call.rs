@@ -9,7 +9,7 @@ use super::super::trace;
 use super::{CallError, ClientConnection, OwnReply, State, Waiter};
 use core::future::poll_fn;
 use core::sync::atomic::AtomicBool;
-use core::task::{Context, Poll, Waker, ready};
+use core::task::{Context, Poll, Waker};
 use std::borrow::Cow;
 use std::io;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Lent, NativeEndian, WireFormat};
@@ -117,10 +117,7 @@ impl ClientConnection {
         let mut call = None;
         poll_fn(|cx| match &mut call {
             Some(call) => Call::poll_reply(call, reply, cx),
-            None => {
-                ready!(self.poll_room(cx));
-                self.begin_call(&mut call, request, reply, cx)
-            }
+            None => self.begin_call(&mut call, request, reply, cx),
         })
         .await
     }

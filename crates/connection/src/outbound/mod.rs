@@ -52,8 +52,7 @@ pub(crate) use batch::{Batched, FULL_BATCH_OCTETS};
 pub use buffered::Buffering;
 pub(crate) use buffered::Due;
 
-use super::evict::Evicted;
-use super::memory::Reserved;
+use super::fairness::{Evicted, Reserved};
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::waker::DriverWaker;
 use arrayvec::ArrayVec;

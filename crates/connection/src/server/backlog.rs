@@ -1,8 +1,7 @@
 //! The backlog of a connection: requests that wait because a limit on pending upcalls is reached.
 
-use super::super::memory::{PENDING_OVERHEAD, PeerMemory, Reserved};
+use super::super::fairness::{PENDING_OVERHEAD, PeerMemory, Reserved, ServerLimits};
 use super::super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
-use super::hosts::ServerLimits;
 use core::pin::Pin;
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};

@@ -1,10 +1,10 @@
 //! A stand-in for a connection that has ended while one of its requests still runs, such as a one-way request that was held.
 
+use super::super::fairness::HostPermit;
 use super::super::link::Link;
 use super::super::owner::Owner;
 use super::super::trace::Shown;
 use super::ServerConnection;
-use super::hosts::HostPermit;
 use bytes::BytesMut;
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};

@@ -3,9 +3,8 @@
 //! One task of an ORB checks all of its served connections from time to time, so that a connection needs no timer. The task
 //! itself has a timer only while a client makes the ORB wait: a runtime with a timer reads the clock each time it parks.
 
-use super::super::evict::Evicted;
+use super::super::fairness::{Evicted, PaceMonitor, PaceSample, to_evict};
 use super::super::owner::Owner;
-use super::super::pace::{PaceMonitor, PaceSample, to_evict};
 use super::{ServerConnection, Serving};
 use core::time::Duration;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! The memory that a connection holds for its pending requests.
 
-use super::super::memory::Reserved;
+use super::super::fairness::Reserved;
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;

@@ -52,7 +52,6 @@ mod eviction;
 mod handle;
 mod header_cache;
 mod holding;
-mod hosts;
 #[cfg(zorb_model)]
 #[path = "../../models/tests/server.rs"]
 mod models;
@@ -67,12 +66,10 @@ mod tests;
 mod thread;
 mod write_wait;
 
-pub use hosts::{Overload, ServerLimits};
+pub use super::fairness::{Overload, ServerLimits};
 pub use order::{OrderKey, Orders, Turn};
 pub use pending::PendingRequest;
 pub use serving::Serving;
-
-pub(crate) use hosts::{HostPermit, NotAdmitted};
 
 use backlog::Backlog;
 use pending::{Cancellation, Turns};
@@ -80,8 +77,8 @@ use pending::{Cancellation, Turns};
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counter;
 use super::end::End;
+use super::fairness::{HostPermit, PendingMemory};
 use super::link::{Link, Reading};
-use super::memory::PendingMemory;
 use super::outbound::Flush;
 pub use super::owner::Located;
 use super::owner::{Owner, Served};
@@ -100,7 +97,7 @@ use zorb_cdr::{DefaultLabels, Endian, Gather, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    Cause, CompletionStatus, Fault, HeaderOffsets, Life, LifeEvent, LocateReply,
+    Cause, CompletionStatus, Fault, HeaderOffsets, Life, LifeAction, LifeEvent, LocateReply,
     LocateRequestHeader, Message, ProtocolError, Reader, Received, RequestHeader, Role,
     ServiceContextId, Version, buffers,
 };
@@ -128,6 +125,8 @@ pub struct ReceivedRequest<O: Owner> {
 pub struct ServerConnection<O: Owner> {
     link: Link,
     owner: Arc<O>,
+    /// Only the driver changes it.
+    life: Mutex<Life>,
     pending: AtomicUsize,
     /// Pending requests whose replies have not been queued.
     unanswered: AtomicUsize,
@@ -194,6 +193,7 @@ impl<O: Owner> ServerConnection<O> {
         Self {
             link,
             owner: Arc::clone(owner),
+            life: Mutex::new(Life::new(Role::Server)),
             pending: AtomicUsize::new(0),
             unanswered: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
@@ -524,6 +524,15 @@ impl<O: Owner> ServerConnection<O> {
         self.pending.load(Ordering::Acquire) == 0 && self.backlog.is_empty()
     }
 
+    fn life(&self) -> MutexGuard<'_, Life> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Goes on with the life of the connection. For the driver.
+    fn on(&self, event: LifeEvent) -> LifeAction {
+        self.life().on(event)
+    }
+
     /// Wakes the driver, since the ORB is shutting down, or there is room for a waiting request.
     fn wake(&self) {
         self.link.outbound.driver.notify();
@@ -567,13 +576,17 @@ impl<O: Owner> ServerConnection<O> {
         if let Some(whole) = &self.bidirectional {
             whole.note_closing();
         }
-        let mut life = Life::new(Role::Server);
-        let (end, spoken) = (end.clone(), Version::V1_0);
         let is_orderly = end.is_orderly();
-        let action = life.on(LifeEvent::End { end, spoken });
-        self.link.say_last(action);
-        self.link.finish(is_orderly, |event| life.on(event)).await;
-        if life.is_cut_short() {
+        let event = match end.clone() {
+            End::ShutDown => LifeEvent::Drained,
+            end => LifeEvent::End {
+                end,
+                spoken: Version::V1_0,
+            },
+        };
+        self.link.say_last(self.on(event));
+        self.link.finish(is_orderly, |event| self.on(event)).await;
+        if self.life().is_cut_short() {
             counters.count(Counter::LingersCut);
         }
     }

@@ -19,12 +19,12 @@
 
 use super::super::counters::Counter;
 use super::super::end::End;
+use super::super::fairness::Overload;
 use super::super::owner::{Owner, Served};
 use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::backlog::{RoomShared, WaitingRequest};
 use super::header_cache::{DriverState, RequestHeaderCache};
-use super::hosts::Overload;
 use core::task::{Context, Poll};
 use std::sync::Arc;
 use zorb_giop::{

@@ -1,11 +1,10 @@
 //! Pending requests: those that wait for their servant, their POA manager, a key resolver or a worker.
 
 use super::super::counters::Counter;
-use super::super::memory::{PENDING_OVERHEAD, PendingMemory};
+use super::super::fairness::{HostPermit, PENDING_OVERHEAD, PendingMemory, UpcallPlace};
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
-use super::hosts::{HostPermit, UpcallPlace};
 use super::order::Turn;
 use core::future::poll_fn;
 use core::task::{Poll, Waker};

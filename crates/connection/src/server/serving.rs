@@ -1,9 +1,9 @@
 //! The connections that an ORB serves.
 
+use super::super::fairness::{HostPermit, Hosts, NotAdmitted, Refusal, ServerLimits};
 use super::super::owner::Owner;
 use super::super::sync::{Mutex, MutexGuard};
 use super::ServerConnection;
-use super::hosts::{HostPermit, Hosts, NotAdmitted, Refusal, ServerLimits};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::Notify;

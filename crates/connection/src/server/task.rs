@@ -13,7 +13,7 @@ use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
-use zorb_giop::{Cause, UnfinishedInput};
+use zorb_giop::{Cause, LifeEvent, UnfinishedInput};
 
 /// The end of a drive by the task: why it stops.
 pub(super) enum DriveEnd<'a> {
@@ -340,6 +340,7 @@ impl<O: Owner> ServerConnection<O> {
     /// Stops reading; ready when every upcall has ended. Replies that are not written by then have until the end of
     /// [`Link::finish`](super::super::link::Link::finish): a client that never reads must not keep the ORB alive.
     fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<End> {
+        let _ = self.on(LifeEvent::Stop);
         if let Poll::Ready(Err(error)) = self.link.outbound.poll_unblock(&*self.link.stream, cx) {
             return Poll::Ready(End::Lost(self.link.outbound.failure_or(error)));
         }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cache::ConnectionOrigin;
 use crate::client::ClientConnection;
-use crate::memory::MemoryLimit;
+use crate::fairness::MemoryLimit;
 use crate::server::{ServerConnection, ServerLimits, Serving};
 use crate::testing::*;
 use core::time::Duration;

@@ -1,7 +1,7 @@
 //! The memory that clients make a server hold, and its release.
 
 use super::super::holding::MAX_COPIED_OCTETS;
-use crate::memory::{CONNECTION_OCTETS, MemoryLimit};
+use crate::fairness::{CONNECTION_OCTETS, MemoryLimit};
 use crate::server::{ServerConnection, ServerLimits, Serving};
 use crate::testing::*;
 use crate::{Counter, Settings};

@@ -4,7 +4,7 @@ use super::super::Serving;
 use crate::Acceptor;
 use crate::CallError;
 use crate::Counter;
-use crate::evict::Evicted;
+use crate::fairness::Evicted;
 use crate::mock::{Acts, Mock};
 use crate::server::ServerLimits;
 use crate::testing::*;

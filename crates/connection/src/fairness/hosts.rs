@@ -1,7 +1,7 @@
 //! The hosts that connections come from, and the limits on the connections and upcalls that an ORB serves at a time.
 
-use super::super::memory::{MemoryLimit, PeerMemory};
-use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::memory::{MemoryLimit, PeerMemory};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use core::pin::pin;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -96,7 +96,7 @@ const MAX_REFUSALS: usize = 64;
 
 /// A limit on pending upcalls, and the connections that wait for room under it.
 #[derive(Debug)]
-pub(super) struct UpcallLimit {
+pub(crate) struct UpcallLimit {
     pending: AtomicUsize,
     /// Pending upcalls whose connection has ended. The number wraps for a moment if an upcall and its connection end at the
     /// same time.
@@ -108,7 +108,7 @@ pub(super) struct UpcallLimit {
 }
 
 impl UpcallLimit {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             pending: AtomicUsize::new(0),
             left_behind: AtomicUsize::new(0),
@@ -119,7 +119,7 @@ impl UpcallLimit {
     }
 
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.pending() < self.limit
     }
 
@@ -213,7 +213,7 @@ impl HostName {
 
 /// A host that has connections, or upcalls pending.
 #[derive(Debug)]
-pub(super) struct Host {
+pub(crate) struct Host {
     name: HostName,
     /// Its key, where clients of hosts share places.
     key: HostKey,
@@ -227,23 +227,23 @@ pub(super) struct Host {
 
 impl Host {
     /// Its key, where clients of hosts share places. The host has it as long as it has a connection or a pending upcall.
-    pub(super) fn key(&self) -> HostKey {
+    pub(crate) fn key(&self) -> HostKey {
         self.key
     }
 
     /// The memory that its connections hold, of that of the ORB.
-    pub(super) fn memory(&self, all: &Arc<MemoryLimit>) -> &Arc<PeerMemory> {
+    pub(crate) fn memory(&self, all: &Arc<MemoryLimit>) -> &Arc<PeerMemory> {
         self.memory.get_or_init(|| PeerMemory::within(all))
     }
 
     /// Notified when a client makes the ORB wait.
-    pub(super) fn waits(&self) -> &Arc<Notify> {
+    pub(crate) fn waits(&self) -> &Arc<Notify> {
         &self.hosts.waits
     }
 
     /// Whether another upcall may be pending.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.upcalls.has_room() && self.has_share()
     }
 
@@ -260,26 +260,26 @@ impl Host {
     }
 
     /// Whether another upcall of this host may be pending, by the host's own limit.
-    pub(super) fn has_room_of_its_own(&self) -> bool {
+    pub(crate) fn has_room_of_its_own(&self) -> bool {
         self.upcalls.has_room()
     }
 
     /// Whether there is no room because upcalls whose clients have gone take most of it, of this host or of all. Waiting for
     /// these does not help its clients.
-    pub(super) fn is_left_behind(&self) -> bool {
+    pub(crate) fn is_left_behind(&self) -> bool {
         !self.has_room_of_its_own() && self.upcalls.is_left_behind()
             || !self.has_share() && self.hosts.upcalls.is_left_behind()
     }
 
     /// Notes that a connection has ended, with so many upcalls pending.
-    pub(super) fn leave_behind(&self, upcalls: usize) {
+    pub(crate) fn leave_behind(&self, upcalls: usize) {
         for gate in [&self.upcalls, &self.hosts.upcalls] {
             gate.left_behind.fetch_add(upcalls, Ordering::Relaxed);
         }
     }
 
     /// Notes that an upcall has ended whose connection had ended before.
-    pub(super) fn end_left_behind(&self) {
+    pub(crate) fn end_left_behind(&self) {
         for gate in [&self.upcalls, &self.hosts.upcalls] {
             gate.left_behind.fetch_sub(1, Ordering::Relaxed);
         }
@@ -289,12 +289,12 @@ impl Host {
     ///
     /// # Cancel safety
     /// Safe: the wait changes nothing, and can be repeated.
-    pub(super) async fn room(self: Arc<Self>) {
+    pub(crate) async fn room(self: Arc<Self>) {
         self.upcalls.wait(|| self.upcalls.has_room()).await;
         self.hosts.upcalls.wait(|| self.has_share()).await;
     }
 
-    pub(super) fn limits(&self) -> &ServerLimits {
+    pub(crate) fn limits(&self) -> &ServerLimits {
         &self.hosts.limits
     }
 }
@@ -312,17 +312,17 @@ impl Drop for Host {
 
 /// The place of a pending upcall under the limits of its host and of all.
 #[derive(Debug)]
-pub(super) struct UpcallPlace(Arc<Host>);
+pub(crate) struct UpcallPlace(Arc<Host>);
 
 impl UpcallPlace {
     /// Takes a place, even beyond the limits: the caller has checked them, or the upcall has begun already.
-    pub(super) fn take(host: &Arc<Host>) -> Self {
+    pub(crate) fn take(host: &Arc<Host>) -> Self {
         host.upcalls.enter();
         host.hosts.upcalls.enter();
         Self(Arc::clone(host))
     }
 
-    pub(super) fn host(&self) -> &Arc<Host> {
+    pub(crate) fn host(&self) -> &Arc<Host> {
         &self.0
     }
 }
@@ -336,7 +336,7 @@ impl Drop for UpcallPlace {
 
 /// The hosts that an ORB serves.
 #[derive(Debug)]
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     limits: ServerLimits,
     upcalls: UpcallLimit,
     permits: Arc<Semaphore>,
@@ -344,12 +344,12 @@ pub(super) struct Hosts {
     refusals: Arc<Shares>,
     known: Mutex<HashMap<HostName, Weak<Host>>>,
     /// Notified when a connection is added, or a client begins to make the ORB wait.
-    pub(super) waits: Arc<Notify>,
+    pub(crate) waits: Arc<Notify>,
 }
 
 impl Hosts {
     /// Hosts within these limits. The limit on connections is at most the number of permits that a semaphore holds.
-    pub(super) fn new(limits: ServerLimits) -> Arc<Self> {
+    pub(crate) fn new(limits: ServerLimits) -> Arc<Self> {
         let permits = limits.max_connections.min(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             limits,
@@ -361,17 +361,17 @@ impl Hosts {
         })
     }
 
-    pub(super) fn limits(&self) -> &ServerLimits {
+    pub(crate) fn limits(&self) -> &ServerLimits {
         &self.limits
     }
 
     /// The number of pending upcalls.
-    pub(super) fn pending_upcalls(&self) -> usize {
+    pub(crate) fn pending_upcalls(&self) -> usize {
         self.upcalls.pending.load(Ordering::Relaxed)
     }
 
     /// The permission to refuse a connection from this peer with CloseConnection, unless many are being refused.
-    pub(super) fn refusal(
+    pub(crate) fn refusal(
         self: &Arc<Self>,
         peer: &Address,
         identity: Option<PeerIdentity>,
@@ -385,7 +385,7 @@ impl Hosts {
     }
 
     /// A place for another connection from this peer, whose process the system may have identified.
-    pub(super) fn admit(
+    pub(crate) fn admit(
         self: &Arc<Self>,
         peer: &Address,
         identity: Option<PeerIdentity>,
@@ -457,12 +457,12 @@ pub(crate) struct HostPermit {
 
 impl HostPermit {
     /// For the continuation of requests whose connection has ended.
-    pub(super) fn ended(host: Arc<Host>) -> Self {
+    pub(crate) fn ended(host: Arc<Host>) -> Self {
         Self { host, permit: None }
     }
 
     #[inline]
-    pub(super) fn host(&self) -> &Arc<Host> {
+    pub(crate) fn host(&self) -> &Arc<Host> {
         &self.host
     }
 

@@ -6,14 +6,15 @@
 //! So a call with small messages touches no counter that connections share.
 //!
 //! Above three quarters of the limit, memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
-//! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`server/pace`).
+//! refused, and clients that are too slow for the memory that they hold are closed, the largest first (`pace`).
 //! The last eighth is for peers that hold little ([`MemoryLimit::FEW_SHARE`]): many that fill the rest, before it is
 //! known who is slow, have only their own connections closed. At the limit, connections are refused. A connection whose
 //! messages or output do not fit ends. Requests that have been admitted are counted even beyond.
 
-use super::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use zorb_cdr::MemoryBudget;
+use zorb_shares::FreePlaces;
 
 /// Octets that every connection counts as from its beginning to its end: its own state, the headers that it caches, and
 /// the [octets of its holdings](Reserved::FREE) that are not counted separately.
@@ -77,20 +78,22 @@ impl MemoryLimit {
     /// Octets that are few whatever the limit: a message of some length, and its reply.
     const FEW_OCTETS: usize = 256 << 10;
 
-    /// The octets that all may hold when a peer takes some, with which the peer holds so many.
-    fn up_to(&self, holding: usize) -> usize {
-        match holding <= Self::FEW_OCTETS.max(self.limit / Self::FEW_SHARE) {
-            true => self.limit,
-            false => self.limit.saturating_sub(self.limit / Self::RESERVED_SHARE),
-        }
+    /// Whether a peer that holds so many octets may take some more, while all hold so many.
+    fn admits(&self, held: usize, of_peer: usize, more: usize) -> bool {
+        let free = FreePlaces {
+            left: self.limit.saturating_sub(held),
+            reserved: self.limit / Self::RESERVED_SHARE,
+            few: Self::FEW_OCTETS.max(self.limit / Self::FEW_SHARE),
+        };
+        free.admit(of_peer, more).is_ok()
     }
 
-    /// Counts more octets, and returns `true`, unless more than `up_to` would be held.
-    fn take(&self, more: usize, up_to: usize) -> bool {
+    /// Counts more octets, and returns `true`, unless they do not fit when so many are held.
+    fn take(&self, more: usize, fits: impl Fn(usize) -> bool) -> bool {
         // A refused amount is never counted, so that other peers do not lack it for a moment.
-        let fits = |held: usize| held.checked_add(more).filter(|held| *held <= up_to);
+        let counted = |held: usize| held.checked_add(more).filter(|_| fits(held));
         (self.held)
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted)
             .is_ok()
     }
 
@@ -104,7 +107,9 @@ impl MemoryLimit {
 /// [scarce](MemoryLimit::is_scarce): the rest is for octets on their way, and for what decoding takes uncounted.
 impl MemoryBudget for MemoryLimit {
     fn take(&self, octets: usize) -> bool {
-        Self::take(self, octets, self.scarce_from())
+        Self::take(self, octets, |held| {
+            held.saturating_add(octets) <= self.scarce_from()
+        })
     }
 
     fn give_back(&self, octets: usize) {
@@ -135,7 +140,7 @@ impl PeerMemory {
 
     /// Whether there is memory for so many octets more.
     pub(crate) fn has_room_for(&self, octets: usize) -> bool {
-        self.all.held().saturating_add(octets) <= self.up_to(octets)
+        self.admits(self.all.held(), octets)
     }
 
     /// Whether there is memory for another connection.
@@ -149,19 +154,14 @@ impl PeerMemory {
         MemoryShare(Arc::clone(self))
     }
 
-    /// The octets that all may hold when this peer takes so many more.
-    fn up_to(&self, more: usize) -> usize {
-        let held = self.held.load(Ordering::Relaxed);
-        self.all.up_to(held.saturating_add(more))
+    fn admits(&self, held: usize, more: usize) -> bool {
+        let of_peer = self.held.load(Ordering::Relaxed);
+        self.all.admits(held, of_peer, more)
     }
 
     /// Counts more octets, and returns `true`, unless they do not fit. Octets that are taken `unchecked` always fit.
     fn take(&self, more: usize, unchecked: bool) -> bool {
-        let up_to = match unchecked {
-            true => usize::MAX,
-            false => self.up_to(more),
-        };
-        let fits = self.all.take(more, up_to);
+        let fits = (self.all).take(more, |held| unchecked || self.admits(held, more));
         if fits {
             self.held.fetch_add(more, Ordering::Relaxed);
         }

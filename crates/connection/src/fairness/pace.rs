@@ -1,4 +1,4 @@
-//! The pace that peers have to keep.
+//! The pace that peers have to keep, and the connections that are ended because they do not, or for the memory that they hold.
 //!
 //! A message costs nothing here: the checks use counters that the reader and the writer of a connection keep anyway.
 //!
@@ -7,10 +7,11 @@
 //! released within [`HELD_FOR`]. While memory [is scarce](MemoryLimit::is_scarce), [`HELD_FOR_WHEN_SCARCE`] takes its place;
 //! of the peers that are slower than that, those that hold most are closed until there is enough memory again.
 
-use super::end::End;
-use super::evict::Evicted;
-use super::link::Link;
 use super::memory::MemoryLimit;
+use crate::counters::Counter;
+use crate::end::End;
+use crate::link::Link;
+use core::fmt;
 use core::time::Duration;
 use tokio::time::Instant;
 use zorb_giop::UnfinishedInput;
@@ -26,6 +27,48 @@ const HELD_FOR_WHEN_SCARCE: Duration = Duration::from_secs(10);
 const SLOW_CHECKS: u32 = 2;
 /// The time for the first octet of a connection: a client that connects is expected to send a request.
 const FIRST_MESSAGE: Duration = Duration::from_secs(60);
+
+/// Why a connection is ended although its peer is reachable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evicted {
+    /// The ORB has no memory for its messages or its output.
+    Memory,
+    /// Memory is scarce, and the peer is too slow for the memory that it makes the ORB hold.
+    Scarcity,
+    /// A message that has begun makes no progress.
+    SlowSender,
+    /// The peer does not read the output that waits for it.
+    SlowReader,
+    /// The peer has never sent a message.
+    Unused,
+}
+
+impl Evicted {
+    /// The counter of connections that end for this reason.
+    pub(crate) const fn counter(self) -> Counter {
+        match self {
+            Self::Memory => Counter::ConnectionsOverMemory,
+            Self::Scarcity => Counter::ConnectionsEvicted,
+            Self::SlowSender => Counter::SlowSendersClosed,
+            Self::SlowReader => Counter::SlowReadersClosed,
+            Self::Unused => Counter::UnusedConnectionsClosed,
+        }
+    }
+}
+
+impl fmt::Display for Evicted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "the ORB has no memory left for what it would have to hold",
+            Self::Scarcity => {
+                "memory is scarce, and the peer is slow for what it makes the ORB hold"
+            }
+            Self::SlowSender => "a message that has begun makes no progress",
+            Self::SlowReader => "the peer does not read what waits for it",
+            Self::Unused => "no message has come on it",
+        })
+    }
+}
 
 /// A sample of a connection's counts, taken at one check.
 #[derive(Debug, Clone, Copy)]
