@@ -16,6 +16,7 @@ mod blocking;
 mod blocking_servants;
 mod bounded;
 mod budget;
+mod caller;
 mod calls;
 mod code_sets;
 mod collocated;

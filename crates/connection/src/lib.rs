@@ -98,7 +98,7 @@ pub use counters::{Counter, Counters};
 pub use fairness::{MemoryLimit, Overload, ServerLimits};
 pub use latency::ConnectTimes;
 pub use outbound::Buffering;
-pub use owner::{Owner, PeerOrb, Served, Settings};
+pub use owner::{Owner, Peer, PeerOrb, Served, Settings};
 pub use reactor::Reactor;
 pub use server::{
     OrderKey, Orders, PendingRequest, ReceivedRequest, ServerConnection, Serving, Turn,

@@ -17,6 +17,7 @@ use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress, Version};
 use zorb_shares::{Client, HostKey};
+use zorb_transport::{Address, Connection, Endpoint, PeerIdentity};
 
 /// The owner of server connections: an ORB.
 ///
@@ -76,6 +77,29 @@ pub trait Owner: Send + Sync + Sized + 'static {
 
     /// Asks the application for the object with this key, for a client of `host`, and returns the answer to the LocateRequest.
     fn ask(self: Arc<Self>, key: Bytes, host: HostKey) -> impl Future<Output = LocateReply> + Send;
+}
+
+/// The peer of a connection: one value for all of its requests.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Peer {
+    /// Its address, which the system reported when the connection was made.
+    pub address: Address,
+    /// The endpoint on which the connection was accepted, or to which it was opened; its
+    /// [scheme](Endpoint::scheme) names the transport.
+    pub endpoint: Endpoint,
+    /// Who it is, as far as the transport knows.
+    pub identity: Option<PeerIdentity>,
+}
+
+impl Peer {
+    pub(crate) fn of(stream: &dyn Connection, endpoint: &Endpoint) -> Arc<Self> {
+        Arc::new(Self {
+            address: stream.peer().clone(),
+            endpoint: endpoint.clone(),
+            identity: stream.peer_identity(),
+        })
+    }
 }
 
 /// What has become of a request.

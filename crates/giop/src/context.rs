@@ -201,15 +201,6 @@ impl<'a> ServiceContexts<'a> {
         self.count == 0
     }
 
-    /// Returns the data of the context with this id, if the list has no other.
-    #[must_use]
-    pub fn only(&self, id: ServiceContextId) -> Option<&'a [u8]> {
-        match self.count {
-            1 => self.get(id),
-            _ => None,
-        }
-    }
-
     /// Returns the data of the first context with this id.
     #[must_use]
     #[inline]

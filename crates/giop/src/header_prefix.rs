@@ -1,24 +1,34 @@
 //! Request headers that are compared octet by octet, for connections that repeat an operation of an object.
 
-use crate::context::ServiceContextId;
+use crate::context::{ServiceContext, ServiceContextId};
 use crate::header::{HEADER_LEN, Message, MessageHeader};
 use crate::request::{
     BODY_ALIGNMENT, FLAGS_AT, ID_POSITION, KEY_LENGTH_AT, RequestHeader, TargetAddress,
 };
+use bytes::Bytes;
 use zorb_cdr::{ByteOrder, Endian};
 
-/// A request header without its request id. A request that matches it is for the same operation of the same object,
-/// and its header needs no parsing.
+/// A request header without its request id and its service contexts. A request that matches it is for the same operation of
+/// the same object, and its header needs no parsing.
 ///
-/// Only requests of GIOP 1.2 in one piece have one, addressed by an object key, with no service context but CodeSets.
-/// Their header has at most 1 KiB, since the peer chooses how much is kept.
+/// Only requests of GIOP 1.2 in one piece have one, addressed by an object key. Their header has at most 1 KiB without its
+/// contexts, since the peer chooses how much is kept. Contexts that say something of the connection have to be those of the
+/// request that it was made of; all others are passed over.
 #[derive(Debug)]
 pub struct RequestHeaderPrefix {
     endian: Endian,
-    /// The octets from the response flags to the end of the service contexts. A request that states other contexts does
-    /// not match.
+    /// The octets from the response flags to the list of service contexts.
     octets: Box<[u8]>,
+    /// What the connection knows from the contexts of a request that was parsed.
+    settled: Vec<ServiceContext>,
 }
+
+/// The contexts that say something of the connection. The offer of endpoints is taken each time that it is made.
+const OF_CONNECTION: [ServiceContextId; 3] = [
+    ServiceContextId::CODE_SETS,
+    ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT,
+    ServiceContextId::BI_DIR_IIOP,
+];
 
 /// Octets of an empty list of service contexts: its count.
 const EMPTY_LIST: usize = 4;
@@ -27,29 +37,13 @@ const CONTEXT_HEADER: usize = 8;
 
 /// Longest prefix in octets. Object keys and operation names have tens of octets; longer headers are parsed each time.
 const MAX_PREFIX_OCTETS: usize = 1 << 10;
+/// Longest data of a settled context. Those of the connection have some twenty octets.
+const MAX_SETTLED_OCTETS: usize = 64;
 
 impl RequestHeaderPrefix {
     /// Returns the prefix of a request, and its parsed header; `None` for a request that has no prefix. Allocates.
     #[must_use]
     pub fn of(message: &Message) -> Option<(Self, RequestHeader<'_>)> {
-        let (header, contexts) = match RequestHeader::common(message) {
-            Some(header) => (header, EMPTY_LIST),
-            None => Self::with_code_sets(message)?,
-        };
-        let name_end = header.operation_at.checked_add(header.operation.len())?;
-        let end = contexts_at(name_end.checked_add(1)?)?.checked_add(contexts)?;
-        let octets = message.frame.octets().get(FLAGS_AT..end)?;
-        if octets.len() > MAX_PREFIX_OCTETS {
-            return None;
-        }
-        let endian = message.header.endian;
-        let octets = octets.into();
-        Some((Self { endian, octets }, header))
-    }
-
-    /// Returns the header of a request whose only service context is CodeSets, and the octets of the list of contexts.
-    /// A client that sends only one-way requests repeats the context in each, as no reply confirms it.
-    fn with_code_sets(message: &Message) -> Option<(RequestHeader<'_>, usize)> {
         if !message.header.version.has_contexts_last()
             || !message.frame.fragment_starts().is_empty()
         {
@@ -59,13 +53,35 @@ impl RequestHeaderPrefix {
         let TargetAddress::Key(_) = header.target else {
             return None;
         };
-        let code_sets = header.contexts.only(ServiceContextId::CODE_SETS)?;
-        let octets = (EMPTY_LIST + CONTEXT_HEADER).checked_add(code_sets.len())?;
-        Some((header, octets))
+        let name_end = header.operation_at.checked_add(header.operation.len())?;
+        let end = contexts_at(name_end.checked_add(1)?)?;
+        let octets = message.frame.octets().get(FLAGS_AT..end)?;
+        if octets.len() > MAX_PREFIX_OCTETS {
+            return None;
+        }
+        let mut settled = Vec::new();
+        for id in OF_CONNECTION {
+            match header.contexts.get(id) {
+                None => {}
+                Some(data)
+                    if id != ServiceContextId::BI_DIR_IIOP && data.len() <= MAX_SETTLED_OCTETS =>
+                {
+                    let data = Bytes::copy_from_slice(data);
+                    settled.push(ServiceContext { id, data });
+                }
+                Some(_) => return None,
+            }
+        }
+        let prefix = Self {
+            endian: message.header.endian,
+            octets: octets.into(),
+            settled,
+        };
+        Some((prefix, header))
     }
 
     /// Returns the request id of a request that matches the prefix, and the offset of its arguments. `octets` are those
-    /// of a whole message in one piece.
+    /// of a whole message in one piece. Costs a few instructions more for each service context.
     #[must_use]
     #[inline]
     pub fn match_prefix(&self, header: &MessageHeader, octets: &[u8]) -> Option<(u32, usize)> {
@@ -76,10 +92,35 @@ impl RequestHeaderPrefix {
         if !behind.starts_with(&self.octets) {
             return None;
         }
-        let end = FLAGS_AT.saturating_add(self.octets.len());
+        let contexts = FLAGS_AT.saturating_add(self.octets.len());
+        let end = match octets.get(contexts..)?.first_chunk()? {
+            [0, 0, 0, 0] => contexts.saturating_add(EMPTY_LIST),
+            count => self.behind_contexts(octets, contexts, *count)?,
+        };
         let body = end.checked_next_multiple_of(BODY_ALIGNMENT)?;
         let body = if body <= octets.len() { body } else { end };
         Some((number(header.endian, *id), body))
+    }
+
+    /// Returns the end of a list of service contexts; `None` if it is malformed, or says of the connection what is not known.
+    #[inline(never)]
+    fn behind_contexts(&self, octets: &[u8], at: usize, count: [u8; 4]) -> Option<usize> {
+        let mut end = at.checked_add(EMPTY_LIST)?;
+        for _ in 0..number(self.endian, count) {
+            let (id, behind) = octets.get(contexts_at(end)?..)?.split_first_chunk()?;
+            let (length, behind) = behind.split_first_chunk()?;
+            let length = usize::try_from(number(self.endian, *length)).ok()?;
+            let data = behind.get(..length)?;
+            let id = ServiceContextId(number(self.endian, *id));
+            let is_known = |known: &ServiceContext| known.id == id && known.data == data;
+            if OF_CONNECTION.contains(&id) && !self.settled.iter().any(is_known) {
+                return None;
+            }
+            end = contexts_at(end)?
+                .checked_add(CONTEXT_HEADER)?
+                .checked_add(length)?;
+        }
+        Some(end)
     }
 
     /// Returns a hash of the ends of object key and operation name, equal for requests of one operation of one object.
@@ -115,9 +156,10 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const _: () = assert!(HEADER_LEN == ID_POSITION && FLAGS_AT == ID_POSITION + 4);
 
-/// Returns the offset of the service contexts of a header whose operation name, with its NUL, ends at `name_end`.
-fn contexts_at(name_end: usize) -> Option<usize> {
-    name_end.checked_next_multiple_of(4)
+/// Returns the offset of what is aligned to four octets behind this one: the list of contexts behind the operation's name with
+/// its NUL, or a context behind another.
+fn contexts_at(end: usize) -> Option<usize> {
+    end.checked_next_multiple_of(4)
 }
 
 #[inline]
@@ -133,8 +175,6 @@ mod tests {
     use super::*;
     use crate::header::Version;
     use crate::request::{RequestBuilder, ResponseFlags};
-    use crate::{ServiceContext, ServiceContextId};
-    use bytes::Bytes;
     use zorb_cdr::{BigEndian, Encoder, Frame, LittleEndian, WireFormat};
 
     fn message(octets: &[u8]) -> Message {
@@ -214,35 +254,53 @@ mod tests {
             data: Bytes::from_static(&[1, 0, 0]),
         };
         let contexts = core::slice::from_ref(&context);
-        // Only a header with the same code sets, and no further context, matches.
+        // Those of the connection have to be the same, or none.
         let other_data = ServiceContext {
             data: Bytes::from_static(&[1, 0, 1]),
             ..context.clone()
         };
-        let other_id = ServiceContext {
+        let offer = ServiceContext {
             id: ServiceContextId::BI_DIR_IIOP,
             ..context.clone()
         };
+        // Any other may be there or not, of any length.
+        let others_contexts = [0, 1, 5, 100].map(|length| ServiceContext {
+            id: ServiceContextId(0x4142_4300 + length),
+            data: Bytes::from(vec![9; usize::try_from(length).unwrap()]),
+        });
         for one in [&b""[..], b"x", b"longer arguments"] {
-            let one = with::<O>(contexts, one);
+            let (one, plain) = (with::<O>(contexts, one), with::<O>(&[], one));
             for other in [&b""[..], b"y", b"other arguments"] {
                 assert!(is_known(&one, &with::<O>(contexts, other)));
-                assert!(!is_known(&one, &with::<O>(&[], other)));
-                for data in [&other_data, &other_id] {
-                    assert!(!is_known(
-                        &one,
-                        &with::<O>(core::slice::from_ref(data), other)
+                assert!(is_known(&one, &with::<O>(&[], other)));
+                assert!(!is_known(&plain, &with::<O>(contexts, other)));
+                for several in [
+                    &others_contexts[..1],
+                    &others_contexts[1..],
+                    &others_contexts,
+                ] {
+                    assert!(is_known(&plain, &with::<O>(several, other)));
+                    let behind: Vec<_> = contexts.iter().chain(several).cloned().collect();
+                    assert!(is_known(&one, &with::<O>(&behind, other)));
+                    assert!(is_known(
+                        &with::<O>(&behind, b"z"),
+                        &with::<O>(contexts, other)
                     ));
+                    assert!(!is_known(&plain, &with::<O>(&behind, other)));
                 }
-                let twice = [context.clone(), other_id.clone()];
+                for data in [&other_data, &offer] {
+                    let data = core::slice::from_ref(data);
+                    assert!(!is_known(&one, &with::<O>(data, other)));
+                }
+                let twice = [context.clone(), offer.clone()];
                 assert!(!is_known(&one, &with::<O>(&twice, other)));
                 assert!(!is_known(
                     &with::<O>(&twice, b""),
                     &with::<O>(&twice, other)
                 ));
             }
-            let other_id = with::<O>(core::slice::from_ref(&other_id), b"");
-            assert!(!is_known(&other_id, &other_id));
+            let offer = with::<O>(core::slice::from_ref(&offer), b"");
+            assert!(!is_known(&offer, &offer));
         }
         let others = [
             RequestBuilder {
@@ -320,7 +378,18 @@ mod tests {
             contexts,
             ..REQUEST
         };
-        for request in [REQUEST, with_context] {
+        let several = [
+            context.clone(),
+            ServiceContext {
+                id: ServiceContextId(0x4142_4344),
+                data: Bytes::from_static(&[1, 2, 3, 4, 5]),
+            },
+        ];
+        let with_several = RequestBuilder {
+            contexts: &several,
+            ..REQUEST
+        };
+        for request in [REQUEST, with_context, with_several] {
             is_known_for_what_it_is(&octets::<LittleEndian>(&request, b"x"));
         }
     }

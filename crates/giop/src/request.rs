@@ -155,11 +155,6 @@ impl<'a> RequestHeader<'a> {
         })
     }
 
-    /// Reads a request of the most frequent form; `None` for any other.
-    pub(crate) fn common(message: &'a Message) -> Option<Self> {
-        by_order!(message.header.endian, O => Self::read_common::<O>(message))
-    }
-
     /// Reads the header of a request of the most frequent form: GIOP 1.2, in one piece, an object key, no service
     /// contexts. `None` for every other one, malformed ones included.
     fn read_common<O: ByteOrder>(message: &'a Message) -> Option<Self> {

@@ -187,6 +187,8 @@ struct State {
     number: u32,
     /// Resolves object references and value types among the arguments.
     context: Option<Arc<dyn Context>>,
+    /// Who has sent it, as the owner of the adapter knows its clients.
+    peer: Option<Arc<dyn Any + Send + Sync>>,
     /// The time after which nobody has use for the reply, if a caller of the same ORB has stated it.
     deadline: Option<Instant>,
     outcome: Option<Outcome>,
@@ -214,6 +216,7 @@ impl State {
             receipt: Receipt::OF_VALUES,
             number: UNKNOWN,
             context: None,
+            peer: None,
             deadline: None,
             outcome: None,
             rare: OnceLock::new(),
@@ -224,6 +227,7 @@ impl State {
         self.body = Body::Nothing;
         self.number = UNKNOWN;
         self.context = None;
+        self.peer = None;
         self.deadline = None;
         if self.rare.get().is_some() {
             self.rare = OnceLock::new();
@@ -233,8 +237,10 @@ impl State {
 
 /// Boxes of requests that a thread keeps. Usually one is in use at a time; requests that wait have theirs with them.
 const MAX_KEPT: usize = 16;
-/// Boxes that change hands at a time, from threads that end the requests of others to these.
-const MAX_PASSED: usize = MAX_KEPT / 2;
+/// Boxes that a thread which ends the requests of others gives to these at a time.
+const GIVEN: usize = MAX_KEPT / 2;
+/// Boxes that a thread takes of them at a time: few, as a thread that ends soon takes them along.
+const TAKEN: usize = 2;
 /// Boxes that are kept for any thread.
 const MAX_SHARED: usize = 8 * MAX_KEPT;
 
@@ -261,7 +267,7 @@ fn take() -> Option<ServerRequest> {
 #[cold]
 fn take_shared(free: &mut Vec<ServerRequest>) -> Option<ServerRequest> {
     let mut shared = SHARED.try_lock().ok()?;
-    let left = shared.len().saturating_sub(MAX_PASSED);
+    let left = shared.len().saturating_sub(TAKEN);
     free.extend(shared.drain(left..));
     free.pop()
 }
@@ -282,11 +288,11 @@ fn keep(emptied: ServerRequest) {
 
 #[cold]
 fn share(free: &mut Vec<ServerRequest>) {
-    let passed = free.drain(MAX_PASSED..);
+    let given = free.drain(GIVEN..);
     if let Ok(mut shared) = SHARED.try_lock()
         && shared.len() < MAX_SHARED
     {
-        shared.extend(passed);
+        shared.extend(given);
     }
 }
 
@@ -479,6 +485,18 @@ impl ServerRequest {
     pub fn service_contexts(&self) -> Option<ServiceContexts<'_>> {
         let (message, _) = self.message()?;
         Some(RequestHeader::read(message).ok()?.contexts)
+    }
+
+    /// Who has sent the request, as a type of the owner of the adapter; `None` for a collocated call.
+    #[must_use]
+    pub fn peer<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(self.0.peer.as_ref()?).downcast().ok()
+    }
+
+    /// Notes who has sent the request.
+    #[inline]
+    pub fn set_peer(&mut self, peer: Arc<dyn Any + Send + Sync>) {
+        self.0.peer = Some(peer);
     }
 
     /// The time after which nobody has use for the reply, if it was [set](Self::set_deadline).

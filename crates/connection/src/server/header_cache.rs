@@ -3,9 +3,7 @@
 use super::super::owner::Owner;
 use core::cell::Cell;
 use zorb_cdr::{Gather, WireFormat};
-use zorb_giop::{
-    HeaderOffsets, Message, MessageHeader, RequestHeader, RequestHeaderPrefix, ServiceContextId,
-};
+use zorb_giop::{HeaderOffsets, Message, MessageHeader, RequestHeaderPrefix};
 
 /// The number of headers cached for a connection. It is small, since each costs memory, and parsing the headers of a client
 /// that calls more operations in turn costs little.
@@ -122,19 +120,16 @@ impl<O: Owner> RequestHeaderCache<O> {
         Some(hit)
     }
 
-    /// Notes a request that missed the cache. Its header is cached if it has come before, has no service contexts but code
-    /// sets, and the owner caches its target.
+    /// Notes a request that missed the cache. Its header is cached if it has come before, and the owner caches its target.
+    /// Service contexts are no part of it.
     pub(super) fn remember(
         &mut self,
         message: &Message,
-        header: &RequestHeader<'_>,
         format: WireFormat,
         target: &O::Target,
         owner: &O,
     ) {
-        let contexts = &header.contexts;
-        let is_plain = contexts.is_empty() || contexts.only(ServiceContextId::CODE_SETS).is_some();
-        if !is_plain || !message.frame.fragment_starts().is_empty() {
+        if !message.frame.fragment_starts().is_empty() {
             return;
         }
         let Some(tag) = RequestHeaderPrefix::tag(&message.header, message.frame.octets()) else {

@@ -81,7 +81,7 @@ use super::fairness::{HostPermit, PendingMemory};
 use super::link::{Link, Reading};
 use super::outbound::Flush;
 pub use super::owner::Located;
-use super::owner::{Owner, Served};
+use super::owner::{Owner, Peer, Served};
 use super::reactor::Reactor;
 use super::spin::{SpinLimits, Spinner};
 use super::sync::{AtomicBool, AtomicU32, AtomicUsize, Mutex, MutexGuard, Ordering};
@@ -102,7 +102,7 @@ use zorb_giop::{
     ServiceContextId, Version, buffers,
 };
 use zorb_shares::Client;
-use zorb_transport::{Address, Connection, Endpoint};
+use zorb_transport::{Connection, Endpoint};
 
 /// A received request with its target, ready to be served by the owner.
 #[derive(Debug)]
@@ -124,6 +124,7 @@ pub struct ReceivedRequest<O: Owner> {
 /// The server's end of a connection: reads requests, has the owner serve them, and writes replies.
 pub struct ServerConnection<O: Owner> {
     link: Link,
+    peer: Arc<Peer>,
     owner: Arc<O>,
     /// Only the driver changes it.
     life: Mutex<Life>,
@@ -191,6 +192,7 @@ impl<O: Owner> ServerConnection<O> {
         let memory = Arc::clone(admitted.host().memory(&owner.settings().memory));
         let client = Client::new(admitted.host().key());
         Self {
+            peer: Peer::of(&*link.stream, &link.endpoint),
             link,
             owner: Arc::clone(owner),
             life: Mutex::new(Life::new(Role::Server)),
@@ -365,7 +367,7 @@ impl<O: Owner> ServerConnection<O> {
             None => {
                 self.take_offer(&header, message.header.version);
                 let target = self.owner.locate(&header, self.opened_here());
-                cache.remember(&message, &header, format, &target, &self.owner);
+                cache.remember(&message, format, &target, &self.owner);
                 target
             }
             Some(fault) => self.owner.refuse(fault.raise(CompletionStatus::No)),
@@ -511,10 +513,10 @@ impl<O: Owner> ServerConnection<O> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the address of the client, which the system reported when the connection was accepted.
+    /// Returns the peer of the connection, the client.
     #[must_use]
-    pub fn peer(&self) -> &Address {
-        self.link.stream.peer()
+    pub fn peer(&self) -> &Arc<Peer> {
+        &self.peer
     }
 
     /// Whether no request of the connection is pending, and none waits in the backlog.

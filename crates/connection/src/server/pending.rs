@@ -2,7 +2,7 @@
 
 use super::super::counters::Counter;
 use super::super::fairness::{HostPermit, PENDING_OVERHEAD, PendingMemory, UpcallPlace};
-use super::super::owner::Owner;
+use super::super::owner::{Owner, Peer};
 use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::order::Turn;
@@ -13,7 +13,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use zorb_cdr::Gather;
 use zorb_shares::Client;
-use zorb_transport::Address;
 
 /// Replies of at most so many octets are sent even if too many octets wait already. They are mostly exceptions, and the
 /// limit on pending upcalls bounds their number.
@@ -113,10 +112,10 @@ impl<O: Owner> PendingRequest<O> {
         })
     }
 
-    /// The client's address; `None` once the connection has ended.
+    /// The client; `None` once the connection has ended.
     #[must_use]
-    pub fn peer(&self) -> Option<Address> {
-        Some(self.connection.upgrade()?.peer().clone())
+    pub fn peer(&self) -> Option<Arc<Peer>> {
+        Some(Arc::clone(self.connection.upgrade()?.peer()))
     }
 
     /// Whether the client has got its acknowledgement (SYNC_WITH_SERVER), so that it gets no further reply.

@@ -5,7 +5,9 @@ use super::results::{Results, Written};
 use crate::panicked::Unwinding;
 use crate::request::ServerRequest;
 use crate::skeleton::{Started, Upcall};
+use core::future::poll_fn;
 use core::mem;
+use core::pin::pin;
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
 use zorb_giop::{OperationError, SystemException};
@@ -75,7 +77,8 @@ where
             match arguments {
                 Ok(mut arguments) => {
                     let unwinding = Unwinding::<M>::new();
-                    let ended = method.call(&servant, &mut arguments).await;
+                    let mut calling = pin!(method.call(&servant, &mut arguments));
+                    let ended = poll_fn(|cx| request.enter(|| calling.as_mut().poll(cx))).await;
                     mem::forget(unwinding);
                     Ok(ended)
                 }

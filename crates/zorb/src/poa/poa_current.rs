@@ -8,7 +8,8 @@ use crate::interface::Interface;
 use crate::orb::OrbInner;
 use core::any::Any;
 use std::sync::Arc;
-use zorb_poa::{ActiveObject, AdapterError, ObjectId};
+use zorb_connection::Peer;
+use zorb_poa::{ActiveObject, AdapterError, ObjectId, ServerRequest};
 
 /// The object of the request that is being executed, for servants of several objects.
 ///
@@ -44,6 +45,17 @@ impl PoaCurrent {
     /// [`NoContext`] outside of upcalls.
     pub fn get_object_id() -> Result<ObjectId, NoContext> {
         ActiveObject::current(ActiveObject::id).ok_or(NoContext)
+    }
+
+    /// The client of the request: its address, its transport, and who it is as far as the transport knows. `None` for a
+    /// collocated call.
+    ///
+    /// Of the method of a servant alone: a servant that is called by a skeleton written by hand is told by that.
+    ///
+    /// # Errors
+    /// [`NoContext`] outside of servants' methods.
+    pub fn get_peer() -> Result<Option<Arc<Peer>>, NoContext> {
+        ServerRequest::current(ServerRequest::peer).ok_or(NoContext)
     }
 
     /// The object's reference, as `_this` in the C++ mapping. Its type `T` is not checked against the object. Allocates the

@@ -20,6 +20,7 @@ pub(crate) use upcall::{enter, off_reactor, released};
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
+use core::any::Any;
 use dispatch::into_reply;
 use origin::{Connection, held_by};
 use std::sync::{Arc, Weak};
@@ -186,7 +187,8 @@ impl Owner for OrbInner {
             format,
             target,
         } = request;
-        let request = ServerRequest::new(message, offsets, format, context);
+        let mut request = ServerRequest::new(message, offsets, format, context);
+        request.set_peer(Arc::clone(connection.peer()) as Arc<dyn Any + Send + Sync>);
         match serve(orb, Origin::Reader(connection), target, request) {
             Served::Ended(request) => match request.into_outcome() {
                 Outcome::Reply(reply) => zorb_connection::Served::Replied(reply),

@@ -32,12 +32,12 @@ pub(crate) enum Caller<'a> {
 
 impl Caller<'_> {
     /// The address; `None` for a collocated call, and for a client that is gone.
-    fn peer(self) -> Option<Address> {
-        match self {
-            Self::Collocated => None,
-            Self::Connection(connection) => Some(connection.peer().clone()),
-            Self::Pending(pending) => pending.peer(),
-        }
+    fn address(self) -> Option<Address> {
+        Some(match self {
+            Self::Collocated => return None,
+            Self::Connection(connection) => connection.peer().address.clone(),
+            Self::Pending(pending) => pending.peer()?.address.clone(),
+        })
     }
 }
 
@@ -124,7 +124,7 @@ impl Panic {
         tracing::error!(
             operation,
             object_key = describe(object),
-            peer = caller.peer().map(display),
+            peer = caller.address().map(display),
             panic = self.text(),
             omitted,
             "a servant panicked"

@@ -104,7 +104,7 @@ fn remember(cache: &mut Cache, message: &Message, owner: &TestOwner) {
     let header = RequestHeader::read(message).unwrap();
     let operation = String::from_utf8_lossy(header.operation).into_owned();
     let target = Wanted::Operation(operation);
-    cache.remember(message, &header, WireFormat::default(), &target, owner);
+    cache.remember(message, WireFormat::default(), &target, owner);
 }
 
 /// A cache that has seen a request twice.
@@ -164,7 +164,7 @@ async fn a_header_that_differs_in_any_field_misses_the_cache() {
             with(vec![code_sets(&[1])]),
             with(vec![
                 code_sets(&[1, 0, 0, 0, 1]),
-                code_sets(&[1, 0, 0, 0, 1]),
+                code_sets(&[1, 0, 0, 0, 2]),
             ]),
         ];
         for (at, other) in others.iter().enumerate() {
@@ -172,30 +172,52 @@ async fn a_header_that_differs_in_any_field_misses_the_cache() {
         }
         assert!(cached.is_cached(&mut cache, &owner), "it is cached yet");
     }
+    // What the client has settled once it need not state again.
     let mut cache = cache_of(&with_context, &owner);
-    assert!(!PLAIN.is_cached(&mut cache, &owner));
+    assert!(PLAIN.is_cached(&mut cache, &owner));
     let mut cache = cache_of(&PLAIN, &owner);
     assert!(!with_context.is_cached(&mut cache, &owner));
 }
 
 #[tokio::test]
-async fn a_request_with_another_context_than_code_sets_is_not_cached() {
+async fn contexts_of_a_request_are_no_part_of_its_cached_header() {
     let owner = TestOwner::new();
-    let mut cache = Cache::default();
-    let priority = ServiceContext {
+    let priority = |data: &'static [u8]| ServiceContext {
         id: ServiceContextId::RT_CORBA_PRIORITY,
-        data: Bytes::from_static(&[1, 0, 0, 7]),
+        data: Bytes::from_static(data),
     };
-    for contexts in [
-        vec![priority.clone()],
-        vec![code_sets(&[1, 0, 0, 0, 1]), priority],
+    let offer = ServiceContext {
+        id: ServiceContextId::BI_DIR_IIOP,
+        data: Bytes::from_static(&[1, 0, 0, 0]),
+    };
+    let settled = code_sets(&[1, 0, 0, 0, 1]);
+    let with = |contexts| Stated { contexts, ..PLAIN };
+    for first in [
+        vec![],
+        vec![priority(&[1, 0, 0, 7])],
+        vec![settled.clone(), priority(&[1])],
     ] {
-        let other = Stated { contexts, ..PLAIN };
-        for _ in 0..3 {
-            other.remember(&mut cache, &owner);
-            assert!(!other.is_cached(&mut cache, &owner));
+        let is_settled = first.contains(&settled);
+        let mut cache = cache_of(&with(first), &owner);
+        for others in [
+            vec![],
+            vec![priority(&[1, 0, 0, 7])],
+            vec![priority(&[]), priority(&[9; 70])],
+        ] {
+            let message = with(others.clone()).message();
+            let body = RequestHeader::read(&message).unwrap().body;
+            let found = with(others.clone()).find(&mut cache, &owner);
+            assert_eq!(found, Some((PLAIN.id, body)));
+            // An offer is taken each time; code sets are, unless they are the ones that are settled.
+            let offers = others.iter().chain([&offer]).cloned().collect();
+            assert!(!with(offers).is_cached(&mut cache, &owner));
+            let states: Vec<_> = others.iter().chain([&settled]).cloned().collect();
+            assert_eq!(with(states).is_cached(&mut cache, &owner), is_settled);
         }
     }
+    let offered = with(vec![offer]);
+    let mut cache = cache_of(&offered, &owner);
+    assert!(!offered.is_cached(&mut cache, &owner));
 }
 
 #[tokio::test]
@@ -266,11 +288,10 @@ async fn a_target_that_the_owner_does_not_cache_misses_the_cache() {
     let owner = TestOwner::new();
     let mut cache = Cache::default();
     let message = PLAIN.message();
-    let header = RequestHeader::read(&message).unwrap();
     let exception = zorb_giop::Fault::NoObject.raise(zorb_giop::CompletionStatus::No);
     let target = Wanted::Refused(exception);
     for _ in 0..3 {
-        cache.remember(&message, &header, WireFormat::default(), &target, &owner);
+        cache.remember(&message, WireFormat::default(), &target, &owner);
     }
     assert!(!PLAIN.is_cached(&mut cache, &owner));
 }
