@@ -155,8 +155,7 @@ impl<S: Store> Contexts<S> {
         let Some(object) = object else {
             return Ok(Target::Reference(write_ior(&Ior::NIL)?));
         };
-        if let Ok(id) = self.poa.reference_to_id(object)
-            && let Ok(context) = context_id(&id)
+        if let Some(context) = self.own_context(object)
             && self.store.has_context(context).await?
         {
             return Ok(Target::Context(context));
@@ -165,6 +164,24 @@ impl<S: Store> Contexts<S> {
             return Ok(Target::Context(self.store.root()));
         }
         Ok(Target::Reference(write_ior(object.ior())?))
+    }
+
+    /// The context that a reference has in its key, wherever it leads: one that was made by another service of the same store,
+    /// or before the service moved, is of a context of this one.
+    fn own_context(&self, object: &ObjectRef) -> Option<ContextId> {
+        let keys = |ior: &Ior| -> Vec<Bytes> {
+            let profiles = ior.profiles.iter();
+            profiles
+                .filter_map(|profile| profile.object_key())
+                .collect()
+        };
+        keys(object.ior()).into_iter().find_map(|key| {
+            let context = ContextId(*key.last_chunk()?);
+            let ours = self.reference(context).ok()?;
+            keys(ours.as_object().ior())
+                .contains(&key)
+                .then_some(context)
+        })
     }
 
     /// Whether a reference is that of a `corbaloc` of the service.

@@ -4,12 +4,14 @@
 
 use clap::Parser;
 use std::io::Write;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use zorb::{Error, Orb};
-use zorb_named::store::{EmbeddedStore, OpenError, Store};
+use zorb_named::store::{EmbeddedStore, EtcdStore, OpenError, Store};
 use zorb_named::{DEFAULT_ENDPOINT, NamingService, SERVICE_KEY, Settings};
 
 /// How often idle iterators are looked for.
@@ -22,6 +24,9 @@ struct Options {
     /// The folder of the names, made if it is missing; without it names are lost when the program ends
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// A store that several services share: etcd://HOST:PORT,HOST:PORT/PREFIX
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    store: Option<String>,
     /// Where to listen; may be repeated
     #[arg(long, value_name = "ENDPOINT", default_value = DEFAULT_ENDPOINT)]
     listen: Vec<String>,
@@ -78,6 +83,7 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let status = match error {
             OpenError::InUse { .. } => IN_USE,
+            OpenError::Url { .. } => WRONG_USAGE,
             _ => UNUSABLE,
         };
         let what = shown(&error);
@@ -138,7 +144,15 @@ fn main() -> ExitCode {
 
 async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
     // Before anything that takes time: a signal that comes meanwhile ends the program in order.
-    let signals = Signals::new()?;
+    let mut signals = Signals::new()?;
+    if let Some(url) = &options.store {
+        let store = tokio::select! {
+            store = EtcdStore::open(url) => store?,
+            // While it waits for the store.
+            () = signals.next() => return Ok(()),
+        };
+        return run(builder, options, store, &format!("in {url}"), signals).await;
+    }
     // First: a second daemon of a folder says so, and not that its endpoint is in use.
     let Some(folder) = options.data.clone() else {
         let kept = "in memory: its names are lost when it ends (--data keeps them)";
@@ -176,6 +190,7 @@ async fn run(
         // Whoever has started it may read no more.
         let _ = writeln!(out, "zorb-named is ready: {url} {kept}").and_then(|()| out.flush());
     }
+    notify("READY=1");
     let mut sweep = tokio::time::interval(SWEEP);
     loop {
         tokio::select! {
@@ -183,6 +198,7 @@ async fn run(
             _ = sweep.tick() => service.evict_idle_iterators(),
         }
     }
+    notify("STOPPING=1");
     tokio::select! {
         () = end(&orb, service.store()) => {}
         () = signals.next() => {}
@@ -195,6 +211,23 @@ async fn end(orb: &Orb, store: &impl Store) {
     // It fails in upcalls alone.
     let _ = orb.shutdown(true).await;
     store.close().await;
+}
+
+/// Reports a state to systemd (`sd_notify`), if that has started the program and wants to know.
+fn notify(state: &str) {
+    let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    let name = socket.as_encoded_bytes();
+    let address = match name.strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(&socket),
+    };
+    let sent = address
+        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    if let Err(error) = sent {
+        tracing::warn!(%error, "systemd is not told: {state}");
+    }
 }
 
 /// The signals that end the program.

@@ -51,6 +51,10 @@ impl From<StoreError> for Refusal {
 pub(crate) fn store_failed(error: &StoreError) -> SystemException {
     let (kind, completed) = match error {
         StoreError::Full => (SystemExceptionKind::NoResources, CompletionStatus::No),
+        StoreError::Unreachable(cause) => {
+            tracing::warn!(%cause, "a request fails, as the store cannot be reached");
+            (SystemExceptionKind::Transient, CompletionStatus::No)
+        }
         StoreError::Closed => (SystemExceptionKind::Transient, CompletionStatus::Maybe),
         StoreError::Malformed => (SystemExceptionKind::PersistStore, CompletionStatus::No),
         StoreError::Failed(cause) => {

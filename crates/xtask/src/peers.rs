@@ -1,4 +1,4 @@
-//! The omniORB and JacORB peers: what they need, and building them.
+//! The omniORB and JacORB peers, and the engines of naming services: what they need, and building them.
 
 use crate::sources::Sources;
 use crate::step::{Done, on_path, root, run, succeeds};
@@ -66,6 +66,12 @@ const TIMED: PeerBuild = (
     "benches/peers/omniorb/build",
 );
 
+/// The engines that naming services share, each with its package.
+const ENGINES: [(&str, &str); 2] = [
+    ("etcd", "go.etcd.io/etcd/server/v3"),
+    ("nats-server", "github.com/nats-io/nats-server/v2"),
+];
+
 /// Packages that it is built and run with.
 const TIMED_PACKAGES: [&str; 5] = ["omniidl", "libomniorb4-dev", "g++", "make", "pkg-config"];
 
@@ -89,7 +95,8 @@ pub fn ready() -> Done {
     install_packages()?;
     make(TESTED)?;
     make(TIMED)?;
-    jacorb()
+    jacorb()?;
+    engines()
 }
 
 /// Makes the peer ready that is timed.
@@ -139,6 +146,29 @@ fn jacorb() -> Done {
         .args(["-q", "--batch-mode", "--no-transfer-progress", "-f"])
         .arg(interop.join("jacorb/pom.xml"))
         .arg("package"))?;
+    sources.note()
+}
+
+/// Builds the engines that naming services share, by Go, in the versions that their go.mod names: Debian's are too old.
+fn engines() -> Done {
+    let folder = root().join("tests/engines");
+    let built = folder.join("build");
+    let sources = Sources::read(&folder, &["go.mod", "go.sum"], &built)?;
+    let all_there = ENGINES.iter().all(|(name, _)| built.join(name).is_file());
+    if sources.are_noted() && all_there {
+        return Ok(());
+    }
+    if !on_path("go") {
+        return Err(
+            "go: not installed; the engines of tests/engines/go.mod want the version that it names"
+                .to_owned(),
+        );
+    }
+    for (name, package) in ENGINES {
+        let mut go = Command::new("go");
+        go.current_dir(&folder).args(["build", "-trimpath", "-o"]);
+        run(go.arg(built.join(name)).arg(package))?;
+    }
     sources.note()
 }
 

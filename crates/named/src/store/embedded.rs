@@ -4,8 +4,8 @@
 //! the disk was busy by one transaction, and answers when that is on disk.
 
 use super::{
-    Binding, Change, ContextId, Found, Key, Outcome, Page, PageLimits, Replace, Store, StoreError,
-    Target,
+    Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Replace, Store,
+    StoreError, Target,
 };
 use redb::{
     Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, StorageError, Table,
@@ -40,44 +40,6 @@ const REFUSED_FOR: Duration = Duration::from_secs(1);
 /// The file of the names, and that which is locked.
 const NAMES_FILE: &str = "names.redb";
 const LOCK_FILE: &str = "lock";
-
-/// Why a store could not be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// Another process has the folder.
-    #[error("{} is in use by {holder}", folder.display())]
-    InUse {
-        /// The folder.
-        folder: PathBuf,
-        /// The process that has it, as far as it has said.
-        holder: String,
-    },
-    /// The store is of another version of this program.
-    #[error("{} is a store of version {found}, this program has version {FORMAT}", file.display())]
-    Version {
-        /// The file.
-        file: PathBuf,
-        /// The version of the store.
-        found: u32,
-    },
-    /// The file is no store of names, or is damaged.
-    #[error("{} cannot be used as a store of names", file.display())]
-    Unusable {
-        /// The file.
-        file: PathBuf,
-        /// What redb says.
-        source: redb::Error,
-    },
-    /// A file or folder cannot be made or opened.
-    #[error("cannot open {}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
-    },
-}
 
 /// A store in a folder, or in memory.
 #[derive(Debug)]
@@ -172,7 +134,13 @@ impl EmbeddedStore {
         let shown = file.clone().unwrap_or_else(|| PathBuf::from("memory"));
         let (root, last) = match prepare(&database) {
             Ok(Ok(prepared)) => prepared,
-            Ok(Err(found)) => return Err(OpenError::Version { file: shown, found }),
+            Ok(Err(found)) => {
+                return Err(OpenError::Version {
+                    file: shown,
+                    found,
+                    expected: FORMAT,
+                });
+            }
             Err(source) => {
                 return Err(OpenError::Unusable {
                     file: shown,

@@ -1,8 +1,13 @@
 //! What a naming service is kept in.
 
 mod embedded;
+mod etcd;
+mod etcd_http;
+mod open_error;
 
-pub use embedded::{EmbeddedStore, OpenError};
+pub use embedded::EmbeddedStore;
+pub use etcd::EtcdStore;
+pub use open_error::OpenError;
 
 use core::fmt;
 use std::sync::Arc;
@@ -249,6 +254,9 @@ pub enum StoreError {
     /// The store fails. A change may have been made or not.
     #[error("the store fails")]
     Failed(#[source] Arc<dyn core::error::Error + Send + Sync>),
+    /// The store cannot be reached. Nothing was changed.
+    #[error("the store cannot be reached")]
+    Unreachable(#[source] Arc<dyn core::error::Error + Send + Sync>),
     /// What is stored is no binding.
     #[error("a stored binding is malformed")]
     Malformed,

@@ -52,6 +52,9 @@ async fn what_was_bound_is_there_in_the_next_run_at_the_same_references() {
     let names = client(&orb, &daemon.url).await;
     let moved = names.subcontext("bank").await.unwrap();
     assert_ne!(moved, bank);
+    // A reference of before the move is still that of a context of the service.
+    names.bind_context("before", &bank).await.unwrap();
+    assert_eq!(names.subcontext("before").await.unwrap(), moved);
     let found: ObjectRef = moved.resolve("savings.account").await.unwrap();
     assert!(found.is_equivalent(&object(&orb, 1).await));
 }

@@ -2,6 +2,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/conformance.rs"]
+mod conformance;
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../../tests/support/mod.rs"]
 mod support;
@@ -11,3 +13,13 @@ mod full_disk;
 mod kills;
 mod lists;
 mod lives;
+mod packaging;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_store_does_what_a_store_has_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = zorb_named::store::EmbeddedStore::open(folder.path()).unwrap();
+    conformance::check(std::sync::Arc::new(store)).await;
+    let store = zorb_named::store::EmbeddedStore::in_memory().unwrap();
+    conformance::check(std::sync::Arc::new(store)).await;
+}

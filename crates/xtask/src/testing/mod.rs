@@ -76,7 +76,7 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 10] = [
+const ELSEWHERE: [(&str, &str, Phase); 11] = [
     ("zorb-executor-models", "pool-models", Phase::Models),
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-poa-models", "models", Phase::Models),
@@ -86,6 +86,7 @@ const ELSEWHERE: [(&str, &str, Phase); 10] = [
     ("zorb-cli", "names", Phase::Peers),
     ("zorb-cli", "pages", Phase::Peers),
     ("zorb-named", "foreign", Phase::Peers),
+    ("zorb-named", "engines", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
 ];
 

@@ -1,0 +1,52 @@
+//! Why a store is not opened.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process has the folder.
+    #[error("{} is in use by {holder}", folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// The process that has it, as far as it has said.
+        holder: String,
+    },
+    /// The store is of another version of this program.
+    #[error("{} is a store of version {found}, this program has version {expected}", file.display())]
+    Version {
+        /// The file.
+        file: PathBuf,
+        /// The version of the store.
+        found: u32,
+        /// The version of this program's.
+        expected: u32,
+    },
+    /// The file is no store of names, or is damaged.
+    #[error("{} cannot be used as a store of names", file.display())]
+    Unusable {
+        /// The file.
+        file: PathBuf,
+        /// What redb says.
+        source: redb::Error,
+    },
+    /// The URL of a store is malformed.
+    #[error("expected {expected}, found {url:?}")]
+    Url {
+        /// The URL.
+        url: String,
+        /// Its form.
+        expected: &'static str,
+    },
+    /// A file or folder cannot be made or opened.
+    #[error("cannot open {}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+}
