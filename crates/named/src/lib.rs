@@ -3,9 +3,11 @@
 
 mod context;
 mod iterators;
+mod liveness;
 mod refusal;
 mod service;
 pub mod store;
 
 pub use context::{MAX_COMPONENTS, MAX_LISTED_OCTETS, MAX_REFERENCE_OCTETS};
+pub use liveness::{Liveness, Stale};
 pub use service::{DEFAULT_ENDPOINT, NamingService, SERVICE_KEY, Settings};

@@ -8,11 +8,11 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use zorb::{Error, Orb};
 use zorb_named::store::{EmbeddedStore, EtcdStore, OpenError, Store};
-use zorb_named::{DEFAULT_ENDPOINT, NamingService, SERVICE_KEY, Settings};
+use zorb_named::{DEFAULT_ENDPOINT, Liveness, NamingService, SERVICE_KEY, Settings};
 
 /// How often idle iterators are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -33,6 +33,12 @@ struct Options {
     /// Write the reference of the root context to a file
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
+    /// Ask every SECONDS all objects that are bound whether they are there; none is unbound
+    #[arg(long, value_name = "SECONDS", requires = "stale_file", value_parser = clap::value_parser!(u64).range(1..))]
+    ping: Option<u64>,
+    /// Write the names of objects that do not answer to a file, a line of JSON each
+    #[arg(long, value_name = "FILE", requires = "ping")]
+    stale_file: Option<PathBuf>,
     /// Iterators that clients may have at a time; beyond it the one that was not used for the longest time is destroyed
     #[arg(long, value_name = "N", default_value_t = Settings::MAX_ITERATORS)]
     max_iterators: usize,
@@ -182,7 +188,8 @@ async fn run(
     settings.iterator_idle = Duration::from_secs(options.iterator_idle);
     let service = NamingService::start(&orb, store, settings)?;
     if let Some(file) = &options.ior_file {
-        write_whole(file, &orb.object_to_string(service.root()))?;
+        let root = orb.object_to_string(service.root());
+        write_whole(file, &format!("{root}\n"))?;
     }
     {
         let mut out = std::io::stdout();
@@ -191,6 +198,10 @@ async fn run(
         let _ = writeln!(out, "zorb-named is ready: {url} {kept}").and_then(|()| out.flush());
     }
     notify("READY=1");
+    if let (Some(seconds), Some(file)) = (options.ping, &options.stale_file) {
+        let pinging = ping(service.clone(), Duration::from_secs(seconds), file.clone());
+        tokio::spawn(pinging);
+    }
     let mut sweep = tokio::time::interval(SWEEP);
     loop {
         tokio::select! {
@@ -204,6 +215,32 @@ async fn run(
         () = signals.next() => {}
     }
     Ok(())
+}
+
+/// Asks all objects again and again whether they are there, and writes which are not.
+async fn ping(service: NamingService<impl Store>, every: Duration, file: PathBuf) {
+    let mut liveness = Liveness::default();
+    let mut rounds = tokio::time::interval(every);
+    rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        rounds.tick().await;
+        if let Err(error) = liveness.ask(&service).await {
+            tracing::warn!(%error, "objects cannot be asked whether they are there");
+            continue;
+        }
+        let mut text = String::new();
+        for (name, stale) in liveness.stale() {
+            let since = stale.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let line = serde_json::json!({
+                "name": name, "since": since.as_secs(), "is_gone": stale.is_gone, "why": stale.why,
+            });
+            text.push_str(&line.to_string());
+            text.push('\n');
+        }
+        if let Err(Failure { what, .. }) = write_whole(&file, &text) {
+            tracing::error!("{what}");
+        }
+    }
 }
 
 /// Ends in order: what was begun is done and answered, then the store is closed.
@@ -256,7 +293,7 @@ impl Signals {
 fn write_whole(file: &Path, text: &str) -> Result<(), Failure> {
     let mut new = file.as_os_str().to_owned();
     new.push(".new");
-    let written = std::fs::write(&new, format!("{text}\n"));
+    let written = std::fs::write(&new, text);
     let written = written.and_then(|()| std::fs::rename(&new, file));
     written.map_err(|cause| Failure {
         status: FAILED,

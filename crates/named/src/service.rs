@@ -2,11 +2,14 @@
 
 use crate::context::{Contexts, Locator};
 use crate::iterators::{self, Iterators, Table};
-use crate::store::Store;
+use crate::store::{Store, Target};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use zorb::naming::cos_naming::NamingContextExtRef;
-use zorb::{Error, IdUniqueness, Orb, Policies, RequestProcessing, ServantRetention};
+use zorb::{
+    Error, IdUniqueness, ObjectRef, Orb, Policies, RequestProcessing, ServantRetention,
+    SystemException,
+};
 
 /// The plain key of the root context: `corbaloc::host:2809/NameService`.
 pub const SERVICE_KEY: &str = "NameService";
@@ -133,6 +136,11 @@ impl<S: Store> NamingService<S> {
     #[must_use]
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// What is bound, as a reference; `None` for nil.
+    pub(crate) fn object(&self, target: &Target) -> Result<Option<ObjectRef>, SystemException> {
+        self.contexts.bound(target)
     }
 
     /// How many iterators there are.

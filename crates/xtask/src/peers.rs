@@ -67,10 +67,7 @@ const TIMED: PeerBuild = (
 );
 
 /// The engines that naming services share, each with its package.
-const ENGINES: [(&str, &str); 2] = [
-    ("etcd", "go.etcd.io/etcd/server/v3"),
-    ("nats-server", "github.com/nats-io/nats-server/v2"),
-];
+const ENGINES: [(&str, &str); 1] = [("etcd", "go.etcd.io/etcd/server/v3")];
 
 /// Packages that it is built and run with.
 const TIMED_PACKAGES: [&str; 5] = ["omniidl", "libomniorb4-dev", "g++", "make", "pkg-config"];

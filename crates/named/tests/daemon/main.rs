@@ -12,8 +12,10 @@ mod bad_input;
 mod full_disk;
 mod kills;
 mod lists;
+mod liveness;
 mod lives;
 mod packaging;
+mod scale;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_store_does_what_a_store_has_to_do() {
