@@ -8,6 +8,7 @@ use zorb_cdr::{
     Decoder, Encode, Encoder, Frame, KnownValue, Limits, LittleEndian, StaticType, TcKind,
     TypeCode, WireFormat,
 };
+use zorb_dynamic::{DynAny, DynAnyError};
 
 /// Anys of one message that are looked at.
 const MOST: usize = 64;
@@ -141,8 +142,94 @@ fn check<O: ByteOrder>(octets: &Bytes, start: usize) {
     assert_eq!(again, anys, "what was written reads otherwise");
 }
 
+/// Components that are taken apart and put together of one any.
+const MOST_COMPONENTS: u32 = 256;
+
+/// Takes an any apart as a `DynAny`: it comes out unchanged, and is the same when each of its parts is put in again, unless
+/// values of value types are shared, of which each place gets a copy.
+fn dynamic(any: &Any) {
+    let Ok(mut value) = DynAny::new(any) else {
+        return;
+    };
+    let mut left = MOST_COMPONENTS;
+    let whole = rebuild(&mut value, &mut left);
+    assert_eq!(
+        value.to_any().as_ref(),
+        Ok(any),
+        "taken apart and put together"
+    );
+    if whole && left > 0 && !has_values(any.type_code(), &mut 64) {
+        let mut replaced = DynAny::new(any).expect("as before");
+        let components = replaced.component_count() > 0;
+        if components && replace(&mut replaced).is_ok() {
+            assert_eq!(replaced.to_any().as_ref(), Ok(any), "made of its parts");
+        }
+    }
+    if let Ok(default) = DynAny::from_type_code(any.type_code()) {
+        let made = default.to_any().expect("a default value");
+        assert!(made.type_code().equivalent(any.type_code()));
+    }
+}
+
+/// Visits all components; `false` if some cannot be looked at.
+fn rebuild(value: &mut DynAny, left: &mut u32) -> bool {
+    let mut index = 0;
+    while value.seek(index) {
+        let Some(next) = left.checked_sub(1) else {
+            return false;
+        };
+        *left = next;
+        match value.current_component() {
+            Ok(Some(component)) => {
+                if !rebuild(component, left) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+        index += 1;
+    }
+    true
+}
+
+/// Puts each component in again, the innermost ones first.
+fn replace(value: &mut DynAny) -> Result<(), DynAnyError> {
+    let mut index = 0;
+    while value.seek(index) {
+        if let Ok(Some(component)) = value.current_component() {
+            replace(component)?;
+            let any = component.to_any()?;
+            component.from_any(&any)?;
+        }
+        index += 1;
+    }
+    Ok(())
+}
+
+/// Whether values of a type may have values of value types in them, which may be shared; so if more than `looks` types would
+/// have to be looked at.
+fn has_values(ty: &TypeCode, looks: &mut u32) -> bool {
+    let Some(left) = looks.checked_sub(1) else {
+        return true;
+    };
+    *looks = left;
+    let ty = ty.unaliased();
+    match ty.kind() {
+        TcKind::Value | TcKind::ValueBox | TcKind::Event | TcKind::AbstractInterface => true,
+        TcKind::Sequence | TcKind::Array => ty
+            .content_type()
+            .is_none_or(|content| has_values(&content, looks)),
+        TcKind::Struct | TcKind::Except | TcKind::Union => (0..ty.member_count()).any(|it| {
+            ty.member_type(it)
+                .is_none_or(|member| has_values(&member, looks))
+        }),
+        _ => false,
+    }
+}
+
 /// Takes an any apart.
 fn look(any: &Any) {
+    dynamic(any);
     for (_, member) in any.members() {
         drop(member.to_string());
     }

@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("zorb-idl", &[]),
     ("zorb-idl-macros", &["zorb-idl"]),
+    ("zorb-dynamic", &["zorb-cdr", "zorb-idl"]),
     // The bench programs' own: what is timed without an ORB knows none.
     ("zorb-floor", &[]),
     // A library too: what it shares with what measures, which is on top.

@@ -56,6 +56,8 @@
 )]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 mod any;
 mod bits;
@@ -94,7 +96,7 @@ mod window;
 pub use alloc::vec::Vec as __Vec;
 #[doc(hidden)]
 pub use any::ExceptionCodec;
-pub use any::{Any, Elements, ExtractError, IdlReference, IdlType, IdlValue};
+pub use any::{Any, Elements, ExtractError, IdlReference, IdlType, IdlValue, ValueParts};
 #[doc(hidden)]
 pub use bits::Bits;
 pub use codec::{
@@ -131,7 +133,7 @@ pub use traits::{__load_all, __store_all};
 pub use traits::{Decode, Encode};
 #[doc(hidden)]
 pub use typecode::data::StaticType;
-pub use typecode::{TcKind, TypeCode};
+pub use typecode::{TcKind, TypeCode, TypeCodeSet, TypeDefinition, TypeSlot};
 pub use value::Shared;
 #[doc(hidden)]
 pub use window::{Window, WindowMut};

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostics, Sink};
 use crate::generate::generate;
 use crate::model::Model;
 use crate::names::{Names, assign, is_identifier, module_name};
-use crate::options::{Options, Setting};
+use crate::options::{Options, Setting, Settings};
 use crate::parser::{Tree, parse};
 use crate::preprocess::{Input, preprocess};
 use crate::resolve::resolve;
@@ -106,7 +106,7 @@ pub fn dependencies(files: &[PathBuf], options: &Options) -> Result<Vec<PathBuf>
     }
 }
 
-fn inputs(files: &[PathBuf]) -> Vec<Input<'_>> {
+pub(crate) fn inputs(files: &[PathBuf]) -> Vec<Input<'_>> {
     files.iter().map(|path| Input::File(path)).collect()
 }
 
@@ -134,6 +134,40 @@ pub(crate) struct Analysis {
 
 /// Runs all stages but the generation of code.
 fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnostics> {
+    let resolved = resolved(inputs, options)?;
+    let Resolved {
+        model,
+        sources,
+        modules,
+        sink,
+        settings,
+    } = resolved;
+    let names = assign(&model, options, settings, &sink);
+    let derives = Derives::of(&model, options, settings, &sink);
+    match sink.finish(&sources) {
+        Some(diagnostics) => Err(diagnostics.with_modules(modules)),
+        None => Ok(Analysis {
+            model,
+            names,
+            derives,
+            dependencies: sources.paths(),
+            sources,
+        }),
+    }
+}
+
+/// The result of the stages that know no Rust.
+pub(crate) struct Resolved {
+    pub(crate) model: Model,
+    pub(crate) sources: SourceMap,
+    settings: Settings,
+    /// The Rust names of the outermost modules.
+    modules: Vec<String>,
+    sink: Sink,
+}
+
+/// Runs the stages up to the model.
+pub(crate) fn resolved(inputs: &[Input<'_>], options: &Options) -> Result<Resolved, Diagnostics> {
     if inputs.is_empty() {
         return Err(Diagnostics::of_option("no IDL file is named", None));
     }
@@ -185,18 +219,13 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     if !sink.is_empty() {
         return Err(failure(sink, &sources).with_modules(modules));
     }
-    let names = assign(&model, options, settings, &sink);
-    let derives = Derives::of(&model, options, settings, &sink);
-    match sink.finish(&sources) {
-        Some(diagnostics) => Err(diagnostics.with_modules(modules)),
-        None => Ok(Analysis {
-            model,
-            names,
-            derives,
-            dependencies: sources.paths(),
-            sources,
-        }),
-    }
+    Ok(Resolved {
+        model,
+        sources,
+        settings,
+        modules,
+        sink,
+    })
 }
 
 /// The Rust names of the outermost modules that are generated, each once.

@@ -45,6 +45,7 @@ mod build;
 mod compile;
 mod contains;
 mod derives;
+pub mod description;
 mod diagnostic;
 #[cfg(feature = "format")]
 mod format;

@@ -435,6 +435,30 @@ impl Model {
         }
     }
 
+    /// A label as a number.
+    pub(crate) fn ordinal(&self, label: &Value) -> i128 {
+        match label {
+            Value::Integer(number) => *number,
+            Value::Boolean(value) => i128::from(*value),
+            Value::Char(c) => i128::from(u32::from(*c)),
+            Value::WideChar(c) => i128::from(*c),
+            Value::Enumerator(enumerator) => match self.def(*enumerator).kind {
+                DefKind::Enumerator(owner) => match &self.def(owner).kind {
+                    DefKind::Enum(all) => {
+                        let place = all.iter().position(|id| id == enumerator);
+                        place
+                            .and_then(|place| i128::try_from(place).ok())
+                            .unwrap_or(0)
+                    }
+                    _ => 0,
+                },
+                _ => 0,
+            },
+            // Nothing is generated from a model with errors, and nothing else is a label.
+            _ => 0,
+        }
+    }
+
     /// Whether `scope` lies in a module that another expansion has compiled.
     pub(crate) fn is_extern(&self, scope: ScopeId) -> bool {
         let mut at = Some(scope);

@@ -17,7 +17,7 @@ mod untyped;
 mod values;
 mod walk;
 
-pub use parts::Elements;
+pub use parts::{Elements, ValueParts};
 pub use typed::{ExceptionCodec, IdlReference, IdlType, IdlValue};
 
 use crate::{
@@ -172,7 +172,11 @@ impl Any {
     }
 
     /// Returns the value as one of another type that can hold it: see [`with_type_code`](Self::with_type_code).
-    fn converted(&self, ty: &TypeCode) -> Result<Self, EncodeError> {
+    ///
+    /// # Errors
+    /// [`Expected`](EncodeErrorKind::Expected) if the value cannot be of that type, and
+    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
+    pub fn converted(&self, ty: &TypeCode) -> Result<Self, EncodeError> {
         if !same(self.ty.view(), ty.view(), Sameness::Convertible) {
             return Err(EncodeErrorKind::Expected("a value that is of the TypeCode's type").into());
         }

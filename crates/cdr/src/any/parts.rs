@@ -3,10 +3,12 @@
 
 use super::{
     Any, STORED,
+    values::{ABSTRACT, CUSTOM, Chosen, MAX_CHAIN, bases, choose, derives, ids},
     walk::{array_length, enum_in_range, read_discriminator, sequence_length},
 };
 use crate::{
-    DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder, NativeEndian, TypeCode,
+    DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder, NativeEndian,
+    Shared, TypeCode, ValueStart,
     typecode::{
         Sameness, TcKind,
         data::{MemberRef, TypeRef},
@@ -14,7 +16,7 @@ use crate::{
         same,
     },
 };
-use alloc::vec::Vec;
+use alloc::{string::String, sync::Arc, vec::Vec};
 use core::fmt;
 
 /// # Values of unknown types
@@ -107,6 +109,154 @@ impl Any {
         (ty.kind() == TcKind::Enum).then_some(())?;
         let ordinal = self.decoder().read_u32().ok()?;
         Some(ty.member(usize::try_from(ordinal).ok()?)?.name)
+    }
+
+    /// Returns the state of a value of a value type or value box; `None` for other types, and where only the program
+    /// knows the state (custom marshalling). Copies each member, with the values that it refers to.
+    #[must_use]
+    pub fn value_parts(&self) -> Option<ValueParts> {
+        let ty = self.ty.view().unaliased();
+        if !matches!(ty.kind(), TcKind::Value | TcKind::ValueBox | TcKind::Event) {
+            return None;
+        }
+        let mut parts = self.parts();
+        let d = &mut parts.d;
+        let head = match d.begin_value().ok()? {
+            ValueStart::New(head) => head,
+            ValueStart::Null => return Some(ValueParts::Null),
+            // There is no value before the first one.
+            ValueStart::Indirection(_) => return None,
+        };
+        d.share_value(&head, Arc::new(()));
+        let state = match choose(ty, head.ids(), d).ok()? {
+            Chosen::Stated => ty,
+            Chosen::Known(known) if known.custom.is_some() => return None,
+            Chosen::Known(known) => TypeRef::Static(known.ty),
+        };
+        let mut members = Vec::new();
+        d.value_state(|d| {
+            let mut take = |name: &str, ty| {
+                let mut e = Encoder::holding(STORED);
+                let part = Self::read(TypeCode::of_view(ty), d, &mut e)?;
+                members.push((String::from(name), part));
+                Ok::<(), DecodeError>(())
+            };
+            if state.kind() == TcKind::ValueBox {
+                return take("", state.content());
+            }
+            for member in members_of(state)? {
+                take(member.name, member.ty)?;
+            }
+            Ok(())
+        })
+        .ok()?;
+        let ty = TypeCode::of_view(state);
+        Some(ValueParts::State { ty, members })
+    }
+
+    /// Makes a value of a value type of its members, those of its bases first, or a value box of its content. `None` makes the
+    /// null value.
+    ///
+    /// # Errors
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not a value type or value box, has a state that only a program
+    /// can write (abstract, or custom marshalling), or has other members.
+    pub fn of_value(ty: &TypeCode, members: Option<&[Self]>) -> Result<Self, EncodeError> {
+        let view = ty.view().unaliased();
+        if !matches!(
+            view.kind(),
+            TcKind::Value | TcKind::ValueBox | TcKind::Event
+        ) {
+            return Err(EncodeErrorKind::Expected("a value type").into());
+        }
+        let mut made = PartialAny::default();
+        let Some(members) = members else {
+            made.e.write_null_value();
+            return Ok(made.finish(ty));
+        };
+        let types: Vec<TypeRef<'_>> = match view.kind() {
+            TcKind::ValueBox => [view.content()].into(),
+            _ if matches!(view.number(), CUSTOM | ABSTRACT) => {
+                return Err(
+                    EncodeErrorKind::Expected("a value type with a state of its own").into(),
+                );
+            }
+            _ => {
+                let members = members_of(view).map_err(|_| {
+                    EncodeError::from(EncodeErrorKind::Expected(
+                        "at most 64 value types in a chain",
+                    ))
+                })?;
+                members.into_iter().map(|member| member.ty).collect()
+            }
+        };
+        if types.len() != members.len() {
+            return Err(EncodeErrorKind::Expected("as many members as the type has").into());
+        }
+        let value: Shared = Arc::new(());
+        let mark = made.e.begin_value(&value, &ids(view), false)?;
+        for (ty, member) in types.into_iter().zip(members) {
+            made.add(ty, member)?;
+        }
+        if let Some(mark) = mark {
+            made.e.end_value(mark)?;
+        }
+        Ok(made.finish(ty))
+    }
+
+    /// Returns the value of a `fixed` type as a decimal number with all of its digits, as in `-0.50`; `None` for other types.
+    #[must_use]
+    pub fn decimal(&self) -> Option<String> {
+        (self.ty.view().unaliased().kind() == TcKind::Fixed).then(|| {
+            let text = alloc::format!("{self}");
+            // The type stands in front of the number.
+            text.rsplit(' ').next().unwrap_or_default().into()
+        })
+    }
+
+    /// Makes a value of a `fixed` type of a decimal number: an optional sign, digits, and an optional point.
+    ///
+    /// # Errors
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is not a `fixed` of 1 to 31 digits, the text is not a number, or the
+    /// number has more digits than the type.
+    pub fn of_decimal(ty: &TypeCode, text: &str) -> Result<Self, EncodeError> {
+        let wrong = || EncodeError::from(EncodeErrorKind::Expected("a number that fits the fixed"));
+        let view = ty.view().unaliased();
+        let digits = usize::try_from(view.number()).ok();
+        let digits = digits.filter(|it| view.kind() == TcKind::Fixed && (1..=31).contains(it));
+        let scale = usize::try_from(view.scale()).map_err(|_| wrong())?;
+        let digits = digits.ok_or_else(wrong)?;
+        let (sign, number) = match text.strip_prefix('-') {
+            Some(rest) => (0xd, rest),
+            None => (0xc, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let is_number = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
+        if whole.is_empty() && fraction.is_empty() || !is_number(whole) || !is_number(fraction) {
+            return Err(wrong());
+        }
+        let zeros = scale.checked_sub(fraction.len()).ok_or_else(wrong)?;
+        let number = whole.bytes().chain(fraction.bytes());
+        let number: Vec<u8> = number
+            .chain(core::iter::repeat_n(b'0', zeros))
+            .skip_while(|digit| *digit == b'0')
+            .map(|digit| digit & 0xf)
+            .collect();
+        // One half octet for each digit, and one for the sign; one in front if that is odd.
+        let places = digits | 1;
+        let front = digits.checked_sub(number.len()).ok_or_else(wrong)?;
+        let front = front.saturating_add(places.saturating_sub(digits));
+        // There is no negative zero.
+        let sign = if number.is_empty() { 0xc } else { sign };
+        let halves = core::iter::repeat_n(0, front).chain(number).chain([sign]);
+        let halves: Vec<u8> = halves.collect();
+        let mut made = PartialAny::default();
+        for pair in halves.chunks_exact(2) {
+            if let [high, low] = pair {
+                made.e.write_u8((high << 4) | low);
+            }
+        }
+        Ok(made.finish(ty))
     }
 
     fn parts(&self) -> Parts<'_> {
@@ -208,6 +358,35 @@ impl Any {
     }
 }
 
+/// The parts of a value of a value type: see [`Any::value_parts`].
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum ValueParts {
+    /// The null value.
+    Null,
+    /// A value with its state.
+    State {
+        /// The type of the value: that of the any, or a type that is derived from it and that the program knows.
+        ty: TypeCode,
+        /// The members with their names, those of the bases first; of a value box one without a name.
+        members: Vec<(String, Any)>,
+    },
+}
+
+/// The members of a value type, those of its bases first.
+fn members_of(ty: TypeRef<'_>) -> Result<Vec<MemberRef<'_>>, DecodeError> {
+    let levels: Vec<_> = bases(ty).take(MAX_CHAIN + 1).collect();
+    if levels.len() > MAX_CHAIN {
+        let kind = DecodeErrorKind::Expected("at most 64 value types that inherit from each other");
+        return Err(DecodeError::new(kind, 0));
+    }
+    Ok(levels
+        .into_iter()
+        .rev()
+        .flat_map(TypeRef::members)
+        .collect())
+}
+
 /// The elements of a sequence or array: see [`Any::elements`].
 pub struct Elements<'a> {
     parts: Parts<'a>,
@@ -262,13 +441,37 @@ impl Default for PartialAny {
     }
 }
 
+impl TypeCode {
+    /// Returns names and types of the members of a value type, those of its bases first, or the content of a value box without
+    /// a name; `None` for other types, and for a value type that is its own base.
+    #[must_use]
+    pub fn state(&self) -> Option<(Vec<String>, Vec<Self>)> {
+        let ty = self.view().unaliased();
+        match ty.kind() {
+            TcKind::ValueBox => {
+                let content = Self::of_view(ty.content());
+                Some(([String::new()].into(), [content].into()))
+            }
+            TcKind::Value | TcKind::Event => {
+                let members = members_of(ty).ok()?.into_iter();
+                let members = members.map(|it| (String::from(it.name), Self::of_view(it.ty)));
+                Some(members.unzip())
+            }
+            _ => None,
+        }
+    }
+}
+
 impl PartialAny {
     /// Appends a part, converted to `ty`.
     fn add(&mut self, ty: TypeRef<'_>, part: &Any) -> Result<(), EncodeError> {
-        if !same(part.ty.view(), ty, Sameness::Convertible) {
-            return Err(EncodeErrorKind::Expected("a part of the type that stands there").into());
+        let own = part.ty.view();
+        match same(own, ty, Sameness::Convertible) {
+            true => part.write(ty, &mut self.e),
+            // A value of a derived type keeps its type.
+            false if derives(own.unaliased(), ty.unaliased()) => part.write(own, &mut self.e),
+            false => Err(EncodeErrorKind::Expected("a part of the type that stands there").into()),
         }
-        part.write(ty, &mut self.e)
     }
 
     fn finish(mut self, ty: &TypeCode) -> Any {

@@ -11,12 +11,12 @@ use alloc::{sync::Arc, vec::Vec};
 
 /// Types in a chain of a value type and its bases that are followed: as many as the IDL compiler permits. A TypeCode may
 /// state a type as its own base, so the chain may have no end.
-const MAX_CHAIN: usize = Limits::VALUE_IDS as usize;
+pub(super) const MAX_CHAIN: usize = Limits::VALUE_IDS as usize;
 
 /// The modifier of a value type with custom marshalling.
-const CUSTOM: i64 = 1;
+pub(super) const CUSTOM: i64 = 1;
 /// The modifier of a value type without state.
-const ABSTRACT: i64 = 2;
+pub(super) const ABSTRACT: i64 = 2;
 /// The modifier of a value type that is truncatable to its base.
 const TRUNCATABLE: i64 = 3;
 
@@ -217,7 +217,7 @@ pub(super) fn lineage<'t, I: ByteOrder>(
 }
 
 /// Iterates over a value type and its bases; without end if the type is its own base.
-fn bases(ty: TypeRef<'_>) -> impl Iterator<Item = TypeRef<'_>> {
+pub(super) fn bases(ty: TypeRef<'_>) -> impl Iterator<Item = TypeRef<'_>> {
     core::iter::successors(Some(ty), |ty| {
         let base = ty.content().unaliased();
         matches!(base.kind(), TcKind::Value | TcKind::Event).then_some(base)
@@ -225,7 +225,7 @@ fn bases(ty: TypeRef<'_>) -> impl Iterator<Item = TypeRef<'_>> {
 }
 
 /// Returns the repository ids that are sent with a value: its own, and those of the bases to which it may be truncated.
-fn ids(ty: TypeRef<'_>) -> Vec<&str> {
+pub(super) fn ids(ty: TypeRef<'_>) -> Vec<&str> {
     let mut ids = Vec::new();
     for ty in bases(ty).take(MAX_CHAIN) {
         ids.push(ty.id());

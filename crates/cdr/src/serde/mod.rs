@@ -1,6 +1,6 @@
 //! CDR for any type that implements the traits of serde.
 //!
-//! Types that come from IDL do not need this: they implement [`Encode`](crate::Encode) and [`Decode`](crate::Decode),
+//! Types that come from IDL do not need this to be CDR: they implement [`Encode`](crate::Encode) and [`Decode`](crate::Decode),
 //! which are faster and check bounds. This module is for types that are not in IDL, in messages between programs which
 //! agree on them, and for storing values as CDR.
 //!
@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | `bool`, `i8` … `i64`, `u8` … `u64`, `f32`, `f64` | boolean, int8 … long long, octet … unsigned long long, float, double | |
 //! | `i128`, `u128` | – | refused |
-//! | `char` | unsigned long, the code point | not an IDL `char`, which has 256 values; [`Char`](crate::Char) does not implement serde |
+//! | `char` | unsigned long, the code point | not an IDL `char`, which has 256 values |
 //! | `str`, `String` | string | in the code set of the [`WireFormat`]; borrowed if the type can (`&str` only where it is UTF-8 or ASCII) |
 //! | bytes | `sequence<octet>` | borrowed if the type can; `Vec<u8>` looks the same on the wire, octet by octet |
 //! | `Option<T>` | boolean, then the value if true | IDL 4's `@optional` is not this |
@@ -25,13 +25,24 @@
 //! | map | sequence of structs (key, value) | in the map's order |
 //! | enum | unsigned long, the index of the variant, then its content | without data like an IDL enum |
 //!
+//! The Rust types of IDL implement the traits of serde, too, for JSON and the like: [`Char`](crate::Char),
+//! [`WChar`](crate::WChar), [`Fixed`](crate::Fixed), [`LongDouble`](crate::LongDouble), [`Principal`](crate::Principal),
+//! [`TypeCode`](crate::TypeCode) and [`Any`](crate::Any).
+//!
 //! Depth is limited by [`Limits`](crate::Limits) for sequences, maps, options and enums with content, which are all that
 //! a recursive type can be made of.
 
+mod anys;
+#[cfg(feature = "std")]
+mod context;
 mod custom;
 mod de;
 mod ser;
+mod type_codes;
+mod values;
 
+#[cfg(feature = "std")]
+pub use context::with_context;
 pub use custom::SerdeError;
 pub use de::Deserializer;
 pub use ser::Serializer;

@@ -53,9 +53,18 @@ pub(crate) fn encode_type<O: ByteOrder>(
 
 /// The written parts of one outermost TypeCode.
 struct Writer {
-    /// The offsets of the kinds of types, by the address of the type.
-    written: BTreeMap<usize, usize>,
+    /// The types by their addresses.
+    written: BTreeMap<usize, Written>,
     depth: usize,
+}
+
+/// A type that was written, or is being written.
+#[derive(Clone, Copy)]
+struct Written {
+    /// The offset of its kind.
+    position: usize,
+    /// Whether its end has not been written yet.
+    is_open: bool,
 }
 
 impl Writer {
@@ -89,9 +98,14 @@ impl Writer {
             _ => {}
         }
         let here = e.position();
-        if let Some(there) = self.written.get(&ty.address()) {
+        let before = self.written.get(&ty.address()).copied();
+        // No indirection leads into an alias or a sequence that has not ended, as in `typedef sequence<Node> Nodes` where
+        // `Node` has a member of type `Nodes`: within it, it is written once more, up to the struct.
+        if let Some(there) = before
+            && (kind.may_recur() || !there.is_open)
+        {
             e.write_u32(INDIRECTION);
-            let offset = e.position().saturating_sub(*there);
+            let offset = e.position().saturating_sub(there.position);
             let offset =
                 i32::try_from(offset).map_err(|_| EncodeErrorKind::TooLong { found: offset })?;
             e.write_i32(offset.wrapping_neg());
@@ -103,7 +117,13 @@ impl Writer {
             )
             .into());
         }
-        self.written.insert(ty.address(), here);
+        let mut written = Written {
+            position: here,
+            is_open: true,
+        };
+        if before.is_none() {
+            self.written.insert(ty.address(), written);
+        }
         self.depth = self.depth.saturating_add(1);
         if self.depth > MAX_WRITTEN_DEPTH {
             return Err(EncodeErrorKind::Expected("a TypeCode of at most 256 levels").into());
@@ -111,6 +131,10 @@ impl Writer {
         e.write_u32(kind.number());
         e.encapsulation(|e| self.parameters(ty, e))?;
         self.depth = self.depth.saturating_sub(1);
+        if before.is_none() {
+            written.is_open = false;
+            self.written.insert(ty.address(), written);
+        }
         Ok(())
     }
 

@@ -5,7 +5,8 @@
 //! - `encoding`: reading and writing;
 //! - `compare`: equal, equivalent, convertible;
 //! - `display`: as IDL;
-//! - `build`: types that are built at run time.
+//! - `build`: types that are built at run time, one by one;
+//! - `set`: types that refer to each other, built together.
 
 mod build;
 mod compare;
@@ -14,9 +15,11 @@ pub(crate) mod display;
 pub(crate) mod encoding;
 mod kind;
 pub(crate) mod label;
+mod set;
 
 pub(crate) use compare::{Sameness, same};
 pub use kind::TcKind;
+pub use set::{TypeCodeSet, TypeDefinition, TypeSlot};
 
 use alloc::sync::Arc;
 use core::hash::{Hash, Hasher};

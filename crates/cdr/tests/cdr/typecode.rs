@@ -3,7 +3,8 @@
 
 use crate::common::modern;
 use zorb_cdr::{
-    BigEndian, ByteOrder, DecodeErrorKind, Decoder, Encoder, LittleEndian, TcKind, TypeCode,
+    BigEndian, ByteOrder, DecodeErrorKind, Decoder, Encoder, LittleEndian, NativeEndian, TcKind,
+    TypeCode, WireFormat,
 };
 
 /// Octets from hexadecimal digits, blanks anywhere.
@@ -577,4 +578,48 @@ mod random {
             }
         }
     }
+}
+
+#[test]
+fn an_alias_of_a_sequence_of_a_struct_with_members_of_that_alias_is_read_again() {
+    use zorb_cdr::{TypeCodeSet, TypeDefinition};
+    let mut set = TypeCodeSet::new();
+    let slots = [(); 3].map(|()| set.slot());
+    let [node, nodes, sequence] = slots;
+    let members = [("kids", nodes), ("more", nodes)];
+    set.define(
+        node,
+        "IDL:Node:1.0",
+        "Node",
+        &TypeDefinition::Struct(&members),
+    );
+    set.define(
+        nodes,
+        "IDL:Nodes:1.0",
+        "Nodes",
+        &TypeDefinition::Alias(sequence),
+    );
+    set.define(sequence, "", "", &TypeDefinition::Sequence(node, 0));
+    for ty in set.finish().unwrap() {
+        let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+        e.put(&ty).unwrap();
+        let octets = e.finish().to_vec();
+        let mut d = Decoder::<NativeEndian>::from_slice(&octets, WireFormat::default());
+        assert_eq!(d.get::<TypeCode>().as_ref(), Ok(&ty), "{ty:?}");
+    }
+}
+
+#[test]
+fn a_type_that_consists_of_itself_alone_is_none() {
+    use zorb_cdr::{TypeCodeSet, TypeDefinition};
+    let mut set = TypeCodeSet::new();
+    let (one, other) = (set.slot(), set.slot());
+    set.define(one, "IDL:A:1.0", "A", &TypeDefinition::Alias(other));
+    set.define(other, "", "", &TypeDefinition::Sequence(one, 0));
+    assert!(set.finish().is_none());
+    let mut set = TypeCodeSet::new();
+    let (union, text) = (set.slot(), set.slot());
+    set.define(text, "", "", &TypeDefinition::String(0));
+    set.define(union, "IDL:U:1.0", "U", &TypeDefinition::Union(text, &[]));
+    assert!(set.finish().is_none());
 }

@@ -8,7 +8,7 @@ use quote::quote;
 use super::{Generator, ident};
 use crate::ast::{InterfaceKind, ValueKind};
 use crate::contains::{member_types, names_in, parts, spread};
-use crate::model::{Basic, DefId, DefKind, Model, ScopeId, Struct, Type, Union, Value};
+use crate::model::{Basic, DefId, DefKind, Model, ScopeId, Struct, Type, Union};
 
 /// Every definition without a TypeCode in CORBA: bitsets, bitmasks, and types that contain one of these or a map. An
 /// exception has a TypeCode whatever it contains.
@@ -261,7 +261,7 @@ impl Generator<'_> {
             let name = &*self.model.def(case.member.def).name;
             let ty = self.type_code(def.scope, &case.member.ty);
             for label in &case.labels {
-                let label = self.ordinal(label);
+                let label = self.model.ordinal(label);
                 let sign = (label < 0).then(|| quote!(-));
                 let label = Literal::u128_unsuffixed(label.unsigned_abs());
                 members.push(quote!((#sign #label, #name, #ty)));
@@ -274,29 +274,5 @@ impl Generator<'_> {
         let sign = (default < 0).then(|| quote!(-));
         let default = Literal::u32_unsuffixed(default.unsigned_abs());
         quote!(Union(#repository_id, #name, #discriminator, #sign #default, &[#(#members),*]))
-    }
-
-    /// A label as a number.
-    fn ordinal(&self, label: &Value) -> i128 {
-        match label {
-            Value::Integer(number) => *number,
-            Value::Boolean(value) => i128::from(*value),
-            Value::Char(c) => i128::from(u32::from(*c)),
-            Value::WideChar(c) => i128::from(*c),
-            Value::Enumerator(enumerator) => match self.model.def(*enumerator).kind {
-                DefKind::Enumerator(owner) => match &self.model.def(owner).kind {
-                    DefKind::Enum(all) => {
-                        let place = all.iter().position(|id| id == enumerator);
-                        place
-                            .and_then(|place| i128::try_from(place).ok())
-                            .unwrap_or(0)
-                    }
-                    _ => 0,
-                },
-                _ => 0,
-            },
-            // Nothing is generated from a model with errors, and nothing else is a label.
-            _ => 0,
-        }
     }
 }
