@@ -115,7 +115,7 @@ async fn iterators_that_are_never_destroyed_make_way_for_others() {
     }
     for n in 0..1_000 {
         iterator(&root).await;
-        if n % 50 == 0 {
+        if n % 20 == 0 {
             used.next_n(1).await.unwrap();
         }
     }
