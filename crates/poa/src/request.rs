@@ -194,6 +194,8 @@ struct State {
     outcome: Option<Outcome>,
     /// What few requests have.
     rare: OnceLock<Box<Rare>>,
+    /// Where the box goes when the request has ended on another thread.
+    home: Option<Arc<Home>>,
 }
 
 /// The arguments, in the form in which they came.
@@ -220,6 +222,7 @@ impl State {
             deadline: None,
             outcome: None,
             rare: OnceLock::new(),
+            home: None,
         }
     }
 
@@ -237,62 +240,76 @@ impl State {
 
 /// Boxes of requests that a thread keeps. Usually one is in use at a time; requests that wait have theirs with them.
 const MAX_KEPT: usize = 16;
-/// Boxes that a thread which ends the requests of others gives to these at a time.
-const GIVEN: usize = MAX_KEPT / 2;
-/// Boxes that a thread takes of them at a time: few, as a thread that ends soon takes them along.
-const TAKEN: usize = 2;
-/// Boxes that are kept for any thread.
-const MAX_SHARED: usize = 8 * MAX_KEPT;
+/// Boxes that wait for the thread that has made them, after other threads have ended their requests.
+const MAX_RETURNED: usize = 128;
+
+/// The boxes of a thread that are not in use.
+struct Boxes {
+    free: RefCell<Vec<ServerRequest>>,
+    home: Arc<Home>,
+}
+
+/// Where other threads return the boxes of a thread. Boxes in it do not refer to it.
+#[derive(Default)]
+struct Home(Mutex<Vec<ServerRequest>>);
 
 thread_local! {
-    static FREE: RefCell<Vec<ServerRequest>> = const { RefCell::new(Vec::new()) };
+    static BOXES: Boxes = Boxes {
+        free: RefCell::new(Vec::with_capacity(MAX_KEPT)),
+        home: Arc::default(),
+    };
 }
 
-/// Boxes for any thread. Nobody waits for the lock: a box may be allocated, and freed, instead.
-static SHARED: Mutex<Vec<ServerRequest>> = Mutex::new(Vec::new());
-
-/// A box of an earlier request.
-#[inline]
-fn take() -> Option<ServerRequest> {
-    let taken = FREE.try_with(|free| {
-        let mut free = free.try_borrow_mut().ok()?;
+impl Boxes {
+    /// A box of an earlier request, or a new one.
+    #[inline]
+    fn take(&self) -> Option<ServerRequest> {
+        let mut free = self.free.try_borrow_mut().ok()?;
         match free.pop() {
-            None => take_shared(&mut free),
+            None => Some(self.take_returned(&mut free)),
             taken => taken,
         }
-    });
-    taken.ok().flatten()
-}
+    }
 
-#[cold]
-fn take_shared(free: &mut Vec<ServerRequest>) -> Option<ServerRequest> {
-    let mut shared = SHARED.try_lock().ok()?;
-    let left = shared.len().saturating_sub(TAKEN);
-    free.extend(shared.drain(left..));
-    free.pop()
-}
-
-/// Keeps the box of a request that has ended.
-#[inline]
-fn keep(emptied: ServerRequest) {
-    // At the end of a thread its boxes are gone, and this one is freed.
-    let _ = FREE.try_with(|free| {
-        let mut free = free.try_borrow_mut().ok()?;
-        if free.len() >= MAX_KEPT {
-            share(&mut free);
+    #[cold]
+    fn take_returned(&self, free: &mut Vec<ServerRequest>) -> ServerRequest {
+        // The lock is held for a push or this; while another thread has it, a box is made.
+        if let Ok(mut returned) = self.home.0.try_lock() {
+            let left = returned.len().saturating_sub(MAX_KEPT);
+            free.extend(returned.drain(left..).map(|mut returned| {
+                returned.0.home = Some(Arc::clone(&self.home));
+                returned
+            }));
         }
-        free.push(emptied);
-        Some(())
-    });
+        free.pop().unwrap_or_else(|| {
+            let mut made = ServerRequest(Box::new(State::new()));
+            made.0.home = Some(Arc::clone(&self.home));
+            made
+        })
+    }
+
+    /// Keeps the box of a request that has ended, or returns it to the thread that has made it.
+    #[inline]
+    fn keep(&self, emptied: ServerRequest) {
+        match &emptied.0.home {
+            Some(home) if !Arc::ptr_eq(home, &self.home) => give_back(emptied),
+            _ => {
+                if let Ok(mut free) = self.free.try_borrow_mut()
+                    && free.len() < MAX_KEPT
+                {
+                    free.push(emptied);
+                }
+            }
+        }
+    }
 }
 
-#[cold]
-fn share(free: &mut Vec<ServerRequest>) {
-    let given = free.drain(GIVEN..);
-    if let Ok(mut shared) = SHARED.try_lock()
-        && shared.len() < MAX_SHARED
-    {
-        shared.extend(given);
+fn give_back(mut emptied: ServerRequest) {
+    if let Some(home) = emptied.0.home.take() {
+        let mut returned = home.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if returned.len() < MAX_RETURNED {
+            returned.push(emptied);
+        }
     }
 }
 
@@ -340,7 +357,9 @@ impl Drop for Acknowledgement {
 
 impl ServerRequest {
     fn empty() -> Self {
-        take().unwrap_or_else(|| Self(Box::new(State::new())))
+        // At the end of a thread its boxes are gone.
+        let taken = BOXES.try_with(Boxes::take).ok().flatten();
+        taken.unwrap_or_else(|| Self(Box::new(State::new())))
     }
 
     /// A request whose header has been parsed. `context` resolves object references and value types among the
@@ -696,7 +715,8 @@ impl ServerRequest {
         };
         // This may run code of the application.
         state.clear();
-        keep(Self(state));
+        // At the end of a thread its boxes are gone, and this one is freed.
+        let _ = BOXES.try_with(|boxes| boxes.keep(Self(state)));
         outcome
     }
 }
