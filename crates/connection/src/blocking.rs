@@ -84,8 +84,18 @@ fn replace<T: Copy + Default>(key: &'static thread::LocalKey<Cell<T>>, value: T)
 
 /// Drives a future on this thread. Calls inside it may block the thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
     let _blocks = replace(&BLOCKS, true);
+    drive(future)
+}
+
+/// Drives a future on this thread. Calls inside it are pending where they would have to wait, as in a task.
+pub(crate) fn drive_task<F: Future>(future: F) -> F::Output {
+    let _blocks = replace(&BLOCKS, false);
+    drive(future)
+}
+
+fn drive<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
     let (parker, waker) = parker();
     let mut cx = Context::from_waker(&waker);
     let mut is_again = false;

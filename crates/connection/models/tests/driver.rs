@@ -1,7 +1,7 @@
 //! The task that drives a connection, on a stream with requests in it. Upcalls end in another thread meanwhile, and the ORB
 //! stops.
 
-use super::super::task::DriveEnd;
+use super::super::driver::{DriveEnd, Waiting};
 use super::super::{PendingRequest, ServerConnection, ServerLimits, Serving};
 use super::Tasks;
 use crate::end::End;
@@ -133,10 +133,12 @@ fn drive(connection: &Arc<ServerConnection<Tasks>>) -> JoinHandle<End> {
     let connection = Arc::clone(connection);
     spawn(move || {
         let mut reading = connection.new_reading();
-        let mut driving = pin!(connection.drive_task(&mut reading));
+        let mut driving = pin!(connection.drive_as(&mut reading, Waiting::Reactor));
         match Task::new().run(|cx| driving.as_mut().poll(cx)) {
             DriveEnd::Ended(end) => end,
-            DriveEnd::Promoted(_) => unreachable!("connections of models park"),
+            DriveEnd::Promoted(_) | DriveEnd::HandedBack => {
+                unreachable!("connections of models park")
+            }
         }
     })
 }

@@ -1,29 +1,51 @@
-//! The driver of a connection in a task of the lane.
+//! The driver of a connection: a task of the lane, or a thread, which run the same loop and differ in how they wait for octets.
 
 use super::super::end::End;
-use super::super::link::{Drained, MESSAGES_PER_TURN, READS_PER_TURN, Reading, let_others_run};
+use super::super::link::{
+    Blocked, Drained, LOOK_AGAIN, MESSAGES_PER_TURN, READS_PER_TURN, Reading, let_others_run,
+};
 use super::super::owner::Owner;
 use super::super::spin::{Spun, ThreadPermit};
 use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::backlog::RoomShared;
 use super::header_cache::{DriverState, LastReply};
-use super::promote::Promotion;
+use super::promote::{Promotion, READS, READS_WITHIN};
 use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
+use zorb_executor::WaitPolicy;
 use zorb_giop::{Cause, LifeEvent, UnfinishedInput};
 
-/// The end of a drive by the task: why it stops.
+/// How a driver waits for octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// By the reactor: it is a task.
+    Reactor,
+    /// In `recv`: it is the thread of its connection.
+    Blocking,
+    /// In `recv`, as long as the client sends requests: it is the thread of a promoted connection, whose task waits instead as
+    /// soon as there is something else to wait for.
+    WhileBusy,
+}
+
+/// The end of a drive: why it stops.
 pub(super) enum DriveEnd<'a> {
     Ended(End),
+    /// A task has to go on.
+    HandedBack,
     /// The connection is one of several busy ones, and gets a thread.
     Promoted(ThreadPermit<'a>),
 }
 
-/// The state of the task that drives a connection.
-struct TaskState<O: Owner> {
+/// The state of the driver of a connection.
+struct DriveState<O: Owner> {
+    waiting: Waiting,
+    /// Whether a task has to go on in place of this thread.
+    is_handed_back: bool,
+    /// Reads in a row without a whole message.
+    fruitless: u32,
     driver: DriverState<O>,
     promotion: Promotion,
     /// Ready when the limits that connections share have to be checked again for a waiting request.
@@ -53,10 +75,11 @@ impl<O: Owner> ServerConnection<O> {
         let end = loop {
             let end = match ended {
                 Some(end) => break end,
-                None => self.drive_task(&mut reading).await,
+                None => self.drive_as(&mut reading, Waiting::Reactor).await,
             };
             match end {
                 DriveEnd::Ended(end) => break end,
+                DriveEnd::HandedBack => {}
                 DriveEnd::Promoted(permit) => {
                     (reading, ended) = self.serve_promoted(reading).await;
                     drop(permit);
@@ -67,14 +90,22 @@ impl<O: Owner> ServerConnection<O> {
         drop(registration);
     }
 
-    /// Serves the connection until it or the ORB ends, or a thread may serve it better.
-    pub(super) fn drive_task<'a>(
+    /// Serves the connection until it or the ORB ends, or another driver has to, or may serve it better.
+    pub(super) fn drive_as<'a>(
         self: &'a Arc<Self>,
         reading: &mut Reading,
+        waiting: Waiting,
     ) -> impl Future<Output = DriveEnd<'a>> + Send {
+        let is_task = waiting == Waiting::Reactor;
         let idle_timeout = self.owner.settings().idle_timeout;
-        let workers = self.promoting_workers();
-        let mut state = TaskState {
+        let workers = match is_task {
+            true => self.promoting_workers(),
+            false => 0,
+        };
+        let mut state = DriveState {
+            waiting,
+            is_handed_back: false,
+            fruitless: 0,
             driver: DriverState::default(),
             promotion: Promotion::default(),
             room: None,
@@ -86,11 +117,15 @@ impl<O: Owner> ServerConnection<O> {
         poll_fn(move |cx| {
             self.link.outbound.driver.register(cx.waker());
             let polled = match self.is_stopping() {
-                true => self.poll_drained(cx),
+                true if is_task => self.poll_drained(cx),
+                true => return Poll::Ready(DriveEnd::HandedBack),
                 false => self.poll_to_end(reading, &mut state, cx),
             };
             if let Poll::Ready(end) = polled {
                 return Poll::Ready(DriveEnd::Ended(end));
+            }
+            if state.is_handed_back {
+                return Poll::Ready(DriveEnd::HandedBack);
             }
             if state.promotion.is_due()
                 && self.may_be_promoted()
@@ -101,7 +136,14 @@ impl<O: Owner> ServerConnection<O> {
             if let Some(why) = self.link.outbound.evicted() {
                 return Poll::Ready(DriveEnd::Ended(End::Lost(Cause::new(why.to_string()))));
             }
-            if self.link.outbound.failure().is_some() && state.ended.is_none() {
+            if !is_task {
+                if self.link.outbound.failure().is_some() {
+                    return Poll::Ready(DriveEnd::HandedBack);
+                }
+                if let Some(error) = self.write_wait.failure() {
+                    return Poll::Ready(DriveEnd::Ended(End::Lost(error.clone())));
+                }
+            } else if self.link.outbound.failure().is_some() && state.ended.is_none() {
                 let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
                 if let Poll::Ready(end) = failed.as_mut().poll(cx) {
                     state.ended = Some(end);
@@ -121,7 +163,7 @@ impl<O: Owner> ServerConnection<O> {
     fn poll_to_end(
         self: &Arc<Self>,
         reading: &mut Reading,
-        state: &mut TaskState<O>,
+        state: &mut DriveState<O>,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         if state.ended.is_none() {
@@ -149,10 +191,13 @@ impl<O: Owner> ServerConnection<O> {
     fn poll_serve(
         self: &Arc<Self>,
         reading: &mut Reading,
-        state: &mut TaskState<O>,
+        state: &mut DriveState<O>,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         if !self.backlog.is_empty() {
+            if self.is_handed_back(state) {
+                return Poll::Pending;
+            }
             if self.link.outbound.takes_nothing() {
                 self.backlog.keep_one_ways();
             }
@@ -171,8 +216,7 @@ impl<O: Owner> ServerConnection<O> {
                 Poll::Pending | Poll::Ready(Ok(true)) => {}
             }
         }
-        let (driver, promotion) = (&mut state.driver, &mut state.promotion);
-        let read = self.poll_read_requests(reading, driver, promotion, cx);
+        let read = self.poll_read_requests(reading, state, cx);
         // A request may have begun to wait meanwhile. Room for it is checked here, once ending upcalls can see the request.
         if read.is_pending()
             && !self.backlog.is_empty()
@@ -188,7 +232,7 @@ impl<O: Owner> ServerConnection<O> {
     /// is room.
     fn poll_backlog(
         self: &Arc<Self>,
-        state: &mut TaskState<O>,
+        state: &mut DriveState<O>,
         mut may_serve: impl FnMut(&DriverState<O>, &mut Context<'_>) -> Result<bool, End>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<bool, End>> {
@@ -203,17 +247,33 @@ impl<O: Owner> ServerConnection<O> {
         Poll::Ready(Ok(self.backlog.is_empty()))
     }
 
+    /// Whether the thread of a promoted connection has something else to wait for than octets, which its task does.
+    fn is_handed_back(&self, state: &mut DriveState<O>) -> bool {
+        state.is_handed_back |= state.waiting == Waiting::WhileBusy;
+        state.is_handed_back
+    }
+
+    /// Whether octets wait for room in the socket, so that this thread must not block in `recv`. Another task waits for the room.
+    fn waits_for_room(self: &Arc<Self>, state: &mut DriveState<O>) -> bool {
+        let waits = state.waiting != Waiting::Reactor && self.link.outbound.is_blocked();
+        if waits && !self.is_handed_back(state) {
+            self.link.stops_reading();
+            self.wait_for_room();
+        }
+        waits
+    }
+
     /// Reads requests and serves them, until the connection ends or there is nothing to do.
     fn poll_read_requests(
         self: &Arc<Self>,
         reading: &mut Reading,
-        driver: &mut DriverState<O>,
-        promotion: &mut Promotion,
+        state: &mut DriveState<O>,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         let (link, outbound) = (&self.link, &self.link.outbound);
         let policy = self.wait;
-        if let Err(end) = link.unblock(cx) {
+        let is_task = state.waiting == Waiting::Reactor;
+        if is_task && let Err(end) = link.unblock(cx) {
             return Poll::Ready(end);
         }
         let mut messages = 0;
@@ -222,12 +282,13 @@ impl<O: Owner> ServerConnection<O> {
             let before = messages;
             // A task that was woken by its socket has nothing to serve or to write before it reads.
             if !reading.reader.is_idle() || outbound.is_blocked() {
-                match self.serve_received(reading, driver, &mut messages, cx) {
+                match self.serve_received(reading, state, &mut messages, cx) {
                     Ok(Drained::All) => {}
                     Ok(Drained::Turn) => break,
                     // The rest of the received octets waits for the server, so the client is not blamed for an unfinished
                     // message.
                     Ok(Drained::Stopped) => {
+                        let _ = self.waits_for_room(state) || self.is_handed_back(state);
                         return match link.rest(&mut reading.reader, UnfinishedInput::Nothing) {
                             Ok(()) => Poll::Pending,
                             Err(end) => Poll::Ready(end),
@@ -236,6 +297,9 @@ impl<O: Owner> ServerConnection<O> {
                     Err(end) => return Poll::Ready(end),
                 }
             }
+            if self.waits_for_room(state) || !is_task && !self.backlog.is_empty() {
+                return Poll::Pending;
+            }
             // The requests of the last read have been served: what `pause` finds has only begun.
             if reads == READS_PER_TURN {
                 break;
@@ -243,7 +307,7 @@ impl<O: Owner> ServerConnection<O> {
             // Spins within a large message, too, whose rest the client is just writing.
             let spun = match (has_read || messages > before || reading.spinner.is_steady())
                 && !outbound.is_blocked()
-                && self.may_spin(reading, promotion, messages > before)
+                && self.may_spin(reading, state, messages > before)
             {
                 true => link.spin(reading, policy),
                 false => Spun::Park,
@@ -253,8 +317,12 @@ impl<O: Owner> ServerConnection<O> {
                     registered = false;
                     Poll::Ready(link.has_read(read))
                 }
-                Spun::Yield => break,
-                Spun::Park => link.poll_read(reading, &mut registered, cx),
+                Spun::Yield if is_task => break,
+                Spun::Park if is_task => link.poll_read(reading, &mut registered, cx),
+                // No other task needs this thread.
+                Spun::Yield | Spun::Park => {
+                    self.read_blocking(reading, state, messages > before, cx)
+                }
             };
             match read {
                 Poll::Pending => {
@@ -272,15 +340,49 @@ impl<O: Owner> ServerConnection<O> {
         Poll::Pending
     }
 
+    /// Reads once, in `recv`. Pending after a while without octets, so that the driver looks at other ends of the connection.
+    fn read_blocking(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        state: &mut DriveState<O>,
+        has_handled: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), End>> {
+        let limit = match state.waiting {
+            Waiting::WhileBusy => READS_WITHIN,
+            Waiting::Reactor | Waiting::Blocking => LOOK_AGAIN,
+        };
+        match self.link.read_blocking(reading, Some(limit)) {
+            Err(end) => return Poll::Ready(Err(end)),
+            Ok(Blocked::Read) => {
+                state.fruitless = match has_handled {
+                    true => 0,
+                    false => state.fruitless.saturating_add(1),
+                };
+                if state.fruitless <= READS || !self.is_handed_back(state) {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            Ok(Blocked::TimedOut) if self.is_handed_back(state) => {}
+            Ok(Blocked::TimedOut) => let_others_run(cx),
+            Ok(Blocked::Unsupported) => {
+                self.cannot_block.store(true, Ordering::Relaxed);
+                state.is_handed_back = true;
+            }
+        }
+        Poll::Pending
+    }
+
     /// Serves the requests that were read. The replies to all requests of one read leave in one write.
     #[inline]
     fn serve_received(
         self: &Arc<Self>,
         reading: &mut Reading,
-        driver: &mut DriverState<O>,
+        state: &mut DriveState<O>,
         messages: &mut usize,
         cx: &mut Context<'_>,
     ) -> Result<Drained, End> {
+        let (waiting, driver) = (state.waiting, &mut state.driver);
         let drained = self.link.drain(
             &mut reading.reader,
             messages,
@@ -301,7 +403,9 @@ impl<O: Owner> ServerConnection<O> {
         if let Err(error) = flushed {
             self.link.is_final(error)?;
         }
-        self.link.unblock(cx)?;
+        if waiting == Waiting::Reactor {
+            self.link.unblock(cx)?;
+        }
         Ok(drained)
     }
 
@@ -318,21 +422,25 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Whether the task may spin after a read. It may not if pending upcalls or other busy connections need its thread.
-    /// `has_handled`: whether the read completed a message.
+    /// Whether the driver may spin after a read. A task may not if pending upcalls need its thread; neither may if other
+    /// connections are busy. `has_handled`: whether the read completed a message.
     fn may_spin(
         self: &Arc<Self>,
         reading: &mut Reading,
-        promotion: &mut Promotion,
+        state: &mut DriveState<O>,
         has_handled: bool,
     ) -> bool {
-        if !self.has_no_pending() {
+        let may = match state.waiting {
+            Waiting::Reactor => self.has_no_pending(),
+            Waiting::Blocking | Waiting::WhileBusy => self.wait != WaitPolicy::Park,
+        };
+        if !may {
             return false;
         }
         let connection = Arc::as_ptr(self).addr();
         let only_busy = (reading.spinner).is_only_busy(self.owner.busy(), connection);
         if has_handled {
-            promotion.has_read(only_busy);
+            state.promotion.has_read(only_busy);
         }
         only_busy
     }

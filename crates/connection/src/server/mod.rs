@@ -10,8 +10,9 @@
 //!
 //! # The driver of a connection
 //!
-//! Two drivers run these steps, one at a time: a task of the lane, or a thread that blocks in `recv`. Every connection has a
-//! thread if the settings say so; otherwise busy connections are promoted to one (`promote`).
+//! One loop runs these steps (`driver`), in a task of the lane or on a thread, which differ in how they wait for octets
+//! (`Waiting`): by the reactor, or in `recv`. Every connection has a thread if the settings say so; otherwise busy connections
+//! are promoted to one (`promote`). A thread hands back to a task what it cannot wait for itself.
 //!
 //! ```text
 //!   ──1──► reading ◄───2───► waiting ───5───► draining ──6──► ended
@@ -20,13 +21,13 @@
 //!           └──────4──► stopped ────────5────────┘
 //! ```
 //!
-//! 1. The connection is registered (`Serving::register`), and its driver begins: `drive_task`, or `serve_here` on a thread.
+//! 1. The connection is registered (`Serving::register`), and its driver begins: `drive_as` in a task, or `serve_here` on a thread.
 //! 2. The driver has served all messages of its buffer and written their replies, spins if it may (`may_spin`), and then
 //!    waits for octets: a task by the reactor (`Link::poll_read`), a thread in `recv` (`Link::read_blocking`).
 //! 3. The connection is one of several busy ones (`Promotion::is_due`): its task gives the reading state to a new thread and
 //!    awaits it (`serve_promoted`). The thread gives it back once it has had no request for 10 ms, found no room for a
 //!    reply, or read in vain, or when the ORB stops.
-//! 4. Reading stops while the backlog is full (`may_read`), or a client takes no replies (`has_room`). It goes on when a
+//! 4. Reading stops while the backlog is full (`may_read`), or a client takes no replies (`poll_may_serve`). It goes on when a
 //!    pending request ends (`wake`), or the socket has room (`Outbound::poll_unblock`).
 //! 5. The ORB or the reactor of the connection stops (`is_stopping`): no more is read, pending upcalls end, and
 //!    CloseConnection follows their replies (`poll_drained`).
@@ -46,6 +47,7 @@
 //! one costs a copy, or one look more.
 
 mod backlog;
+mod driver;
 mod ended;
 #[cfg(not(zorb_model))]
 mod eviction;
@@ -60,7 +62,7 @@ mod overload;
 mod pending;
 mod promote;
 mod serving;
-mod task;
+
 #[cfg(all(test, not(zorb_model)))]
 mod tests;
 mod thread;

@@ -8,6 +8,7 @@ use super::super::link::Reading;
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
+use super::driver::Waiting;
 use core::mem;
 use core::time::Duration;
 use std::sync::{Arc, mpsc};
@@ -123,7 +124,7 @@ impl<O: Owner> ServerConnection<O> {
         // Servants find a runtime here, as everywhere.
         let _runtime = self.owner.lane().handle().enter();
         let _thread = self.write_wait.thread_serves();
-        self.serve_blocking(reading, Some(READS_WITHIN))
+        self.serve_blocking(reading, Waiting::WhileBusy)
     }
 }
 
