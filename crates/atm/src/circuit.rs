@@ -56,7 +56,7 @@ impl Circuit {
         ended: impl FnOnce(&Self) + Send + 'static,
     ) -> io::Result<Arc<Self>> {
         let socket = Arc::new(socket);
-        let registered = sys::register(Arc::clone(&socket), Interest::READABLE)?;
+        let registered = zorb_transport::register(Arc::clone(&socket), Interest::READABLE)?;
         let circuit = Arc::new(Self {
             socket,
             state: Mutex::new(State::new(config)),
@@ -180,7 +180,7 @@ impl Circuit {
     /// Waits for room in the socket, by a duplicate of its descriptor. One descriptor can be registered only once, and
     /// a standing interest would cost a wake-up for each frame.
     async fn room(&self) -> io::Result<()> {
-        let duplicate = sys::register(self.socket.try_clone()?, Interest::WRITABLE)?;
+        let duplicate = zorb_transport::register(self.socket.try_clone()?, Interest::WRITABLE)?;
         duplicate.writable().await?.retain_ready();
         Ok(())
     }

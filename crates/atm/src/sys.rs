@@ -9,7 +9,6 @@
 use std::{
     io::{self, IoSlice},
     os::fd::AsRawFd,
-    sync::Arc,
 };
 
 use bytes::{BufMut, BytesMut};
@@ -19,7 +18,6 @@ use rustix::{
     net::{self, RecvFlags, SendAncillaryBuffer, SendFlags, sockopt},
 };
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::address::{CircuitId, Class, Quality};
 
@@ -235,24 +233,6 @@ pub(crate) fn set_receive_buffer(socket: &Socket, octets: usize) -> io::Result<u
     let size = socket.recv_buffer_size()?;
     Ok(u64::try_from(size).unwrap_or(0))
 }
-
-/// Registers a socket with the current runtime's reactor.
-///
-/// Panics outside a runtime, and inside one that was built without I/O.
-pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<AsyncFd<S>> {
-    // SAFETY: the descriptor must be valid, and stay open and the same, as long as the `AsyncFd` has it. `S` is a
-    // `Socket` or an `Arc` of one, and nothing else, since `Owns` is implemented here only. A `Socket` owns its
-    // descriptor, opens it before it exists and closes it when it is dropped, and its `as_raw_fd` returns this one
-    // always; an `Arc` returns that of its `Socket`, which it keeps. The `AsyncFd` owns the `Socket`, or a share of it,
-    // from here on; others have it by shared reference only, which cannot close it.
-    let registered = unsafe { AsyncFd::register_with_interest(socket, interest) };
-    Ok(registered?)
-}
-
-/// A handle that keeps a socket open: the socket itself, or a share of it.
-pub(crate) trait Owns: AsRawFd {}
-impl Owns for Socket {}
-impl Owns for Arc<Socket> {}
 
 /// Receives a frame behind the contents of `frame`, within its capacity. Returns its octets; 0 if the interface is
 /// gone.

@@ -72,6 +72,7 @@ pub use endpoint::{Endpoint, EndpointAddress, ParseEndpointError};
 pub use error::{Operation, TransportError};
 pub use property::{Properties, Property, PropertyError};
 pub use registry::Registry;
+pub use sys::{OwnsSocket, register};
 pub use system::host_name;
 pub use tcp::{Tcp, TcpAddress, TcpAddressing, TcpOptions};
 pub use traits::{BoxFuture, Connection, Listener, ReadOutcome, Transport};

@@ -23,12 +23,16 @@ use rustix::{
 use socket2::Socket;
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// Registers a socket with the current runtime's reactor.
+/// Registers a socket with the current runtime's reactor, for transports over sockets of their own.
 ///
-/// Panics outside a runtime, and inside one that was built without I/O.
-pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<AsyncFd<S>> {
+/// # Errors
+/// The operating system refuses.
+///
+/// # Panics
+/// Outside a runtime, and inside one that was built without I/O.
+pub fn register<S: OwnsSocket>(socket: S, interest: Interest) -> io::Result<AsyncFd<S>> {
     // SAFETY: the descriptor must be valid, and stay open and the same, as long as the `AsyncFd` has it. `S` is a
-    // `Socket` or an `Arc` of one, and nothing else, since `Owns` is implemented here only. A `Socket` owns its
+    // `Socket` or an `Arc` of one, and nothing else, since `OwnsSocket` cannot be implemented elsewhere. A `Socket` owns its
     // descriptor, opens it before it exists and closes it when it is dropped, and its `as_raw_fd` returns this one
     // always; an `Arc` returns that of its `Socket`, which it keeps. The `AsyncFd` owns the `Socket`, or a share of it,
     // from here on; others have it by shared reference only, which cannot close it.
@@ -36,10 +40,16 @@ pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<Asy
     Ok(registered?)
 }
 
-/// A handle that keeps a socket open: the socket itself, or a share of it.
-pub(crate) trait Owns: AsRawFd {}
-impl Owns for Socket {}
-impl Owns for Arc<Socket> {}
+/// A handle that keeps a socket open: the socket itself, or a share of it. No other type can implement it.
+pub trait OwnsSocket: AsRawFd + sealed::Sealed {}
+impl OwnsSocket for Socket {}
+impl OwnsSocket for Arc<Socket> {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Socket {}
+    impl Sealed for super::Arc<super::Socket> {}
+}
 
 /// Receives into the spare capacity of `buf`; returns the number of octets, 0 being the end of the stream. Without any
 /// octets it returns `WouldBlock`: at once, or, if `wait`, when the socket's timeout has passed.
