@@ -4,7 +4,7 @@ use cargo_metadata::MetadataCommand;
 use xtask::step::{Done, cargo, output, root};
 
 /// Files and folders of a package.
-const CONTENTS: [&str; 9] = [
+const CONTENTS: [&str; 10] = [
     ".cargo_vcs_info.json",
     "Cargo.lock",
     "Cargo.toml",
@@ -13,6 +13,7 @@ const CONTENTS: [&str; 9] = [
     "README.md",
     "examples/",
     "idl/",
+    "packaging/",
     "src/",
 ];
 
