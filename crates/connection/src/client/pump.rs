@@ -340,42 +340,25 @@ impl ClientConnection {
         next: Next,
         own: Option<&mut OwnReply<'_>>,
     ) -> Option<Lease<'a, Reading>> {
-        match next {
-            Next::Park(next) | Next::Leave(next @ CurrentReader::Reactor(_)) => {
-                lease.release_to(next)
-            }
-            Next::Leave(next) => self.leave_to(lease, next, None),
-            Next::LeaveToWaiter => self.leave_to_waiter(lease, own),
-        }
-    }
-
-    /// Releases the lease to the next reader, and wakes it by `waker`, or is the driver and woken.
-    fn leave_to<'a>(
-        &self,
-        lease: Lease<'a, Reading>,
-        next: CurrentReader,
-        waker: Option<Waker>,
-    ) -> Option<Lease<'a, Reading>> {
+        let (next, thread) = match next {
+            Next::Park(next) | Next::Leave(next) => (next, None),
+            Next::LeaveToWaiter => self.next_waiter(own),
+        };
         if next == CurrentReader::Timer {
             self.reads_without_reactor();
         }
         let contended = lease.release_to(next);
-        if contended.is_none() {
-            match (next, waker) {
-                (_, Some(waker)) => waker.wake(),
-                (CurrentReader::Driver, None) => self.link.outbound.driver.notify(),
-                _ => {}
-            }
+        match (&contended, next, thread) {
+            (None, _, Some(thread)) => thread.wake(),
+            (None, CurrentReader::Driver, None) => self.link.outbound.driver.notify(),
+            _ => {}
         }
         contended
     }
 
+    /// The next reader: another caller that blocks its thread, with its waker, or the driver if other callers wait.
     #[cold]
-    fn leave_to_waiter<'a>(
-        &self,
-        lease: Lease<'a, Reading>,
-        own: Option<&mut OwnReply<'_>>,
-    ) -> Option<Lease<'a, Reading>> {
+    fn next_waiter(&self, own: Option<&mut OwnReply<'_>>) -> (CurrentReader, Option<Waker>) {
         let mut state = self.state();
         let own_id = own.as_deref().map(|own| own.id);
         state.look(own, None);
@@ -387,14 +370,11 @@ impl ClientConnection {
                 others |= waiter.waker.is_some();
                 Some((id, waiter.waker.clone().filter(|_| waiter.blocks)?))
             });
-        drop(state);
         match thread {
-            Some((id, waker)) if !is_over => {
-                self.leave_to(lease, CurrentReader::Caller(id), Some(waker))
-            }
+            Some((id, waker)) if !is_over => (CurrentReader::Caller(id), Some(waker)),
             // Callers that do not block rely on the driver, which asks the reactor.
-            _ if others || is_over => self.leave_to(lease, CurrentReader::Driver, None),
-            _ => self.leave_to(lease, CurrentReader::Timer, None),
+            _ if others || is_over => (CurrentReader::Driver, None),
+            _ => (CurrentReader::Timer, None),
         }
     }
 
