@@ -221,29 +221,37 @@ impl<T> ReadLease<T> {
     /// waker in the table, else the driver. Returns `false` if it does not watch.
     #[inline]
     pub(crate) fn rely_on_reactor(&self, leader: Option<RequestId>) -> bool {
-        let before = self.update(|current| match current {
-            CurrentReader::Reactor(_) => CurrentReader::Reactor(leader),
-            other => other,
-        });
-        matches!(before, CurrentReader::Reactor(_))
+        let next = CurrentReader::Reactor(leader).encode();
+        let mut word = self.word.load(Ordering::Acquire);
+        while matches!(word & KIND, REACTOR | REACTOR_FOR_CALLER) {
+            // Exchanged even for the same value: a load may return a reader that is none any more.
+            match (self.word).compare_exchange(word, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
     }
 
     /// Notes that octets have come: the reactor watches no longer.
     #[inline]
     pub(crate) fn readable(&self) -> Readable {
-        let before = self.update(|current| match current {
-            CurrentReader::Reactor(Some(id)) => CurrentReader::Caller(id),
-            CurrentReader::Reactor(None) => CurrentReader::Driver,
-            CurrentReader::Holder { timed, .. } => CurrentReader::Holder {
-                contended: true,
-                timed,
-            },
-            CurrentReader::Driver | CurrentReader::Timer | CurrentReader::Caller(_) => current,
-        });
-        match before {
-            CurrentReader::Reactor(Some(id)) => Readable::Caller(id),
-            CurrentReader::Holder { .. } => Readable::Holder,
-            _ => Readable::Driver,
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            let (next, readable) = match CurrentReader::decode(word) {
+                CurrentReader::Reactor(Some(id)) => {
+                    (CurrentReader::Caller(id).encode(), Readable::Caller(id))
+                }
+                CurrentReader::Reactor(None) => (DRIVER, Readable::Driver),
+                CurrentReader::Holder { .. } => (word | CONTENDED, Readable::Holder),
+                CurrentReader::Driver | CurrentReader::Timer | CurrentReader::Caller(_) => {
+                    (word, Readable::Driver)
+                }
+            };
+            match (self.word).compare_exchange(word, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return readable,
+                Err(now) => word = now,
+            }
         }
     }
 
@@ -301,6 +309,14 @@ impl<T> Lease<'_, T> {
     /// lease stays with its holder, which has to look again.
     #[inline]
     pub(crate) fn release_to(self, next: CurrentReader) -> Option<Self> {
+        let holder = CurrentReader::Holder {
+            contended: false,
+            timed: false,
+        };
+        if self.lease.change(holder, next).is_ok() {
+            core::mem::forget(self);
+            return None;
+        }
         // Acquire: the holder sees what the other reader recorded before it asked.
         let before = self.lease.update(|current| match current {
             CurrentReader::Holder {
