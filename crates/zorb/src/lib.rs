@@ -65,6 +65,8 @@ mod profile;
 mod race;
 pub mod real_time;
 mod retry;
+#[cfg(feature = "serde")]
+pub mod serde;
 mod serve;
 mod signature;
 pub mod skeleton;

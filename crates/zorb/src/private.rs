@@ -11,6 +11,8 @@ pub use crate::signature::{
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, ErasedState, VALUE_BASE, ValueCodec, ValueInfo,
 };
+#[cfg(feature = "serde")]
+pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use zorb_cdr::{
     Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Map,
     Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask, cdr_bitset, cdr_enum,
@@ -235,6 +237,7 @@ macro_rules! __interface_ref {
         }
 
         $crate::__any_reference!($kind $name, $type);
+        $crate::__serde_reference!($name);
 
         impl ::core::fmt::Debug for $name {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -299,6 +302,39 @@ macro_rules! __interface_ref {
             }
         }
     };
+}
+
+/// Implements the traits of serde for a typed reference.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __serde_reference {
+    ($name:ident) => {
+        impl $crate::__private::Serialize for $name {
+            fn serialize<S: $crate::__private::Serializer>(
+                &self,
+                s: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                $crate::serde::serialize_reference(self, s)
+            }
+        }
+
+        impl<'de> $crate::__private::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::__private::Deserializer<'de>>(
+                d: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                $crate::serde::deserialize_reference(d)
+            }
+        }
+    };
+}
+
+/// Without the feature `serde`, references have none of its traits.
+#[cfg(not(feature = "serde"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __serde_reference {
+    ($name:ident) => {};
 }
 
 /// Implements `Debug` and identity comparison for references to local objects, which types with such members need.
