@@ -26,6 +26,10 @@ fn enums_list_their_enumerators_and_are_shown_and_parsed_by_their_names_in_idl()
     assert_eq!(error, "expected an enumerator of Colour, found \"Red\"");
 }
 
+#[expect(
+    clippy::mutable_key_type,
+    reason = "references are compared by what they refer to, which does not change"
+)]
 #[test]
 fn types_have_the_traits_that_the_option_names() {
     let pair = Pair::default();
@@ -50,6 +54,10 @@ fn types_have_the_traits_that_the_option_names() {
     assert_eq!(Refused::default(), Refused { why: pair });
 }
 
+#[expect(
+    clippy::mutable_key_type,
+    reason = "references are compared by what they refer to, which does not change"
+)]
 #[tokio::test]
 async fn references_are_keys_by_what_they_refer_to() {
     let orb = Orb::builder().build().await.unwrap();
