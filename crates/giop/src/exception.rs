@@ -282,7 +282,7 @@ impl SystemException {
     /// as the exception's [`detail`](Self::detail), JacORB and GlassFish log it. So it must not name what the client may
     /// not know.
     ///
-    /// It is sent in the service context ExceptionDetailMessage, cut to [`MAX_SENT_DETAIL_CHARACTERS`]. Source: CORBA 3.3
+    /// It is sent in the service context ExceptionDetailMessage, cut to [`MAX_SENT_DETAIL_CHARACTERS`](crate::MAX_SENT_DETAIL_CHARACTERS). Source: CORBA 3.3
     /// Part 2, ORB Interoperability Architecture (service contexts).
     #[must_use]
     #[cold]

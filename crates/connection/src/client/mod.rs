@@ -3,7 +3,7 @@
 //! # The reader of a connection
 //!
 //! A connection has one stream of replies and any number of callers. A caller reads for itself and for the others, within
-//! its own poll or blocking its thread; the driver task reads when no caller does. [`CurrentReader`](super::reader) says who
+//! its own poll or blocking its thread; the driver task reads when no caller does. `CurrentReader` (`reader.rs`) says who
 //! does, in one word. One pump (`pump`) reads, whoever runs it:
 //!
 //! 1. A caller that will park, and finds that the reactor watches, leaves the wait to it before its request is sent. Of a
