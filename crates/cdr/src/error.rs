@@ -329,7 +329,7 @@ pub enum EncodeErrorKind {
         "expected values within each other that take at most {limit} octets of stack, found more"
     )]
     TooMuchStack {
-        /// The limit, see [`Limits::WRITERS_STACK`](crate::Limits::WRITERS_STACK).
+        /// The limit, see [`Limits::WRITER_STACK`](crate::Limits::WRITER_STACK).
         limit: usize,
     },
     /// Values within each other for which other messages that are encoded leave too little stack.

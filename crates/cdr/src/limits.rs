@@ -46,6 +46,9 @@ impl Limits {
     /// on top of what connections may hold.
     pub const WRITERS_STACK: usize = Self::VALUE_STACK / 4 * 3;
 
+    /// Octets of stack that the nested values of one message may get while it is encoded.
+    pub const WRITER_STACK: usize = Self::WRITERS_STACK / 2;
+
     /// Default of [`max_empty_elements`](Self::max_empty_elements): IDL has no such types before IDL 4, so any
     /// number is generous.
     pub const EMPTY_ELEMENTS: u32 = 1 << 16;

@@ -5,4 +5,5 @@
 //! call, decodes its arguments and encodes its reply.
 
 pub use crate::poa::InterfaceSkeleton;
+pub use zorb_poa::signature::Parameter;
 pub use zorb_poa::{Operations, Outcome, Receipt, ServerRequest, Skeleton, Started, Upcall};

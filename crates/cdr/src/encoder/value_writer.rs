@@ -143,7 +143,7 @@ impl<O: ByteOrder> Encoder<O> {
     ///
     /// # Errors
     /// [`TooMuchStack`](EncodeErrorKind::TooMuchStack) for values within each other that would take more than
-    /// [`Limits::WRITERS_STACK`]; [`NoSharedStack`](EncodeErrorKind::NoSharedStack) for those for which other messages
+    /// [`Limits::WRITER_STACK`]; [`NoSharedStack`](EncodeErrorKind::NoSharedStack) for those for which other messages
     /// leave too little; and the errors of `write`.
     #[inline]
     pub fn value_state<R, E: From<EncodeError>>(
@@ -177,8 +177,7 @@ impl<O: ByteOrder> Encoder<O> {
         if values.pieces > Limits::VALUES / PIECE_IN_VALUES {
             return Err(too_much_stack().into());
         }
-        // More than all writers may have would not fit later either.
-        if values.stack.with(octets).exceeds(Limits::WRITERS_STACK) {
+        if values.stack.with(octets).exceeds(Limits::WRITER_STACK) {
             return Err(too_much_stack().into());
         }
         let Some(_piece) = WriterPiece::take(octets) else {
@@ -349,6 +348,6 @@ impl<O: ByteOrder> Encoder<O> {
 
 #[cold]
 fn too_much_stack() -> EncodeError {
-    let limit = Limits::WRITERS_STACK;
+    let limit = Limits::WRITER_STACK;
     EncodeErrorKind::TooMuchStack { limit }.into()
 }
