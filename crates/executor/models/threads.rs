@@ -15,10 +15,19 @@ pub(crate) use loom::thread::LocalKey;
 use std::sync::Arc;
 use std::task::Wake;
 
+/// How long a model is explored, unless `LOOM_MAX_DURATION` says so, in seconds. Those of callers that wait for a reply take an hour
+/// to the end.
+const EXPLORED_FOR: Duration = Duration::from_secs(10);
+
+/// Executions between two looks at the clock.
+const LOOK_EVERY: usize = 1_000;
+
 /// Explores `body` with up to so many preemptions: all schedules would take hours. Most errors need one or two.
 pub(crate) fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
+    model.checkpoint_interval = LOOK_EVERY;
+    model.max_duration.get_or_insert(EXPLORED_FOR);
     model.check(body);
 }
 
