@@ -3,7 +3,9 @@
 use super::super::owner::Owner;
 use core::cell::Cell;
 use zorb_cdr::{Gather, WireFormat};
-use zorb_giop::{HeaderOffsets, Message, MessageHeader, RequestHeaderPrefix};
+use zorb_giop::{
+    HeaderOffsets, Message, MessageHeader, RequestHeader, RequestHeaderPrefix, ServiceContextId,
+};
 
 /// The number of headers cached for a connection. It is small, since each costs memory, and parsing the headers of a client
 /// that calls more operations in turn costs little.
@@ -125,11 +127,14 @@ impl<O: Owner> RequestHeaderCache<O> {
     pub(super) fn remember(
         &mut self,
         message: &Message,
+        header: &RequestHeader<'_>,
         format: WireFormat,
         target: &O::Target,
         owner: &O,
     ) {
-        if !message.frame.fragment_starts().is_empty() {
+        // An offer of endpoints is taken each time, so its request is parsed anyway.
+        let has_offer = header.contexts.get(ServiceContextId::BI_DIR_IIOP).is_some();
+        if has_offer || !message.frame.fragment_starts().is_empty() {
             return;
         }
         let Some(tag) = RequestHeaderPrefix::tag(&message.header, message.frame.octets()) else {

@@ -369,7 +369,7 @@ impl<O: Owner> ServerConnection<O> {
             None => {
                 self.take_offer(&header, message.header.version);
                 let target = self.owner.locate(&header, self.opened_here());
-                cache.remember(&message, format, &target, &self.owner);
+                cache.remember(&message, &header, format, &target, &self.owner);
                 target
             }
             Some(fault) => self.owner.refuse(fault.raise(CompletionStatus::No)),

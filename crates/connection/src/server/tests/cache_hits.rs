@@ -104,7 +104,7 @@ fn remember(cache: &mut Cache, message: &Message, owner: &TestOwner) {
     let header = RequestHeader::read(message).unwrap();
     let operation = String::from_utf8_lossy(header.operation).into_owned();
     let target = Wanted::Operation(operation);
-    cache.remember(message, WireFormat::default(), &target, owner);
+    cache.remember(message, &header, WireFormat::default(), &target, owner);
 }
 
 /// A cache that has seen a request twice.
@@ -288,10 +288,11 @@ async fn a_target_that_the_owner_does_not_cache_misses_the_cache() {
     let owner = TestOwner::new();
     let mut cache = Cache::default();
     let message = PLAIN.message();
+    let header = RequestHeader::read(&message).unwrap();
     let exception = zorb_giop::Fault::NoObject.raise(zorb_giop::CompletionStatus::No);
     let target = Wanted::Refused(exception);
     for _ in 0..3 {
-        cache.remember(&message, WireFormat::default(), &target, &owner);
+        cache.remember(&message, &header, WireFormat::default(), &target, &owner);
     }
     assert!(!PLAIN.is_cached(&mut cache, &owner));
 }
