@@ -72,6 +72,7 @@ fn shown<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
 }
 
 const README: &str = include_str!("../../README.md");
+const FIRST_CALL: &str = include_str!("../../docs/book/first-call.md");
 const MAPPING: &str = include_str!("../../docs/mapping.md");
 
 #[test]
@@ -93,6 +94,17 @@ fn the_server_and_the_client_of_the_readme_do_what_it_says() {
     assert_eq!(page.run(2, &[]), (true, strings(&expected)));
     let again = strings(&["balance: 20.00", "980.00 missing"]);
     assert_eq!(page.run(2, &[]), (true, again));
+}
+
+#[test]
+fn the_first_chapter_of_the_book_does_what_it_says() {
+    let page = Page::build("docs/book/first-call.md");
+    assert_eq!(page.programs.len(), 2, "a server and a client");
+    let mut server = page.start(0, &[]);
+    let ready = server.find(|line| line.starts_with("listening on iiop://").then_some(()));
+    assert!(ready.is_some(), "{server:?}");
+    let expected = shown(FIRST_CALL, "\n## From here\n");
+    assert_eq!(page.run(1, &[]), (true, strings(&expected)));
 }
 
 #[test]

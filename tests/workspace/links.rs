@@ -6,11 +6,12 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Folders whose pages link to each other by paths.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "",
     "benches",
     "benches/peers",
     "docs",
+    "docs/book",
     "examples",
     "idl-macros",
     "tests/interop",

@@ -1,6 +1,7 @@
 //! The workspace itself: which crate may depend on which, and where documents lead.
 
 mod arrows;
+mod book;
 mod links;
 mod nameable;
 mod page;

@@ -5,8 +5,8 @@ use crate::step::{Done, on_path, root, run, succeeds};
 use std::path::Path;
 use std::process::Command;
 
-/// Debian packages that the peers are built and run with, and valgrind, by which `fuzz/tests/work.rs` counts.
-const PACKAGES: [&str; 14] = [
+/// Debian packages that the peers are built and run with, and valgrind, by which `fuzz/tests/work.rs` counts, and the browser of pages.
+const PACKAGES: [&str; 16] = [
     "iproute2",
     "nftables",
     "omniorb",
@@ -21,10 +21,12 @@ const PACKAGES: [&str; 14] = [
     "maven",
     "tshark",
     "valgrind",
+    "chromium",
+    "chromium-driver",
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 15] = [
+const PROGRAMS: [&str; 17] = [
     "ip",
     "nft",
     "catior",
@@ -40,6 +42,8 @@ const PROGRAMS: [&str; 15] = [
     "mvn",
     "tshark",
     "valgrind",
+    "chromium",
+    "chromedriver",
 ];
 
 /// One of the IDL files that come with those packages, for the tests that compile them all.

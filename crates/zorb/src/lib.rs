@@ -180,6 +180,10 @@ mod pages {
     struct Lanes;
     #[doc = include_str!("../../../docs/policies.md")]
     struct PoliciesPage;
+    #[doc = include_str!("../../../docs/book/first-call.md")]
+    struct FirstCall;
+    #[doc = include_str!("../../../docs/book/recipes.md")]
+    struct Recipes;
     #[doc = include_str!("../../../docs/from-omniorb.md")]
     struct FromOmniOrb;
     #[doc = include_str!("../../../docs/from-jacorb.md")]

@@ -76,7 +76,7 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 11] = [
+const ELSEWHERE: [(&str, &str, Phase); 12] = [
     ("zorb-executor-models", "pool-models", Phase::Models),
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-poa-models", "models", Phase::Models),
@@ -87,6 +87,7 @@ const ELSEWHERE: [(&str, &str, Phase); 11] = [
     ("zorb-cli", "pages", Phase::Peers),
     ("zorb-named", "foreign", Phase::Peers),
     ("zorb-named", "engines", Phase::Peers),
+    ("quotes", "processes", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
 ];
 
