@@ -288,6 +288,55 @@ def real_time(string, padded):
             put("reference", f"rt-{of}-{name}", octets)
 
 
+def csi():
+    """Security contexts: JacORB's, and tokens and names by themselves."""
+    path = ROOT / "tests/wire/jacorb-3.9-giop1.2-csi.hex"
+    seen = set()
+    for line in path.read_text().splitlines():
+        if line[:2] not in ("> ", "< "):
+            continue
+        message = bytes.fromhex(line[2:])
+        # The context of security in the header of a message in big-endian.
+        at = message.find(struct.pack(">I", 15))
+        while at >= 0 and at % 4:
+            at = message.find(struct.pack(">I", 15), at + 1)
+        if at < 0:
+            continue
+        length = struct.unpack_from(">I", message, at + 4)[0]
+        data = message[at + 8:at + 8 + length]
+        if data not in seen:
+            seen.add(data)
+            put("csi", f"jacorb-{len(seen)}", data)
+    oid = bytes.fromhex("0606678102010101")
+    exported = lambda name: b"\4\1\0\x08" + oid + struct.pack(">I", len(name)) + name
+    octets = lambda data: struct.pack(">I", len(data)) + data + b"\0" * (-len(data) % 4)
+    inner = b"\0\0\0\0" + octets(b"alice") + octets(b"secret") + octets(exported(b"default"))
+    establish = lambda identity, token: bytes(16) + bytes(4) + identity + octets(token)
+    twice = b"\0\0\0\0" + octets(exported(b"bob"))
+    chain = b"\x30\x08\x30\2ab\x30\2cd"
+    data = {
+        "token": b"\x60" + bytes([8 + len(inner)]) + oid + inner,
+        "token-long": b"\x60\x81" + bytes([8 + 140]) + oid + inner + bytes(140 - len(inner)),
+        "token-endless": b"\x60\x84\xff\xff\xff\xff" + oid,
+        "token-groups": b"\x60\x81\x14" + oid + inner + bytes(140 - len(inner)),
+        "error-token": b"\x60\x10" + oid + bytes(7) + b"\3",
+        "name": exported(b"default"),
+        "name-twice": twice,
+        "principal": establish(struct.pack(">I", 2) + octets(exported(b"alice")), b""),
+        "principal-twice": establish(struct.pack(">I", 2) + octets(twice), b""),
+        "chain": establish(struct.pack(">I", 4) + octets(chain), b""),
+        "anonymous": establish(struct.pack(">I", 1) + b"\1\0\0\0", b""),
+        "other-identity": establish(struct.pack(">I", 16) + octets(b"who"), b""),
+        "elements-endless": bytes(16) + b"\xff" * 8,
+        "no-such-context": b"\0\0\0\3" + bytes(16),
+        "little": b"\1\0\5\0" + bytes(4) + b"\7" + bytes(8),
+        "requests": bytes([1, 1, 0, 1, 1, 1, 0x41, 1, 2, 0, 0, 1, 1, 2, 3, 0, 0, 2, 1, 0, 0x42, 0, 0x40, 1, 0, 1]),
+        "requests-many": bytes(octet for id in range(100) for octet in (1, id)),
+    }
+    for name, octets_ in data.items():
+        put("csi", name, octets_)
+
+
 def cdr():
     value = {
         "text": struct.pack("<I", 5) + b"text\0" + struct.pack("<xxxI", 3) + b"\xc3\xbc\0",
@@ -546,5 +595,5 @@ def values():
             put("values", f"hand-{name}-{bit}", bytes([kind << 3 | 2 << 1 | bit]) + write(items, order))
 
 
-for make in (giop, atm, lite, reference, cdr, anys, idl, server, values):
+for make in (giop, atm, lite, reference, csi, cdr, anys, idl, server, values):
     make()

@@ -20,6 +20,7 @@ pub mod any;
 pub mod atm;
 pub mod cdr;
 mod contexts;
+pub mod csi;
 pub mod giop;
 pub mod idl;
 pub mod lite;
@@ -53,6 +54,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("any", any::run),
     ("atm", atm::run),
     ("cdr", cdr::run),
+    ("csi", csi::run),
     ("giop", giop::run),
     ("idl", idl::run),
     ("lite", lite::run),

@@ -36,6 +36,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("contexts of a request", contexts),
     ("the context of code sets", code_sets_context),
     ("contexts of lists", crate::contexts::work),
+    ("security contexts", crate::csi::work),
     ("profiles of a reference", profiles),
     ("components of a profile", components),
     ("an endpoint that a profile repeats", repeated_endpoint),

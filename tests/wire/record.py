@@ -357,6 +357,30 @@ def converse(build, name, what, client_args, turn=False, server_args=(), kind=""
         write("%s-%s.hex" % (orb, name), header(what, shown, jacorb) + proxy.lines)
 
 
+def security(build):
+    """JacORB's programs with CSIv2 to each other: user names and passwords, stateful and stateless, right and wrong."""
+    program = os.path.join(build, "csi")
+    port = free_port()
+    command = [program, "server", "-DOAIAddr=127.0.0.1", "-DOAPort=%d" % port, "-Djacorb.ior_proxy_host=127.0.0.1",
+               "-Djacorb.ior_proxy_port=%d" % PROXY_PORT]
+    proxy = Proxy(port, False)
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    reference = server.stdout.readline().strip()
+    long = "n" * 40  # The longest that JacORB reads with this password: its token has 127 octets.
+    conversations = [("true", "alice", "secret of alice"), ("false", "alice", "secret of alice"), ("true", long, "secret of " + long),
+                     ("true", "m" * 60, "secret of " + "m" * 60), ("true", "mallory", "guess"), ("false", "mallory", "guess")]
+    shown = ["csi server -Djacorb.ior_proxy_host=127.0.0.1 -Djacorb.ior_proxy_port=%d" % PROXY_PORT]
+    for stateful, user, password in conversations:
+        args = ["client", "IOR", "2", user, password, "-Djacorb.security.sas.stateful=" + stateful]
+        subprocess.run([program, args[0], reference] + args[2:], stdout=subprocess.DEVNULL, check=True)
+        shown.append("csi " + " ".join(args))
+    server.stdin.close()
+    server.wait(10)
+    proxy.close()
+    lines = header("Operation whoami with GSSUP in contexts of CSIv2", shown, True) + ["# the server: " + reference] + proxy.lines
+    write("jacorb-%s-giop1.2-csi.hex" % JACORB_VERSION, lines)
+
+
 # ---- what no client of omniORB's says -----------------------------------------------
 
 def ask(port, conversations):
@@ -581,6 +605,8 @@ def main():
             if wanted("giop1.2-" + cell):
                 converse(os.path.abspath(a.jacorb), "giop1.2-" + cell, "Cell record_%s of rich.idl" % cell,
                          ["--cell", "record_" + cell], kind="rich_", jacorb=True)
+        if wanted("giop1.2-csi"):
+            security(os.path.abspath(a.jacorb))
         return
     for minor in (0, 1, 2):
         version = ["-ORBmaxGIOPVersion", "1.%d" % minor]

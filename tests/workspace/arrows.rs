@@ -12,6 +12,7 @@ use std::path::Path;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-cdr", &[]),
     ("zorb-giop", &["zorb-cdr"]),
+    ("zorb-csi", &["zorb-cdr"]),
     ("zorb-shares", &[]),
     ("zorb-executor", &["zorb-shares"]),
     ("zorb-transport", &[]),
@@ -73,6 +74,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("zorb-cdr", &["tokio", "socket2", "libc", "mio"]),
     ("zorb-giop", &["tokio", "socket2", "libc", "mio"]),
     ("zorb-poa", &["tokio", "socket2", "libc", "mio"]),
+    ("zorb-csi", &["tokio", "socket2", "libc", "mio"]),
     ("zorb-shares", &["tokio", "socket2", "libc", "mio"]),
     ("zorb-idl", &["tokio", "zorb"]),
 ];

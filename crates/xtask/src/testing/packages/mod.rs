@@ -14,8 +14,9 @@ use std::time::Instant;
 use xtask::step::Done;
 
 /// The crates that others depend on.
-const LIBRARIES: [&str; 10] = [
+const LIBRARIES: [&str; 11] = [
     "zorb-cdr",
+    "zorb-csi",
     "zorb-giop",
     "zorb-poa",
     "zorb-shares",
