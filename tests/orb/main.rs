@@ -48,6 +48,7 @@ mod references;
 mod registered;
 mod servants;
 mod sync_none;
+mod tls;
 mod trace;
 mod urls;
 mod values;
@@ -56,6 +57,8 @@ mod wire;
 
 #[path = "../support/anew.rs"]
 mod anew;
+#[path = "../../crates/tls/tests/support/mod.rs"]
+mod certificates;
 #[path = "../support/counting.rs"]
 mod counting;
 #[path = "../support/savings.rs"]

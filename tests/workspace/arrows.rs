@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-transport", &[]),
     ("zorb-atm", &["zorb-transport"]),
     ("zorb-giop-lite", &["zorb-giop", "zorb-transport"]),
+    ("zorb-tls", &["zorb-transport"]),
     ("zorb-poa", &["zorb-giop", "zorb-cdr", "zorb-shares"]),
     (
         "zorb-connection",
@@ -46,6 +47,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "zorb-transport",
             "zorb-executor",
             "zorb-shares",
+            // By its features alone: the test below.
+            "zorb-tls",
             "zorb-idl-macros",
         ],
     ),
@@ -190,6 +193,67 @@ fn every_crate_of_the_plan_is_there_and_really_stands_on_what_it_may() {
             );
         }
     }
+}
+
+/// The names of the crates in a build of the facade with these features.
+fn crates_with(features: &str) -> BTreeSet<String> {
+    let tree = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--package",
+            "zorb",
+            "--edges",
+            "normal,build",
+        ])
+        .args([
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+            "--features",
+            features,
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        tree.status.success(),
+        "{}",
+        String::from_utf8_lossy(&tree.stderr)
+    );
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let names = tree
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_build_without_tls_has_not_one_crate_of_it() {
+    let of_tls = [
+        "zorb-tls",
+        "rustls",
+        "rustls-webpki",
+        "rustls-pki-types",
+        "ring",
+        "aws-lc-rs",
+    ];
+    let plain = crates_with("");
+    assert!(plain.contains("tokio"), "{plain:?}");
+    for name in of_tls {
+        assert!(!plain.contains(name), "{name}");
+    }
+    // The list is of what there is with the features.
+    let ring = crates_with("tls");
+    let aws = crates_with("tls-aws-lc-rs");
+    assert!(
+        of_tls
+            .iter()
+            .all(|name| ring.contains(*name) || aws.contains(*name))
+    );
+    assert!(ring.contains("ring") && !ring.contains("aws-lc-rs"));
+    assert!(aws.contains("aws-lc-rs") && !aws.contains("ring"));
 }
 
 #[test]

@@ -55,6 +55,8 @@ impl ComponentTag {
     /// TAG_CSI_SEC_MECH_LIST: mechanisms of CSIv2, with the addresses that speak TLS (CORBA 3.3 Part 2, Secure
     /// Interoperability).
     pub const CSI_SEC_MECH_LIST: Self = Self(33);
+    /// TAG_NULL_TAG: a mechanism of CSIv2 without a transport of its own.
+    pub const NULL_TAG: Self = Self(34);
     /// TAG_TLS_SEC_TRANS: addresses that speak TLS.
     pub const TLS_SEC_TRANS: Self = Self(36);
     /// The highest stream format of RMI that the server can read; see the service context of that name.

@@ -79,6 +79,7 @@ mod reader;
 mod real_time;
 mod reply;
 mod request;
+pub mod security;
 mod table;
 pub mod url;
 mod user;

@@ -4,6 +4,7 @@ use std::{
     fmt,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
+    sync::Arc,
 };
 
 /// One end of a connection as the operating system names it, for messages, traces and origin checks.
@@ -63,6 +64,56 @@ impl fmt::Display for Address {
     }
 }
 
+/// Who the other end of a connection is, as far as its transport knows. A transport reports what it can prove or has
+/// been told; each part says which.
+///
+/// ```
+/// # mod zorb { pub extern crate zorb_transport as transport; }
+/// use zorb::transport::{PeerIdentity, ProcessCredentials};
+///
+/// let credentials = ProcessCredentials { user: 1000, group: 1000, process: None };
+/// let identity = PeerIdentity::default().with_process(credentials);
+/// assert_eq!(identity.process().map(|process| process.user), Some(1000));
+/// assert!(identity.certificate().is_none());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PeerIdentity {
+    process: Option<ProcessCredentials>,
+    certificate: Option<Arc<PeerCertificate>>,
+}
+
+impl PeerIdentity {
+    /// Returns the identity with the credentials of a process, by the operating system's word.
+    #[must_use]
+    pub fn with_process(self, process: ProcessCredentials) -> Self {
+        Self {
+            process: Some(process),
+            ..self
+        }
+    }
+
+    /// Returns the identity with the certificate that the peer has presented.
+    #[must_use]
+    pub fn with_certificate(self, certificate: impl Into<Arc<PeerCertificate>>) -> Self {
+        Self {
+            certificate: Some(certificate.into()),
+            ..self
+        }
+    }
+
+    /// Returns the process at the other end; `None` where the operating system does not report it.
+    #[must_use]
+    pub const fn process(&self) -> Option<ProcessCredentials> {
+        self.process
+    }
+
+    /// Returns the certificate of the peer; `None` if it has presented none, or the transport has no certificates.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&PeerCertificate> {
+        self.certificate.as_deref()
+    }
+}
+
 /// The process at the other end at the time when it connected or began to listen.
 ///
 /// The ids are those of the operating system, in the namespaces of this process.
@@ -71,7 +122,7 @@ impl fmt::Display for Address {
     clippy::exhaustive_structs,
     reason = "the credentials that the system reports"
 )]
-pub struct PeerIdentity {
+pub struct ProcessCredentials {
     /// The effective user id (`SO_PEERCRED`: `uid`), as this user namespace has it.
     pub user: u32,
     /// The effective group id (`SO_PEERCRED`: `gid`). Supplementary groups are not reported.
@@ -79,6 +130,64 @@ pub struct PeerIdentity {
     /// The process id; `None` for a process in a PID namespace that this process cannot see. The system may give the id to
     /// another process after the peer has ended, so an authorization must not depend on it.
     pub process: Option<u32>,
+}
+
+/// The X.509 certificate of a peer, whose key the peer has proved to have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct PeerCertificate {
+    /// The subject, as text: `CN=alice,O=Example` (RFC 4514). Empty for an empty subject.
+    pub subject: String,
+    /// The alternative names of the subject, in the order of the certificate.
+    pub names: Vec<SubjectName>,
+    /// Whether a trusted authority has issued the certificate: its chain leads to a configured one and was valid when
+    /// the connection was made. Nothing in a certificate that is not verified may be relied upon.
+    pub is_verified: bool,
+    /// The certificates that the peer has sent, in DER, its own first.
+    pub chain: Vec<Vec<u8>>,
+}
+
+impl PeerCertificate {
+    /// Makes a certificate of these parts; `chain` has the certificates in DER, that of the peer first.
+    #[must_use]
+    pub const fn new(
+        subject: String,
+        names: Vec<SubjectName>,
+        is_verified: bool,
+        chain: Vec<Vec<u8>>,
+    ) -> Self {
+        Self {
+            subject,
+            names,
+            is_verified,
+            chain,
+        }
+    }
+}
+
+/// An alternative name of the subject of a certificate. Names of further kinds are not reported.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SubjectName {
+    /// A host name, which may begin with `*.`.
+    Dns(String),
+    /// An address of an internet.
+    Ip(IpAddr),
+    /// A mail address.
+    Email(String),
+    /// A URI.
+    Uri(String),
+}
+
+impl fmt::Display for SubjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dns(name) => write!(f, "DNS:{name}"),
+            Self::Ip(address) => write!(f, "IP:{address}"),
+            Self::Email(address) => write!(f, "email:{address}"),
+            Self::Uri(uri) => write!(f, "URI:{uri}"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -117,11 +117,36 @@ pub trait Addressing: Send + Sync + fmt::Debug {
         Ok(Vec::new())
     }
 
+    /// Returns the protection that all connections of the transport have; `None` if they have none, or if the transport
+    /// is not set up to make or accept any.
+    ///
+    /// Endpoints of a transport with protection are host and port, and stand in profiles of IIOP: the ORB reads and
+    /// writes TAG_SSL_SEC_TRANS and TAG_CSI_SEC_MECH_LIST for it, and makes its endpoints of the
+    /// [placeholder](Self::placeholder_endpoint). It needs no profile and no component of its own. Where a reference
+    /// names such an endpoint, the ORB does not use the address beside it that has no protection.
+    fn protection(&self) -> Option<Protection> {
+        None
+    }
+
     /// Returns a placeholder endpoint, at which no server listens, for a profile that exists only for its components.
     /// `None` if no such profile is made.
     fn placeholder_endpoint(&self) -> Option<Endpoint> {
         None
     }
+}
+
+/// The protection of all connections of a transport, as references state it.
+///
+/// Source: CORBA 3.3 Part 2, Secure Interoperability (`CSIIOP::AssociationOptions`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "the specification has these two")]
+pub struct Protection {
+    /// What a server supports, as bits: 2 integrity, 4 confidentiality, 8 and 0x10 no repeated and reordered messages,
+    /// 0x20 that the server proves its identity, 0x40 that clients can prove theirs.
+    pub supports: u16,
+    /// What a server requires of clients, as the same bits. Where a server listens without protection, too, its
+    /// references state that it requires nothing.
+    pub requires: u16,
 }
 
 /// A component of profiles that holds addresses.

@@ -100,7 +100,7 @@ impl Capabilities {
         }
     }
 
-    /// Adds that a connection reports which process its peer is.
+    /// Adds that a connection may report who its peer is, such as its process or its certificate.
     #[must_use]
     pub const fn with_peer_identity(self) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl Capabilities {
         self.descriptor
     }
 
-    /// Whether a connection reports which process its peer is.
+    /// Whether a connection may report who its peer is.
     #[must_use]
     pub const fn reports_peer_identity(self) -> bool {
         self.identity

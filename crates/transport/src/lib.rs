@@ -62,10 +62,12 @@ mod tcp;
 mod traits;
 mod unix;
 
-pub use address::{Address, HostId, PeerIdentity};
+pub use address::{
+    Address, HostId, PeerCertificate, PeerIdentity, ProcessCredentials, SubjectName,
+};
 pub use addressing::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, ListenAddress,
-    WrittenEndpoints,
+    Protection, WrittenEndpoints,
 };
 pub use capabilities::{Capabilities, Delivery};
 pub use endpoint::{Endpoint, EndpointAddress, ParseEndpointError};

@@ -18,7 +18,10 @@ use tokio::{
     runtime::Handle,
 };
 
-use crate::{Address, Capabilities, Connection, Endpoint, HostId, PeerIdentity, ReadOutcome, sys};
+use crate::{
+    Address, Capabilities, Connection, Endpoint, HostId, PeerIdentity, ProcessCredentials,
+    ReadOutcome, sys,
+};
 
 /// A stream socket, registered with the reactor of its home runtime for read readiness only. It is deregistered while
 /// its reader spins or blocks on the socket itself.
@@ -316,11 +319,11 @@ impl Connection for StreamConnection {
         }
         let peer = rustix::net::sockopt::socket_peercred(&*self.socket).ok()?;
         let process = u32::try_from(peer.pid.as_raw_nonzero().get()).ok();
-        Some(PeerIdentity {
+        Some(PeerIdentity::default().with_process(ProcessCredentials {
             user: peer.uid.as_raw(),
             group: peer.gid.as_raw(),
             process,
-        })
+        }))
     }
 }
 

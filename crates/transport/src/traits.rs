@@ -172,8 +172,8 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// Returns the capabilities of this connection.
     fn capabilities(&self) -> Capabilities;
 
-    /// Returns the process of the peer, by the operating system's word. `None` where that does not report it: see
-    /// [`Capabilities::reports_peer_identity`].
+    /// Returns who the peer is, as far as the transport knows; `None` where it knows nothing: see
+    /// [`Capabilities::reports_peer_identity`]. It does not change while the connection is open.
     fn peer_identity(&self) -> Option<PeerIdentity> {
         None
     }

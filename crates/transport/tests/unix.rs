@@ -327,7 +327,8 @@ async fn a_connection_reports_which_process_its_peer_is() {
     let listener = listen(&place).await.unwrap();
     let client = Unix::default().connect(listener.endpoint()).await.unwrap();
     let identity = client.peer_identity().unwrap();
-    assert_eq!(identity.process, Some(std::process::id()));
+    let process = identity.process().unwrap();
+    assert_eq!(process.process, Some(std::process::id()));
     assert!(client.capabilities().reports_peer_identity());
 }
 

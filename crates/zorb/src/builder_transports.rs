@@ -12,7 +12,9 @@ use zorb_transport::Transport;
 impl Builder {
     /// Adds a transport, or replaces the one for its scheme. The ORB can then listen to its endpoints, read and write
     /// its profiles, and read its addresses in object URLs. TCP and UNIX sockets are registered already, and are
-    /// transports like any other: [`zorb::transport`](crate::transport) describes what a transport has to implement.
+    /// transports like any other: [`zorb::transport`](crate::transport) describes what a transport has to implement. With the
+    /// feature `tls`, so is TLS (`zorb::tls::Tls`), for which certificates have to be set: by its properties
+    /// (`ssliop.certificate=FILE`), or by a value that this method registers in its place.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.settings.transports.insert(transport);
         self

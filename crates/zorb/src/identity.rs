@@ -15,6 +15,7 @@ use crate::profile::address_components;
 use bytes::Bytes;
 use zorb_giop::Ior;
 use zorb_giop::ior::{ComponentTag, ProfileTag, TaggedComponent};
+use zorb_giop::security::Protected;
 use zorb_transport::{Endpoint, Registry};
 
 impl ObjectRef {
@@ -113,6 +114,8 @@ impl ComparableEndpoint {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum ComponentDestination {
     Endpoint(ComparableEndpoint),
+    /// Host and port for TLS.
+    Protected(String, u16),
     Other(u32, Bytes),
 }
 
@@ -137,7 +140,7 @@ fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {
 }
 
 fn known(body: Body, profile: u32, transports: &Registry) -> Identity {
-    let leads = |component| destinations_of(component, profile, transports);
+    let leads = |component| destinations_of(component, &body.endpoint, profile, transports);
     let mut component_destinations: Vec<ComponentDestination> =
         match body.endpoint.unreachable_reason() {
             Some(_) => body.components.iter().flat_map(leads).collect(),
@@ -154,6 +157,7 @@ fn known(body: Body, profile: u32, transports: &Registry) -> Identity {
 
 fn destinations_of(
     component: &TaggedComponent,
+    endpoint: &Endpoint,
     profile: u32,
     transports: &Registry,
 ) -> Vec<ComponentDestination> {
@@ -165,6 +169,15 @@ fn destinations_of(
             | ComponentTag::ZORB_PLATFORM
     ) {
         return Vec::new();
+    }
+    let protected = Protected::of(core::slice::from_ref(component)).addresses;
+    if !protected.is_empty() {
+        let named = protected.into_iter().map(|(host, port)| {
+            let host = host.as_deref().or_else(|| endpoint.host());
+            let host = host.unwrap_or_default().to_ascii_lowercase();
+            ComponentDestination::Protected(host, port)
+        });
+        return named.collect();
     }
     let found: Vec<_> = address_components(transports, profile, component.tag.0)
         .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))

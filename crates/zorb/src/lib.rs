@@ -62,6 +62,7 @@ mod panic_hook;
 mod poa;
 pub mod policy;
 mod profile;
+mod protection;
 mod race;
 pub mod real_time;
 mod retry;
@@ -119,6 +120,8 @@ pub use zorb_poa::{
     PoaManager, PoaManagerState, PoaPolicy, PoaPolicyType, Policies, RequestProcessing,
     ServantRetention, ThreadModel,
 };
+#[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
+pub use zorb_tls as tls;
 pub use zorb_transport as transport;
 
 /// Compiles inline IDL to traits, references and skeletons: see the [crate documentation](crate).

@@ -99,7 +99,7 @@ impl Default for Settings {
             max_poa_depth: ObjectAdapter::DEFAULT_MAX_DEPTH,
             publish: Publishing::default(),
             max_giop_version: Version::HIGHEST,
-            transports: Registry::default(),
+            transports: transports(),
             publish_platform: false,
             initial_references: BTreeMap::new(),
             default_initial_reference: None,
@@ -128,6 +128,18 @@ impl Default for Settings {
             real_time: RealTimeSettings::default(),
         }
     }
+}
+
+/// The transports of an ORB, unless its program registers others.
+fn transports() -> Registry {
+    #[cfg_attr(
+        not(any(feature = "tls", feature = "tls-aws-lc-rs")),
+        expect(unused_mut, reason = "the features add one")
+    )]
+    let mut transports = Registry::default();
+    #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
+    transports.insert(Arc::new(zorb_tls::Tls::default()));
+    transports
 }
 
 impl Settings {

@@ -197,7 +197,9 @@ impl HostName {
     fn of(peer: &Address, identity: Option<PeerIdentity>) -> Self {
         let address = match (peer.host(), identity) {
             (HostId::Inet(address), _) => address,
-            (HostId::Local, Some(identity)) => return Self::User(identity.user),
+            (HostId::Local, Some(identity)) if let Some(process) = identity.process() => {
+                return Self::User(process.user);
+            }
             (host, _) => return Self::Host(host),
         };
         // A host may have all addresses of its IPv6 network.
@@ -484,6 +486,7 @@ impl Drop for HostPermit {
 mod tests {
     use super::*;
     use crate::testing::{in_time, let_all_run};
+    use zorb_transport::ProcessCredentials;
 
     fn inet(address: &str) -> Address {
         Address::Inet(address.parse().unwrap())
@@ -551,11 +554,11 @@ mod tests {
             ..ServerLimits::new(9)
         });
         let of = |user| {
-            let identity = PeerIdentity {
+            let identity = PeerIdentity::default().with_process(ProcessCredentials {
                 user,
                 group: 1,
                 process: Some(1),
-            };
+            });
             hosts.admit(&Address::Unix(None), Some(identity))
         };
         let _one = of(1000).unwrap();

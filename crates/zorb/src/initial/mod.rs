@@ -8,6 +8,7 @@ use crate::interface::Interface;
 use crate::naming;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
+use crate::protection;
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
@@ -278,7 +279,11 @@ impl Orb {
                 object_key: bytes::Bytes::copy_from_slice(&corbaloc.key),
                 components: Vec::new(),
             };
-            profiles.push(body.to_tagged(addressing).map_err(encode)?);
+            if addressing.profile().is_none() && addressing.protection().is_none() {
+                return Err(bad("expected a transport that is set up to connect").into());
+            }
+            let profile = protection::profile(body, addressing, self.inner().transports());
+            profiles.push(profile.map_err(encode)?);
         }
         Ok(Location::Ior(Ior {
             type_id: String::new(),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use zorb_giop::url::escape;
 use zorb_giop::{Ior, SystemException};
 use zorb_poa::{ObjectId, is_reserved};
+use zorb_transport::Endpoint;
 
 /// The table of plain keys: names in place of object keys, for references that are written by hand.
 ///
@@ -185,17 +186,28 @@ impl Orb {
     /// The key need not be bound.
     ///
     /// One URL names all endpoints whose addresses have no slash, such as those of TCP. Other endpoints, such as UNIX
-    /// sockets, cannot be combined in a URL: the first of them is named only if there is none without a slash.
+    /// sockets, cannot be combined in a URL: the first of them is named only if there is none without a slash. Where there
+    /// are endpoints with protection (TLS), those of host and port without it are left out.
     ///
     /// # Errors
     /// [`Error::NoEndpoint`] when the ORB listens nowhere.
     pub fn corbaloc_url(&self, key: impl AsRef<[u8]>) -> Result<String, Error> {
         let published = self.inner().published();
         let (mut together, mut alone) = (Vec::new(), None);
+        let transports = self.inner().transports();
+        let is_protected = |endpoint: &Endpoint| {
+            let transport = transports.get(endpoint.scheme());
+            transport.is_some_and(|transport| transport.addressing().protection().is_some())
+        };
+        let any_protected = published.endpoints.iter().any(is_protected);
         for endpoint in &published.endpoints {
-            let Some(transport) = self.inner().transports().get(endpoint.scheme()) else {
+            let Some(transport) = transports.get(endpoint.scheme()) else {
                 continue;
             };
+            // A client would try the addresses of a URL one after the other, and end without protection.
+            if any_protected && endpoint.port().is_some() && !is_protected(endpoint) {
+                continue;
+            }
             let address = transport.addressing().corbaloc(endpoint);
             let text = format!("{}:{}@{address}", endpoint.scheme(), published.version);
             match address.contains(['/', ',', '|']) {

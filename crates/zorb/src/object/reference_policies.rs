@@ -309,7 +309,8 @@ impl ObjectRef {
         }
     }
 
-    /// Selects and sorts the candidates by the ClientProtocolPolicy of the client or of the reference, if there is one.
+    /// Selects and sorts the candidates by the ClientProtocolPolicy of the client or of the reference, if there is one. Without
+    /// one, addresses without protection are left out where the same profile has one with protection.
     ///
     /// # Errors
     /// INV_POLICY if no candidate has one of its protocols, if client and reference both have the policy, and for
@@ -324,7 +325,11 @@ impl ObjectRef {
             .iter()
             .find_map(|candidate| candidate.real_time.as_ref()?.protocols());
         let protocols = match (own, stated) {
-            (None, None) => return Ok(()),
+            (None, None) => {
+                // Never without protection by itself where there is a choice.
+                candidates.retain(|candidate| !candidate.beside_protected);
+                return Ok(());
+            }
             (Some(_), Some(_)) => {
                 return conflict("both client and server have a ClientProtocolPolicy".to_owned());
             }

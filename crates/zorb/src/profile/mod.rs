@@ -3,6 +3,7 @@
 use crate::addresses::{
     Body, carries_giop, read_component, read_prioritised, read_profile, write_component,
 };
+use crate::protection;
 use crate::real_time::Exposed;
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -12,10 +13,15 @@ use tokio::time::Instant;
 use zorb_cdr::{CharSet, EncodeError, EncodeErrorKind};
 use zorb_connection::PeerOrb;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
-use zorb_giop::ior::{ComponentTag, JACORB_ORB_TYPE, ORB_TYPE, TaggedComponent, encapsulate};
+use zorb_giop::ior::{
+    ComponentTag, JACORB_ORB_TYPE, ORB_TYPE, ProfileTag, TaggedComponent, encapsulate,
+};
+use zorb_giop::security::Protected;
 use zorb_giop::{Ior, PriorityBand, Version};
 use zorb_poa::{Index, InstanceId, ObjectKey, Path};
-use zorb_transport::{AddressComponent, Addressing, Endpoint, Registry, WrittenEndpoints};
+use zorb_transport::{
+    AddressComponent, Addressing, Endpoint, Protection, Registry, WrittenEndpoints,
+};
 
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
@@ -49,6 +55,9 @@ pub(crate) struct Candidate {
     pub(crate) properties: Vec<(Cow<'static, str>, String)>,
     /// When the endpoint was last found not to serve, if that was lately.
     pub(crate) unserved_since: Option<Instant>,
+    /// Whether it is an address without protection of a profile that names endpoints with protection, too. It is used
+    /// only where the client's protocols name it.
+    pub(crate) beside_protected: bool,
 }
 
 /// The ORB that made a reference with this ORB type, or with RMI's stream formats.
@@ -124,14 +133,23 @@ pub(crate) fn candidates_for(
         };
         let real_time = Exposed::of(&body, transport.addressing());
         let key = *keys.entry(body.object_key.clone()).or_insert(index);
-        for endpoint in endpoints(&body, transport.addressing(), transports) {
-            if endpoint.unreachable_reason().is_some()
-                || !(transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))
+        let protected = protection::of(&body, profile.tag);
+        let is_usable = |endpoint: &Endpoint| {
+            endpoint.unreachable_reason().is_none()
+                && (transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))
+        };
+        let is_protected = protection::endpoints(&protected, &body.endpoint, transports)
+            .any(|endpoint| is_usable(&endpoint));
+        for (kind, endpoint) in endpoints(&body, transport.addressing(), transports, &protected) {
+            let is_plain = kind == EndpointKind::OfProfile;
+            if !is_usable(&endpoint)
+                || (is_plain && protected.is_demanded)
                 || !seen.insert((endpoint.clone(), key))
             {
                 continue;
             }
             let mut candidate = candidate(&body, highest, text, endpoint, index);
+            candidate.beside_protected = is_plain && is_protected;
             candidate.real_time.clone_from(&real_time);
             found.push(candidate);
             if found.len() == MAX_CANDIDATES {
@@ -142,14 +160,24 @@ pub(crate) fn candidates_for(
     found
 }
 
-/// The endpoints that a profile names, in four groups. First come components with addresses of other transports, which
-/// are on the same host and faster. Then come the address of the profile, its further addresses, and those in TAO's form.
-/// Components are read lazily: a peer may have written more of them than are tried.
+/// What kind of endpoint a profile names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EndpointKind {
+    /// One of the profile's own transport: its address, or a further one.
+    OfProfile,
+    /// One of another transport, in a component: on the same host, or with protection.
+    Beside,
+}
+
+/// The endpoints that a profile names, in five groups. First come components with addresses of other transports, which
+/// are on the same host and faster, then the addresses with protection. Then come the address of the profile, its further
+/// addresses, and those in TAO's form. Components are read lazily: a peer may have written more of them than are tried.
 fn endpoints<'a>(
     body: &'a Body,
     addressing: &'a dyn Addressing,
     transports: &'a Registry,
-) -> impl Iterator<Item = Endpoint> + 'a {
+    protected: &'a Protected,
+) -> impl Iterator<Item = (EndpointKind, Endpoint)> + 'a {
     let profile = addressing.profile().unwrap_or_default();
     // References of zorb name each endpoint in a profile, too, in the server's order.
     let ours = body.orb_type() == Some(ORB_TYPE);
@@ -165,14 +193,17 @@ fn endpoints<'a>(
         })
     };
     let of_tao = body.component(ComponentTag::TAO_ENDPOINTS).into_iter();
-    read(false)
-        .chain(core::iter::once(body.endpoint.clone()))
+    let plain = core::iter::once(body.endpoint.clone())
         .chain(read(true))
         .chain(
             of_tao
                 .flat_map(|data| read_prioritised(addressing, data))
                 .map(|(endpoint, _)| endpoint),
-        )
+        );
+    read(false)
+        .chain(protection::endpoints(protected, &body.endpoint, transports))
+        .map(|endpoint| (EndpointKind::Beside, endpoint))
+        .chain(plain.map(|endpoint| (EndpointKind::OfProfile, endpoint)))
 }
 
 /// The transports whose addresses may be in components tagged `tag` of profiles tagged `profile`.
@@ -197,9 +228,11 @@ pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
             None => format!("no transport for profile 0x{:08x}", profile.tag.0),
             Some((transport, Err(error))) => format!("{}: {error}", transport.scheme()),
             Some((transport, Ok(body))) => {
+                let protected = protection::of(&body, profile.tag);
                 let lack = match body.endpoint.unreachable_reason() {
-                    Some(_) if names_secure_endpoint(&body) => {
-                        "a secure endpoint only (TLS), for which there is no transport"
+                    _ if protected.is_demanded => why_unprotected(&protected, transports),
+                    Some(_) if !protected.addresses.is_empty() => {
+                        why_unprotected(&protected, transports)
                     }
                     Some(lack) => lack,
                     None if !carries_giop(transport) => "GIOP needs a reliable stream",
@@ -216,14 +249,17 @@ pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
     why.join(", ")
 }
 
-/// Whether a profile names an endpoint for TLS.
-fn names_secure_endpoint(body: &Body) -> bool {
-    let secure = [
-        ComponentTag::SSL_SEC_TRANS,
-        ComponentTag::CSI_SEC_MECH_LIST,
-        ComponentTag::TLS_SEC_TRANS,
-    ];
-    secure.iter().any(|tag| body.component(*tag).is_some())
+/// The reason why a profile with endpoints for TLS, or one that demands protection, is unusable.
+fn why_unprotected(protected: &Protected, transports: &Registry) -> &'static str {
+    let mut all = transports.iter();
+    let has_transport = all.any(|transport| transport.addressing().protection().is_some());
+    match (has_transport, protected.addresses.is_empty()) {
+        (false, _) => "a secure endpoint only (TLS), for which there is no transport",
+        (true, true) => {
+            "demands protection (TLS) at no address without a login in requests (CSIv2)"
+        }
+        (true, false) => "a secure endpoint only (TLS), at an address that is not usable",
+    }
 }
 
 fn candidate(
@@ -260,6 +296,7 @@ fn candidate(
         band: None,
         properties: Vec::new(),
         unserved_since: None,
+        beside_protected: false,
     }
 }
 
@@ -395,12 +432,28 @@ pub(crate) fn make_ior_with(
     };
     let mut profiles: Vec<(&dyn Addressing, Body)> = Vec::new();
     let mut besides = Vec::new();
+    let mut protected: Vec<ProtectedEndpoints<'_>> = Vec::new();
     for endpoint in &published.endpoints {
         // An error here, since an omitted endpoint would show at clients only.
         let Some(transport) = transports.get(endpoint.scheme()) else {
             return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
         };
         let addressing = transport.addressing();
+        if let Some(protection) = addressing.protection() {
+            match protected
+                .iter_mut()
+                .find(|of| of.scheme == endpoint.scheme())
+            {
+                Some(of) => of.endpoints.push(endpoint),
+                None => protected.push(ProtectedEndpoints {
+                    scheme: endpoint.scheme(),
+                    protection,
+                    endpoints: vec![endpoint],
+                    place: profiles.len(),
+                }),
+            }
+            continue;
+        }
         let writes = |what| move |held: &&AddressComponent| held.written == what;
         let mut held = addressing.components().iter();
         let further = held.clone().find(writes(WrittenEndpoints::AllButFirst));
@@ -416,6 +469,31 @@ pub(crate) fn make_ior_with(
         if let Some(held) = held.find(writes(WrittenEndpoints::All)) {
             besides.push((addressing, *held, endpoint));
         }
+    }
+    for of in protected {
+        let iiop = ProfileTag::INTERNET_IOP.0;
+        let there = (profiles.iter_mut()).find(|(other, _)| other.profile() == Some(iiop));
+        let named =
+            |body: &Body| protection::components(of.protection, &body.endpoint, &of.endpoints);
+        if let Some((_, body)) = there {
+            let named = named(body)?;
+            body.components.extend(named);
+            // Profiles of IIOP 1.0 have no components.
+            body.version = body.version.max(Version::V1_1);
+            continue;
+        }
+        let closed = of
+            .endpoints
+            .first()
+            .and_then(|first| protection::closed(first, transports));
+        let Some((addressing, closed)) = closed else {
+            return Err(EncodeErrorKind::Expected("a transport for profiles of IIOP").into());
+        };
+        let mut body = body(&closed);
+        let named = named(&body)?;
+        body.components.extend(named);
+        body.version = body.version.max(Version::V1_1);
+        profiles.insert(of.place.min(profiles.len()), (addressing, body));
     }
     for (addressing, held, endpoint) in besides {
         let Some(component) = write_component(held, addressing, endpoint)? else {
@@ -446,6 +524,15 @@ pub(crate) fn make_ior_with(
         type_id: type_id.to_owned(),
         profiles,
     })
+}
+
+/// The published endpoints of a transport with protection, which have no profile of their own.
+struct ProtectedEndpoints<'a> {
+    scheme: &'static str,
+    protection: Protection,
+    endpoints: Vec<&'a Endpoint>,
+    /// The number of profiles before the first of them.
+    place: usize,
 }
 
 #[cfg(test)]

@@ -1,0 +1,108 @@
+//! TLS passes every check that a transport must pass.
+
+mod support;
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use support::Authority;
+use zorb_tls::rustls::pki_types::{CertificateDer, pem::PemObject};
+use zorb_tls::rustls::version::{TLS12, TLS13};
+use zorb_tls::rustls::{self, SupportedProtocolVersion};
+use zorb_tls::{Tls, TlsOptions};
+use zorb_transport::{Endpoint, Transport, conformance::Fixture, conformance_tests};
+
+mod tls_1_3 {
+    use super::*;
+    conformance_tests!(over(&TLS13));
+}
+
+mod tls_1_2 {
+    use super::*;
+    conformance_tests!(over(&TLS12));
+}
+
+/// Many partial writes and many waits.
+mod with_small_buffers {
+    use super::*;
+    conformance_tests!(small());
+}
+
+struct Over {
+    transport: Arc<dyn Transport>,
+    unreachable: Endpoint,
+    _unreachable: socket2::Socket,
+}
+
+/// The authority of these tests, and the file of the server's certificate.
+fn authority() -> &'static (Authority, PathBuf) {
+    static AUTHORITY: OnceLock<(Authority, PathBuf)> = OnceLock::new();
+    AUTHORITY.get_or_init(|| {
+        let authority = Authority::new("conformance");
+        let file = authority.issue("server", &["127.0.0.1"]);
+        (authority, file)
+    })
+}
+
+fn options() -> TlsOptions {
+    let (authority, file) = authority();
+    (TlsOptions::default())
+        .trust(authority.trust())
+        .certificate(file, file)
+}
+
+/// The versions of the client decide.
+fn over(version: &'static SupportedProtocolVersion) -> Over {
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(authority().0.trust()).unwrap() {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    fixture(Arc::new(
+        Tls::new(options().client_config(Arc::new(config))).unwrap(),
+    ))
+}
+
+fn small() -> Over {
+    let tls = Tls::new(options()).unwrap();
+    let small = tls.with_property("send_buffer", "4096").unwrap();
+    fixture(small.with_property("receive_buffer", "4096").unwrap())
+}
+
+fn fixture(transport: Arc<dyn Transport>) -> Over {
+    use socket2::{Domain, Socket, Type};
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(&any.into()).unwrap();
+    let port = socket.local_addr().unwrap().as_socket().unwrap().port();
+    let unreachable = format!("127.0.0.1:{port}");
+    let unreachable = transport.addressing().parse(&unreachable).unwrap();
+    Over {
+        transport,
+        unreachable,
+        _unreachable: socket,
+    }
+}
+
+impl Fixture for Over {
+    fn transport(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.transport)
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        self.transport.addressing().parse("127.0.0.1:0").unwrap()
+    }
+
+    fn unreachable(&self) -> (Endpoint, ErrorKind) {
+        (self.unreachable.clone(), ErrorKind::ConnectionRefused)
+    }
+
+    fn turns(&self) -> usize {
+        1_000
+    }
+}
