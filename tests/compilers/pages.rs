@@ -108,6 +108,42 @@ fn the_first_chapter_of_the_book_does_what_it_says() {
 }
 
 #[test]
+fn the_server_of_the_page_about_the_internet_is_called_over_tls_and_renewed() {
+    if !have("the page about the Internet", &[Path::new("openssl")]) {
+        return;
+    }
+    const INTERNET: &str = include_str!("../../docs/internet.md");
+    let page = Page::build("docs/internet.md");
+    assert_eq!(page.programs.len(), 2, "a server and a client");
+    let commands = INTERNET.split("\n```sh\n").skip(1);
+    let commands: Vec<&str> = commands
+        .map(|block| block.split_once("\n```").unwrap().0)
+        .collect();
+    let (renewal, before) = commands.split_last().unwrap();
+    let run = |commands: &str| {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-euc", commands])
+            .current_dir(page.folder.path());
+        Running::command(shell).finish().success();
+    };
+    before.iter().for_each(|commands| run(commands));
+    let mut server = page.start(0, &[]);
+    let url = server.find(|line| {
+        line.starts_with("corbaloc:ssliop:")
+            .then(|| line.to_owned())
+    });
+    let url = url.unwrap_or_else(|| panic!("{server:?}"));
+    let said = (true, strings(&shown(INTERNET, "\nA program that takes")));
+    assert_eq!(page.run(1, &[&url]), said);
+    run(renewal);
+    assert_eq!(page.run(1, &[&url]), said);
+    // Without TLS there is no way in.
+    let (success, lines) = page.run(1, &[&url.replace("ssliop", "iiop")]);
+    assert!(!success && lines.join(" ").contains("TLS"), "{lines:?}");
+}
+
+#[test]
 fn the_echo_of_the_page_for_omniorb_users_echoes() {
     let page = Page::build("docs/from-omniorb.md");
     assert_eq!(page.programs.len(), 2, "a server and a client");

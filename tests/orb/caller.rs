@@ -22,7 +22,8 @@ fn described(peer: Option<Arc<Peer>>) -> String {
                 format!("{} {}", peer.endpoint.scheme(), address.ip())
             }
             (Address::Unix(_), Some(identity)) => {
-                format!("{} {}", peer.endpoint.scheme(), identity.user)
+                let process = identity.process().unwrap();
+                format!("{} {}", peer.endpoint.scheme(), process.user)
             }
             other => format!("{other:?}"),
         },

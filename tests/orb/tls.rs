@@ -18,6 +18,7 @@ zorb::idl! {
         Data octets(in Data value);
         oneway void knock();
         long knocks();
+        string who();
     };
 }
 
@@ -32,6 +33,16 @@ impl Vault for Cellar {
     async fn knock(&self) -> Result<(), SystemException> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    async fn who(&self) -> Result<String, SystemException> {
+        let peer = zorb::PoaCurrent::get_peer().unwrap().unwrap();
+        let certificate = peer
+            .identity
+            .as_ref()
+            .and_then(|identity| identity.certificate());
+        let subject = certificate.map_or("nobody", |certificate| &certificate.subject);
+        Ok(format!("{} {subject}", peer.endpoint.scheme()))
     }
 
     async fn knocks(&self) -> Result<i32, SystemException> {
@@ -311,7 +322,9 @@ async fn a_server_is_set_up_by_properties_alone() {
         .await
         .unwrap();
     let text = vault.to_string();
-    reference(&client, &text).await.knocks().await.unwrap();
+    // The servant learns who it is.
+    let who = reference(&client, &text).await.who().await.unwrap();
+    assert_eq!(who, "ssliop CN=alice");
     // In TLS 1.3 the client hears behind its handshake that it has to have a certificate.
     let nobody = client_of(&authority).await;
     let error = reference(&nobody, &text).await.knocks().await.unwrap_err();

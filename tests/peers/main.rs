@@ -18,6 +18,8 @@ mod tshark;
 
 #[path = "../support/anew.rs"]
 mod anew;
+#[path = "../../crates/tls/tests/support/mod.rs"]
+mod certificates;
 #[path = "../support/jacorb.rs"]
 mod jacorb_names;
 #[path = "../support/mod.rs"]

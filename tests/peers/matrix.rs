@@ -48,6 +48,7 @@ impl Talk {
         let over = match self.over {
             Over::Tcp => "tcp",
             Over::Unix => "unix",
+            Over::Tls => "tls",
         };
         let slash = if self.setting.is_empty() { "" } else { "/" };
         format!(
@@ -97,6 +98,7 @@ impl Talk {
         let endpoint = match self.over {
             Over::Tcp => format!("iiop://{}:0", self.address),
             Over::Unix => format!("uiop://{}", socket.display()),
+            Over::Tls => format!("ssliop://{}:0", self.address),
         };
         let builder = Orb::builder().listen(endpoint);
         // Peers and their callbacks are reached by UNIX sockets where the row says so.
@@ -206,7 +208,10 @@ pub(crate) async fn their_client<P: Peer>(brand: &'static Brand, talk: Talk, the
         let socket = folder.path().join("theirs");
         args.extend(["--unix".to_owned(), socket.display().to_string()]);
     }
-    if talk.over == Over::Tcp {
+    if theirs.callbacks == Over::Tls {
+        args.extend((brand.tls_at)(0));
+    }
+    if talk.over != Over::Unix {
         let url = orb.corbaloc_url("Interop").expect("the ORB listens");
         // Some clients take the version of the URL, whatever they are limited to.
         let url = url.replace(":1.2@", &format!(":{}@", talk.giop));

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use zorb::Ior;
 use zorb_giop::ior::{ComponentTag, IiopProfile, decode_encapsulation};
+use zorb_giop::security::SslSecTrans;
 
 /// The transports between peers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     Tcp,
     Unix,
+    Tls,
 }
 
 /// Another ORB, with a server and a client of `interop.idl` that take the arguments which
@@ -28,6 +30,8 @@ pub(crate) struct Brand {
     pub(crate) programs: fn() -> Programs,
     /// The arguments that keep either program to this version of GIOP.
     pub(crate) limit: fn(giop: &str) -> Vec<String>,
+    /// The arguments by which either program listens at this port of 127.0.0.1 for TLS alone.
+    pub(crate) tls_at: fn(port: u16) -> [String; 2],
     /// Cells that our client does not run on its server; each with its reason.
     pub(crate) server_lacks: &'static [&'static str],
 }
@@ -123,11 +127,8 @@ impl Way {
 
     fn new_place(&self) -> [String; 2] {
         match self.over {
-            Over::Tcp => {
-                let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-                let port = free.expect("a free port").port();
-                ["--port".to_owned(), port.to_string()]
-            }
+            Over::Tcp => ["--port".to_owned(), free_port().to_string()],
+            Over::Tls => (self.brand.tls_at)(free_port()),
             Over::Unix => ["--unix".to_owned(), self.path("socket")],
         }
     }
@@ -136,6 +137,7 @@ impl Way {
     pub(crate) fn start_again(&self, earlier: &Ior) -> (Running, String) {
         let place = match self.over {
             Over::Tcp => ["--port".to_owned(), address(earlier).1.to_string()],
+            Over::Tls => (self.brand.tls_at)(address(earlier).1),
             Over::Unix => ["--unix".to_owned(), address(earlier).0],
         };
         self.start_at(&place).expect("the place is free again")
@@ -167,6 +169,7 @@ impl Way {
         let version = profile(peer).version;
         match self.over {
             Over::Tcp => format!("corbaloc:iiop:{version}@{host}:{port}/Interop"),
+            Over::Tls => format!("corbaloc:ssliop:{version}@{host}:{port}/Interop"),
             Over::Unix => format!("corbaloc:uiop:{version}@{host}|Interop"),
         }
     }
@@ -176,9 +179,22 @@ pub(crate) fn profile(reference: &Ior) -> IiopProfile {
     IiopProfile::from_tagged(&reference.profiles[0]).expect("an IIOP profile comes first")
 }
 
-/// Host and port of a reference, or the socket's path and 0.
+/// A port that nobody has at this moment.
+fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    free.expect("a free port").port()
+}
+
+/// Host and port of a reference, that for TLS where there is no other, or the socket's path and 0.
 fn address(reference: &Ior) -> (String, u16) {
     let body = profile(reference);
+    if let (0, Some(ssl)) = (
+        body.address.port,
+        body.component(ComponentTag::SSL_SEC_TRANS),
+    ) {
+        let ssl = SslSecTrans::from_component(ssl).expect("a port for TLS");
+        return (body.address.host, ssl.port);
+    }
     match body.component(ComponentTag::OMNIORB_UNIX) {
         Some(data) => {
             let (_host, path): (String, String) = decode_encapsulation(data).expect("two strings");

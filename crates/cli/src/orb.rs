@@ -12,6 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use zorb::{Builder, Orb};
 use zorb_giop::Ior;
 use zorb_giop::ior::{IiopProfile, ProfileTag, UiopProfile};
+use zorb_giop::security::Protected;
 
 /// Octets of each message that `--trace=payload` shows.
 const PAYLOAD: usize = 4096;
@@ -136,22 +137,38 @@ impl<S: Subscriber> Layer<S> for RecordedReplies {
     }
 }
 
+/// The address of a profile of IIOP, or the first one for TLS.
+fn iiop(profile: &IiopProfile) -> Vec<String> {
+    let address = &profile.address;
+    let protected = Protected::of(&profile.components).addresses;
+    match protected.into_iter().next() {
+        Some((host, port)) => {
+            let host = host.unwrap_or_else(|| address.host.clone());
+            vec![format!("ssliop://{}", crate::ior::host_port(&host, port))]
+        }
+        None => {
+            let host_port = crate::ior::host_port(&address.host, address.port);
+            vec![format!("iiop://{host_port}")]
+        }
+    }
+}
+
 /// The first address of each profile of a reference, as text.
 pub(crate) fn endpoints_text(ior: &Ior) -> String {
     let endpoints: Vec<String> = ior
         .profiles
         .iter()
-        .filter_map(|profile| match profile.tag {
+        .flat_map(|profile| match profile.tag {
             ProfileTag::INTERNET_IOP => {
-                let address = IiopProfile::from_tagged(profile).ok()?.address;
-                let host_port = crate::ior::host_port(&address.host, address.port);
-                Some(format!("iiop://{host_port}"))
+                IiopProfile::from_tagged(profile).map_or_else(|_| Vec::new(), |of| iiop(&of))
             }
             ProfileTag::UIOP => {
-                let address = UiopProfile::from_tagged(profile).ok()?.address;
-                Some(format!("uiop://{}", address.path))
+                let body = UiopProfile::from_tagged(profile).ok();
+                (body.into_iter())
+                    .map(|body| format!("uiop://{}", body.address.path))
+                    .collect()
             }
-            _ => None,
+            _ => Vec::new(),
         })
         .collect();
     if endpoints.is_empty() {

@@ -31,6 +31,12 @@ pub(crate) struct PingOptions {
     /// Send a LocateRequest in place of a call
     #[arg(long, conflicts_with = "is_a")]
     locate: bool,
+    /// Trust the authorities whose certificates (PEM) are in this file, and connect by TLS where the reference says so
+    #[arg(long, value_name = "FILE")]
+    tls: Option<String>,
+    /// The certificate and key (PEM) of this client, for servers that ask for one
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    certificate: Option<String>,
     /// Test whether the object implements the interface with this repository id (_is_a)
     #[arg(long, value_name = "REPO_ID")]
     is_a: Option<String>,
@@ -41,6 +47,7 @@ Examples:
   zorb ping account.ior
   zorb ping -c 1 --timeout 500ms corbaloc:iiop:1.2@server:2810/Bank && echo up
   zorb ping --is-a IDL:Bank/Account:1.0 corbaname::nameserver#bank/account
+  zorb ping --tls ca.pem corbaloc:ssliop:server:2810/Bank
   zorb ping --trace -c 1 corbaloc::localhost/NameService
 
 Exit status: 0 if the object answered every call (with --is-a: that it implements the interface);
@@ -75,6 +82,7 @@ pub(crate) async fn run(
             return failed(&error, hint.as_deref(), environment);
         }
     };
+    let builder = options.with_tls(builder);
     let orb = match environment.orb(builder, options.timeout).build().await {
         Ok(orb) => orb,
         Err(error) => return failed(&format_args!("{error:#}"), None, environment),
@@ -91,6 +99,18 @@ pub(crate) async fn run(
     };
     shut_down(&orb).await;
     done
+}
+
+impl PingOptions {
+    /// The builder with the certificates of the options.
+    fn with_tls(&self, mut builder: Builder) -> Builder {
+        for (property, file) in [("trust", &self.tls), ("certificate", &self.certificate)] {
+            if let Some(file) = file {
+                builder = builder.transport_property(format!("ssliop.{property}={file}"));
+            }
+        }
+        builder
+    }
 }
 
 /// Prints why the reference cannot be pinged.

@@ -11,7 +11,24 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
     let detail = format!("{exception:#}");
     let says = |text: &str| detail.contains(text);
     Some(match exception.kind {
-        Kind::Transient if says("refused") => {
+        _ if says("name: the server's certificate") => {
+            "the certificate is for other hosts than the one in the reference: the server needs one with this \
+             name among its alternative names, or has to publish another host"
+        }
+        _ if says("date: the server's certificate") => {
+            "the server needs a new certificate, or the clock of this host is wrong"
+        }
+        _ if says("chain: the server's certificate") => {
+            "the authority that issued the certificate is not in the file of --tls, or the server does not send \
+             the certificates between"
+        }
+        _ if says("the peer refused our certificate") => {
+            "the server asks for a certificate of an authority that it trusts: --certificate names ours"
+        }
+        _ if says("without TLS") => {
+            "the port is one without TLS: corbaloc:iiop: in place of corbaloc:ssliop:, or another port"
+        }
+        Kind::Transient if says("connection refused") || says("Connection refused") => {
             "no server listens there: the server is not running, or has started again on another port \
              since the reference was made"
         }
@@ -37,6 +54,9 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
             "the UNIX socket is not there: the server is not running, or is on another host"
         }
         Kind::Transient => "the server cannot take the request now; a later try may succeed",
+        Kind::CommFailure if says("found a TLS") => {
+            "the port is one for TLS: --tls, and corbaloc:ssliop: in place of corbaloc:iiop:"
+        }
         Kind::CommFailure if says("expected the magic") => {
             "something listens there, but it does not speak GIOP: is it the right port?"
         }
@@ -55,7 +75,7 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
         Kind::ObjectNotExist => GONE,
         Kind::ObjAdapter => "the server is there, but its POA manager takes no requests",
         _ if says("a secure endpoint only") => {
-            "the server takes connections by TLS only, which zorb does not speak"
+            "the server takes connections by TLS only: --tls names the authorities that are trusted"
         }
         Kind::ImpLimit => {
             "the reference has no profile that zorb has a transport for: see zorb ior"

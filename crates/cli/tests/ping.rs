@@ -1,5 +1,7 @@
 //! `zorb ping` against objects that exist, were deactivated, are forwarded, or never existed.
 
+#[path = "../../tls/tests/support/mod.rs"]
+mod certificates;
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
 mod support;
@@ -256,4 +258,76 @@ async fn a_trace_is_written_beside_the_answer() {
     let (_, said) = ping(&["-c", "1", &ior]);
     assert!(!said.contains("sending"), "{said}");
     assert!(!target.as_object().non_existent().await.unwrap());
+}
+
+mod over_tls {
+    use super::certificates::Authority;
+    use super::*;
+    use std::sync::Arc;
+    use zorb::tls::{Tls, TlsOptions};
+
+    /// A server over TLS with this certificate, and a URL of its object.
+    async fn serve_with(certificate: &Path) -> (Orb, String) {
+        let tls = Tls::new(TlsOptions::default().certificate(certificate, certificate)).unwrap();
+        let orb = Orb::builder()
+            .transport(Arc::new(tls))
+            .listen("ssliop://127.0.0.1:0");
+        let orb = orb.build().await.unwrap();
+        let target = orb.root_poa().activate(TargetServant::new(Here)).unwrap();
+        orb.key_table().bind("Target", &target).unwrap();
+        orb.root_poa().the_poa_manager().activate().unwrap();
+        let url = orb.corbaloc_url("Target").unwrap();
+        (orb, url)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn ping_says_in_one_line_whether_name_date_or_chain_of_a_certificate_is_wrong() {
+        let authority = Authority::new("CA");
+        let trust = authority.trust();
+        let trust = trust.to_str().unwrap();
+        let good = authority.issue("good", &["127.0.0.1"]);
+        let (_orb, url) = serve_with(&good).await;
+        let args = ["-c", "1", "--tls", trust, &url];
+        check(
+            &args,
+            THERE,
+            &["at ssliop://127.0.0.1:", "there from ssliop://"],
+        );
+        let bad = |text: String, expected: &str| {
+            let line = text.lines().find(|line| line.contains(expected));
+            assert!(line.is_some_and(|line| line.contains("failed")), "{text}");
+        };
+        let (_, said) = ping(&["-c", "1", "--tls", trust, &url.replace("ssliop", "iiop")]);
+        assert!(said.contains("TLS"), "{said}");
+        let foreign = Authority::new("foreign");
+        let file = foreign.trust();
+        let (status, said) = ping(&["-c", "1", "--tls", file.to_str().unwrap(), &url]);
+        assert_eq!(status, Some(FAILED));
+        bad(
+            said,
+            "chain: the server's certificate leads to none of the trusted authorities",
+        );
+        let named = authority.issue("named", &["bank.example"]);
+        let (_orb, url) = serve_with(&named).await;
+        let (_, said) = ping(&["-c", "1", "--tls", trust, &url]);
+        bad(
+            said,
+            "name: the server's certificate is for bank.example, not for 127.0.0.1",
+        );
+        let old = authority.issue_with("old", &["127.0.0.1"], |params| {
+            params.not_before = rcgen::date_time_ymd(2001, 1, 1);
+            params.not_after = rcgen::date_time_ymd(2002, 3, 4);
+        });
+        let (_orb, url) = serve_with(&old).await;
+        let (_, said) = ping(&["-c", "1", "--tls", trust, &url]);
+        bad(
+            said,
+            "date: the server's certificate expired at 2002-03-04 00:00:00 UTC",
+        );
+        let (_, said) = ping(&["-c", "1", "--tls", "/nonexistent", &url]);
+        assert!(
+            said.contains("ssliop.trust") || said.contains("trust="),
+            "{said}"
+        );
+    }
 }

@@ -423,6 +423,8 @@ impl Protected {
             match component.tag {
                 ComponentTag::CSI_SEC_MECH_LIST => found.add_mechanisms(&component.data),
                 ComponentTag::SSL_SEC_TRANS => found.add_ssl(&component.data),
+                // Its place is within a mechanism; outside, it can mean nothing else.
+                ComponentTag::TLS_SEC_TRANS => found.add_tls(&component.data),
                 _ => {}
             }
         }
@@ -436,6 +438,17 @@ impl Protected {
         };
         self.is_demanded |= ssl.requires.demands_protection();
         self.add(None, ssl.port);
+    }
+
+    fn add_tls(&mut self, data: &[u8]) {
+        let Ok(tls) = TlsSecTrans::from_component(data) else {
+            self.is_demanded = true;
+            return;
+        };
+        self.is_demanded |= tls.requires.demands_protection();
+        for (host, port) in tls.addresses {
+            self.add(Some(host), port);
+        }
     }
 
     fn add_mechanisms(&mut self, data: &[u8]) {
@@ -611,7 +624,16 @@ mod tests {
         // It cannot be called, and not without protection either.
         check(&[list(vec![login])], true, &[]);
         check(&[list(vec![])], false, &[]);
-        for tag in [ComponentTag::SSL_SEC_TRANS, ComponentTag::CSI_SEC_MECH_LIST] {
+        check(
+            &[tls(6, &[("h", 2)]).to_component().unwrap()],
+            true,
+            &[(Some("h"), 2)],
+        );
+        for tag in [
+            ComponentTag::SSL_SEC_TRANS,
+            ComponentTag::CSI_SEC_MECH_LIST,
+            ComponentTag::TLS_SEC_TRANS,
+        ] {
             let data = Bytes::from_static(b"\0\0");
             check(&[TaggedComponent { tag, data }], true, &[]);
         }

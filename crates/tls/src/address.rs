@@ -120,7 +120,11 @@ impl Addressing for TlsAddressing {
     }
 
     fn forms(&self) -> &'static [&'static str] {
-        &["ssliop://host:port"]
+        // One that is not set up is of no use to who has made a mistake.
+        match self.0 {
+            Some(_) => &["ssliop://host:port"],
+            None => &[],
+        }
     }
 
     fn parse(&self, text: &str) -> Result<Endpoint, AddressError> {

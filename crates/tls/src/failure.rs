@@ -149,7 +149,10 @@ fn write_certificate(
         } => {
             let names = match &presented[..] {
                 [] => "no name".to_owned(),
-                names => names.join(", "),
+                names => {
+                    let names: Vec<&str> = names.iter().map(|name| plain_name(name)).collect();
+                    names.join(", ")
+                }
             };
             write!(
                 f,
@@ -187,6 +190,13 @@ fn write_certificate(
         }
         other => write!(f, "{whose} is not accepted: {other}"),
     }
+}
+
+/// A name in a certificate without its kind: rustls has it as `DnsName("bank.example")`.
+fn plain_name(presented: &str) -> &str {
+    let inside = presented.split_once('(').map(|(_, inside)| inside);
+    let inside = inside.and_then(|inside| inside.strip_suffix(')'));
+    inside.map_or(presented, |inside| inside.trim_matches('"'))
 }
 
 /// A time in the calendar.

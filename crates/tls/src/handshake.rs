@@ -104,8 +104,12 @@ pub(crate) async fn shake_hands(
             return Ok(rest);
         }
         wire.clear();
-        let read = poll_fn(|cx| plain.poll_read(cx, &mut wire)).await;
-        if read.map_err(Failure::Connection)? == 0 {
+        let read = match poll_fn(|cx| plain.poll_read(cx, &mut wire)).await {
+            // A peer that closes with octets unread, as one that does not know TLS does, resets the connection.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset && !begun => 0,
+            read => read.map_err(Failure::Connection)?,
+        };
+        if read == 0 {
             return Err(match begun {
                 true => Failure::Ended,
                 false => Failure::EndedAtOnce,

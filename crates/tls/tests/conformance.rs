@@ -6,6 +6,10 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use support::Authority;
+#[cfg(feature = "aws-lc-rs")]
+use zorb_tls::rustls::crypto::aws_lc_rs as cryptography;
+#[cfg(not(feature = "aws-lc-rs"))]
+use zorb_tls::rustls::crypto::ring as cryptography;
 use zorb_tls::rustls::pki_types::{CertificateDer, pem::PemObject};
 use zorb_tls::rustls::version::{TLS12, TLS13};
 use zorb_tls::rustls::{self, SupportedProtocolVersion};
@@ -57,7 +61,7 @@ fn over(version: &'static SupportedProtocolVersion) -> Over {
     for certificate in CertificateDer::pem_file_iter(authority().0.trust()).unwrap() {
         roots.add(certificate.unwrap()).unwrap();
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(cryptography::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])
         .unwrap()

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian packages that the peers are built and run with, and valgrind, by which `fuzz/tests/work.rs` counts, and the browser of pages.
-const PACKAGES: [&str; 16] = [
+const PACKAGES: [&str; 17] = [
+    "openssl",
     "iproute2",
     "nftables",
     "omniorb",
@@ -26,7 +27,9 @@ const PACKAGES: [&str; 16] = [
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 17] = [
+const PROGRAMS: [&str; 19] = [
+    "openssl",
+    "keytool",
     "ip",
     "nft",
     "catior",

@@ -187,6 +187,9 @@ mod pages {
     struct FirstCall;
     #[doc = include_str!("../../../docs/book/recipes.md")]
     struct Recipes;
+    #[cfg(feature = "tls")]
+    #[doc = include_str!("../../../docs/internet.md")]
+    struct Internet;
     #[doc = include_str!("../../../docs/from-omniorb.md")]
     struct FromOmniOrb;
     #[doc = include_str!("../../../docs/from-jacorb.md")]

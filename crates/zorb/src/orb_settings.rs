@@ -138,7 +138,7 @@ fn transports() -> Registry {
     )]
     let mut transports = Registry::default();
     #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
-    transports.insert(Arc::new(zorb_tls::Tls::default()));
+    transports.insert(std::sync::Arc::new(zorb_tls::Tls::default()));
     transports
 }
 

@@ -49,6 +49,7 @@ const fn brand(server_lacks: &'static [&'static str]) -> Brand {
             let minor = giop.strip_prefix("1.").unwrap_or(giop);
             vec![format!("-Djacorb.giop_minor_version={minor}")]
         },
+        tls_at: |_| unreachable!("it has no certificate"),
         server_lacks,
     }
 }

@@ -20,6 +20,7 @@ mod restart;
 mod rules;
 mod samples;
 mod server;
+mod tls;
 
 use crate::matrix::{OURS, Talk, run_client};
 use crate::peers::{Brand, Over};

@@ -29,6 +29,7 @@ pub(crate) static OMNIORB: Brand = Brand {
         }
     },
     limit: |giop| vec!["-ORBmaxGIOPVersion".to_owned(), giop.to_owned()],
+    tls_at: |_| unreachable!("it has no certificate"),
     server_lacks: &[],
 };
 

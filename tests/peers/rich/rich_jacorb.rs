@@ -32,6 +32,7 @@ pub(crate) static JACORB: Brand = Brand {
         let minor = giop.strip_prefix("1.").unwrap_or(giop);
         vec![format!("-Djacorb.giop_minor_version={minor}")]
     },
+    tls_at: |_| unreachable!("it has no certificate"),
     server_lacks: &[],
 };
 

@@ -264,14 +264,27 @@ fn requires(item: &mut Item, supports: u16, requires: u16) {
 }
 
 fn ssl(item: &mut Item, data: &[u8], base: usize) {
+    fn options<O: ByteOrder>(d: &mut Decoder<'_, O>, is_long: bool) -> Result<u32, DecodeError> {
+        match is_long {
+            true => d.read_u32(),
+            false => d.read_u16().map(u32::from),
+        }
+    }
+    // The form of the specification has 8 octets; VisiBroker's options are unsigned longs.
+    let is_long = data.len() > 8;
     let read = encapsulation!(item, data, base, |d| {
-        d.read_u16()
-            .and_then(|supports| Ok((supports, d.read_u16()?, d.read_u16()?)))
+        options(d, is_long).and_then(|supports| Ok((supports, options(d, is_long)?, d.read_u16()?)))
     });
     if let Some((supported, required, port)) = read.and_then(|r| or_fault(item, "SSL", base, r)) {
-        item.set_text(format!("port {port} of the same host"));
+        let form = if is_long {
+            ", in VisiBroker's form"
+        } else {
+            ""
+        };
+        item.set_text(format!("port {port} of the same host{form}"));
         item.set_json(serde_json::json!({ "port": port }));
-        requires(item, supported, required);
+        let bits = |all: u32| u16::try_from(all & 0xffff).unwrap_or_default();
+        requires(item, bits(supported), bits(required));
     }
 }
 

@@ -6,8 +6,10 @@ use super::{components, keys, tables};
 use components::host_port;
 use std::net::IpAddr;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
+use zorb_giop::Version;
+use zorb_giop::ior::{ComponentTag, OBJECT_REPOSITORY_ID, TaggedComponent};
+use zorb_giop::security::Protected;
 use zorb_giop::url::{Corbaloc, CorbalocAddress};
-use zorb_giop::{Version, ior::OBJECT_REPOSITORY_ID};
 
 /// Explains the octets of a reference, after `IOR:`. Malformed parts are reported, and the rest is still explained.
 pub(crate) fn explain(octets: &[u8]) -> Item {
@@ -196,6 +198,35 @@ fn body(item: &mut Item, data: &[u8], base: usize, kind: Address) {
         item.push(as_url(version, host, port, key, kind));
     }
     explain_components(item, &components, version.unwrap_or(Version::HIGHEST));
+    if kind == Address::Inet
+        && let Some(connects) = explain_protection(&components, port.unwrap_or(0))
+    {
+        item.push(connects);
+    }
+}
+
+/// How a client of zorb connects where the components are about protection, and why.
+fn explain_protection(components: &Components, port: u16) -> Option<Item> {
+    let components: Vec<TaggedComponent> = (components.iter())
+        .map(|(tag, data, _)| TaggedComponent {
+            tag: ComponentTag(*tag),
+            data: data.clone().into(),
+        })
+        .collect();
+    let found = Protected::of(&components);
+    let (by_tls, demanded) = (!found.addresses.is_empty(), found.is_demanded);
+    let text = match (by_tls, demanded, port) {
+        (false, false, _) => return None,
+        (false, true, _) => {
+            "not at all: protection is required, and no address for TLS can be used without a login in requests"
+        }
+        (true, true, _) => "by TLS alone: the server requires protection",
+        (true, false, 0) => "by TLS alone: there is no plain port",
+        (true, false, _) => {
+            "by TLS where it has certificates for that, by the plain port without: the server requires no protection"
+        }
+    };
+    Some(Item::new("connects", "zorb connects", text))
 }
 
 fn explain_version(version: Version) -> Item {
