@@ -20,6 +20,7 @@ mod caller;
 mod calls;
 mod code_sets;
 mod collocated;
+mod contexts;
 mod corners;
 mod counters;
 mod deadlines;

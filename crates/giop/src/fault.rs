@@ -2,6 +2,7 @@
 
 use crate::MessageKind;
 use crate::cause::Cause;
+use crate::context::ServiceContextId;
 use crate::error::ProtocolError;
 use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind as Kind, minor};
 use crate::printable::Printable;
@@ -228,6 +229,19 @@ pub enum Fault {
     /// An operation of the ORB that is out of order.
     #[error("{0}")]
     OutOfOrder(String),
+    /// A message has a service context of this id already.
+    #[error("there is a service context {:#x} already", .0.0)]
+    ContextPresent(ServiceContextId),
+    /// More service contexts are added to a message than may be.
+    #[error(
+        "more than {contexts} service contexts, or {octets} octets of them, are added to a message"
+    )]
+    TooManyContexts {
+        /// The limit on contexts.
+        contexts: usize,
+        /// The limit on their octets.
+        octets: usize,
+    },
     /// The ORB, or a part of it, cannot start with these settings on this machine.
     #[error("{0}")]
     CannotInitialize(String),
@@ -374,6 +388,8 @@ impl Fault {
             Self::NilInitialReference => (Kind::BadParam, minor::NIL_INITIAL_REFERENCE),
             Self::BadUrlName(_) => (Kind::BadParam, minor::BAD_SCHEME_SPECIFIC_PART),
             Self::OutOfOrder(_) => (Kind::BadInvOrder, 0),
+            Self::ContextPresent(_) => (Kind::BadInvOrder, minor::CONTEXT_PRESENT),
+            Self::TooManyContexts { .. } => (Kind::ImpLimit, 0),
             Self::CannotInitialize(_) => (Kind::Initialize, 0),
             Self::AdapterDestroyed(_) => (Kind::ObjectNotExist, 0),
             Self::AdapterBeingDestroyed(_) => (Kind::BadInvOrder, minor::ADAPTER_BEING_DESTROYED),

@@ -99,6 +99,7 @@ mod request;
 mod scheduling;
 mod seal;
 mod servant_manager;
+mod shared_request;
 pub mod signature;
 mod skeleton;
 mod sync;
@@ -130,6 +131,7 @@ pub use servant_manager::{
     Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Locator,
     OffReactor, Raised,
 };
+pub use shared_request::{MAX_REPLY_CONTEXT_OCTETS, MAX_REPLY_CONTEXTS, SharedRequest};
 pub use signature::ManyResults;
 pub use skeleton::{Skeleton, Started, Upcall};
 pub use table::{Index, NotInTable, Table, TableFull, Tenant};

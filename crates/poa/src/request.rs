@@ -2,6 +2,7 @@
 
 use crate::operations::Operations;
 use crate::pooled_future;
+use crate::shared_request::{Parts, ReplyContexts, SharedRequest, find};
 use crate::skeleton::Started;
 use bytes::Bytes;
 use core::any::Any;
@@ -15,8 +16,8 @@ use zorb_cdr::{
 };
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
-    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContextId, ServiceContexts,
-    SystemException, SystemExceptionKind, Version, buffers,
+    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContextId,
+    ServiceContexts, SystemException, SystemExceptionKind, Version, add_contexts, buffers,
 };
 
 /// The data of a request that its reply needs.
@@ -327,6 +328,33 @@ struct Rare {
     cycles: OnceLock<Box<Shared>>,
     /// Sends the acknowledgement that is left to the upcall.
     acknowledgement: Option<Acknowledgement>,
+    /// The service contexts of a typed call.
+    contexts: Option<Arc<[ServiceContext]>>,
+    /// The service contexts that are added to the reply.
+    reply: OnceLock<ReplyContexts>,
+    /// The request for code that may outlive its upcall, and what ends with the request.
+    shared: OnceLock<(SharedRequest, Option<Box<dyn Any + Send + Sync>>)>,
+}
+
+impl Rare {
+    /// The outcome with the contexts that were added to its reply.
+    #[cold]
+    fn complete(&self, outcome: Outcome, receipt: &Receipt) -> Outcome {
+        let added = self
+            .reply
+            .get()
+            .map(ReplyContexts::close)
+            .unwrap_or_default();
+        match outcome {
+            Outcome::Reply(reply) if !added.is_empty() => match add_contexts(reply, &added) {
+                Ok(reply) => Outcome::Reply(reply),
+                Err(error) => {
+                    receipt.system_exception(&Fault::of_result(error).raise(CompletionStatus::Yes))
+                }
+            },
+            outcome => outcome,
+        }
+    }
 }
 
 /// The acknowledgement of a request (SYNC_WITH_SERVER) that waits for its servant manager. Dropping it sends it, so that a
@@ -489,21 +517,127 @@ impl ServerRequest {
         header.target.object_key()
     }
 
-    /// The data of the first service context with this id. Parses the header again if there are contexts.
+    /// Whether the request has service contexts. Costs a few instructions.
     #[must_use]
-    pub fn context(&self, id: ServiceContextId) -> Option<&[u8]> {
-        let (message, offsets) = self.message()?;
-        if !offsets.has_contexts(message) {
-            return None;
+    #[inline]
+    pub fn has_contexts(&self) -> bool {
+        match self.message() {
+            Some((message, offsets)) => offsets.has_contexts(message),
+            None => self.rare().is_some_and(|rare| rare.contexts.is_some()),
         }
-        RequestHeader::read(message).ok()?.contexts.get(id)
     }
 
-    /// The service contexts, borrowed from the message; `None` if the header is malformed. Parses the header again.
+    /// The data of the first service context with this id, read where it lies. Costs a few instructions for a request without
+    /// contexts, else a walk over their list.
+    #[must_use]
+    pub fn context(&self, id: ServiceContextId) -> Option<&[u8]> {
+        match self.message() {
+            Some((message, offsets)) => offsets.contexts(message).get(id),
+            None => find(self.rare()?.contexts.as_deref()?, id),
+        }
+    }
+
+    /// The service contexts, borrowed from the message; `None` for a typed call. Costs a walk over their list.
     #[must_use]
     pub fn service_contexts(&self) -> Option<ServiceContexts<'_>> {
-        let (message, _) = self.message()?;
-        Some(RequestHeader::read(message).ok()?.contexts)
+        let (message, offsets) = self.message()?;
+        Some(offsets.contexts(message))
+    }
+
+    /// Sets the service contexts of a [typed](Self::typed) call, which has no message.
+    pub fn set_contexts(&mut self, contexts: Arc<[ServiceContext]>) {
+        self.0.rare.get_or_init(Box::default);
+        if let Some(rare) = self.0.rare.get_mut() {
+            rare.contexts = Some(contexts);
+        }
+    }
+
+    #[inline]
+    fn rare(&self) -> Option<&Rare> {
+        self.0.rare.get().map(|rare| &**rare)
+    }
+
+    fn reply_contexts(&self) -> &ReplyContexts {
+        let rare = self.0.rare.get_or_init(Box::default);
+        rare.reply.get_or_init(ReplyContexts::default)
+    }
+
+    /// Adds a service context to the reply, whatever its status is. A request without a reply drops it. Costs a copy of the
+    /// reply when that is made.
+    ///
+    /// # Errors
+    /// BAD_INV_ORDER, minor code 15, if a context of this id was added before, unless `replace` is set; BAD_INV_ORDER once the
+    /// reply has been made; IMP_LIMIT beyond [`MAX_REPLY_CONTEXTS`](crate::MAX_REPLY_CONTEXTS) or
+    /// [`MAX_REPLY_CONTEXT_OCTETS`](crate::MAX_REPLY_CONTEXT_OCTETS).
+    pub fn add_reply_context(
+        &self,
+        context: ServiceContext,
+        replace: bool,
+    ) -> Result<(), SystemException> {
+        self.reply_contexts().add(context, replace)
+    }
+
+    /// Returns the data of a service context that was [added](Self::add_reply_context) to the reply.
+    #[must_use]
+    pub fn added_reply_context(&self, id: ServiceContextId) -> Option<Bytes> {
+        self.rare()?.reply.get()?.get(id)
+    }
+
+    /// Takes the service contexts that were added to the reply of a call that has ended, for a caller of the same ORB whose
+    /// results are values. The outcome is without them then.
+    #[must_use]
+    #[inline]
+    pub fn take_reply_contexts(&mut self) -> Vec<ServiceContext> {
+        match self.rare().and_then(|rare| rare.reply.get()) {
+            None => Vec::new(),
+            Some(reply) => reply.close(),
+        }
+    }
+
+    /// The request for code that may outlive its upcall: the same value each time. At the first call, `watch` may have its
+    /// [cancellation](SharedRequest::cancellation) noted where the caller can be heard; what it returns is dropped with the
+    /// request. Costs an allocation, or two, at the first call.
+    pub fn share(
+        &self,
+        watch: impl FnOnce(&SharedRequest) -> Option<Box<dyn Any + Send + Sync>>,
+    ) -> &SharedRequest {
+        let rare = self.0.rare.get_or_init(Box::default);
+        let (shared, _) = rare.shared.get_or_init(|| {
+            let shared = SharedRequest::new(Parts {
+                message: self.message(),
+                receipt: self.receipt(),
+                number: self.number(),
+                contexts: rare.contexts.clone().unwrap_or_default(),
+                peer: self.0.peer.clone(),
+                deadline: self.0.deadline,
+                reply: self.reply_contexts().clone(),
+            });
+            let watched = watch(&shared);
+            (shared, watched)
+        });
+        shared
+    }
+
+    /// A request that was [shared](Self::share), for [`enter`](Self::enter). It is not replied to.
+    pub(crate) fn of_shared(shared: &SharedRequest) -> Self {
+        let parts = shared.parts();
+        let mut new = Self::empty();
+        let state = &mut *new.0;
+        state.receipt = parts.receipt;
+        if let Some((message, offsets)) = parts.message {
+            state.body = Body::Message(message.clone(), *offsets);
+        }
+        state.number = parts.number.unwrap_or(UNKNOWN);
+        state.peer = parts.peer;
+        state.deadline = parts.deadline;
+        let rare = Rare {
+            contexts: (!parts.contexts.is_empty()).then_some(parts.contexts),
+            reply: OnceLock::from(parts.reply),
+            shared: OnceLock::from((shared.clone(), None)),
+            ..Rare::default()
+        };
+        state.rare = OnceLock::from(Box::new(rare));
+        new
     }
 
     /// Who has sent the request, as a type of the owner of the adapter; `None` for a collocated call.
@@ -712,6 +846,10 @@ impl ServerRequest {
         let outcome = match state.outcome.take() {
             Some(outcome) => outcome,
             None => state.receipt.system_exception(&no_message()),
+        };
+        let outcome = match state.rare.get() {
+            None => outcome,
+            Some(rare) => rare.complete(outcome, &state.receipt),
         };
         // This may run code of the application.
         state.clear();

@@ -49,10 +49,32 @@ struct State {
     waiting: Mutex<Waiting>,
 }
 
+/// The wakers of tasks that wait for one event.
 #[derive(Default)]
-struct Waiting {
+pub(crate) struct Waiting {
     next: u64,
     wakers: BTreeMap<u64, Waker>,
+}
+
+impl Waiting {
+    /// Sets the waker of the task with this number, which it gets at its first call.
+    pub(crate) fn set(&mut self, number: &mut Option<u64>, waker: &Waker) {
+        let number = *number.get_or_insert_with(|| {
+            let number = self.next;
+            self.next = number.wrapping_add(1);
+            number
+        });
+        self.wakers.insert(number, waker.clone());
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) {
+        self.wakers.remove(&number);
+    }
+
+    /// Takes all wakers.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        core::mem::take(&mut self.wakers).into_values()
+    }
 }
 
 impl Client {
@@ -104,8 +126,8 @@ impl Client {
             return;
         }
         DEPARTURES.fetch_add(1, Ordering::SeqCst);
-        let wakers = core::mem::take(&mut self.state.waiting().wakers);
-        wakers.into_values().for_each(Waker::wake);
+        let wakers = self.state.waiting().take();
+        wakers.for_each(Waker::wake);
     }
 
     /// Waits until the client has gone.
@@ -158,12 +180,7 @@ impl Future for Gone {
         if state.gone.load(Ordering::SeqCst) {
             return Poll::Ready(());
         }
-        let number = *this.number.get_or_insert_with(|| {
-            let number = waiting.next;
-            waiting.next = waiting.next.wrapping_add(1);
-            number
-        });
-        waiting.wakers.insert(number, cx.waker().clone());
+        waiting.set(&mut this.number, cx.waker());
         Poll::Pending
     }
 }
@@ -171,7 +188,7 @@ impl Future for Gone {
 impl Drop for Gone {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.client.state.waiting().wakers.remove(&number);
+            self.client.state.waiting().remove(number);
         }
     }
 }

@@ -25,8 +25,10 @@
 
 #![forbid(unsafe_code)]
 
+mod cancellation;
 mod client;
 mod counts;
 
+pub use cancellation::{CancelReason, Cancellation, WaitCancelled};
 pub use client::{Client, Gone, HostKey, departures};
 pub use counts::{Counts, FreePlaces, Full, Place, Shares};

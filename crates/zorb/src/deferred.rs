@@ -15,6 +15,9 @@ const PEERS_OCTETS: usize = MAX_DEFERRED_OCTETS - MAX_DEFERRED_OCTETS / 4;
 /// Octets that count for a waiting request besides its arguments and the name of its operation.
 const REQUEST_OCTETS: usize = 128;
 
+/// Octets that count for a service context besides its data.
+const CONTEXT_OCTETS: usize = 40;
+
 /// The requests of an ORB that wait for connections.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredRequests {
@@ -124,9 +127,13 @@ pub(crate) struct Deferred {
 impl Deferred {
     fn octets(&self) -> usize {
         let arguments: usize = self.arguments.octets.iter().map(Vec::len).sum();
+        let contexts: usize = (self.contexts.iter())
+            .map(|context| context.data.len().saturating_add(CONTEXT_OCTETS))
+            .sum();
         REQUEST_OCTETS
             .saturating_add(self.operation.len())
             .saturating_add(arguments)
+            .saturating_add(contexts)
     }
 }
 

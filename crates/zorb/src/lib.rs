@@ -87,8 +87,8 @@ pub use options::OptionError;
 pub use orb::Orb;
 pub use panic_hook::install_panic_hook;
 pub use poa::{
-    Cleanup, NoContext, Poa, PoaCurrent, PoaManagerFactory, Servant, ServantActivator,
-    ServantLocator, ServantManagerError,
+    Cleanup, CurrentRequest, NoContext, Poa, PoaCurrent, PoaManagerFactory, Servant,
+    ServantActivator, ServantLocator, ServantManagerError,
 };
 pub use policy::SyncScope;
 pub use retry::Retry;
@@ -110,8 +110,8 @@ pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
 pub use zorb_giop::url::{UrlError, UrlScheme};
 pub use zorb_giop::{
-    Chain, CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
-    UserException, Version, minor,
+    Chain, CompletionStatus, Ior, OperationError, Origin, ServiceContext, ServiceContextId,
+    SystemException, SystemExceptionKind, UserException, Version, minor,
 };
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{

@@ -1,6 +1,7 @@
 //! The offsets of the parts of a received request's header.
 
 use super::{RequestHeader, ResponseFlags};
+use crate::context::ServiceContexts;
 use crate::header::{HEADER_LEN, Message};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, WireFormat};
 
@@ -73,24 +74,46 @@ impl HeaderOffsets {
         name.unwrap_or_default()
     }
 
-    /// Whether the message has service contexts. Costs a few instructions, since the header is not parsed again.
-    #[must_use]
-    pub fn has_contexts(&self, message: &Message) -> bool {
-        // The number of contexts is first in the header, or behind the operation's name and its NUL.
-        let at = match message.header.version.has_contexts_last() {
+    /// Returns the offset of the number of service contexts: the first field of the header, or the one behind the
+    /// operation's name with its NUL.
+    #[inline]
+    fn contexts_at(&self, message: &Message) -> usize {
+        match message.header.version.has_contexts_last() {
             false => HEADER_LEN,
             true => {
                 let end =
                     (self.operation_at as usize).saturating_add(self.operation_octets as usize);
                 end.saturating_add(1).next_multiple_of(4)
             }
-        };
+        }
+    }
+
+    /// Whether the message has service contexts. Costs a few instructions, since the header is not parsed again.
+    #[must_use]
+    #[inline]
+    pub fn has_contexts(&self, message: &Message) -> bool {
         let number = message
             .frame
             .octets()
-            .get(at..)
+            .get(self.contexts_at(message)..)
             .and_then(|behind| behind.first_chunk::<4>());
         number.is_some_and(|number| *number != [0; 4])
+    }
+
+    /// Returns the service contexts of the message, which are read where they lie. Costs a few instructions for a message
+    /// without contexts, else a walk over their list.
+    #[must_use]
+    #[inline]
+    pub fn contexts<'a>(&self, message: &'a Message) -> ServiceContexts<'a> {
+        let at = self.contexts_at(message);
+        let some = match self.has_contexts(message) {
+            false => None,
+            true => some_contexts(message, at),
+        };
+        match some {
+            Some(contexts) => contexts,
+            None => by_order!(message.header.endian, O => ServiceContexts::none::<O>(message, at)),
+        }
     }
 
     /// Returns a decoder at the arguments. `O` has to be the message's byte order.
@@ -105,6 +128,14 @@ impl HeaderOffsets {
     ) -> Result<Decoder<'a, O>, DecodeError> {
         Decoder::at(&message.frame, self.body(), format)
     }
+}
+
+#[inline(never)]
+fn some_contexts(message: &Message, at: usize) -> Option<ServiceContexts<'_>> {
+    by_order!(message.header.endian, O => {
+        let mut d = Decoder::<O>::at(&message.frame, at, message.header_format()).ok()?;
+        ServiceContexts::read(&mut d, &message.frame).ok()
+    })
 }
 
 /// Returns an offset in a message, which is no longer than 4 GiB.

@@ -67,11 +67,16 @@ impl ObjectRef {
             let request = self.marshal(&object, binding, invocation)?;
             served = dispatch(orb, Origin::Caller(&mut goes_on), object, request);
         }
-        let ended = match (served, goes_on) {
+        let mut ended = match (served, goes_on) {
             (Served::Ended(request), _) => request,
             (_, Some(outcome)) => outcome.await.map_err(|_| runtime_gone())?,
             (_, None) => return Err(runtime_gone()),
         };
+        if ended.is_typed()
+            && let Some(contexts) = &mut invocation.contexts
+        {
+            contexts.of_values = ended.take_reply_contexts();
+        }
         let outcome = match &mut invocation.typed {
             Some(call) if ended.is_typed() => match call.take(ended) {
                 Ok(()) => Outcome::Silent,
@@ -132,9 +137,14 @@ impl ObjectRef {
             return Ok(None);
         };
         let request = call.request(number);
-        request
-            .map(Some)
-            .map_err(|error| CallError::Encode(Fault::Encode(error)))
+        let mut request = request.map_err(|error| CallError::Encode(Fault::Encode(error)))?;
+        if let Some(contexts) = &invocation.contexts {
+            request.set_deadline(contexts.deadline);
+            if !contexts.request.is_empty() {
+                request.set_contexts(contexts.request.as_slice().into());
+            }
+        }
+        Ok(Some(request))
     }
 
     /// Marshals a call as for a remote server.
@@ -154,7 +164,7 @@ impl ObjectRef {
             },
             key: &binding.key,
             operation: invocation.operation,
-            contexts: &[],
+            contexts: invocation.contexts(),
         };
         let message = builder
             .encode(Encoder::with_buffer(buffers::take(), format), |e| {

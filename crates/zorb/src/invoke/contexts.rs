@@ -1,16 +1,20 @@
 //! The service contexts of a call: those of its policies, of its deadline and of its priority.
 
 use super::Invocation;
-use crate::policy::deadline_left;
 use crate::policy::times::Limit;
+use crate::policy::{RequestContexts, deadline_left};
 use std::time::Instant;
-use zorb_giop::{ServiceContext, ServiceContextId};
+use zorb_giop::{ReplySlot, ReplyStatus, ServiceContext, ServiceContextId};
 
 /// Additions to a call: service contexts of policies.
 #[derive(Debug, Default)]
 pub(super) struct Contexts {
     /// Service contexts of the request.
     pub(super) request: Vec<ServiceContext>,
+    /// The contexts that the application adds, in every attempt.
+    pub(super) added: Option<RequestContexts>,
+    /// The contexts of the reply of a collocated call whose results are values.
+    pub(super) of_values: Vec<ServiceContext>,
     /// The context INVOCATION_POLICIES with the start and end times of the request, in every attempt.
     pub(super) policies: Option<ServiceContext>,
     /// The time after which the reply is useless; each attempt states the time left.
@@ -25,7 +29,9 @@ impl Contexts {
     /// Resets the contexts for the next attempt.
     pub(super) fn begin_attempt(&mut self) {
         let own = self.policies.iter().chain(&self.priority);
-        self.request = own.cloned().collect();
+        let added = self.added.iter().flat_map(RequestContexts::iter);
+        self.request.clear();
+        self.request.extend(own.chain(added).cloned());
         self.request.extend(self.deadline.and_then(deadline_left));
     }
 }
@@ -60,6 +66,18 @@ impl Invocation<'_> {
         contexts.request.retain(|context| is_other(context.id));
         contexts.request.extend(priority.clone());
         contexts.priority = priority;
+    }
+
+    /// The service contexts of the reply, which is final or a system exception.
+    pub(super) fn reply_contexts(&mut self, reply: &ReplySlot) -> Vec<ServiceContext> {
+        let of_values = self.contexts.as_mut().map(|all| &mut all.of_values);
+        match of_values.map(core::mem::take) {
+            Some(contexts) if !contexts.is_empty() => contexts,
+            _ if reply.is_final() || reply.status() == ReplyStatus::SystemException => {
+                reply.contexts()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The additions to the call, allocated at first use.

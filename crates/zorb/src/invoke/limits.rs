@@ -35,22 +35,48 @@ impl ObjectRef {
         let deadline = levels.get(|policies| policies.deadline);
         // A limit beyond the clock's range counts as none.
         let deadline = deadline.and_then(|after| Instant::now().checked_add(after));
-        if limits.is_none() && deadline.is_none() {
-            return object.request_until_done(invocation, reply).await;
-        }
+        let added = levels.contexts();
+        let replies = levels.get(|policies| policies.replies.clone());
         invocation.deadline = limits.reply_end.map(|limit| limit.at);
-        let policies = invocation_policies(&levels.effective());
-        if policies.is_some() || limits.request_end.is_some() || deadline.is_some() {
+        let policies = match limits.is_none() {
+            true => None,
+            false => invocation_policies(&levels.effective()),
+        };
+        drop(levels);
+        if policies.is_some()
+            || limits.request_end.is_some()
+            || deadline.is_some()
+            || added.is_some()
+            || replies.is_some()
+        {
             let contexts = invocation.all_contexts();
             contexts.policies = policies;
             contexts.deadline = deadline;
             contexts.request_end = limits.request_end;
+            contexts.added = added;
             contexts.begin_attempt();
         }
-        drop(levels);
+        let Some(replies) = replies else {
+            return object.perform_within(&limits, invocation, reply).await;
+        };
+        replies.set(Vec::new());
+        let done = object.perform_within(&limits, invocation, reply).await;
+        replies.set(invocation.reply_contexts(reply));
+        done
+    }
+
+    async fn perform_within(
+        &self,
+        limits: &TimeLimits,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Outcome, SystemException> {
+        if limits.is_none() {
+            return self.request_until_done(invocation, reply).await;
+        }
         let sent = invocation.sent;
-        let calling = object.request_until_done(invocation, reply);
-        object.within(&limits, sent, calling).await
+        let calling = self.request_until_done(invocation, reply);
+        self.within(limits, sent, calling).await
     }
 
     /// Applies the reference's time limits to all steps of a call: resolving, connecting, waiting for room, forwards,

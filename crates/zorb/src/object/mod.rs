@@ -85,7 +85,7 @@ impl ObjectRef {
 
     fn named_by(orb: Orb, ior: Ior, named_by: NamedBy) -> Self {
         let policies = orb.inner().policies();
-        let (is_limited, char_code_set) = (policies.has_times(), policies.char_code_set);
+        let (is_limited, char_code_set) = (policies.limits_calls(), policies.char_code_set);
         let wait = policies.wait;
         drop(policies);
         Self(Arc::new(Inner {

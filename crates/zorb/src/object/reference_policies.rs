@@ -142,7 +142,7 @@ impl ObjectRef {
     fn with_overrides(&self, policies: PolicyOverrides) -> Self {
         let orb = self.0.orb.inner().policies();
         self.with(|inner| {
-            inner.is_limited = policies.has_times() || orb.has_times();
+            inner.is_limited = policies.limits_calls() || orb.limits_calls();
             inner.char_code_set = policies.char_code_set.or(orb.char_code_set);
             inner.wait = policies.wait.or(orb.wait);
             inner.scope = policies.sync_scope;

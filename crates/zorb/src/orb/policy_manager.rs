@@ -35,9 +35,9 @@ impl Orb {
             SetOverrideType::AddOverride => policies.over(&inner.policies()),
         };
         // References that were made before have not recorded a time limit, so their calls check `is_limited`.
-        let has_times = policies.has_times();
+        let limits_calls = policies.limits_calls();
         inner.policies.store(Arc::new(policies));
-        inner.is_limited.store(has_times, Ordering::Relaxed);
+        inner.is_limited.store(limits_calls, Ordering::Relaxed);
     }
 
     /// Sets policies that are chosen at run time: see [`set_policies`](Self::set_policies).

@@ -1,12 +1,14 @@
 //! The portable object adapter: its public interface.
 
 mod adapters;
+mod current_request;
 mod managers;
 mod no_context;
 mod poa_current;
 mod servants;
 
 pub use adapters::PoaManagerFactory;
+pub use current_request::CurrentRequest;
 pub use managers::{Cleanup, Servant, ServantActivator, ServantLocator, ServantManagerError};
 pub use no_context::NoContext;
 pub use poa_current::PoaCurrent;

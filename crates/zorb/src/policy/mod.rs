@@ -33,6 +33,7 @@
 //! ```
 
 mod buffering;
+mod call_contexts;
 mod deadline_context;
 mod overrides;
 mod policy_values;
@@ -43,11 +44,13 @@ mod untyped;
 mod values;
 
 pub use buffering::BufferingConstraint;
+pub use call_contexts::ReplyContexts;
 pub use overrides::PolicyOverrides;
 pub use protocols::Protocol;
 pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};
 pub use values::{BidirectionalPolicy, EndpointOrder, RebindMode, SyncScope};
 
+pub(crate) use call_contexts::RequestContexts;
 pub(crate) use deadline_context::{deadline_left, deadline_of};
 pub(crate) use overrides::Levels;
 pub(crate) use times::conflict;

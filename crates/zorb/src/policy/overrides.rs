@@ -1,6 +1,7 @@
 //! A set of policies, and the levels at which a call looks them up.
 
 use super::buffering::BufferingConstraint;
+use super::call_contexts::{ReplyContexts, RequestContexts};
 use super::protocols::Protocol;
 use super::task_level;
 use super::untyped::{Policy, PolicyType};
@@ -11,7 +12,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use zorb_cdr::CharSet;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException};
+use zorb_giop::{
+    CompletionStatus, Fault, PriorityBand, RealTimeFault, ServiceContext, SystemException,
+};
 
 /// Declares [`PolicyOverrides`] and its method that merges all fields.
 macro_rules! overrides {
@@ -34,9 +37,13 @@ macro_rules! overrides {
         impl PolicyOverrides {
             /// Merges two sets: these policies, and those of `lower` that are not set here (`ADD_OVERRIDE`).
             pub fn over(&self, lower: &Self) -> Self {
-                Self {
+                let mut merged = Self {
                     $($field: self.$field.clone().or_else(|| lower.$field.clone()),)*
+                };
+                if let (Some(own), Some(lower)) = (&self.contexts, &lower.contexts) {
+                    merged.contexts = Some(own.over(lower));
                 }
+                merged
             }
         }
     };
@@ -60,6 +67,8 @@ overrides! {
     bidirectional: BidirectionalPolicy,
     char_code_set: CharSet,
     wait: WaitPolicy,
+    contexts: RequestContexts,
+    replies: ReplyContexts,
 }
 
 impl PolicyOverrides {
@@ -219,6 +228,29 @@ impl PolicyOverrides {
         self
     }
 
+    /// Adds a service context to the requests of calls, in place of an earlier one of the same id. A policy of zorb's own.
+    ///
+    /// A call carries the contexts of all levels. Of contexts of one id, it carries that of the most specific level: the
+    /// reference, then the task, then the ORB. The data of the OMG's contexts is an encapsulation, whose first octet is
+    /// the byte order. Ids below 4096 are the OMG's; those that the ORB itself sends
+    /// ([`CODE_SETS`](zorb_giop::ServiceContextId::CODE_SETS), [`BI_DIR_IIOP`](zorb_giop::ServiceContextId::BI_DIR_IIOP),
+    /// the priorities of Real-time CORBA) must not be added. A servant of zorb reads them by
+    /// [`CurrentRequest::service_context`](crate::CurrentRequest::service_context).
+    ///
+    /// One call carries a context by [`scope`](Self::scope) around its future.
+    pub fn service_context(mut self, context: ServiceContext) -> Self {
+        let before = self.contexts.take().unwrap_or_default();
+        self.contexts = Some(before.with(context));
+        self
+    }
+
+    /// Has the service contexts of replies stored: afterwards `contexts` holds those of the last reply to a call with these
+    /// policies, none while a call is in progress. A policy of zorb's own.
+    pub fn reply_contexts(mut self, contexts: &ReplyContexts) -> Self {
+        self.replies = Some(contexts.clone());
+        self
+    }
+
     /// The policies of these types; all policies for an empty list, as in CORBA's `get_policy_overrides`.
     pub(crate) fn listed(&self, types: &[PolicyType]) -> Vec<Policy> {
         let all = self.policies();
@@ -250,8 +282,9 @@ impl PolicyOverrides {
         Ok(set)
     }
 
-    /// Whether calls with these policies have to read a clock.
-    pub(crate) const fn has_times(&self) -> bool {
+    /// Whether calls with these policies take the steps of `perform_limited`: they read a clock, add service
+    /// contexts, or keep those of their replies.
+    pub(crate) const fn limits_calls(&self) -> bool {
         self.request_start.is_some()
             || self.request_end.is_some()
             || self.reply_start.is_some()
@@ -259,6 +292,8 @@ impl PolicyOverrides {
             || self.request_timeout.is_some()
             || self.round_trip_timeout.is_some()
             || self.deadline.is_some()
+            || self.contexts.is_some()
+            || self.replies.is_some()
     }
 
     /// Whether references with these policies and references with `others` may share a binding.
@@ -325,6 +360,18 @@ impl Levels<'_> {
         let of_object = self.object.and_then(&policy);
         let of_task = || self.task.as_deref().and_then(&policy);
         of_object.or_else(of_task).or_else(|| policy(&self.orb))
+    }
+
+    /// The service contexts of all levels.
+    pub(crate) fn contexts(&self) -> Option<RequestContexts> {
+        let levels = [self.object, self.task.as_deref(), Some(&**self.orb)];
+        let contexts = levels.into_iter().flatten();
+        contexts.fold(None, |above: Option<RequestContexts>, level| {
+            match (above, &level.contexts) {
+                (Some(above), Some(own)) => Some(above.over(own)),
+                (above, own) => above.or_else(|| own.clone()),
+            }
+        })
     }
 
     /// All policies, each from the most specific level that sets it.

@@ -1,0 +1,76 @@
+//! Marks servants whose upcalls are dropped when nobody waits for their results. The skeleton passes calls on; `serve` reads the
+//! mark (`Skeleton::drops_cancelled`).
+
+use crate::poa::InterfaceSkeleton;
+use core::any::Any;
+use std::sync::Arc;
+use zorb_poa::{Operations, ServerRequest, Skeleton, Started};
+
+/// A servant whose upcalls end when nobody waits for their results any more: the client has cancelled the request
+/// (CancelRequest), its connection has ended, or its deadline has passed.
+///
+/// An upcall goes on to its end otherwise, as in every ORB: a client that has given up may still rely on what the operation
+/// does, and a servant that was written for threads does not expect to end between two of its lines. `Cancellable` at activation
+/// drops the upcall at its current await instead, as Rust futures are cancelled: suited to servants that only read, or that clean up
+/// by `Drop`. The [policy of the POA](crate::CancelledUpcalls) does it for all servants of a POA.
+///
+/// ```
+/// # use zorb::{Cancellable, Error, Poa, SystemException};
+/// zorb::idl! {
+///     interface Search { string find(in string pattern); };
+/// }
+/// struct Index;
+/// impl Search for Index {
+///     async fn find(&self, pattern: &str) -> Result<String, SystemException> {
+///         // Dropped here, if the client gives up.
+///         tokio::task::yield_now().await;
+///         Ok(pattern.to_owned())
+///     }
+/// }
+/// # fn f(poa: &Poa) -> Result<(), Error> {
+/// let search = poa.activate(Cancellable(SearchServant::new(Index)))?;
+/// # Ok(()) }
+/// ```
+///
+/// A deadline that passes is TIMEOUT, COMPLETED_MAYBE, for the client; the other two get no reply. Upcalls that block their thread
+/// end where they return, one-way requests where they end, and the first request to an object of a servant manager goes on.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it is written as a word around a servant"
+)]
+pub struct Cancellable<S>(pub S);
+
+impl<S: InterfaceSkeleton> InterfaceSkeleton for Cancellable<S> {
+    type Ref = S::Ref;
+}
+
+impl<S: Skeleton> Skeleton for Cancellable<S> {
+    fn repository_id(&self) -> &'static str {
+        self.0.repository_id()
+    }
+
+    fn is_a(&self, repository_id: &str) -> bool {
+        self.0.is_a(repository_id)
+    }
+
+    fn start(&self, request: ServerRequest) -> Started {
+        self.0.start(request)
+    }
+
+    fn operations(&self) -> &'static Operations {
+        self.0.operations()
+    }
+
+    fn servant(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.servant()
+    }
+
+    fn blocks(&self) -> bool {
+        self.0.blocks()
+    }
+
+    fn drops_cancelled(&self) -> bool {
+        true
+    }
+}
