@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "zorb-shares",
         ],
     ),
+    ("zorb-shm", &["zorb-transport"]),
     ("zorb-idl", &[]),
     ("zorb-idl-macros", &["zorb-idl"]),
     ("zorb-dynamic", &["zorb-cdr", "zorb-idl"]),

@@ -15,20 +15,18 @@
     )
 )]
 
-mod address;
 mod connection;
 mod header;
 mod message;
 mod shorten;
 
-use address::LiteAddressing;
 use connection::{LiteConnection, LiteListener};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use zorb_transport::{
-    Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation,
-    Properties, Property, PropertyError, Tcp, Transport, TransportError, Unix,
+    Address, Addressing, AddressingOver, BoxFuture, Capabilities, Connection, Endpoint, Listener,
+    Operation, Properties, Property, PropertyError, Tcp, Transport, TransportError, Unix,
 };
 
 /// GIOPlite over a transport: message headers have five octets in place of GIOP's twelve. For ORBs of one owner that
@@ -64,7 +62,7 @@ use zorb_transport::{
 #[derive(Debug, Clone)]
 pub struct GiopLite {
     plain: Arc<dyn Transport>,
-    addressing: LiteAddressing,
+    addressing: AddressingOver,
 }
 
 /// The tag of profiles of GIOPlite over TCP, in the range of zorb's own tags.
@@ -89,7 +87,7 @@ impl GiopLite {
     /// forms of the transport. Its profiles have this tag, on which both sides have to agree.
     #[must_use]
     pub fn over(scheme: &'static str, profile: u32, plain: Arc<dyn Transport>) -> Self {
-        let addressing = LiteAddressing::new(scheme, profile, Arc::clone(&plain));
+        let addressing = AddressingOver::new(scheme, profile, Arc::clone(&plain));
         Self { plain, addressing }
     }
 
@@ -113,7 +111,7 @@ impl Transport for GiopLite {
         endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
         Box::pin(async move {
-            let Some(plain) = address::plain(endpoint) else {
+            let Some(plain) = self.addressing.unwrap(endpoint) else {
                 return Err(not_ours(Operation::Connect, endpoint));
             };
             let plain = self.plain.connect(plain).await;
@@ -127,7 +125,7 @@ impl Transport for GiopLite {
         limit: Duration,
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
         Box::pin(async move {
-            let Some(plain) = address::plain(endpoint) else {
+            let Some(plain) = self.addressing.unwrap(endpoint) else {
                 return Err(not_ours(Operation::Connect, endpoint));
             };
             let plain = self.plain.connect_within(plain, limit).await;
@@ -140,7 +138,7 @@ impl Transport for GiopLite {
         endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
         Box::pin(async move {
-            let Some(plain) = address::plain(endpoint) else {
+            let Some(plain) = self.addressing.unwrap(endpoint) else {
                 return Err(not_ours(Operation::Listen, endpoint));
             };
             match self.plain.listen(plain).await {

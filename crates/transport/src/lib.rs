@@ -48,6 +48,7 @@ compile_error!("zorb-transport waits for file descriptors and is for UNIX-like s
 
 mod address;
 mod addressing;
+mod addressing_over;
 mod capabilities;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -69,6 +70,7 @@ pub use addressing::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, ListenAddress,
     Protection, WrittenEndpoints,
 };
+pub use addressing_over::AddressingOver;
 pub use capabilities::{Capabilities, Delivery};
 pub use endpoint::{Endpoint, EndpointAddress, ParseEndpointError};
 pub use error::{Operation, TransportError};
@@ -78,4 +80,4 @@ pub use sys::{OwnsSocket, register};
 pub use system::host_name;
 pub use tcp::{Tcp, TcpAddress, TcpAddressing, TcpOptions};
 pub use traits::{BoxFuture, Connection, Listener, ReadOutcome, Transport};
-pub use unix::{Unix, UnixAddress, UnixAddressing, UnixOptions};
+pub use unix::{Unix, UnixAddress, UnixAddressing, UnixOptions, UnixSockets};

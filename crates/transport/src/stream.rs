@@ -348,13 +348,13 @@ impl Acceptor {
         &self,
         cx: &mut Context<'_>,
         prepare: impl Fn(&Socket) -> io::Result<()>,
-    ) -> Poll<io::Result<Box<dyn Connection>>> {
+    ) -> Poll<io::Result<(Socket, SockAddr)>> {
         loop {
             let mut readable = ready!(self.socket.poll_read_ready(cx))?;
             match self.socket.get_ref().accept() {
                 Ok((socket, peer)) => {
                     if prepare(&socket).is_ok() {
-                        return Poll::Ready(Ok(Box::new(StreamConnection::new(socket, &peer)?)));
+                        return Poll::Ready(Ok((socket, peer)));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
@@ -368,6 +368,11 @@ impl Acceptor {
 
 /// Whether accept() failed because of the one peer that it took from its queue. accept(2) advises to treat the
 /// network's errors on the new socket so. Each of these errors shortens the queue, so the loop ends.
+/// The connection over an accepted socket.
+pub(crate) fn connection((socket, peer): (Socket, SockAddr)) -> io::Result<Box<dyn Connection>> {
+    Ok(Box::new(StreamConnection::new(socket, &peer)?))
+}
+
 fn is_the_peers_fault(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| {
         [

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use crate::{
     Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation,
     Properties, Property, PropertyError, Transport, TransportError,
-    stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
+    stream::{Acceptor, BACKLOG, STREAM, StreamConnection, connection},
 };
 
 mod host_port;
@@ -333,8 +333,9 @@ struct TcpListener {
 
 impl Listener for TcpListener {
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Box<dyn Connection>>> {
-        self.acceptor
-            .poll_accept(cx, |socket| self.options.when_connected(socket))
+        let prepare = |socket: &Socket| self.options.when_connected(socket);
+        let accepted = self.acceptor.poll_accept(cx, prepare);
+        accepted.map(|accepted| connection(accepted?))
     }
 
     fn endpoint(&self) -> &Endpoint {

@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 use crate::{
     Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Properties,
     Property, PropertyError, Transport, TransportError,
-    stream::{Acceptor, BACKLOG, LOCAL_STREAM, StreamConnection},
+    stream::{Acceptor, BACKLOG, LOCAL_STREAM, StreamConnection, connection},
 };
 
 mod socket_path;
@@ -45,6 +45,53 @@ impl Unix {
     #[must_use]
     pub const fn new(options: UnixOptions) -> Self {
         Self { options }
+    }
+
+    /// Connects a socket to the listener at `endpoint`, for transports that begin over one.
+    ///
+    /// # Errors
+    /// As [`connect`](Transport::connect), without the endpoint.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the socket.
+    pub async fn connect_socket(&self, endpoint: &Endpoint) -> io::Result<Socket> {
+        let (socket, _) = self.connected(endpoint).await?;
+        Ok(socket)
+    }
+
+    /// Opens `endpoint`, for transports that begin over sockets.
+    ///
+    /// # Errors
+    /// As [`listen`](Transport::listen), without the endpoint.
+    ///
+    /// # Cancel safety
+    /// As `listen`.
+    pub async fn listen_socket(&self, endpoint: &Endpoint) -> io::Result<UnixSockets> {
+        let address = unix_address(endpoint)?;
+        let options = self.options.clone();
+        let (socket, file, endpoint) = match address.path() {
+            Some(path) => {
+                // An absolute path stays valid after a change of the current directory.
+                let path = std::path::absolute(path)?;
+                let (socket, file) = unblocked(move || bind(&path, &options)).await?;
+                let endpoint = Endpoint::uiop(&file.path);
+                (socket, Some(file), endpoint)
+            }
+            None => (bind_abstract(address)?, None, endpoint.clone()),
+        };
+        Ok(UnixSockets {
+            acceptor: Acceptor::new(socket)?,
+            endpoint,
+            options: self.options.clone(),
+            _file: file,
+        })
+    }
+
+    async fn connected(&self, endpoint: &Endpoint) -> io::Result<(Socket, SockAddr)> {
+        let address = socket_address(unix_address(endpoint)?)?;
+        let socket = connect(&address).await?;
+        self.options.prepare(&socket)?;
+        Ok((socket, address))
     }
 }
 
@@ -143,9 +190,7 @@ impl Transport for Unix {
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
         Box::pin(async move {
             let connection = async {
-                let address = socket_address(unix_address(endpoint)?)?;
-                let socket = connect(&address).await?;
-                self.options.prepare(&socket)?;
+                let (socket, address) = self.connected(endpoint).await?;
                 StreamConnection::new(socket, &address)
             };
             match connection.await {
@@ -164,27 +209,7 @@ impl Transport for Unix {
         endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
         Box::pin(async move {
-            let listener = async {
-                let address = unix_address(endpoint)?;
-                let options = self.options.clone();
-                let (socket, file, endpoint) = match address.path() {
-                    Some(path) => {
-                        // An absolute path stays valid after a change of the current directory.
-                        let path = std::path::absolute(path)?;
-                        let (socket, file) = unblocked(move || bind(&path, &options)).await?;
-                        let endpoint = Endpoint::uiop(&file.path);
-                        (socket, Some(file), endpoint)
-                    }
-                    None => (bind_abstract(address)?, None, endpoint.clone()),
-                };
-                io::Result::Ok(UnixListener {
-                    acceptor: Acceptor::new(socket)?,
-                    endpoint,
-                    options: self.options.clone(),
-                    _file: file,
-                })
-            };
-            match listener.await {
+            match self.listen_socket(endpoint).await {
                 Ok(listener) => Ok(Box::new(listener) as Box<dyn Listener>),
                 Err(cause) => Err(TransportError::new(
                     Operation::Listen,
@@ -214,18 +239,38 @@ impl Transport for Unix {
     }
 }
 
+/// A listening UNIX socket that hands out the sockets of its peers: [`Unix::listen_socket`].
 #[derive(Debug)]
-struct UnixListener {
+pub struct UnixSockets {
     acceptor: Acceptor,
     endpoint: Endpoint,
     options: UnixOptions,
     _file: Option<SocketFile>,
 }
 
-impl Listener for UnixListener {
+impl UnixSockets {
+    /// Takes the socket of the next peer. One task at a time may wait.
+    ///
+    /// # Errors
+    /// As [`poll_accept`](Listener::poll_accept) of a listener.
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Socket>> {
+        let prepare = |socket: &Socket| self.options.prepare(socket);
+        let accepted = self.acceptor.poll_accept(cx, prepare);
+        accepted.map_ok(|(socket, _)| socket)
+    }
+
+    /// Returns the endpoint on which it listens.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+impl Listener for UnixSockets {
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Box<dyn Connection>>> {
-        self.acceptor
-            .poll_accept(cx, |socket| self.options.prepare(socket))
+        let prepare = |socket: &Socket| self.options.prepare(socket);
+        let accepted = self.acceptor.poll_accept(cx, prepare);
+        accepted.map(|accepted| connection(accepted?))
     }
 
     fn endpoint(&self) -> &Endpoint {

@@ -1,26 +1,26 @@
-//! Endpoints of GIOPlite: those of the underlying transport, with another scheme and another profile tag.
+//! Endpoints of a transport over a transport.
 
-use std::fmt;
-use std::sync::Arc;
-use zorb_transport::{
+use std::{fmt, sync::Arc};
+
+use crate::{
     AddressError, AddressReader, AddressWriter, Addressing, Endpoint, EndpointAddress,
     ListenAddress, ParseEndpointError, Transport,
 };
 
-/// An endpoint of the underlying transport, under the scheme of GIOPlite.
+/// An endpoint of the underlying transport, under another scheme.
 #[derive(Debug, Clone)]
-struct LiteAddress {
+struct AddressOver {
     scheme: &'static str,
     plain: Endpoint,
 }
 
-impl fmt::Display for LiteAddress {
+impl fmt::Display for AddressOver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.plain.text())
     }
 }
 
-impl EndpointAddress for LiteAddress {
+impl EndpointAddress for AddressOver {
     fn host(&self) -> Option<&str> {
         self.plain.host()
     }
@@ -44,25 +44,22 @@ impl EndpointAddress for LiteAddress {
 }
 
 fn wrap(scheme: &'static str, plain: Endpoint) -> Endpoint {
-    Endpoint::new(scheme, LiteAddress { scheme, plain })
+    Endpoint::new(scheme, AddressOver { scheme, plain })
 }
 
-/// The endpoint of the underlying transport; `None` for one that is not of GIOPlite.
-pub(super) fn plain(endpoint: &Endpoint) -> Option<&Endpoint> {
-    let address: &LiteAddress = endpoint.address()?;
-    (address.scheme == endpoint.scheme()).then_some(&address.plain)
-}
-
-/// The addressing of GIOPlite: reads and writes addresses by the underlying transport.
+/// The addressing of a transport over another transport: its endpoints are those of the underlying one, with another scheme
+/// and another profile tag.
 #[derive(Debug, Clone)]
-pub(super) struct LiteAddressing {
+pub struct AddressingOver {
     scheme: &'static str,
     profile: u32,
     plain: Arc<dyn Transport>,
 }
 
-impl LiteAddressing {
-    pub(super) fn new(scheme: &'static str, profile: u32, plain: Arc<dyn Transport>) -> Self {
+impl AddressingOver {
+    /// Returns the addressing over `plain`, with this scheme, in lower case, and this tag of profiles.
+    #[must_use]
+    pub fn new(scheme: &'static str, profile: u32, plain: Arc<dyn Transport>) -> Self {
         Self {
             scheme,
             profile,
@@ -70,13 +67,24 @@ impl LiteAddressing {
         }
     }
 
-    /// The addressing over another transport of the same kind.
-    pub(super) fn over(&self, plain: Arc<dyn Transport>) -> Self {
+    /// Returns the addressing over another transport of the same kind.
+    #[must_use]
+    pub fn over(&self, plain: Arc<dyn Transport>) -> Self {
         Self { plain, ..*self }
     }
 
-    pub(super) fn wrap(&self, plain: Endpoint) -> Endpoint {
+    /// Returns an endpoint of the underlying transport under this scheme.
+    #[must_use]
+    pub fn wrap(&self, plain: Endpoint) -> Endpoint {
         wrap(self.scheme, plain)
+    }
+
+    /// Returns the endpoint of the underlying transport; `None` for one of another scheme.
+    #[must_use]
+    pub fn unwrap<'a>(&self, endpoint: &'a Endpoint) -> Option<&'a Endpoint> {
+        let address: &AddressOver = endpoint.address()?;
+        (address.scheme == self.scheme && endpoint.scheme() == self.scheme)
+            .then_some(&address.plain)
     }
 
     fn plain(&self) -> &dyn Addressing {
@@ -84,7 +92,7 @@ impl LiteAddressing {
     }
 }
 
-impl Addressing for LiteAddressing {
+impl Addressing for AddressingOver {
     fn scheme(&self) -> &'static str {
         self.scheme
     }
@@ -116,7 +124,8 @@ impl Addressing for LiteAddressing {
     }
 
     fn corbaloc(&self, endpoint: &Endpoint) -> String {
-        plain(endpoint).map_or_else(String::new, |plain| self.plain().corbaloc(plain))
+        self.unwrap(endpoint)
+            .map_or_else(String::new, |plain| self.plain().corbaloc(plain))
     }
 
     fn profile(&self) -> Option<u32> {
@@ -124,9 +133,9 @@ impl Addressing for LiteAddressing {
     }
 
     fn write(&self, endpoint: &Endpoint, to: &mut dyn AddressWriter) -> Result<(), AddressError> {
-        match plain(endpoint) {
+        match self.unwrap(endpoint) {
             Some(plain) => self.plain().write(plain, to),
-            None => Err(AddressError::expected("an endpoint of GIOPlite")),
+            None => Err(AddressError::expected("an endpoint of this scheme")),
         }
     }
 

@@ -1,0 +1,68 @@
+//! Options of shared memory.
+
+/// The smallest ring, in octets.
+pub(crate) const MIN_RING: u32 = 4 << 10;
+/// The largest one.
+pub(crate) const MAX_RING: u32 = 256 << 20;
+
+/// Options of connections through shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ShmOptions {
+    ring: u32,
+    any_user: bool,
+}
+
+impl Default for ShmOptions {
+    fn default() -> Self {
+        Self {
+            ring: Self::DEFAULT_RING_OCTETS,
+            any_user: false,
+        }
+    }
+}
+
+impl ShmOptions {
+    /// Octets of a ring unless set: 256 KiB, twice for each connection.
+    pub const DEFAULT_RING_OCTETS: u32 = 256 << 10;
+
+    /// Sets the size of each of the two rings of a connection, in octets: a power of two from 4 KiB to 256 MiB; other numbers
+    /// are rounded up to one. The client decides: the memory is made by it, and counted as its own.
+    #[must_use]
+    pub fn ring_octets(mut self, octets: u32) -> Self {
+        self.ring = octets.clamp(MIN_RING, MAX_RING).next_power_of_two();
+        self
+    }
+
+    /// Shares memory with processes of other users, too. Unless said so, both processes have the same effective user: whoever
+    /// shares memory can make the other one wait, but neither read what is not sent to it nor harm it.
+    #[must_use]
+    pub const fn any_user(mut self) -> Self {
+        self.any_user = true;
+        self
+    }
+
+    pub(crate) const fn capacity(self) -> u32 {
+        self.ring
+    }
+
+    pub(crate) fn permits(self, user: Option<u32>) -> bool {
+        self.any_user || user == Some(rustix::process::geteuid().as_raw())
+    }
+
+    /// Returns the options with one property, set by its text.
+    pub(crate) fn having(self, name: &str, value: &str) -> Option<Self> {
+        match (name, value) {
+            ("ring_octets", octets) => {
+                let octets: u32 = octets.parse().ok()?;
+                let fits = octets.is_power_of_two() && (MIN_RING..=MAX_RING).contains(&octets);
+                fits.then(|| self.ring_octets(octets))
+            }
+            ("users", "same") => Some(Self {
+                any_user: false,
+                ..self
+            }),
+            ("users", "any") => Some(self.any_user()),
+            _ => None,
+        }
+    }
+}

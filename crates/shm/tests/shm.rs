@@ -1,0 +1,316 @@
+//! Shared memory passes every check that a transport must pass, and what is its own.
+
+use bytes::BytesMut;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use std::future::poll_fn;
+use std::io::{ErrorKind, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tempfile::TempDir;
+use zorb_shm::{Shm, ShmOptions};
+use zorb_transport::conformance::Fixture;
+use zorb_transport::{Connection, Endpoint, Listener, Transport, conformance_tests};
+
+mod by_default {
+    use super::*;
+    conformance_tests!(over(ShmOptions::default()));
+}
+
+/// Many partial writes and many waits.
+mod with_small_rings {
+    use super::*;
+    conformance_tests!(over(ShmOptions::default().ring_octets(4096)));
+}
+
+struct OverShm {
+    transport: Arc<dyn Transport>,
+    folder: TempDir,
+    made: AtomicUsize,
+}
+
+fn over(options: ShmOptions) -> OverShm {
+    OverShm {
+        transport: Arc::new(Shm::new(options)),
+        folder: TempDir::new().unwrap(),
+        made: AtomicUsize::new(0),
+    }
+}
+
+impl OverShm {
+    fn at(&self, name: &str) -> Endpoint {
+        let path = self.folder.path().join(name);
+        let addressing = self.transport.addressing();
+        addressing.parse(path.to_str().unwrap()).unwrap()
+    }
+}
+
+impl Fixture for OverShm {
+    fn transport(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.transport)
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        self.at(&number.to_string())
+    }
+
+    fn unreachable(&self) -> (Endpoint, ErrorKind) {
+        (self.at("unreachable"), ErrorKind::NotFound)
+    }
+}
+
+/// A listener, and where its socket is.
+async fn listening(shm: &OverShm) -> (Box<dyn Listener>, PathBuf) {
+    let listener = shm.transport.listen(&shm.at("here")).await.unwrap();
+    (listener, shm.folder.path().join("here"))
+}
+
+async fn accepted(listener: &dyn Listener) -> Box<dyn Connection> {
+    poll_fn(|cx| listener.poll_accept(cx)).await.unwrap()
+}
+
+async fn read(connection: &dyn Connection) -> Vec<u8> {
+    let mut octets = BytesMut::with_capacity(100);
+    let read = poll_fn(|cx| connection.poll_read(cx, &mut octets)).await;
+    read.unwrap();
+    octets.to_vec()
+}
+
+/// Sends octets with descriptors, as a client that agrees does.
+fn send(stream: &UnixStream, octets: &[u8], descriptors: &[BorrowedFd<'_>]) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() {
+        assert!(ancillary.push(SendAncillaryMessage::ScmRights(descriptors)));
+    }
+    let octets = [IoSlice::new(octets)];
+    rustix::net::sendmsg(stream, &octets, &mut ancillary, SendFlags::NOSIGNAL).unwrap();
+}
+
+fn hello(version: u32, capacity: u32) -> Vec<u8> {
+    [*b"ZSHM", version.to_le_bytes(), capacity.to_le_bytes()].concat()
+}
+
+fn memory(octets: u64, seals: rustix::fs::SealFlags) -> OwnedFd {
+    let flags = rustix::fs::MemfdFlags::ALLOW_SEALING;
+    let memory = rustix::fs::memfd_create(c"of a test", flags).unwrap();
+    rustix::fs::ftruncate(&memory, octets).unwrap();
+    rustix::fs::fcntl_add_seals(&memory, seals).unwrap();
+    memory
+}
+
+#[tokio::test]
+async fn a_hello_that_is_none_is_refused_and_the_next_client_is_served() {
+    use rustix::fs::SealFlags;
+    let shm = over(ShmOptions::default());
+    let (listener, path) = listening(&shm).await;
+    let sealed = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    let good = memory(4096 * 3, sealed);
+    let (room, _other) = UnixStream::pair().unwrap();
+    let (loose, short) = (memory(4096 * 3, SealFlags::SHRINK), memory(4096, sealed));
+    let file = tempfile::tempfile().unwrap();
+    let ok = hello(1, 4096);
+    let cases: [(&[u8], &[BorrowedFd<'_>]); 11] = [
+        (b"GIOP\x01\x02\0\0\0\0\0\0", &[good.as_fd(), room.as_fd()]),
+        (&ok[..7], &[good.as_fd(), room.as_fd()]),
+        (&ok, &[]),
+        (&ok, &[good.as_fd()]),
+        (&ok, &[good.as_fd(), room.as_fd(), room.as_fd()]),
+        (&ok, &[loose.as_fd(), room.as_fd()]),
+        (&ok, &[short.as_fd(), room.as_fd()]),
+        (&ok, &[good.as_fd(), file.as_fd()]),
+        (&ok, &[file.as_fd(), room.as_fd()]),
+        (&hello(2, 4096), &[good.as_fd(), room.as_fd()]),
+        (&hello(1, 4095), &[good.as_fd(), room.as_fd()]),
+    ];
+    let mut refused = Vec::new();
+    for (octets, descriptors) in cases {
+        let stream = UnixStream::connect(&path).unwrap();
+        send(&stream, octets, descriptors);
+        refused.push(stream);
+    }
+    // One that says nothing holds up no other.
+    let _silent = UnixStream::connect(&path).unwrap();
+    let client = shm.transport.connect(listener.endpoint()).await.unwrap();
+    client.try_write(&[IoSlice::new(b"hello")]).unwrap();
+    let server = accepted(&*listener).await;
+    assert_eq!(read(&*server).await, b"hello");
+    for (number, stream) in refused.into_iter().enumerate() {
+        stream.set_nonblocking(true).unwrap();
+        let stream = tokio::net::UnixStream::from_std(stream).unwrap();
+        // The listener's tasks close them.
+        let mut octet = [0];
+        loop {
+            stream.readable().await.unwrap();
+            match stream.try_read(&mut octet) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                end => break assert!(matches!(end, Ok(0) | Err(_)), "{number}: {end:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_is_killed_ends_the_connection_behind_what_it_wrote() {
+    let shm = over(ShmOptions::default());
+    let (listener, path) = listening(&shm).await;
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_client_that_is_killed", "--ignored"])
+        .env("ZORB_SHM_TEST", path)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let server = accepted(&*listener).await;
+    let process = server.peer_identity().unwrap().process().unwrap();
+    assert_eq!(process.process, Some(child.id()));
+    assert_eq!(read(&*server).await, b"last words");
+    child.kill().unwrap();
+    assert_eq!(read(&*server).await, b"");
+    child.wait().unwrap();
+    // A writer that waits for room learns it, too.
+    while server.try_write(&[IoSlice::new(&[0; 4096])]).is_ok() {}
+    poll_fn(|cx| server.poll_write_ready(cx)).await.unwrap();
+    assert!(server.is_closed_by_peer());
+}
+
+/// The process of the test above.
+#[tokio::test]
+#[ignore = "a process of another test"]
+async fn a_client_that_is_killed() {
+    let path = std::env::var("ZORB_SHM_TEST").unwrap();
+    let shm = Shm::default();
+    let endpoint = shm.addressing().parse(&path).unwrap();
+    let client = shm.connect(&endpoint).await.unwrap();
+    client.try_write(&[IoSlice::new(b"last words")]).unwrap();
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_writes_nonsense_is_an_error_for_its_partner_alone() {
+    let shm = over(ShmOptions::default());
+    let (listener, path) = listening(&shm).await;
+    let sealed =
+        rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::SEAL;
+    let memory = memory(4096 * 3, sealed);
+    let (room, _other) = UnixStream::pair().unwrap();
+    let hostile = UnixStream::connect(path).unwrap();
+    send(&hostile, &hello(1, 4096), &[memory.as_fd(), room.as_fd()]);
+    let server = accepted(&*listener).await;
+    // The head of the ring to the server: further than the ring is long.
+    rustix::io::pwrite(&memory, &5000_u32.to_ne_bytes(), 0).unwrap();
+    let mut octets = BytesMut::with_capacity(100);
+    let error = poll_fn(|cx| server.poll_read(cx, &mut octets)).await;
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidData);
+    // The tail of the one back.
+    rustix::io::pwrite(&memory, &5000_u32.to_ne_bytes(), 7 * 128).unwrap();
+    let error = server.try_write(&[IoSlice::new(b"x")]);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidData);
+
+    let client = shm.transport.connect(listener.endpoint()).await.unwrap();
+    client.try_write(&[IoSlice::new(b"hello")]).unwrap();
+    assert_eq!(read(&*accepted(&*listener).await).await, b"hello");
+}
+
+#[test]
+fn properties_are_read_from_text() {
+    let shm = Shm::default();
+    for (name, value, is_good) in [
+        ("ring_octets", "65536", true),
+        ("ring_octets", "65535", false),
+        ("ring_octets", "1024", false),
+        ("users", "any", true),
+        ("users", "none", false),
+        ("color", "red", false),
+    ] {
+        assert_eq!(
+            shm.with_property(name, value).is_ok(),
+            is_good,
+            "{name}={value}"
+        );
+    }
+}
+
+zorb::idl! {
+    module Store {
+        typedef sequence<octet> Octets;
+        interface Shelf {
+            Octets put(in Octets what);
+            oneway void drop(in Octets what);
+            unsigned long dropped();
+        };
+    };
+}
+
+#[derive(Default)]
+struct Shelf(AtomicUsize);
+
+impl store::Shelf for Shelf {
+    async fn put(
+        &self,
+        octets: zorb::OctetsRef<'_>,
+    ) -> Result<bytes::Bytes, zorb::SystemException> {
+        Ok(octets.iter().rev().copied().collect::<Vec<u8>>().into())
+    }
+
+    async fn drop(&self, octets: zorb::OctetsRef<'_>) -> Result<(), zorb::SystemException> {
+        self.0.fetch_add(octets.len(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn dropped(&self) -> Result<u32, zorb::SystemException> {
+        Ok(u32::try_from(self.0.load(Ordering::Relaxed)).unwrap())
+    }
+}
+
+fn builder() -> zorb::Builder {
+    zorb::Orb::builder().transport(Arc::new(Shm::default()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn orbs_call_each_other_by_reference_and_by_url() {
+    let name = format!("shm://@zorb-shm-{}", std::process::id());
+    let server = builder().listen(&name).build().await.unwrap();
+    let poa = server.root_poa();
+    let shelf = poa
+        .activate(store::ShelfServant::new(Shelf::default()))
+        .unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let reference = server.object_to_string(&shelf);
+
+    let client = builder().build().await.unwrap();
+    let object = client.string_to_object(&reference).await.unwrap();
+    let shelf: store::ShelfRef = object.narrow().await.unwrap().expect("a shelf");
+    // From less than a ring holds to many times as much.
+    for octets in [0, 1, 1_000, 70_000, 3_000_000_usize] {
+        let sent: Vec<u8> = (0..octets).map(|n| n as u8).collect();
+        let mut back = shelf.put(&sent).await.unwrap().to_vec();
+        back.reverse();
+        assert_eq!(back, sent);
+    }
+    let calls = (0..64_u8).map(|n| {
+        let shelf = shelf.clone();
+        tokio::spawn(async move { shelf.put(&[n; 9_000]).await.unwrap()[0] == n })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert!(call.await.unwrap());
+    }
+    for _ in 0..200 {
+        shelf.drop(&[1; 5_000]).await.unwrap();
+    }
+    // Behind them on the same connection.
+    while shelf.dropped().await.unwrap() < 1_000_000 {}
+
+    // An ORB without the transport cannot reach it, and says so.
+    let other = zorb::Orb::builder().build().await.unwrap();
+    let object = other.string_to_object(&reference).await.unwrap();
+    let error = object.non_existent().await.unwrap_err();
+    assert!(
+        error.to_string().contains("no transport for profile"),
+        "{error:#}"
+    );
+    server.shutdown(true).await.unwrap();
+}
