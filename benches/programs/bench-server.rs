@@ -33,6 +33,9 @@ struct Options {
     /// Listen on a UNIX socket instead of TCP on the loopback.
     #[arg(long)]
     unix: Option<PathBuf>,
+    /// Share memory with the clients that come to that socket.
+    #[arg(long, requires = "unix")]
+    shm: bool,
     /// The TCP port; any free one unless given.
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -183,7 +186,10 @@ impl Ttcp for Server {
 
 async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
     let endpoint = match &options.unix {
-        Some(path) => format!("uiop://{}", std::path::absolute(path)?.display()),
+        Some(path) => {
+            let scheme = if options.shm { "shm" } else { "uiop" };
+            format!("{scheme}://{}", std::path::absolute(path)?.display())
+        }
         None => format!("iiop://127.0.0.1:{}", options.port),
     };
     if let Some(most) = options.max_connections {

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use std::future::Future;
+use std::sync::Arc;
 use tokio::runtime::Builder as Tokio;
 use zorb::blocking::Wait as _;
 use zorb::executor::{Lane, WaitPolicy};
@@ -90,7 +91,7 @@ impl Life {
     }
 
     fn builder(self) -> Builder {
-        let mut builder = Orb::builder();
+        let mut builder = Orb::builder().transport(Arc::new(zorb_shm::Shm::default()));
         if let Some(wait) = self.wait {
             builder = builder.wait_policy(match wait {
                 Wait::Park => WaitPolicy::Park,

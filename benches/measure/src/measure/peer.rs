@@ -46,7 +46,7 @@ const fn unix(name: &'static str, server: &'static str, client: &'static str) ->
 }
 
 /// Every peer there is.
-pub(crate) const PEERS: [Peer; 24] = [
+pub(crate) const PEERS: [Peer; 27] = [
     peer("omni", OMNI_SERVER, OMNI_CLIENT),
     unix("omni-unix", OMNI_SERVER, OMNI_CLIENT),
     peer("raw", "floor --way block", "floor --way block"),
@@ -103,6 +103,17 @@ pub(crate) const PEERS: [Peer; 24] = [
         "zorb --runtime dedicated --wait adaptive --sync none",
     ),
     unix("zorb-default-unix", "zorb", DEFAULT),
+    unix("zorb-default-shm", "zorb --shm", DEFAULT),
+    unix(
+        "zorb-dedicated-shm",
+        "zorb --runtime dedicated --wait park --shm",
+        PARKED,
+    ),
+    unix(
+        "zorb-dedicated-spin-shm",
+        "zorb --runtime dedicated --wait adaptive --shm",
+        ADAPTIVE,
+    ),
 ];
 
 impl Peer {
