@@ -4,15 +4,13 @@
 
 use clap::Parser;
 use std::io::Write;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use zorb::{Error, Orb};
 use zorb_named::store::{EmbeddedStore, EtcdStore, OpenError, Store};
 use zorb_named::{DEFAULT_ENDPOINT, Liveness, NamingService, SERVICE_KEY, Settings};
+use zorb_service::{Signals, notify, shown, write_whole};
 
 /// How often idle iterators are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -71,18 +69,6 @@ const NOT_LISTENING: u8 = 5;
 struct Failure {
     status: u8,
     what: String,
-}
-
-/// Shows an error with its causes.
-fn shown(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 impl From<OpenError> for Failure {
@@ -237,8 +223,8 @@ async fn ping(service: NamingService<impl Store>, every: Duration, file: PathBuf
             text.push_str(&line.to_string());
             text.push('\n');
         }
-        if let Err(Failure { what, .. }) = write_whole(&file, &text) {
-            tracing::error!("{what}");
+        if let Err(error) = write_whole(&file, &text) {
+            tracing::error!("{error}");
         }
     }
 }
@@ -248,55 +234,4 @@ async fn end(orb: &Orb, store: &impl Store) {
     // It fails in upcalls alone.
     let _ = orb.shutdown(true).await;
     store.close().await;
-}
-
-/// Reports a state to systemd (`sd_notify`), if that has started the program and wants to know.
-fn notify(state: &str) {
-    let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else {
-        return;
-    };
-    let name = socket.as_encoded_bytes();
-    let address = match name.strip_prefix(b"@") {
-        Some(name) => SocketAddr::from_abstract_name(name),
-        None => SocketAddr::from_pathname(&socket),
-    };
-    let sent = address
-        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
-    if let Err(error) = sent {
-        tracing::warn!(%error, "systemd is not told: {state}");
-    }
-}
-
-/// The signals that end the program.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-}
-
-/// Writes a file that is read whole or not at all.
-fn write_whole(file: &Path, text: &str) -> Result<(), Failure> {
-    let mut new = file.as_os_str().to_owned();
-    new.push(".new");
-    let written = std::fs::write(&new, text);
-    let written = written.and_then(|()| std::fs::rename(&new, file));
-    written.map_err(|cause| Failure {
-        status: FAILED,
-        what: format!("cannot write {}: {cause}", file.display()),
-    })
 }

@@ -3,11 +3,10 @@
 mod embedded;
 mod etcd;
 mod etcd_http;
-mod open_error;
 
 pub use embedded::EmbeddedStore;
 pub use etcd::EtcdStore;
-pub use open_error::OpenError;
+pub use zorb_service::OpenError;
 
 use core::fmt;
 use std::sync::Arc;
@@ -263,6 +262,16 @@ pub enum StoreError {
     /// The store has been closed.
     #[error("the store is closed")]
     Closed,
+}
+
+impl From<zorb_service::StoreError> for StoreError {
+    fn from(error: zorb_service::StoreError) -> Self {
+        match error {
+            zorb_service::StoreError::Full => Self::Full,
+            zorb_service::StoreError::Failed(cause) => Self::Failed(cause),
+            _ => Self::Closed,
+        }
+    }
 }
 
 /// Where the names of a naming service are kept.

@@ -124,11 +124,7 @@ fn each_way_not_to_start_has_its_exit_status_and_a_line() {
     for (args, status, expected) in [
         (&["--listen", &taken][..], 5, "Address already in use"),
         (&["--listen", "ftp://127.0.0.1:0"], 2, "ftp"),
-        (
-            &["--data", text(&other)],
-            4,
-            "cannot be used as a store of names",
-        ),
+        (&["--data", text(&other)], 4, "cannot be used as a store"),
         (&["--data", text(&no_folder)], 4, "cannot open"),
         (&["--date", "x"], 2, "--date"),
         (&["-ORBListenEndpoint", "iiop://:0"], 2, "unexpected"),

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::store::{OWN_CONTEXT, OWN_OBJECT};
+use redb::{Database, DatabaseError};
 use zorb::Bytes;
 use zorb::naming::cos_naming::NameComponent;
+use zorb_service::Tables as _;
 
 fn key(id: &str) -> Key {
     let (id, kind) = id.split_once('.').unwrap_or((id, ""));
@@ -83,7 +85,7 @@ fn a_second_store_in_a_folder_is_told_who_has_it() {
 #[test]
 fn a_store_of_another_version_or_of_something_else_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join(NAMES_FILE);
+    let file = folder.path().join(Names::FILE);
     drop(EmbeddedStore::open(folder.path()).unwrap());
     let change = |number: u32| {
         let database = loop {
@@ -94,12 +96,13 @@ fn a_store_of_another_version_or_of_something_else_is_refused() {
             }
         };
         let writing = database.begin_write().unwrap();
-        let mut about = writing.open_table(ABOUT).unwrap();
-        about.insert(FORMAT_ROW, &number.to_be_bytes()[..]).unwrap();
+        let about: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+        let mut about = writing.open_table(about).unwrap();
+        about.insert("format", &number.to_be_bytes()[..]).unwrap();
         drop(about);
         writing.commit().unwrap();
     };
-    change(FORMAT + 1);
+    change(Names::FORMAT + 1);
     let error = EmbeddedStore::open(folder.path()).unwrap_err();
     let expected = "names.redb is a store of version 2, this program has version 1";
     assert!(error.to_string().ends_with(expected), "{error}");

@@ -25,8 +25,8 @@ pub enum OpenError {
         /// The version of this program's.
         expected: u32,
     },
-    /// The file is no store of names, or is damaged.
-    #[error("{} cannot be used as a store of names", file.display())]
+    /// The file is no store of this program, or is damaged.
+    #[error("{} cannot be used as a store", file.display())]
     Unusable {
         /// The file.
         file: PathBuf,

@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod daemon;
+mod embedded;
+mod open_error;
+
+pub use daemon::{Signals, notify, shown, write_whole};
+pub use embedded::{Embedded, MAX_BATCH, REFUSED_FOR, StoreError, Tables};
+pub use open_error::OpenError;
