@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian packages that the peers are built and run with, and valgrind, by which `fuzz/tests/work.rs` counts, and the browser of pages.
-const PACKAGES: [&str; 17] = [
+const PACKAGES: [&str; 18] = [
     "openssl",
     "iproute2",
     "nftables",
@@ -15,6 +15,7 @@ const PACKAGES: [&str; 17] = [
     "omniidl",
     "libomniorb4-dev",
     "omniorb-idl",
+    "omnievents",
     "g++",
     "make",
     "pkg-config",
@@ -27,7 +28,7 @@ const PACKAGES: [&str; 17] = [
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 19] = [
+const PROGRAMS: [&str; 20] = [
     "openssl",
     "keytool",
     "ip",
@@ -36,6 +37,7 @@ const PROGRAMS: [&str; 19] = [
     "nameclt",
     "genior",
     "omniNames",
+    "eventc",
     "omniidl",
     "g++",
     "make",
@@ -139,8 +141,14 @@ fn make((folder, others, built): PeerBuild) -> Done {
 fn jacorb() -> Done {
     let interop = root().join("tests/interop");
     let built = interop.join("build/jacorb");
-    let paths = ["jacorb", "interop.idl", "rich.idl", "include"];
-    let sources = Sources::read(&interop, &paths, &built)?;
+    let paths = [
+        "tests/interop/jacorb",
+        "tests/interop/interop.idl",
+        "tests/interop/rich.idl",
+        "tests/interop/include",
+        "crates/events/idl/CosEvent.idl",
+    ];
+    let sources = Sources::read(&root(), &paths, &built)?;
     // The starter is what the build makes last.
     if sources.are_noted() && built.join("nameserver").is_file() {
         return Ok(());

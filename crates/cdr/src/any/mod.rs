@@ -192,6 +192,12 @@ impl Any {
         &self.ty
     }
 
+    /// Octets of the value as it is stored, without its TypeCode: what limits on memory count.
+    #[must_use]
+    pub fn value_octets(&self) -> usize {
+        self.value.octets().len()
+    }
+
     /// Whether [`extract`](Self::extract) would find a value of this type.
     #[must_use]
     pub fn is<T: IdlValue>(&self) -> bool {

@@ -1,0 +1,107 @@
+//! The factory of channels.
+
+use crate::cos_event_channel_admin::EventChannelRef;
+use crate::cos_life_cycle::{
+    self, GenericFactory, InvalidCriteria, NVP, generic_factory::CreateObjectError,
+};
+use crate::event_channel_admin;
+use crate::ft::PullMonitorable;
+use crate::omni_events;
+use crate::open_orb::{
+    self, EventChannelNotFound, NameAlreadyUsed,
+    event_channel_factory::{CreateChannelError, JoinChannelError},
+};
+use crate::service::{Context, NotMade};
+use std::sync::Arc;
+use zorb::naming::cos_naming::NameComponent;
+use zorb::{Interface, ObjectRef, SystemException};
+
+/// What a factory of omniEvents' kind makes.
+const KIND: &str = "EventChannel";
+/// The criterion that names a channel.
+const NAME: &str = "InsName";
+/// Criteria of omniEvents that say how it works inside; they mean nothing here.
+const IGNORED: [&str; 4] = [
+    "CyclePeriod_ns",
+    "PullRetryPeriod_ms",
+    "MaxQueueLength",
+    "MaxNumProxies",
+];
+
+/// The servant of the factory.
+pub(crate) struct Factory(pub(crate) Arc<Context>);
+
+impl GenericFactory for Factory {
+    async fn supports(&self, k: &[NameComponent]) -> Result<bool, SystemException> {
+        Ok(k.first().is_some_and(|first| first.id == KIND))
+    }
+
+    async fn create_object(
+        &self,
+        k: &[NameComponent],
+        the_criteria: &[NVP],
+    ) -> Result<Option<ObjectRef>, CreateObjectError> {
+        if !self.supports(k).await? {
+            let search_key = k.to_vec();
+            return Err(cos_life_cycle::NoFactory { search_key }.into());
+        }
+        let mut name = None;
+        let mut invalid = Vec::new();
+        for criterion in the_criteria {
+            match criterion.name.as_str() {
+                NAME => match criterion.value.extract::<String>() {
+                    Ok(text) => name = Some(text),
+                    Err(_) => invalid.push(criterion.clone()),
+                },
+                name if IGNORED.contains(&name) => {}
+                _ => invalid.push(criterion.clone()),
+            }
+        }
+        if !invalid.is_empty() {
+            return Err(InvalidCriteria {
+                invalid_criteria: invalid,
+            }
+            .into());
+        }
+        match self.0.create(name).await {
+            Ok(channel) => Ok(Some(channel.as_object().clone())),
+            Err(NotMade::NameInUse) => Err(InvalidCriteria {
+                invalid_criteria: the_criteria.to_vec(),
+            }
+            .into()),
+            Err(NotMade::Failed(exception)) => Err(exception.into()),
+        }
+    }
+}
+
+impl PullMonitorable for Factory {
+    async fn is_alive(&self) -> Result<bool, SystemException> {
+        Ok(true)
+    }
+}
+
+impl event_channel_admin::EventChannelFactory for Factory {}
+
+impl open_orb::EventChannelFactory for Factory {
+    async fn create_channel(
+        &self,
+        channel_name: &str,
+    ) -> Result<Option<EventChannelRef>, CreateChannelError> {
+        match self.0.create(Some(channel_name.to_owned())).await {
+            Ok(channel) => Ok(Some(channel)),
+            Err(NotMade::NameInUse) => Err(NameAlreadyUsed {}.into()),
+            Err(NotMade::Failed(exception)) => Err(exception.into()),
+        }
+    }
+
+    async fn join_channel(
+        &self,
+        channel_name: &str,
+    ) -> Result<Option<EventChannelRef>, JoinChannelError> {
+        let channel = self.0.find(channel_name);
+        let channel = channel.ok_or(EventChannelNotFound {})?;
+        Ok(Some(channel.reference("e").map_err(SystemException::from)?))
+    }
+}
+
+impl omni_events::EventChannelFactory for Factory {}

@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod admin;
+mod channel;
+mod consumer_proxy;
+mod counters;
+mod event;
+mod factory;
+mod journal;
+mod queue;
+mod service;
+mod supplier_proxy;
+
+pub use counters::Counters;
+pub use service::{
+    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, OMNIEVENTS_KEY, SERVICE_KEY, Settings,
+};
+pub use zorb_service::OpenError;
+
+#[allow(
+    missing_docs,
+    reason = "the OMG's names, documented in its specifications"
+)]
+mod generated {
+    #[zorb::idl_file(
+        "idl/CosEvent.idl",
+        "idl/factory.idl",
+        extern("CosNaming" = ::zorb::naming::cos_naming)
+    )]
+    pub mod cos {}
+}
+
+pub use generated::cos::{cos_event_channel_admin, cos_event_comm, cos_life_cycle, omni_events};
+use generated::cos::{event as open_orb, event_channel_admin, ft};

@@ -1,0 +1,206 @@
+//! `zorb-events`: an event service that keeps what it has accepted.
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use zorb::naming::{NamingClient, NamingError};
+use zorb::{Error, Orb};
+use zorb_events::{
+    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, OpenError, SERVICE_KEY, Settings,
+};
+use zorb_service::{Signals, notify, shown, write_whole};
+
+/// A CORBA event service: CosEvent channels, durable on request
+#[derive(Debug, Parser)]
+#[command(name = "zorb-events", version, after_help = AFTER_HELP)]
+struct Options {
+    /// The folder of events and connections, made if it is missing; without it they are lost when the program ends
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where to listen; may be repeated
+    #[arg(long, value_name = "ENDPOINT", default_value = DEFAULT_ENDPOINT)]
+    listen: Vec<String>,
+    /// Bind the factories and the channel in the naming service of -ORBInitRef, in this context
+    #[arg(long, value_name = "NAME")]
+    bind: Option<String>,
+    /// Write the reference of the channel to a file
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Events that wait for a consumer; beyond it the oldest is discarded
+    #[arg(long, value_name = "N", default_value_t = Settings::MAX_EVENTS_PER_CONSUMER)]
+    max_events: usize,
+    /// Seconds after which a consumer of the folder that cannot be reached is disconnected
+    #[arg(long, value_name = "SECONDS", default_value_t = Settings::UNREACHABLE_FOR.as_secs())]
+    evict_after: u64,
+}
+
+const AFTER_HELP: &str = "\
+Clients find the channel at corbaloc::HOST:11169/EventChannel, and a factory of more at corbaloc::HOST:11169/EventService; that
+is also where omniEvents' tools look for it. The -ORB… options are taken, too: -ORBListenEndpoints, -ORBInitRef, ….
+
+Examples:
+  zorb-events
+  zorb-events --data /var/lib/zorb-events --listen iiop://0.0.0.0:11169
+  zorb-events --bind events -ORBInitRef NameService=corbaloc::names:2809/NameService
+
+A line on standard output says that it is ready. SIGTERM and SIGINT end it in order; a second one at once.
+
+Exit status: 0 when it was ended by a signal; 2 for wrong usage; 3 if another process has the folder open; 4 if the folder
+holds a store of another version or one that is damaged, or cannot be written; 5 if it cannot listen; 1 for anything else.";
+
+/// The exit statuses of failures, beside that of clap.
+const FAILED: u8 = 1;
+const WRONG_USAGE: u8 = 2;
+const IN_USE: u8 = 3;
+const UNUSABLE: u8 = 4;
+const NOT_LISTENING: u8 = 5;
+
+/// A failure, and the exit status that it ends with.
+struct Failure {
+    status: u8,
+    what: String,
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let status = match error {
+            OpenError::InUse { .. } => IN_USE,
+            _ => UNUSABLE,
+        };
+        let what = shown(&error);
+        Self { status, what }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match error {
+            Error::Transport(_) => NOT_LISTENING,
+            Error::Option(_) => WRONG_USAGE,
+            _ => FAILED,
+        };
+        let what = format!("{error:#}");
+        Self { status, what }
+    }
+}
+
+impl From<NamingError> for Failure {
+    fn from(error: NamingError) -> Self {
+        let what = format!("the naming service does not bind the channel: {error:#}");
+        Self {
+            status: FAILED,
+            what,
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        let what = error.to_string();
+        Self {
+            status: FAILED,
+            what,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    // RUST_LOG says what is logged; unset, errors alone.
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .init();
+    let mut arguments: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    // Before clap parses the arguments, which would take -ORBListenEndpoints for several short options.
+    let builder = Orb::builder().env().args(&mut arguments);
+    let options = Options::parse_from(arguments);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(serve(builder, &options)),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { status, what }) => {
+            let _ = writeln!(std::io::stderr(), "zorb-events: {what}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
+    // Before anything that takes time: a signal that comes meanwhile ends the program in order.
+    let mut signals = Signals::new()?;
+    // First: a second daemon of a folder says so, and not that its endpoint is in use.
+    let (store, kept) = match options.data.clone() {
+        Some(folder) => {
+            let kept = format!("in {}", folder.display());
+            let opened = tokio::task::spawn_blocking(move || EventStore::open(&folder)).await;
+            (Some(opened.map_err(std::io::Error::other)??), kept)
+        }
+        None => {
+            let kept = "in memory: its events are lost when it ends (--data keeps them)";
+            (None, kept.to_owned())
+        }
+    };
+    let builder = options
+        .listen
+        .iter()
+        .fold(builder, |builder, endpoint| builder.listen(endpoint));
+    let orb = builder.build().await?;
+    let mut settings = Settings::default();
+    settings.max_events_per_consumer = options.max_events.max(1);
+    settings.unreachable_for = Duration::from_secs(options.evict_after);
+    let service = EventService::start(&orb, store, settings).await?;
+    if let Some(name) = &options.bind {
+        bind(&orb, &service, name).await?;
+    }
+    if let Some(file) = &options.ior_file {
+        let channel = orb.object_to_string(service.channel());
+        write_whole(file, &format!("{channel}\n"))?;
+    }
+    {
+        let mut out = std::io::stdout();
+        let url = orb.corbaloc_url(CHANNEL_KEY)?;
+        // Whoever has started it may read no more.
+        let _ = writeln!(out, "zorb-events is ready: {url} {kept}").and_then(|()| out.flush());
+    }
+    notify("READY=1");
+    signals.next().await;
+    notify("STOPPING=1");
+    tokio::select! {
+        () = end(&orb, &service) => {}
+        () = signals.next() => {}
+    }
+    Ok(())
+}
+
+/// Binds the objects of the service in a context of the naming service.
+async fn bind(orb: &Orb, service: &EventService, name: &str) -> Result<(), Failure> {
+    let names = NamingClient::find(orb).await?;
+    let name = name.trim_end_matches('/');
+    names
+        .rebind(format!("{name}/{CHANNEL_KEY}").as_str(), service.channel())
+        .await?;
+    names
+        .rebind(format!("{name}/{SERVICE_KEY}").as_str(), service.factory())
+        .await?;
+    Ok(())
+}
+
+/// Ends in order: what was begun is done and answered, then the store is closed.
+async fn end(orb: &Orb, service: &EventService) {
+    service.stop();
+    // It fails in upcalls alone.
+    let _ = orb.shutdown(true).await;
+    service.close().await;
+}

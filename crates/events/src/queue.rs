@@ -1,0 +1,356 @@
+//! The queue of a consumer: bounded by events and octets, in the order of its policy.
+
+use crate::event::{Event, now};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// The order of delivery, or that of discarding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "CosEvent has one order; CosNotification chooses")
+)]
+pub(crate) enum Order {
+    /// The oldest first.
+    Fifo,
+    /// The newest first: a discard policy only.
+    Lifo,
+    /// The highest priority is delivered first; the lowest is discarded first.
+    Priority,
+    /// What ends first is delivered, and discarded, first.
+    Deadline,
+}
+
+/// What a queue may hold, and its policies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) events: usize,
+    pub(crate) octets: usize,
+    pub(crate) order: Order,
+    pub(crate) discard: Order,
+}
+
+/// An event of a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) number: u64,
+    pub(crate) event: Arc<Event>,
+    pub(crate) priority: i16,
+    pub(crate) expires: Option<i64>,
+    /// Whether it may have been delivered before.
+    pub(crate) is_again: bool,
+}
+
+type Rank = (i64, u64);
+
+impl Entry {
+    fn deadline(&self) -> i64 {
+        self.expires.unwrap_or(i64::MAX)
+    }
+
+    fn delivery_rank(&self, order: Order) -> Rank {
+        match order {
+            Order::Fifo | Order::Lifo => (0, self.number),
+            Order::Priority => (-i64::from(self.priority), self.number),
+            Order::Deadline => (self.deadline(), self.number),
+        }
+    }
+
+    fn discard_rank(&self, order: Order) -> Rank {
+        match order {
+            Order::Fifo => (0, self.number),
+            Order::Lifo => (0, u64::MAX.saturating_sub(self.number)),
+            Order::Priority => (i64::from(self.priority), self.number),
+            Order::Deadline => (self.deadline(), self.number),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    policy: Policy,
+    /// In the order of delivery.
+    waiting: BTreeMap<Rank, Entry>,
+    /// The ranks of those that wait, in the order of discarding.
+    discardable: BTreeMap<Rank, Rank>,
+    /// Numbers of events that wait or are being delivered.
+    outstanding: BTreeSet<u64>,
+    /// Octets of those that wait.
+    octets: usize,
+    /// The highest number that was offered.
+    last: u64,
+    is_closed: bool,
+}
+
+/// A queue that one channel fills and one consumer empties.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+impl Queue {
+    pub(crate) fn new(policy: Policy) -> Self {
+        Self {
+            state: Mutex::new(State {
+                policy,
+                waiting: BTreeMap::new(),
+                discardable: BTreeMap::new(),
+                outstanding: BTreeSet::new(),
+                octets: 0,
+                last: 0,
+                is_closed: false,
+            }),
+            arrived: Notify::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an event; how many were discarded for it. Costs the logarithm of those that wait.
+    pub(crate) fn offer(&self, entry: Entry) -> usize {
+        let mut state = self.state();
+        if state.is_closed {
+            return 0;
+        }
+        state.last = state.last.max(entry.number);
+        state.outstanding.insert(entry.number);
+        state.insert(entry);
+        let discarded = state.discard();
+        drop(state);
+        self.arrived.notify_one();
+        discarded
+    }
+
+    /// Notes that an event is none for this consumer.
+    pub(crate) fn skip(&self, number: u64) {
+        let mut state = self.state();
+        state.last = state.last.max(number);
+    }
+
+    /// Takes events, at most so many; and how many have expired.
+    pub(crate) fn take(&self, max: usize) -> (Vec<Entry>, usize) {
+        let mut state = self.state();
+        let mut taken = Vec::new();
+        let mut expired: usize = 0;
+        let now = now();
+        while taken.len() < max
+            && let Some((rank, entry)) = state.waiting.pop_first()
+        {
+            let discard_rank = entry.discard_rank(state.policy.discard);
+            debug_assert_eq!(rank, entry.delivery_rank(state.policy.order));
+            state.discardable.remove(&discard_rank);
+            state.octets = state.octets.saturating_sub(entry.event.octets);
+            if entry.deadline() <= now {
+                state.outstanding.remove(&entry.number);
+                expired = expired.saturating_add(1);
+                continue;
+            }
+            taken.push(entry);
+        }
+        if !state.waiting.is_empty() {
+            // For another one that waits.
+            self.arrived.notify_one();
+        }
+        (taken, expired)
+    }
+
+    /// Waits for events and takes them; `None` when the queue is closed.
+    pub(crate) async fn next(&self, max: usize) -> Option<(Vec<Entry>, usize)> {
+        loop {
+            let arrived = self.arrived.notified();
+            if self.state().is_closed {
+                return None;
+            }
+            let (taken, expired) = self.take(max);
+            if !taken.is_empty() || expired > 0 {
+                return Some((taken, expired));
+            }
+            arrived.await;
+        }
+    }
+
+    /// Events that were taken are delivered, or given up.
+    pub(crate) fn done(&self, entries: &[Entry]) {
+        let mut state = self.state();
+        for entry in entries {
+            state.outstanding.remove(&entry.number);
+        }
+    }
+
+    /// Events that were taken wait again; how many were discarded for them.
+    pub(crate) fn put_back(&self, entries: Vec<Entry>) -> usize {
+        let mut state = self.state();
+        if state.is_closed {
+            return 0;
+        }
+        for entry in entries {
+            state.insert(entry);
+        }
+        let discarded = state.discard();
+        drop(state);
+        self.arrived.notify_one();
+        discarded
+    }
+
+    /// The number of the last event up to which all are delivered, or given up.
+    pub(crate) fn progress(&self) -> u64 {
+        let state = self.state();
+        match state.outstanding.first() {
+            Some(first) => first.saturating_sub(1),
+            None => state.last,
+        }
+    }
+
+    /// Events that wait.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.state().waiting.len()
+    }
+
+    /// Wakes all that wait, and takes nothing any more.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        state.waiting.clear();
+        state.discardable.clear();
+        state.octets = 0;
+        drop(state);
+        self.arrived.notify_waiters();
+    }
+}
+
+impl State {
+    fn insert(&mut self, entry: Entry) {
+        let rank = entry.delivery_rank(self.policy.order);
+        let discard_rank = entry.discard_rank(self.policy.discard);
+        self.octets = self.octets.saturating_add(entry.event.octets);
+        self.discardable.insert(discard_rank, rank);
+        self.waiting.insert(rank, entry);
+    }
+
+    fn discard(&mut self) -> usize {
+        let mut discarded: usize = 0;
+        // A single event may be larger than all may be together.
+        while (self.waiting.len() > self.policy.events
+            || (self.octets > self.policy.octets && self.waiting.len() > 1))
+            && let Some((_, rank)) = self.discardable.pop_first()
+        {
+            if let Some(entry) = self.waiting.remove(&rank) {
+                self.octets = self.octets.saturating_sub(entry.event.octets);
+                self.outstanding.remove(&entry.number);
+                discarded = discarded.saturating_add(1);
+            }
+        }
+        discarded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Body;
+    use zorb::Any;
+
+    fn entry(number: u64, priority: i16, expires: Option<i64>) -> Entry {
+        let event = Arc::new(Event::new(Body::Any(Any::new(&number).unwrap())));
+        Entry {
+            number,
+            event,
+            priority,
+            expires,
+            is_again: false,
+        }
+    }
+
+    fn queue(events: usize, order: Order, discard: Order) -> Queue {
+        Queue::new(Policy {
+            events,
+            octets: usize::MAX,
+            order,
+            discard,
+        })
+    }
+
+    fn numbers(queue: &Queue) -> Vec<u64> {
+        let (taken, _) = queue.take(usize::MAX);
+        taken.iter().map(|entry| entry.number).collect()
+    }
+
+    const FAR: i64 = i64::MAX - 100;
+
+    #[test]
+    fn each_discard_policy_discards_what_it_says() {
+        let kept = |discard| {
+            let queue = queue(3, Order::Fifo, discard);
+            let events = [(1, 5, 4), (2, -1, 3), (3, 9, 1), (4, 0, 2), (5, 7, 5)];
+            let discarded: usize = events
+                .iter()
+                .map(|(number, priority, ends)| {
+                    queue.offer(entry(*number, *priority, Some(FAR + ends)))
+                })
+                .sum();
+            assert_eq!(discarded, 2);
+            numbers(&queue)
+        };
+        assert_eq!(kept(Order::Fifo), [3, 4, 5]);
+        assert_eq!(kept(Order::Lifo), [1, 2, 3]);
+        assert_eq!(kept(Order::Priority), [1, 3, 5]);
+        assert_eq!(kept(Order::Deadline), [1, 2, 5]);
+    }
+
+    #[test]
+    fn each_order_policy_delivers_in_its_order() {
+        let delivered = |order| {
+            let queue = queue(10, order, Order::Fifo);
+            for (number, priority, ends) in [(1, 5, 4), (2, -1, 3), (3, 9, 1), (4, 5, 2)] {
+                queue.offer(entry(number, priority, Some(FAR + ends)));
+            }
+            numbers(&queue)
+        };
+        assert_eq!(delivered(Order::Fifo), [1, 2, 3, 4]);
+        assert_eq!(delivered(Order::Priority), [3, 1, 4, 2]);
+        assert_eq!(delivered(Order::Deadline), [3, 4, 2, 1]);
+    }
+
+    #[test]
+    fn progress_never_passes_an_event_that_is_neither_delivered_nor_given_up() {
+        let queue = queue(10, Order::Priority, Order::Fifo);
+        for (number, priority) in [(1, 0), (2, 5), (3, 1)] {
+            queue.offer(entry(number, priority, None));
+        }
+        let (first, _) = queue.take(1);
+        queue.done(&first);
+        assert_eq!((first[0].number, queue.progress()), (2, 0));
+        let (rest, _) = queue.take(2);
+        queue.done(&rest[1..]);
+        assert_eq!((rest[1].number, queue.progress()), (1, 2));
+        queue.put_back(rest[..1].to_vec());
+        assert_eq!(queue.progress(), 2);
+        assert_eq!(numbers(&queue), [3]);
+        queue.done(&rest[..1]);
+        assert_eq!(queue.progress(), 3);
+        queue.skip(4);
+        assert_eq!(queue.progress(), 4);
+    }
+
+    #[test]
+    fn octets_are_bounded_and_expired_events_are_dropped() {
+        let one = entry(0, 0, None).event.octets;
+        let queue = Queue::new(Policy {
+            events: 100,
+            octets: one * 2,
+            order: Order::Fifo,
+            discard: Order::Fifo,
+        });
+        for number in 1..=5 {
+            queue.offer(entry(number, 0, (number == 4).then_some(1)));
+        }
+        assert_eq!(queue.len(), 2);
+        let (taken, expired) = queue.take(10);
+        assert_eq!((taken.len(), expired, taken[0].number), (1, 1, 5));
+    }
+}

@@ -1,0 +1,394 @@
+//! The service as an application starts it.
+
+use crate::channel::{Channel, StoredProxy, store_failed};
+use crate::consumer_proxy::ConsumerProxy;
+use crate::cos_event_channel_admin::EventChannelRef;
+use crate::counters::{Counters, Counts};
+use crate::event::Event;
+use crate::factory::Factory;
+use crate::journal::{FLUSHED_EVERY, Journal, Kept};
+use crate::omni_events::{EventChannelFactoryRef, EventChannelFactoryServant};
+use crate::queue::Entry;
+use crate::supplier_proxy::{Connection, SupplierProxy};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use zorb::{
+    Error, IdAssignment, IdUniqueness, Orb, Poa, Policies, SystemException, SystemExceptionKind,
+};
+use zorb_service::OpenError;
+
+/// The plain key of the factory of event channels: `corbaloc::host:11169/EventService`.
+pub const SERVICE_KEY: &str = "EventService";
+/// The key of the same factory in omniEvents, whose tools look for it there.
+pub const OMNIEVENTS_KEY: &str = "omniEvents";
+/// The name and the plain key of the channel that is there from the beginning.
+pub const CHANNEL_KEY: &str = "EventChannel";
+/// The endpoint that clients of omniEvents expect a service at, of this host alone.
+pub const DEFAULT_ENDPOINT: &str = "iiop://127.0.0.1:11169";
+/// The POA of all objects, whose name is part of all references.
+const POA: &str = "events";
+/// Octets of the name of a channel.
+pub(crate) const MAX_NAME_OCTETS: usize = 1_024;
+
+/// The limits of a service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Channels that there may be.
+    pub max_channels: usize,
+    /// Proxies that a channel may have: consumers and suppliers together.
+    pub max_proxies: usize,
+    /// Events that wait for a consumer. Beyond it one is discarded, by the discard policy.
+    pub max_events_per_consumer: usize,
+    /// Octets of events that wait for a consumer.
+    pub max_octets_per_consumer: usize,
+    /// How long a consumer whose connection is kept in the store may be unreachable before it is disconnected.
+    pub unreachable_for: Duration,
+}
+
+impl Settings {
+    /// Channels that there may be unless set.
+    pub const MAX_CHANNELS: usize = 1_000;
+    /// Proxies of a channel unless set.
+    pub const MAX_PROXIES: usize = 10_000;
+    /// Events that wait for a consumer unless set.
+    pub const MAX_EVENTS_PER_CONSUMER: usize = 10_000;
+    /// Octets of events that wait for a consumer unless set.
+    pub const MAX_OCTETS_PER_CONSUMER: usize = 64 * 1024 * 1024;
+    /// How long a kept consumer may be unreachable unless set.
+    pub const UNREACHABLE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_channels: Self::MAX_CHANNELS,
+            max_proxies: Self::MAX_PROXIES,
+            max_events_per_consumer: Self::MAX_EVENTS_PER_CONSUMER,
+            max_octets_per_consumer: Self::MAX_OCTETS_PER_CONSUMER,
+            unreachable_for: Self::UNREACHABLE_FOR,
+        }
+    }
+}
+
+/// What the channels of a service share.
+pub(crate) struct Context {
+    pub(crate) orb: Orb,
+    pub(crate) poa: Poa,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) settings: Settings,
+    pub(crate) counts: Counts,
+    /// What the ids of all objects begin with, so that a reference of another store or run is to no other object.
+    pub(crate) instance: String,
+    channels: Mutex<Channels>,
+}
+
+#[derive(Default)]
+struct Channels {
+    /// Their objects own them.
+    by_number: BTreeMap<u32, Weak<Channel>>,
+    last: u32,
+}
+
+/// Why a channel was not made.
+pub(crate) enum NotMade {
+    NameInUse,
+    Failed(SystemException),
+}
+
+impl<E: Into<SystemException>> From<E> for NotMade {
+    fn from(exception: E) -> Self {
+        Self::Failed(exception.into())
+    }
+}
+
+impl Context {
+    fn channels(&self) -> MutexGuard<'_, Channels> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Channel>> {
+        let channels = self.channels();
+        let all = channels.by_number.values();
+        all.filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<Channel>> {
+        let mut all = self.all().into_iter();
+        all.find(|channel| channel.name.as_deref() == Some(name))
+    }
+
+    /// Makes a channel. With a name it has that as its plain key.
+    pub(crate) async fn create(
+        self: &Arc<Self>,
+        name: Option<String>,
+    ) -> Result<EventChannelRef, NotMade> {
+        if name
+            .as_ref()
+            .is_some_and(|name| name.is_empty() || name.len() > MAX_NAME_OCTETS)
+        {
+            return Err(NotMade::NameInUse);
+        }
+        let channel = {
+            let mut channels = self.channels();
+            if channels.by_number.len() >= self.settings.max_channels {
+                return Err(SystemException::from(SystemExceptionKind::NoResources).into());
+            }
+            channels.last = channels.last.saturating_add(1);
+            let channel = Channel::new(Arc::clone(self), channels.last, name);
+            channels
+                .by_number
+                .insert(channel.id, Arc::downgrade(&channel));
+            channel
+        };
+        let made = self.make(&channel).await;
+        if made.is_err() {
+            self.forget(&channel);
+        }
+        made
+    }
+
+    async fn make(&self, channel: &Arc<Channel>) -> Result<EventChannelRef, NotMade> {
+        let reference = channel.activate().map_err(SystemException::from)?;
+        if let Some(name) = &channel.name {
+            let bound = self.orb.key_table().bind(name, &reference);
+            bound.map_err(|_| NotMade::NameInUse)?;
+        }
+        if let Some(journal) = &self.journal {
+            let value = channel.name.clone().unwrap_or_default().into_bytes();
+            let put = journal.put((channel.id, None), value, None).await;
+            put.map_err(|error| store_failed(&error))?;
+        }
+        Ok(reference)
+    }
+
+    /// Takes a channel's objects and its key away.
+    pub(crate) fn forget(&self, channel: &Channel) {
+        self.channels().by_number.remove(&channel.id);
+        channel.deactivate();
+        if let Some(name) = &channel.name {
+            let keys = self.orb.key_table();
+            let is_ours = keys.find(name).is_some_and(|bound| {
+                let reference = channel.reference::<EventChannelRef>("e");
+                reference.is_ok_and(|reference| bound == *zorb::Interface::as_object(&reference))
+            });
+            if is_ours {
+                let _ = keys.unbind(name);
+            }
+        }
+    }
+
+    /// Makes a channel of an earlier run again, with its proxies and the events that they have not had.
+    fn restore(self: &Arc<Self>, kept: Kept) -> Result<(), Error> {
+        let name = String::from_utf8(kept.value).unwrap_or_default();
+        let name = (!name.is_empty()).then_some(name);
+        let channel = Channel::new(Arc::clone(self), kept.number, name);
+        {
+            let mut channels = self.channels();
+            channels.last = channels.last.max(channel.id);
+            channels
+                .by_number
+                .insert(channel.id, Arc::downgrade(&channel));
+        }
+        let reference = channel.activate()?;
+        if let Some(name) = &channel.name {
+            self.orb.key_table().bind(name, &reference)?;
+        }
+        let last = kept.events.last().map(|(number, _)| *number);
+        let progress = kept.proxies.iter().filter_map(|(_, _, progress)| *progress);
+        channel.go_on_behind(progress.chain(last).max().unwrap_or(0));
+        let mut consumers = Vec::new();
+        for (number, value, progress) in kept.proxies {
+            let Ok(stored) = StoredProxy::from_octets(&value, &self.orb) else {
+                tracing::error!(channel = channel.id, number, "a stored proxy is malformed");
+                continue;
+            };
+            if stored.is_supplier {
+                let proxy = SupplierProxy::new(&channel, number, stored.is_push);
+                channel.activate_supplier(&proxy)?;
+                if let Connection::To(peer) = stored.connection {
+                    consumers.push((proxy, peer, progress.unwrap_or(0)));
+                }
+            } else {
+                let proxy = ConsumerProxy::new(&channel, number, stored.is_push);
+                channel.activate_consumer(&proxy)?;
+                if let Connection::To(peer) = stored.connection {
+                    proxy.resume(peer);
+                }
+            }
+        }
+        for (number, octets) in kept.events {
+            let Ok(event) = Event::from_octets(&octets) else {
+                tracing::error!(channel = channel.id, number, "a stored event is malformed");
+                continue;
+            };
+            let event = Arc::new(event);
+            for (proxy, _, progress) in &consumers {
+                if number > *progress {
+                    proxy.offer(Entry {
+                        number,
+                        event: Arc::clone(&event),
+                        priority: event.priority,
+                        expires: event.expires,
+                        is_again: true,
+                    });
+                }
+            }
+        }
+        for (proxy, peer, _) in consumers {
+            proxy.resume(peer);
+        }
+        Ok(())
+    }
+}
+
+/// An event service of an ORB. A clone is another handle of it.
+///
+/// Its objects are persistent: references to them are the same octets in each run with the same store, endpoints and server id.
+#[derive(Clone)]
+pub struct EventService {
+    context: Arc<Context>,
+    factory: EventChannelFactoryRef,
+    channel: EventChannelRef,
+}
+
+impl core::fmt::Debug for EventService {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("EventService")
+            .field("channel", &self.channel)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A store of events in a folder.
+#[derive(Debug)]
+pub struct EventStore(Journal);
+
+impl EventStore {
+    /// Opens the store in a folder, and makes what is missing. Blocks on the disk.
+    ///
+    /// # Errors
+    /// [`OpenError`], of which [`InUse`](OpenError::InUse) means that another process has it open.
+    pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        Journal::open(folder).map(Self)
+    }
+}
+
+impl EventService {
+    /// Serves event channels: those of the store, and one under [`CHANNEL_KEY`] if that has none. Without a store events and
+    /// connections end with the process. Reads what the store has, events too.
+    ///
+    /// # Errors
+    /// The ORB listens nowhere, or has a service already; the store cannot be read.
+    pub async fn start(
+        orb: &Orb,
+        store: Option<EventStore>,
+        settings: Settings,
+    ) -> Result<Self, Error> {
+        let policies = Policies::PERSISTENT
+            .with_id_assignment(IdAssignment::User)
+            .with_id_uniqueness(IdUniqueness::Multiple);
+        let poa = orb.root_poa().create_poa_with(POA, policies, None)?;
+        let journal = store.map(|EventStore(journal)| journal);
+        let id: u128 = match &journal {
+            Some(journal) => u128::from_be_bytes(journal.id()),
+            None => {
+                let mut id = [0; 16];
+                getrandom::fill(&mut id).map_err(|error| {
+                    SystemException::from(SystemExceptionKind::NoResources).with_local_detail(error)
+                })?;
+                u128::from_be_bytes(id)
+            }
+        };
+        let context = Arc::new(Context {
+            orb: orb.clone(),
+            poa: poa.clone(),
+            journal,
+            settings,
+            counts: Counts::default(),
+            instance: format!("{:016x}.", id >> 64),
+            channels: Mutex::default(),
+        });
+        let factory_id = format!("{}f", context.instance);
+        let servant = EventChannelFactoryServant::new(Factory(Arc::clone(&context)));
+        let factory = poa.activate_object_with_id(factory_id, servant)?;
+        for key in [SERVICE_KEY, OMNIEVENTS_KEY] {
+            orb.key_table().bind(key, &factory)?;
+        }
+        if let Some(journal) = &context.journal {
+            let kept = journal.load().map_err(|error| store_failed(&error))?;
+            for kept in kept {
+                context.restore(kept)?;
+            }
+            let context = Arc::downgrade(&context);
+            tokio::spawn(async move {
+                let mut ticks = tokio::time::interval(FLUSHED_EVERY);
+                loop {
+                    ticks.tick().await;
+                    let Some(context) = context.upgrade() else {
+                        return;
+                    };
+                    if let Some(journal) = &context.journal
+                        && let Err(error) = journal.flush().await
+                    {
+                        tracing::debug!(%error, "the progress of consumers is not stored");
+                    }
+                }
+            });
+        }
+        let channel = match context.find(CHANNEL_KEY) {
+            Some(channel) => channel.reference("e")?,
+            None => match context.create(Some(CHANNEL_KEY.to_owned())).await {
+                Ok(channel) => channel,
+                Err(NotMade::Failed(exception)) => return Err(exception.into()),
+                Err(NotMade::NameInUse) => {
+                    return Err(SystemException::from(SystemExceptionKind::Internal).into());
+                }
+            },
+        };
+        poa.the_poa_manager().activate()?;
+        Ok(Self {
+            context,
+            factory,
+            channel,
+        })
+    }
+
+    /// The factory of channels.
+    #[must_use]
+    pub fn factory(&self) -> &EventChannelFactoryRef {
+        &self.factory
+    }
+
+    /// The channel that is there from the beginning.
+    #[must_use]
+    pub fn channel(&self) -> &EventChannelRef {
+        &self.channel
+    }
+
+    /// What has happened to events.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.context.counts.get()
+    }
+
+    /// Ends deliveries and waiting pulls. What is kept is delivered in the next run. Comes before the shutdown of the ORB, which
+    /// waits for pulls.
+    pub fn stop(&self) {
+        for channel in self.context.all() {
+            channel.stop();
+        }
+    }
+
+    /// Ends the store, when all that was begun is done.
+    ///
+    /// # Cancel safety
+    /// The store is closed all the same; only the wait ends.
+    pub async fn close(&self) {
+        if let Some(journal) = &self.context.journal {
+            journal.close().await;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Clients of other ORBs at `zorb-events`, and the same clients of ours at omniEvents. Without omniEvents or JacORB the tests pass,
+//! and print what they skipped.
+
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../common/mod.rs"]
+mod common;
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../../tests/support/mod.rs"]
+mod support;
+
+use common::{Channel, Daemon, event, number, orb};
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use support::{Running, have, passed};
+use tempfile::TempDir;
+
+/// omniEvents' daemon in a folder of its own.
+struct OmniEvents {
+    _running: Running,
+    _folder: TempDir,
+    /// The reference of its factory.
+    factory: String,
+    address: String,
+}
+
+impl OmniEvents {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // It takes no port 0.
+        let free = TcpListener::bind("0.0.0.0:0").unwrap().local_addr();
+        let port = free.unwrap().port().to_string();
+        let mut command = Command::new("omniEvents");
+        command.env("OMNIORB_CONFIG", "/dev/null");
+        command.args(["-f", "-v", "-t", "/dev/stdout", "-p", &port, "-l"]);
+        command.arg(folder.path());
+        let mut running = Running::command(command);
+        let factory = running.reference();
+        Self {
+            factory: factory.unwrap_or_else(|| panic!("{running:?}")),
+            _running: running,
+            _folder: folder,
+            address: format!("127.0.0.1:{port}"),
+        }
+    }
+}
+
+/// Runs a tool of omniEvents, which has to succeed.
+fn tool(name: &str, args: &[&str]) -> Vec<String> {
+    Running::start(Path::new(name), args).finish().success()
+}
+
+/// Everything that a channel does for our clients, wherever it is.
+async fn every_mix(channel: &Channel) {
+    let (mut received, _) = channel.consumer().await;
+    let pull = channel.pull_proxy().await;
+    let push = channel.push_proxy().await;
+    let (offered, _) = channel.supplier().await;
+    for n in 0..20 {
+        push.push(&event(n)).await.unwrap();
+    }
+    assert_eq!(received.numbers(20).await, (0..20).collect::<Vec<_>>());
+    for n in 0..20 {
+        assert_eq!(number(&pull.pull().await.unwrap()), n);
+    }
+    for n in 20..25 {
+        offered.offer(n);
+    }
+    assert_eq!(received.numbers(5).await, (20..25).collect::<Vec<_>>());
+    for n in 20..25 {
+        assert_eq!(number(&pull.pull().await.unwrap()), n);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_suppliers_and_consumers_work_with_omnievents() {
+    let cell = "zorb-omnievents/all";
+    let programs = ["omniEvents", "eventc", "rmeventc"].map(Path::new);
+    if !have(cell, &programs) {
+        return;
+    }
+    let server = OmniEvents::start();
+    let orb = orb().await;
+    let factory = orb.string_to_object(&server.factory).await.unwrap();
+    let factory: zorb_events::omni_events::EventChannelFactoryRef =
+        factory.narrow().await.unwrap().unwrap();
+    let key = [zorb::naming::cos_naming::NameComponent {
+        id: "EventChannel".to_owned(),
+        kind: "object interface".to_owned(),
+    }];
+    let made = factory.create_object(&key, &[]).await.unwrap().unwrap();
+    let channel = Channel::of(&orb, made.unchecked_narrow()).await;
+    every_mix(&channel).await;
+    let (mut received, _) = channel.consumer().await;
+    channel.reference.destroy().await.unwrap();
+    assert!(received.next().await.is_none());
+    passed(cell);
+}
+
+/// Records as `events` prints them, and plays them to a channel.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tools_of_omnievents_work_with_our_channels() {
+    let cell = "omnievents-zorbevents/tools";
+    let programs = ["omniEvents", "eventc", "events", "eventf"].map(Path::new);
+    if !have(cell, &programs) {
+        return;
+    }
+    let daemon = Daemon::start(&[]);
+    let address = daemon.address();
+    let orb = orb().await;
+    let channel = daemon.channel(&orb).await;
+
+    // A channel made by eventc, which binds it in a naming service.
+    let folder = tempfile::tempdir().unwrap();
+    let names = zorb::Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .unwrap();
+    let store = zorb_named::store::EmbeddedStore::open(folder.path()).unwrap();
+    let _service =
+        zorb_named::NamingService::start(&names, store, zorb_named::Settings::default()).unwrap();
+    let url = names.corbaloc_url(zorb_named::SERVICE_KEY).unwrap();
+    let init = format!("NameService={url}");
+    let factory = format!("corbaloc::{address}/omniEvents");
+    tool(
+        "eventc",
+        &[
+            "-n",
+            "orders",
+            "-i",
+            "orders",
+            "-ORBInitRef",
+            &init,
+            &factory,
+        ],
+    );
+    let orders = Channel::at(&orb, &format!("corbaloc::{address}/orders")).await;
+
+    // From that channel to omniEvents' and back to the first one.
+    let server = OmniEvents::start();
+    let theirs = server.factory.clone();
+    tool(
+        "eventc",
+        &[
+            "-n",
+            "theirs",
+            "-i",
+            "theirs",
+            "-ORBInitRef",
+            &init,
+            &theirs,
+        ],
+    );
+    let theirs = format!("corbaloc::{}/theirs", server.address);
+    let from = format!("corbaloc::{address}/orders");
+    tool("eventf", &[&from, &theirs]);
+    let to = format!("corbaloc::{address}/EventChannel");
+    tool("eventf", &[&theirs, &to]);
+    let (mut received, _) = channel.consumer().await;
+    let push = orders.push_proxy().await;
+    for n in 0..20 {
+        push.push(&event(n)).await.unwrap();
+    }
+    assert_eq!(received.numbers(20).await, (0..20).collect::<Vec<_>>());
+
+    // Recorded from one of our channels and played to another.
+    let mut recording = Command::new("events");
+    recording.env("OMNIORB_CONFIG", "/dev/null").arg(&from);
+    let file = folder.path().join("recorded");
+    let output = std::fs::File::create(&file).unwrap();
+    let mut recording = recording.stdout(output).spawn().unwrap();
+    // It says nothing when it is connected.
+    let mut n = 100;
+    while std::fs::metadata(&file).unwrap().len() == 0 {
+        push.push(&event(n)).await.unwrap();
+        n += 1;
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    recording.kill().unwrap();
+    recording.wait().unwrap();
+    while received.number().await != n - 1 {}
+    let mut playing = Command::new("events");
+    playing.env("OMNIORB_CONFIG", "/dev/null").args(["-s", &to]);
+    let mut playing = playing.stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = playing.stdin.take().unwrap();
+    input.write_all(&std::fs::read(&file).unwrap()).unwrap();
+    let again = received.number().await;
+    assert!((100..n).contains(&again), "{again}");
+    drop(input);
+    playing.kill().unwrap();
+    playing.wait().unwrap();
+    passed(cell);
+}
+
+#[test]
+fn every_operation_works_from_jacorb() {
+    let cell = "jacorb-zorbevents/all";
+    let program =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/interop/build/jacorb/events");
+    if !have(cell, &[&program]) {
+        return;
+    }
+    let daemon = Daemon::start(&[]);
+    let lines = Running::start(&program, &[&daemon.url]).finish().success();
+    for cell in [
+        "push_push",
+        "push_pull",
+        "pull_push",
+        "pull_pull",
+        "disconnect",
+    ] {
+        let expected = format!("cell {cell} ok");
+        assert!(lines.contains(&expected), "{expected}: {lines:?}");
+    }
+    passed(cell);
+}
