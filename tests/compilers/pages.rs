@@ -5,6 +5,8 @@
 
 use crate::rustc::rustc;
 use crate::support::{Running, have, passed};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -138,9 +140,30 @@ fn the_server_of_the_page_about_the_internet_is_called_over_tls_and_renewed() {
     assert_eq!(page.run(1, &[&url]), said);
     run(renewal);
     assert_eq!(page.run(1, &[&url]), said);
-    // Without TLS there is no way in.
+    // With a certificate of another authority, or without one, there is no way in.
+    run(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=alice \
+         -addext basicConstraints=critical,CA:FALSE -keyout alice.key -out alice.pem 2> stranger.log",
+    );
+    let (success, lines) = page.run(1, &[&url]);
+    assert!(
+        !success && lines.join(" ").contains("certificate"),
+        "{lines:?}"
+    );
+    // Without TLS there is none either.
+    let (_, port) = url.split_once("localhost:").unwrap();
+    let port = port.split_once('/').unwrap().0.parse().unwrap();
+    let mut plain = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    plain.write_all(b"GIOP\x01\x02\x01\x00\0\0\0\0").unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert_eq!(answer[0], 0x15, "an alert of TLS: {answer:?}");
+    // And the client connects to nothing else.
     let (success, lines) = page.run(1, &[&url.replace("ssliop", "iiop")]);
-    assert!(!success && lines.join(" ").contains("TLS"), "{lines:?}");
+    assert!(
+        !success && lines.join(" ").contains("is not permitted"),
+        "{lines:?}"
+    );
 }
 
 #[test]

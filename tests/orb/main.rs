@@ -47,6 +47,7 @@ mod policies_buffered;
 mod real_time;
 mod references;
 mod registered;
+mod rules;
 mod servants;
 mod sync_none;
 mod tls;

@@ -2,7 +2,7 @@
 
 use super::bidirectional::{BidirectionalConnection, Half};
 use super::counters::Counter;
-use super::end::send_close;
+use super::end::{send_close, send_not_permitted};
 use super::fairness::{HostPermit, NotAdmitted};
 use super::owner::Owner;
 use super::reactor::Reactor;
@@ -82,7 +82,7 @@ impl Acceptor {
             accepts = accepts.saturating_add(1);
             let Some(owner) = owner.upgrade() else { return };
             match accepted {
-                Ok(stream) => match admit(&owner, &serving, &*stream) {
+                Ok(stream) => match self.admit(&owner, &serving, &*stream) {
                     Ok(admitted) => {
                         trace::accepted(&*stream);
                         let endpoint = self.listener.endpoint().clone();
@@ -134,6 +134,22 @@ impl Acceptor {
         }
     }
 
+    /// Reserves a place for another client, unless the rules or the limits leave none.
+    fn admit<O: Owner>(
+        &self,
+        owner: &Arc<O>,
+        serving: &Serving<O>,
+        stream: &dyn Connection,
+    ) -> Result<HostPermit, NotAdmitted> {
+        let (scheme, peer) = (self.endpoint().scheme(), stream.peer());
+        match &owner.settings().accept {
+            Some(rules) if !rules.accepts(scheme, peer, stream.peer_identity().as_ref()) => {
+                Err(NotAdmitted::NotPermitted)
+            }
+            _ => admit(owner, serving, stream),
+        }
+    }
+
     /// Sends CloseConnection on the connections that wait to be accepted, and closes them: their clients may send their
     /// requests elsewhere.
     async fn close_queue<O: Owner>(&self, owner: &Arc<O>, serving: &Serving<O>) {
@@ -145,7 +161,7 @@ impl Acceptor {
         };
         for _ in 0..MAX_QUEUED {
             let Some(stream) = next().await else { return };
-            close(owner, serving, stream);
+            close(owner, serving, stream, send_close);
         }
     }
 }
@@ -175,6 +191,14 @@ fn refuse<O: Owner>(
 ) {
     let (limits, settings) = (serving.limits(), owner.settings());
     let (limit, name, cause) = match reason {
+        NotAdmitted::NotPermitted => {
+            let omitted = settings.counters.report(Counter::ConnectionsNotPermitted);
+            if let Some(omitted) = omitted {
+                tracing::warn!(peer = %stream.peer(), omitted, "connection refused: not permitted");
+            }
+            close(owner, serving, stream, send_not_permitted);
+            return;
+        }
         NotAdmitted::Full => {
             let limit = limits.max_connections;
             (limit, "max_connections", Counter::ConnectionsRefused)
@@ -199,14 +223,19 @@ fn refuse<O: Owner>(
     if let Some(omitted) = settings.counters.report(cause) {
         tracing::warn!(peer = %stream.peer(), limit, omitted, "connection refused: {name} reached");
     }
-    close(owner, serving, stream);
+    close(owner, serving, stream, send_close);
 }
 
-/// Sends CloseConnection and closes.
-fn close<O: Owner>(owner: &Arc<O>, serving: &Serving<O>, stream: Box<dyn Connection>) {
+/// Says why by `say`, which closes the connection. It closes without a word while many others are told.
+fn close<O: Owner, S: Future<Output = ()> + Send + 'static>(
+    owner: &Arc<O>,
+    serving: &Serving<O>,
+    stream: Box<dyn Connection>,
+    say: fn(Box<dyn Connection>) -> S,
+) {
     match serving.refusal(stream.peer(), stream.peer_identity()) {
         Some(permit) => owner.track(async move {
-            send_close(stream).await;
+            say(stream).await;
             drop(permit);
         }),
         None => stream.close(),

@@ -41,6 +41,8 @@ counters! {
     ConnectionsRefused = "connections_refused",
     /// Connections closed on arrival, because the limit on connections of their host was reached.
     ConnectionsOfHostRefused = "connections_of_host_refused",
+    /// Connections refused on arrival, because the rules for clients do not permit them.
+    ConnectionsNotPermitted = "connections_not_permitted",
     /// Connections closed on arrival, because the system could not start a thread for them.
     ConnectionsWithoutThread = "connections_without_thread",
     /// Failures to accept a connection, mostly because no descriptor was left.
@@ -106,6 +108,8 @@ counters! {
     Panics = "panics",
     /// Attempts, all refused, to connect to UNIX sockets that a peer had named.
     SocketsOfPeersRefused = "sockets_of_peers_refused",
+    /// Endpoints of references that were not connected to, because the rules do not permit them.
+    EndpointsNotPermitted = "endpoints_not_permitted",
     /// Service contexts BI_DIR_IIOP of which an endpoint was ignored because of a limit: that on the endpoints of one context,
     /// or on the endpoints of a host and in all.
     CallbackEndpointsIgnored = "callback_endpoints_ignored",

@@ -6,8 +6,12 @@ use core::future::poll_fn;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::IoSlice;
+use zorb_cdr::{BigEndian, Encoder, WireFormat};
 pub(crate) use zorb_giop::ConnectionEnd as End;
-use zorb_giop::{Life, LifeAction, LifeEvent, MessageKind, Reader, Version, empty_message};
+use zorb_giop::{
+    CompletionStatus, Fault, Life, LifeAction, LifeEvent, Limits, MessageKind, Reader,
+    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, Version, empty_message,
+};
 use zorb_transport::Connection;
 
 /// The time for a peer to read why the connection is closed.
@@ -18,6 +22,8 @@ pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(Life::MAX_WAI
 const DISCARDED_OCTETS: usize = 4 << 10;
 /// Octets of a refused connection that are discarded. The requests that a client sends at once are far fewer.
 const MAX_UNREAD_OCTETS: usize = 1 << 20;
+/// Octets of a request that is answered, on a connection that is not permitted.
+const MAX_REFUSED_OCTETS: usize = 64 << 10;
 
 /// A snapshot of the counts of a connection: messages and octets received, octets written.
 pub(crate) struct Progress {
@@ -172,9 +178,60 @@ impl Link {
 /// Sends CloseConnection on a stream that nothing has been read from or written to, waits a bounded time until the peer has
 /// read it, and closes.
 pub(crate) async fn send_close(stream: Box<dyn Connection>) {
-    let message = empty_message(MessageKind::CloseConnection, Version::V1_0);
+    send_last(
+        stream,
+        &empty_message(MessageKind::CloseConnection, Version::V1_0),
+    )
+    .await;
+}
+
+/// Answers the first request on a stream with NO_PERMISSION, ends the stream as [`send_close`] does, and closes. The answer
+/// is left out for a peer whose request does not come in time, or is long.
+pub(crate) async fn send_not_permitted(stream: Box<dyn Connection>) {
+    let answered = tokio::time::timeout(LINGER, not_permitted(&*stream)).await;
+    let mut last = answered.ok().flatten().unwrap_or_default();
+    last.extend_from_slice(&empty_message(MessageKind::CloseConnection, Version::V1_0));
+    send_last(stream, &last).await;
+}
+
+/// The reply to the first request on a stream.
+async fn not_permitted(stream: &dyn Connection) -> Option<Vec<u8>> {
+    let mut limits = Limits::default();
+    limits.max_message_octets = MAX_REFUSED_OCTETS;
+    let mut reader = Reader::new(limits);
+    let message = loop {
+        if let Some(message) = reader.next().ok()? {
+            break message;
+        }
+        reader.reserve().ok()?;
+        let read = poll_fn(|cx| stream.poll_read(cx, reader.buffer())).await;
+        if read.ok()? == 0 {
+            return None;
+        }
+    };
+    if message.header.kind != MessageKind::Request {
+        return None;
+    }
+    let request = RequestHeader::read(&message).ok()?;
+    if request.response == ResponseFlags::None {
+        return None;
+    }
+    let exception = Fault::NotPermitted(String::new()).raise(CompletionStatus::No);
+    let reply = ReplyBuilder {
+        version: message.header.version,
+        request_id: request.request_id,
+        status: ReplyStatus::SystemException,
+        contexts: &[],
+    };
+    let encoder = Encoder::<BigEndian>::new(WireFormat::default());
+    let reply = reply.encode(encoder, |e| e.put(&exception)).ok()?;
+    Some(reply.to_vec())
+}
+
+/// Sends these octets, waits a bounded time until the peer has read them, and closes.
+async fn send_last(stream: Box<dyn Connection>, message: &[u8]) {
     // A new socket has room for the message.
-    if (stream.try_write(&[IoSlice::new(&message)])).is_ok_and(|written| written == message.len())
+    if (stream.try_write(&[IoSlice::new(message)])).is_ok_and(|written| written == message.len())
         && stream.shutdown_write().is_ok()
     {
         let mut discarded = BytesMut::with_capacity(DISCARDED_OCTETS);
@@ -284,8 +341,8 @@ mod tests {
         });
         let stream = Box::new(Mock::new(Arc::clone(&slow)));
         let link = Link::new(stream, "uiop:///nowhere".parse().unwrap(), None, shown());
-        let format = zorb_cdr::WireFormat::default();
-        let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::new(format);
+        let format = WireFormat::default();
+        let mut message = Encoder::<zorb_cdr::NativeEndian>::new(format);
         message.append(&[7; 6 * TAKES]);
         let _ = link.send(message.finish());
         end(&link).await;

@@ -28,6 +28,7 @@ pub(crate) fn settings() -> Settings {
         },
         threads: false,
         unstated_code_sets: CodeSets::UNSTATED,
+        accept: None,
         bidirectional: false,
         counters: Arc::default(),
         memory: Arc::default(),

@@ -17,7 +17,7 @@ use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress, Version};
 use zorb_shares::{Client, HostKey};
-use zorb_transport::{Address, Connection, Endpoint, PeerIdentity};
+use zorb_transport::{Address, Connection, Endpoint, PeerIdentity, Rules};
 
 /// The owner of server connections: an ORB.
 ///
@@ -151,6 +151,8 @@ pub struct Settings {
     pub memory: Arc<MemoryLimit>,
     /// Whether the ORB sends requests to clients on connections that they have opened and offered for it.
     pub bidirectional: bool,
+    /// The rules for clients; `None` permits all.
+    pub accept: Option<Arc<Rules>>,
     /// The time without progress after which a client that makes the ORB wait is closed; `None`: never.
     pub stall_timeout: Option<Duration>,
 }

@@ -66,6 +66,9 @@ pub enum Fault {
         /// The error of the last attempt.
         cause: Option<Cause>,
     },
+    /// Rules forbid it. Peers are told nothing beside that, whatever the cause.
+    #[error("{}", Printable(.0))]
+    NotPermitted(String),
     /// The connection was lost.
     #[error(
         "connection to {} lost{}{}",
@@ -343,6 +346,7 @@ impl Fault {
             Self::NilReference => (Kind::InvObjref, 0),
             Self::NoUsableProfile { .. } => (Kind::ImpLimit, minor::NO_USABLE_PROFILE),
             Self::CannotConnect { .. } => (Kind::Transient, minor::CANNOT_CONNECT),
+            Self::NotPermitted(_) => (Kind::NoPermission, 0),
             Self::ConnectionLost { .. } => (Kind::CommFailure, 0),
             Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
             Self::Timeout { .. } | Self::SendTimeout { .. } | Self::DeadlinePassed => {

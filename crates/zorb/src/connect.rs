@@ -6,7 +6,7 @@ use crate::profile::Candidate;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_connection::{
-    CacheKey, ClientConnection, ConnectError, ConnectSettings, ConnectionOrigin, NamedBy,
+    CacheKey, ClientConnection, ConnectError, ConnectSettings, ConnectionOrigin, Counter, NamedBy,
     SpinLimits,
 };
 use zorb_transport::Registry;
@@ -76,6 +76,22 @@ impl OrbInner {
             ConnectionOrigin::Accepted(_) => self.lane().handle(),
             _ => home,
         };
+        let rules = &self.settings().rules;
+        let refused = || {
+            self.count(Counter::EndpointsNotPermitted);
+            let endpoint = candidate.endpoint.clone();
+            Arc::new(ConnectError::NotPermitted { endpoint })
+        };
+        let limited = match origin {
+            // Nothing is connected to.
+            ConnectionOrigin::Accepted(_) => None,
+            _ => {
+                let place = rules.place(&candidate.endpoint, named_by);
+                place.ok_or_else(refused)?;
+                let limited = rules.limit(self.transports(), &candidate.endpoint, named_by);
+                limited.map_err(|_| refused())?
+            }
+        };
         let (code_sets, stated) = (candidate.code_sets, candidate.stated);
         let key =
             CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).with_origin(origin);
@@ -92,7 +108,9 @@ impl OrbInner {
             Some(band) => key.in_band(band.low, band.high),
             None => key,
         };
-        let key = key.with_properties(candidate.properties.clone());
+        let key = key
+            .with_properties(candidate.properties.clone())
+            .named_by_peer(rules.tells_peers_apart() && named_by == NamedBy::Peer);
         let settings = || ConnectSettings {
             connection: self.connection_settings().clone(),
             unresponsive: self.unresponsive().clone(),
@@ -101,7 +119,7 @@ impl OrbInner {
             code_sets,
             needs_fragments: candidate.needs_fragments,
             peer: candidate.peer,
-            transports: candidate.transports(self.transports()),
+            transports: candidate.transports(limited.as_ref().unwrap_or(self.transports())),
             timeout: self.settings().connect_timeout,
             spin: SpinLimits::of(self.lane(), home.id()),
             busy: Arc::clone(self.busy_connections()),

@@ -32,6 +32,7 @@ mod blocking_servant;
 mod builder;
 mod builder_limits;
 mod builder_real_time;
+mod builder_rules;
 mod builder_transports;
 mod connect;
 mod context;
@@ -66,6 +67,7 @@ mod protection;
 mod race;
 pub mod real_time;
 mod retry;
+mod rules;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod serve;

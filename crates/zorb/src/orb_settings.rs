@@ -5,6 +5,7 @@ use crate::descriptors;
 use crate::endpoints::{Listen, Publishing};
 use crate::policy::PolicyOverrides;
 use crate::real_time::RealTimeSettings;
+use crate::rules::AccessRules;
 use crate::value::ValueRegistry;
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -74,6 +75,7 @@ pub(crate) struct Settings {
     pub(crate) to_endpoint: usize,
     /// Whether the ORB connects to UNIX sockets that a peer names.
     pub(crate) unix_sockets_of_peers: bool,
+    pub(crate) rules: AccessRules,
     /// The registered value types.
     pub(crate) values: ValueRegistry,
     pub(crate) real_time: RealTimeSettings,
@@ -124,6 +126,7 @@ impl Default for Settings {
             max_to_host: None,
             to_endpoint: 1,
             unix_sockets_of_peers: false,
+            rules: AccessRules::default(),
             values: ValueRegistry::default(),
             real_time: RealTimeSettings::default(),
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_connection::ConnectError;
 use zorb_giop::{Cause, Chain, Fault};
+use zorb_transport::NotPermitted;
 
 /// The time before the next attempt begins beside a pending one: long enough for a handshake around the world with its
 /// first packet lost.
@@ -86,9 +87,27 @@ fn poll_any<'w, W, F: Future>(
     }
 }
 
+/// Whether the rules of this end forbid to connect.
+fn is_not_permitted(error: &ConnectError) -> bool {
+    match error {
+        ConnectError::NotPermitted { .. } => true,
+        ConnectError::Transport(error) => {
+            let cause = error.cause().get_ref();
+            cause.is_some_and(|cause| cause.is::<NotPermitted>())
+        }
+        _ => false,
+    }
+}
+
 /// The fault for a reference none of whose endpoints accepted a connection. Its text has the errors of all attempts,
 /// and the cause of the last one is its source.
 pub(crate) fn cannot_connect(mut errors: Vec<Arc<ConnectError>>) -> Fault {
+    if !errors.is_empty() && errors.iter().all(|error| is_not_permitted(error)) {
+        let refused: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        return Fault::NotPermitted(refused.join("; "));
+    }
+    // Of the others, the application learns why they cannot be used.
+    errors.retain(|error| !is_not_permitted(error));
     let last = errors.pop();
     let mut attempts: Vec<String> = errors
         .iter()

@@ -26,6 +26,8 @@ pub struct CacheKey {
     band: Option<(i16, i16)>,
     /// Properties of its transport, by name and value.
     properties: Vec<(Cow<'static, str>, String)>,
+    /// Whether the rules for endpoints that peers name apply to its address.
+    named_by_peer: bool,
 }
 
 /// The references, of those to one endpoint, that share a connection.
@@ -90,6 +92,7 @@ impl CacheKey {
             origin: OriginKey::default(),
             share: Share::Spread(0),
             band: None,
+            named_by_peer: false,
             properties: Vec::new(),
         }
     }
@@ -133,6 +136,13 @@ impl CacheKey {
     #[must_use]
     pub fn with_properties(mut self, properties: Vec<(Cow<'static, str>, String)>) -> Self {
         self.properties = properties;
+        self
+    }
+
+    /// The key of connections to addresses that the rules for endpoints which peers name permit, where there are such rules.
+    #[must_use]
+    pub fn named_by_peer(mut self, is_named_by_peer: bool) -> Self {
+        self.named_by_peer = is_named_by_peer;
         self
     }
 

@@ -80,6 +80,12 @@ pub enum ConnectError {
         /// The limit, in connections.
         limit: usize,
     },
+    /// The rules of this end forbid to connect to the endpoint.
+    #[error("to connect to {endpoint} is not permitted")]
+    NotPermitted {
+        /// The endpoint.
+        endpoint: Endpoint,
+    },
     /// The connection that the peer has offered has ended, or has other code sets.
     #[error("the connection that {endpoint} has offered cannot be used")]
     Gone {

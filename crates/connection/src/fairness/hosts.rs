@@ -441,6 +441,8 @@ pub(crate) struct Refusal {
 /// Why a connection is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotAdmitted {
+    /// The rules for clients forbid it.
+    NotPermitted,
     /// The limit on connections is reached.
     Full,
     /// The limit on connections of its host is reached.

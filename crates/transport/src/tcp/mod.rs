@@ -15,8 +15,8 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use crate::{
-    Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation,
-    Properties, Property, PropertyError, Transport, TransportError,
+    Address, AddressFilter, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener,
+    NotPermitted, Operation, Properties, Property, PropertyError, Transport, TransportError,
     stream::{Acceptor, BACKLOG, STREAM, StreamConnection, connection},
 };
 
@@ -45,6 +45,8 @@ use unserved::Unserved;
 #[derive(Clone, Debug)]
 pub struct Tcp {
     options: TcpOptions,
+    /// The addresses that are connected to, and those of clients; `None` for all.
+    filter: Option<AddressFilter>,
     /// One permit for every thread that may ask the resolver.
     resolving: Arc<Semaphore>,
     unresolved: Unresolved,
@@ -61,6 +63,7 @@ impl Tcp {
     pub fn new(options: TcpOptions) -> Self {
         Self {
             options,
+            filter: None,
             resolving: Arc::new(Semaphore::new(MAX_RESOLVING)),
             unresolved: Unresolved::default(),
             resolver: ask_system,
@@ -139,8 +142,13 @@ impl Transport for Tcp {
     }
 
     fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
-        let options = properties.get::<TcpOptions>()?;
-        Some(Arc::new(self.having(options.clone())))
+        let (options, filter) = (properties.get::<TcpOptions>(), properties.get());
+        if options.is_none() && filter.is_none() {
+            return None;
+        }
+        let mut tcp = self.having(options.unwrap_or(&self.options).clone());
+        tcp.filter = filter.or(self.filter.as_ref()).cloned();
+        Some(Arc::new(tcp))
     }
 }
 
@@ -149,6 +157,7 @@ impl Tcp {
     fn having(&self, options: TcpOptions) -> Self {
         Self {
             options,
+            filter: self.filter.clone(),
             resolving: Arc::clone(&self.resolving),
             unresolved: self.unresolved.clone(),
             resolver: self.resolver,
@@ -176,7 +185,7 @@ impl Tcp {
         };
         let late = |operation, limit| TransportError::late(operation, endpoint.clone(), limit);
         let mut end = std::pin::pin!(end);
-        let addresses = tokio::select! {
+        let mut addresses = tokio::select! {
             biased;
             found = self.resolve(endpoint) => found.map_err(fail(Operation::Resolve))?,
             limit = &mut end => {
@@ -184,6 +193,13 @@ impl Tcp {
                 return Err(late(Operation::Resolve, limit));
             }
         };
+        if let Some(filter) = &self.filter {
+            addresses.retain(|address| filter.permits(address.ip()));
+            if addresses.is_empty() {
+                let refused = io::Error::new(io::ErrorKind::PermissionDenied, NotPermitted);
+                return Err(fail(Operation::Connect)(refused));
+            }
+        }
         tokio::select! {
             biased;
             connected = self.connect_in_order(addresses) => match connected {
@@ -320,6 +336,7 @@ impl Tcp {
             acceptor: Acceptor::new(socket)?,
             endpoint: Endpoint::iiop(asked.host(), port),
             options: self.options.clone(),
+            filter: self.filter.clone(),
         })
     }
 }
@@ -329,13 +346,25 @@ struct TcpListener {
     acceptor: Acceptor,
     endpoint: Endpoint,
     options: TcpOptions,
+    filter: Option<AddressFilter>,
 }
+
+/// Connections that are refused before other tasks of the worker run.
+const REFUSED_PER_TURN: usize = 64;
 
 impl Listener for TcpListener {
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Box<dyn Connection>>> {
-        let prepare = |socket: &Socket| self.options.when_connected(socket);
-        let accepted = self.acceptor.poll_accept(cx, prepare);
-        accepted.map(|accepted| connection(accepted?))
+        for _ in 0..REFUSED_PER_TURN {
+            let prepare = |socket: &Socket| self.options.when_connected(socket);
+            let accepted = self.acceptor.poll_accept(cx, prepare);
+            let accepted = accepted.map(|accepted| connection(accepted?));
+            match (&self.filter, &accepted) {
+                (Some(filter), Poll::Ready(Ok(client))) if is_refused(filter, &**client) => {}
+                _ => return accepted,
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn endpoint(&self) -> &Endpoint {
@@ -392,6 +421,14 @@ fn ask_system(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         .to_socket_addrs()?
         .take(MAX_ADDRESSES)
         .collect())
+}
+
+/// Whether the filter refuses a client.
+fn is_refused(filter: &AddressFilter, client: &dyn Connection) -> bool {
+    match client.peer() {
+        Address::Inet(address) => !filter.permits(address.ip()),
+        _ => false,
+    }
 }
 
 fn tcp_address(endpoint: &Endpoint) -> io::Result<&TcpAddress> {

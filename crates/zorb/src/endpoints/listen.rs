@@ -1,9 +1,10 @@
 //! Listening to the endpoints of the builder, by their transports.
 
+use crate::rules::AccessRules;
 use std::sync::Arc;
 use zorb_transport::{
-    Endpoint, ListenAddress, Listener, ParseEndpointError, PropertyError, Registry, Transport,
-    TransportError,
+    Endpoint, ListenAddress, Listener, ParseEndpointError, Properties, PropertyError, Registry,
+    Transport, TransportError,
 };
 
 /// An endpoint to listen to, with the properties in its text.
@@ -50,14 +51,28 @@ impl Listen {
         self
     }
 
+    /// The endpoint, as it was read.
+    pub(crate) const fn endpoint(&self) -> &Endpoint {
+        &self.address.endpoint
+    }
+
     /// Listens to the first free port of those that the endpoint permits.
     pub(crate) async fn open(
         &self,
         transports: &Registry,
+        rules: &AccessRules,
     ) -> Result<Box<dyn Listener>, TransportError> {
         let mut transports = transports.clone();
         if let Some(transport) = &self.transport {
             transports.insert(Arc::clone(transport));
+        }
+        let transport = transports.get(self.endpoint().scheme());
+        // Without a handshake, a client is told that it is not permitted.
+        if let Some(transport) = transport.filter(|of| of.addressing().protection().is_some())
+            && let Some(filter) = rules.of_clients(transport.scheme())
+            && let Some(limited) = transport.with_properties(&Properties::default().with(filter))
+        {
+            transports.insert(limited);
         }
         let mut tries = self.tries().into_iter().peekable();
         loop {

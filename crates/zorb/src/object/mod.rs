@@ -300,6 +300,11 @@ impl ObjectRef {
             return Err(unusable(NO_SOCKETS_OF_PEERS.to_owned()));
         }
         self.order_endpoints(&mut candidates);
+        if orb.settings().rules.connect.is_some() {
+            let place = |of: &Candidate| orb.settings().rules.place(&of.endpoint, named_by);
+            // What is refused is reported, if nothing else works.
+            candidates.sort_by_key(|candidate| place(candidate).map_or((1, (0, 0)), |at| (0, at)));
+        }
         self.select_protocols(&mut candidates)?;
         if candidates.len() > 1 {
             // A stable sort: otherwise the order stays.

@@ -9,14 +9,19 @@ use crate::builder::Builder;
 use core::time::Duration;
 use option_error::{PREFIX, Problem};
 use std::ffi::OsString;
+use std::sync::Arc;
 use zorb_cdr::CharSet;
 use zorb_giop::Version;
 use zorb_giop::url::ObjectUrl;
+use zorb_transport::Rules;
 
 /// Octets of a message that a trace of level 30 shows, as in omniORB.
 const TRACED_OCTETS: usize = 128;
 /// The supported code sets for `char` and `string`, for error texts.
 const CHAR_SETS: &str = "UTF-8 or ISO-8859-1";
+
+/// The form of a transport rule, for error texts.
+const RULE: &str = "a mask and transports (* ssl,unix), several separated by semicolons";
 
 /// One row of the table.
 struct OptionSpec {
@@ -40,7 +45,7 @@ enum List {
 }
 
 /// All options.
-const OPTIONS: [OptionSpec; 16] = [
+const OPTIONS: [OptionSpec; 18] = [
     OptionSpec {
         name: "InitRef",
         value: "NAME=URL",
@@ -95,6 +100,26 @@ const OPTIONS: [OptionSpec; 16] = [
         set: |builder, text| {
             let properties = text.split(';').filter(|property| !property.is_empty());
             Ok(properties.fold(builder, Builder::transport_property))
+        },
+    },
+    OptionSpec {
+        name: "serverTransportRule",
+        value: RULE,
+        several: false,
+        list: None,
+        set: |mut builder, text| {
+            add_rules(&mut builder.settings.rules.accept, text)?;
+            Ok(builder)
+        },
+    },
+    OptionSpec {
+        name: "clientTransportRule",
+        value: RULE,
+        several: false,
+        list: None,
+        set: |mut builder, text| {
+            add_rules(&mut builder.settings.rules.connect, text)?;
+            Ok(builder)
         },
     },
     OptionSpec {
@@ -231,6 +256,14 @@ fn char_set(text: &str) -> Result<CharSet, String> {
         "ISO-8859-1" => Ok(CharSet::Latin1),
         _ => Err(expected(CHAR_SETS, text)),
     }
+}
+
+/// Adds rules behind those that there are.
+fn add_rules(to: &mut Option<Arc<Rules>>, text: &str) -> Result<(), String> {
+    let before = to.as_deref().cloned().unwrap_or_default();
+    let rules = before.with_text(text).map_err(|error| error.to_string())?;
+    *to = Some(Arc::new(rules));
+    Ok(())
 }
 
 fn milliseconds(text: &str) -> Result<Option<Duration>, String> {

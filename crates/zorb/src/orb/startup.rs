@@ -37,7 +37,11 @@ impl Orb {
         settings.real_time.check()?;
         let mut acceptors = Vec::new();
         for listen in &settings.listen {
-            acceptors.push(Acceptor::new(listen.open(&settings.transports).await?));
+            if let Some(why) = settings.rules.nobody(listen.endpoint()) {
+                return Err(OptionError::bad(Source::Builder, "listen", why).into());
+            }
+            let open = listen.open(&settings.transports, &settings.rules);
+            acceptors.push(Acceptor::new(open.await?));
         }
         let listening: Vec<Endpoint> = acceptors.iter().map(|a| a.endpoint().clone()).collect();
         let asked = settings.listen.iter().cloned();
@@ -72,6 +76,7 @@ impl Orb {
             memory: Arc::new(MemoryLimit::new(settings.max_memory)),
             stall_timeout: settings.stall_timeout,
             bidirectional: settings.accept_bidirectional.is_some(),
+            accept: settings.rules.accept.clone(),
         };
         let serving = Arc::new(Serving::new(settings.server_limits()));
         let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {

@@ -135,9 +135,16 @@ async fn listen(
     if transport.is_none_or(|transport| transport.addressing().profile().is_none()) {
         return Err(ThreadpoolError::Endpoint(text.to_owned()).into());
     }
+    if let Some(why) = orb.settings().rules.nobody(listen.endpoint()) {
+        return Err(OptionError::bad(Source::Builder, "listen", why).into());
+    }
     let orb = Arc::clone(orb);
     let asked = listen.clone();
-    let opened = reactor.spawn(async move { listen.open(orb.transports()).await });
+    let open = async move {
+        let rules = &orb.settings().rules;
+        listen.open(orb.transports(), rules).await
+    };
+    let opened = reactor.spawn(open);
     match opened.await {
         Ok(opened) => Ok((asked, opened?)),
         Err(_) => Err(Error::Lane(zorb_executor::LaneError::NoRuntime)),
