@@ -206,6 +206,29 @@ fn the_bank_is_found_by_file_and_serves_several_clients() {
 }
 
 #[test]
+fn the_bank_is_called_by_a_gateway_that_does_not_know_it() {
+    let (folder, ior) = file("bank.ior");
+    let gate = folder.path().join("gate.ior");
+    let gate = gate.to_str().expect("a plain name");
+    let server = serve("bank_server", &[&ior]);
+    let gateway = serve("gateway", &[&ior, gate]);
+    assert_eq!(run("bank_client", &[gate]).success(), FIRST_VISIT);
+    assert!(run("bank_client", &[gate, "--shutdown"]).status.success());
+    let lines = gateway.finish().success();
+    for expected in [
+        "open passed on",
+        "find passed on, and it raised an exception",
+        "the gateway is closed",
+    ] {
+        assert!(
+            lines.iter().any(|line| line == expected),
+            "no {expected} in {lines:#?}"
+        );
+    }
+    server.finish().success();
+}
+
+#[test]
 fn the_bank_is_found_by_the_naming_service() {
     let cell = "omninames/examples";
     let omni_names = Path::new("omniNames");

@@ -1,8 +1,11 @@
 //! Calls that are put together while the program runs, without the IDL of their object.
 
 use crate::savings::in_time;
+use core::time::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use tokio::sync::Barrier;
+use zorb::policy::PolicyOverrides;
 use zorb::{
     Any, Char, CharSet, CompletionStatus, Interface, ObjectRef, Orb, RequestError, SyncScope,
     SystemException, SystemExceptionKind as Kind, TypeCode, Version, minor,
@@ -26,7 +29,7 @@ use dynamic::thing::TurnError;
 use dynamic::{Point, Refused, Thing, ThingRef, ThingServant};
 
 #[derive(Default)]
-struct Servant(Arc<AtomicI32>);
+pub(crate) struct Servant(Arc<AtomicI32>);
 
 impl Thing for Servant {
     async fn level(&self) -> Result<i32, SystemException> {
@@ -63,7 +66,7 @@ impl Thing for Servant {
     }
 }
 
-fn points() -> Vec<Point> {
+pub(crate) fn points() -> Vec<Point> {
     let point = |x, name: &str| Point {
         x,
         name: name.to_owned(),
@@ -72,7 +75,7 @@ fn points() -> Vec<Point> {
 }
 
 /// A server's object, as its own ORB sees it and as a client of each version does.
-async fn things() -> (Vec<Orb>, Vec<ObjectRef>) {
+pub(crate) async fn things() -> (Vec<Orb>, Vec<ObjectRef>) {
     let server = Orb::builder().listen("iiop://127.0.0.1:0");
     let server = server.build().await.unwrap();
     server.root_poa().the_poa_manager().activate().unwrap();
@@ -203,9 +206,9 @@ async fn failures_are_reported_as_for_stubs() {
     // A value that cannot travel.
     let letter = |thing: &ObjectRef| {
         let letter = thing.request("letter").returns(TypeCode::of::<Char>());
-        letter.argument(Any::new(&Char(0xe9)).unwrap()).invoke()
+        letter.argument(Any::new(&Char(0xe9)).unwrap())
     };
-    let RequestError::System(refused) = in_time(letter(thing)).await.unwrap_err() else {
+    let RequestError::System(refused) = in_time(letter(thing).invoke()).await.unwrap_err() else {
         panic!("a system exception");
     };
     assert_eq!(
@@ -213,6 +216,221 @@ async fn failures_are_reported_as_for_stubs() {
         (Kind::DataConversion, CompletionStatus::No)
     );
     let latin1 = thing.with_char_code_set(CharSet::Latin1);
-    let letter = in_time(letter(&latin1)).await.unwrap().result.unwrap();
+    let letter = in_time(letter(&latin1).invoke())
+        .await
+        .unwrap()
+        .result
+        .unwrap();
     assert_eq!(letter.extract::<Char>().unwrap(), Char(0xe9));
+}
+
+#[tokio::test]
+async fn a_request_names_its_parameters_and_is_used_again() {
+    let (_orbs, things) = things().await;
+    for thing in things {
+        let mut turn = thing
+            .request("turn")
+            .argument(Any::new(&points()).unwrap())
+            .named("a")
+            .inout(Any::new("one").unwrap())
+            .named("b")
+            .out(TypeCode::of::<Point>())
+            .named("c")
+            .argument(Any::new(&thing).unwrap())
+            .argument(Any::new(&Any::new(&5_i32).unwrap()).unwrap())
+            .returns(TypeCode::of::<Vec<Point>>());
+        for (text, expected) in [("one", "ONE"), ("two", "TWO")] {
+            turn.set_named("b", Any::new(text).unwrap()).unwrap();
+            let response = in_time(turn.invoke()).await.unwrap();
+            let output = |name| response.output(name);
+            assert_eq!(output("b").unwrap().extract::<String>().unwrap(), expected);
+            assert_eq!(
+                output("c").unwrap().extract::<Point>().unwrap(),
+                points()[0]
+            );
+            assert_eq!((output("a"), output("d")), (None, None));
+        }
+        // A number for a text, a value for an output, an argument that is not there.
+        let seven = || Any::new(&7_i32).unwrap();
+        for (index, expected) in [
+            (1, "expected string, found long"),
+            (2, "out parameter"),
+            (9, "no argument 9"),
+        ] {
+            let refused = turn.set(index, seven()).unwrap_err();
+            assert_eq!(refused.kind, Kind::BadParam);
+            assert!(refused.to_string().contains(expected), "{refused}");
+        }
+        assert_eq!(
+            turn.set_named("x", seven()).unwrap_err().kind,
+            Kind::BadParam
+        );
+        let response = in_time(turn.invoke()).await.unwrap();
+        assert_eq!(
+            response.output("b").unwrap().extract::<String>().unwrap(),
+            "TWO"
+        );
+    }
+}
+
+zorb::idl! {
+    module Slow {
+        exception Late { long by; };
+        interface Meeting {
+            // Returns when all have come.
+            long come(in long who) raises (Late);
+            string whose(in long who) context ("user", "app.*");
+        };
+    };
+}
+
+use slow::meeting::ComeError;
+use slow::{Meeting, MeetingRef, MeetingServant};
+
+struct Together(Barrier);
+
+impl Meeting for Together {
+    async fn come(&self, who: i32) -> Result<i32, ComeError> {
+        self.0.wait().await;
+        match who {
+            0 => Err(slow::Late { by: 5 }.into()),
+            who => Ok(-who),
+        }
+    }
+
+    async fn whose(&self, who: i32, context: &zorb::Context) -> Result<String, SystemException> {
+        let user = context.get("user").unwrap_or("nobody");
+        Ok(format!("{who} {user} {}", context.iter().count()))
+    }
+}
+
+/// A meeting of so many, as its own ORB sees it and as a client does.
+async fn meeting(of: usize) -> (Vec<Orb>, [ObjectRef; 2]) {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = server.build().await.unwrap();
+    server.root_poa().the_poa_manager().activate().unwrap();
+    let servant = MeetingServant::new(Together(Barrier::new(of)));
+    let meeting: MeetingRef = server.root_poa().activate(servant).unwrap();
+    let client = Orb::builder().build().await.unwrap();
+    let reference = server.object_to_string(&meeting);
+    let remote = client.string_to_object(&reference).await.unwrap();
+    (vec![server, client], [meeting.as_object().clone(), remote])
+}
+
+fn come(meeting: &ObjectRef, who: i32) -> zorb::Request {
+    let come = meeting.request("come").argument(Any::new(&who).unwrap());
+    let come = come.returns(TypeCode::of::<i32>());
+    come.raises(TypeCode::of::<slow::Late>())
+}
+
+#[tokio::test]
+async fn deferred_calls_go_on_together() {
+    let (_orbs, meetings) = meeting(2).await;
+    for meeting in meetings {
+        // Neither returns before the other one has been sent.
+        let mut first = come(&meeting, 1).send_deferred();
+        assert!(!first.is_ready());
+        let mut second = come(&meeting, 0).send_deferred();
+        let answer = in_time(&mut first).await.unwrap().result.unwrap();
+        assert_eq!(answer.extract::<i32>().unwrap(), -1);
+        while !second.is_ready() {
+            tokio::task::yield_now().await;
+        }
+        let RequestError::User(late) = in_time(second).await.unwrap_err() else {
+            panic!("a user exception");
+        };
+        assert_eq!(late.extract::<slow::Late>().unwrap().by, 5);
+        // What has been taken is not there again.
+        let RequestError::System(again) = in_time(first).await.unwrap_err() else {
+            panic!("a system exception");
+        };
+        assert_eq!(again.kind, Kind::BadInvOrder);
+    }
+}
+
+#[tokio::test]
+async fn several_calls_are_reported_as_they_end() {
+    let (_orbs, meetings) = meeting(5).await;
+    for meeting in meetings {
+        let requests: Vec<_> = (0..5).map(|who| come(&meeting, who)).collect();
+        let mut pending = zorb::Request::send_multiple_deferred(&requests);
+        let mut ended = Vec::new();
+        while let Some((index, outcome)) = in_time(pending.next()).await {
+            ended.push(index);
+            match outcome {
+                Ok(response) => {
+                    let answer: i32 = response.result.unwrap().extract().unwrap();
+                    assert_eq!(usize::try_from(-answer), Ok(index));
+                }
+                Err(error) => assert!(index == 0 && matches!(error, RequestError::User(_))),
+            }
+        }
+        ended.sort_unstable();
+        assert_eq!(ended, [0, 1, 2, 3, 4]);
+        assert!(pending.is_ready());
+    }
+}
+
+#[tokio::test]
+async fn a_time_limit_of_the_caller_holds_for_a_deferred_call() {
+    let (_orbs, [_, meeting]) = meeting(2).await;
+    let limit = Duration::from_millis(50);
+    let limit = PolicyOverrides::new().relative_round_trip_timeout(limit);
+    let pending = limit.scope_blocking(|| come(&meeting, 1).send_deferred());
+    let RequestError::System(late) = in_time(pending).await.unwrap_err() else {
+        panic!("a system exception");
+    };
+    assert_eq!(late.kind, Kind::Timeout);
+}
+
+#[tokio::test]
+async fn deferred_calls_end_once_when_the_orb_shuts_down() {
+    let (orbs, [_, meeting]) = meeting(9).await;
+    let mut single = come(&meeting, 1).send_deferred();
+    assert!(!single.is_ready());
+    let requests = [come(&meeting, 2), come(&meeting, 3)];
+    let mut several = zorb::Request::send_multiple_deferred(&requests);
+    in_time(orbs[1].shutdown(true)).await.unwrap();
+    let failed = |outcome| match outcome {
+        Err(RequestError::System(exception)) => exception.kind,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(failed(in_time(single).await), Kind::BadInvOrder);
+    let mut ended = Vec::new();
+    while let Some((index, outcome)) = in_time(several.next()).await {
+        assert_eq!(failed(outcome), Kind::BadInvOrder);
+        ended.push(index);
+    }
+    ended.sort_unstable();
+    assert_eq!(ended, [0, 1]);
+}
+
+#[tokio::test]
+async fn a_deferred_call_that_is_dropped_is_cancelled() {
+    let (orbs, [_, meeting]) = meeting(2).await;
+    drop(come(&meeting, 1).send_deferred());
+    // Its task keeps nothing that this would wait for.
+    in_time(orbs[1].shutdown(true)).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_values_that_a_context_clause_names_are_sent() {
+    let (_orbs, meetings) = meeting(1).await;
+    let context = [("user", "ada"), ("app.tty", "4"), ("home", "/")];
+    let context: zorb::Context = context.into_iter().collect();
+    for meeting in meetings {
+        let whose = |context| {
+            let whose = meeting.request("whose").returns(TypeCode::string(0));
+            let whose = whose.argument(Any::new(&7_i32).unwrap());
+            whose.context(context, &["user", "app.*"])
+        };
+        for (context, expected) in [(&context, "7 ada 2"), (&zorb::Context::new(), "7 nobody 0")] {
+            let answer = in_time(whose(context).invoke())
+                .await
+                .unwrap()
+                .result
+                .unwrap();
+            assert_eq!(answer.extract::<String>().unwrap(), expected);
+        }
+    }
 }

@@ -26,6 +26,7 @@ mod counters;
 mod deadlines;
 mod derives;
 mod dynamic;
+mod dynamic_servants;
 mod errors;
 mod failover;
 mod features;

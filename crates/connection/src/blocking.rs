@@ -94,6 +94,13 @@ pub(crate) fn drive_task<F: Future>(future: F) -> F::Output {
     drive(future)
 }
 
+/// Runs a step of a future on this thread, in which calls are pending where they would have to wait, even if the thread
+/// may block.
+pub fn without_blocking<T>(step: impl FnOnce() -> T) -> T {
+    let _blocks = replace(&BLOCKS, false);
+    step()
+}
+
 fn drive<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let (parker, waker) = parker();

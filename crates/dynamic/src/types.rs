@@ -70,6 +70,11 @@ impl IdlTypes {
         self.types.get(*self.by_id.get(repository_id)?)?.clone()
     }
 
+    /// Returns the place of the definition with this repository id.
+    pub(crate) fn index_of(&self, repository_id: &str) -> Option<DefinitionIndex> {
+        self.by_id.get(repository_id).copied().map(DefinitionIndex)
+    }
+
     /// Returns the type with this name, as in `Bank::Money`. Costs a look at each definition.
     #[must_use]
     pub fn by_name(&self, scoped_name: &str) -> Option<TypeCode> {

@@ -75,6 +75,7 @@ mod locate;
 pub mod platform;
 mod printable;
 mod protocols;
+mod raw_body;
 mod reader;
 mod real_time;
 mod reply;
@@ -105,6 +106,7 @@ pub use printable::Printable;
 pub use protocols::{
     StatedProtocol, TcpProtocolProperties, TransportProperties, UnixDomainProtocolProperties,
 };
+pub use raw_body::RawBody;
 pub use reader::{Reader, Received, UnfinishedInput};
 pub use real_time::{
     BIND_PRIORITY_BAND, ExposedPolicies, PriorityBand, PriorityModel, RealTimeFault,

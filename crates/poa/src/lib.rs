@@ -124,7 +124,7 @@ pub use policy::{
     ThreadModel,
 };
 pub use registry::{KeyOwner, ObjectAdapter};
-pub use request::{Outcome, Receipt, ServerRequest};
+pub use request::{DecodeArguments, Outcome, Receipt, ServerRequest};
 pub use scheduling::UpcallScheduling;
 pub use seal::KeySecret;
 pub use servant_manager::{

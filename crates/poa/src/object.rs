@@ -457,7 +457,7 @@ pub(crate) fn taking_turns<F: Future<Output = ServerRequest> + Send + 'static>(
 /// Begins the upcall of a request. Operations that every object has are answered here, the others by the skeleton.
 fn start(skeleton: &Arc<dyn Skeleton>, mut request: ServerRequest) -> Started {
     let name = request.operation();
-    if is_declared(name) {
+    if is_declared(name) || skeleton.answers_every_operation() {
         return skeleton.start(request);
     }
     match name {
@@ -467,7 +467,7 @@ fn start(skeleton: &Arc<dyn Skeleton>, mut request: ServerRequest) -> Started {
         },
         // The request has found its object, so it exists. Peers of GIOP 1.0 still send the older name.
         b"_non_existent" | b"_not_existent" => request.set_result(&false),
-        b"_repository_id" => request.set_result(&skeleton.repository_id()),
+        b"_repository_id" => request.set_result(&&*skeleton.interface_of_current()),
         b"_interface" => {
             request.set_system_exception(&Fault::NoInterfaceRepository.raise(CompletionStatus::No))
         }

@@ -7,15 +7,16 @@ use crate::skeleton::Started;
 use bytes::Bytes;
 use core::any::Any;
 use core::cell::RefCell;
+use core::marker::PhantomData;
 use core::{fmt, mem};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use zorb_cdr::{
-    ByteOrder, Context, Decode, Encode, EncodeError, Encoder, Endian, MemoryReservation,
-    NativeEndian, Shared, WireFormat,
+    BigEndian, ByteOrder, Context, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder,
+    Endian, LittleEndian, MemoryReservation, NativeEndian, Shared, WireFormat,
 };
 use zorb_giop::{
-    CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
+    CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError, RawBody,
     ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContextId,
     ServiceContexts, SystemException, SystemExceptionKind, Version, add_contexts, buffers,
 };
@@ -84,6 +85,35 @@ impl Receipt {
             contexts: &[],
         }
         .encode(Encoder::with_buffer(buffers::take(), self.format), body)
+    }
+
+    /// Makes the reply of a body that is passed on as it is: a result, or a user exception if `is_exception`. A body that would have
+    /// another meaning in the reply becomes a system exception.
+    #[must_use]
+    pub fn raw_reply(&self, body: &RawBody, is_exception: bool) -> Outcome {
+        if self.response != ResponseFlags::WithTarget {
+            return Outcome::Silent;
+        }
+        let reply = ReplyBuilder {
+            version: self.version,
+            request_id: self.request_id,
+            status: match is_exception {
+                false => ReplyStatus::NoException,
+                true => ReplyStatus::UserException,
+            },
+            contexts: &[],
+        };
+        let format = self.format;
+        let message = match body.endian() {
+            Endian::Big => reply.encode(Encoder::<BigEndian>::new(format), |e| e.put(body)),
+            Endian::Little => reply.encode(Encoder::<LittleEndian>::new(format), |e| e.put(body)),
+        };
+        match message {
+            Ok(message) => Outcome::Reply(message),
+            Err(error) => {
+                self.system_exception(&Fault::of_result(error).raise(CompletionStatus::Yes))
+            }
+        }
     }
 
     /// Encodes the reply with a result; `Silent` for a request whose client waits for no result. A result that cannot be encoded
@@ -166,6 +196,33 @@ impl Receipt {
             |e| e.put(exception),
         )
         .map_or(Outcome::Silent, Outcome::Reply)
+    }
+}
+
+/// Decodes the arguments of a request whose types are known at run time: see [`ServerRequest::arguments_by`].
+pub trait DecodeArguments<'a> {
+    /// The decoded arguments.
+    type Arguments;
+
+    /// Decodes them.
+    ///
+    /// # Errors
+    /// The octets are malformed.
+    fn decode<O: ByteOrder>(
+        self,
+        decoder: &mut Decoder<'a, O>,
+    ) -> Result<Self::Arguments, DecodeError>;
+}
+
+/// Arguments that are a value of a type.
+struct Static<A>(PhantomData<A>);
+
+impl<'a, A: Decode<'a>> DecodeArguments<'a> for Static<A> {
+    type Arguments = A;
+
+    #[inline(always)]
+    fn decode<O: ByteOrder>(self, decoder: &mut Decoder<'a, O>) -> Result<A, DecodeError> {
+        decoder.get()
     }
 }
 
@@ -671,33 +728,54 @@ impl ServerRequest {
         self.0.receipt
     }
 
+    /// The arguments as they lie in the message, which is not copied; `None` for a [typed](Self::typed) call.
+    #[must_use]
+    pub fn raw_arguments(&self) -> Option<RawBody> {
+        let (message, offsets) = self.message()?;
+        Some(RawBody::new(message, offsets.body(), self.0.receipt.format))
+    }
+
     /// Decodes the arguments, borrowing from the message where possible. Octets after them are ignored, as padding may follow.
     ///
     /// # Errors
     /// MARSHAL or DATA_CONVERSION if the octets are not arguments of type `A`; COMPLETED_NO, since the servant has not been
     /// called.
+    #[inline]
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
+        self.arguments_by(Static(PhantomData))
+    }
+
+    /// Decodes the arguments as `decode` does, whose types may be known at run time only.
+    ///
+    /// # Errors
+    /// Returns the errors of [`arguments`](Self::arguments).
+    #[inline]
+    pub fn arguments_by<'a, D: DecodeArguments<'a>>(
+        &'a self,
+        decode: D,
+    ) -> Result<D::Arguments, SystemException> {
         match &self.0.body {
             Body::Message(message, offsets) => match message.header.endian {
-                Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(message, offsets),
-                Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(message, offsets),
+                Endian::Big => self.decode::<D, BigEndian>(message, offsets, decode),
+                Endian::Little => self.decode::<D, LittleEndian>(message, offsets, decode),
             },
             Body::Nothing | Body::Values(_) => Err(no_message()),
         }
     }
 
     #[inline]
-    fn decode<'a, A: Decode<'a>, O: ByteOrder>(
+    fn decode<'a, D: DecodeArguments<'a>, O: ByteOrder>(
         &'a self,
         message: &'a Message,
         offsets: &HeaderOffsets,
-    ) -> Result<A, SystemException> {
+        decode: D,
+    ) -> Result<D::Arguments, SystemException> {
         let read = || {
             let mut d = offsets.arguments::<O>(message, self.0.receipt.format)?;
             if let Some(context) = &self.0.context {
                 d = d.with_context(&**context);
             }
-            let arguments = d.get()?;
+            let arguments = decode.decode(&mut d)?;
             if let Some(reservation) = d.take_reservation() {
                 let rare = self.0.rare.get_or_init(Box::default);
                 // That of a second decoding is given back at once, as its arguments are rarely kept.

@@ -8,19 +8,31 @@ use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A servant behind its skeleton, which the IDL compiler generates: it finds the operation of a request, decodes the
 /// arguments, calls the servant and encodes the result.
 pub trait Skeleton: Send + Sync + 'static {
     /// The repository id of the most derived interface.
-    fn repository_id(&self) -> &'static str;
+    fn repository_id(&self) -> &str;
+
+    /// The repository id of the object whose request is being executed, for a skeleton of objects of several interfaces.
+    fn interface_of_current(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.repository_id())
+    }
 
     /// Whether the servant implements the interface with this repository id. The adapter itself answers for `CORBA::Object`.
     fn is_a(&self, repository_id: &str) -> bool;
 
     /// Finds the operation and begins its upcall, which may have ended when this returns.
     fn start(&self, request: ServerRequest) -> Started;
+
+    /// Whether [`start`](Self::start) also gets the operations that every object has, such as `_is_a`. The adapter answers them
+    /// unless it does.
+    fn answers_every_operation(&self) -> bool {
+        false
+    }
 
     /// The table in which [`start`](Self::start) looks operations up ([`ServerRequest::find`]), so that a caller that repeats a call
     /// can skip the look-up. A skeleton without a table returns an empty one.

@@ -3,6 +3,7 @@
 
 use crate::poa::InterfaceSkeleton;
 use core::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 use zorb_poa::{Operations, ServerRequest, Skeleton, Started};
 
@@ -44,8 +45,12 @@ impl<S: InterfaceSkeleton> InterfaceSkeleton for Blocking<S> {
 }
 
 impl<S: Skeleton> Skeleton for Blocking<S> {
-    fn repository_id(&self) -> &'static str {
+    fn repository_id(&self) -> &str {
         self.0.repository_id()
+    }
+
+    fn interface_of_current(&self) -> Cow<'_, str> {
+        self.0.interface_of_current()
     }
 
     fn is_a(&self, repository_id: &str) -> bool {
@@ -54,6 +59,10 @@ impl<S: Skeleton> Skeleton for Blocking<S> {
 
     fn start(&self, request: ServerRequest) -> Started {
         self.0.start(request)
+    }
+
+    fn answers_every_operation(&self) -> bool {
+        self.0.answers_every_operation()
     }
 
     fn operations(&self) -> &'static Operations {

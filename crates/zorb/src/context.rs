@@ -39,6 +39,13 @@ impl Context {
         self.values.get(name).map(String::as_str)
     }
 
+    /// Returns the values whose names match one of `patterns`: exact names, or prefixes of names that end in `*`.
+    #[must_use]
+    pub fn selected<P: AsRef<str>>(&self, patterns: &[P]) -> Self {
+        let named = self.iter().filter(|(name, _)| is_selected(name, patterns));
+        named.collect()
+    }
+
     /// Returns the names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let values = self.values.iter();
@@ -114,15 +121,16 @@ impl<'a> ContextArgument<'a> {
 
     fn named(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let patterns = self.patterns;
-        self.context.iter().filter(move |(name, _)| {
-            patterns
-                .iter()
-                .any(|pattern| match pattern.strip_suffix('*') {
-                    Some(beginning) => name.starts_with(beginning),
-                    None => name == pattern,
-                })
-        })
+        (self.context.iter()).filter(move |(name, _)| is_selected(name, patterns))
     }
+}
+
+fn is_selected<P: AsRef<str>>(name: &str, patterns: &[P]) -> bool {
+    let matches = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    };
+    patterns.iter().any(|pattern| matches(pattern.as_ref()))
 }
 
 impl Encode for ContextArgument<'_> {

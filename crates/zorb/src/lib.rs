@@ -78,7 +78,11 @@ mod value;
 pub use blocking_servant::Blocking;
 pub use builder::Builder;
 pub use context::Context;
-pub use dynamic::{Request, RequestError, Response};
+pub use dynamic::{
+    DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton, ParameterMode, ParameterType,
+    PendingResponse, PendingResponses, RawBody, RawReply, Request, RequestError, Response,
+    Signature,
+};
 pub use error::Error;
 pub use forward::Forward;
 pub use interface::{Interface, IntoReference, ToReference};
@@ -179,6 +183,8 @@ mod pages {
     struct Tracing;
     #[doc = include_str!("../../../docs/blocking.md")]
     struct Blocking;
+    #[doc = include_str!("../../../docs/dynamic.md")]
+    struct Dynamic;
     #[doc = include_str!("../../../docs/options.md")]
     struct Options;
     #[doc = include_str!("../../../docs/lanes.md")]

@@ -55,6 +55,8 @@ pub struct Encoder<O> {
     bias: usize,
     format: WireFormat,
     remembers_runs: bool,
+    /// Whether the header of the message has been rewritten in the other byte order.
+    is_reversed: bool,
     /// Whether the output is the value of an any, which keeps the context and the value types that are noted.
     keeps_context: bool,
     any_context: ColdBox<AnyContext>,
@@ -80,6 +82,7 @@ impl<O: ByteOrder> Encoder<O> {
             bias: 0,
             format,
             remembers_runs: false,
+            is_reversed: false,
             keeps_context: false,
             any_context: ColdBox::NONE,
             values: ColdBox::NONE,
@@ -223,6 +226,26 @@ impl<O: ByteOrder> Encoder<O> {
         }
         self.bias = self.bias.wrapping_add(octets.len());
         *lent = Some(self.out.lend(octets));
+    }
+
+    /// Rewrites all octets written so far, which is the header of a message, in the other byte order: the body that follows is
+    /// [appended](Self::append) in that order. `reverse` returns `None` if they are no such header, and the output has to be
+    /// discarded then. Copies the octets.
+    #[cold]
+    pub fn reverse(&mut self, reverse: impl FnOnce(&mut [u8]) -> Option<()>) -> Option<()> {
+        let mut octets = self.out.to_vec();
+        reverse(&mut octets)?;
+        self.out = Gather::new(BytesMut::from(&*octets));
+        self.bias = 0;
+        self.is_reversed = !self.is_reversed;
+        Some(())
+    }
+
+    /// Whether the header has been [reversed](Self::reverse), so that what is filled in later is in the other byte order.
+    #[inline]
+    #[must_use]
+    pub const fn is_reversed(&self) -> bool {
+        self.is_reversed
     }
 
     /// Writes the length of a sequence.

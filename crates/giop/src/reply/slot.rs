@@ -2,9 +2,10 @@
 
 use super::{ReplyHeader, ReplyStatus};
 use crate::error::ProtocolError;
-use crate::header::Message;
+use crate::header::{Message, MessageHeader};
 use crate::reader::Received;
-use zorb_cdr::{ByteOrder, Context, DecodeError, Decoder, Endian, WireFormat};
+use bytes::Bytes;
+use zorb_cdr::{ByteOrder, Context, DecodeError, Decoder, Endian, Frame, WireFormat};
 
 /// The place of a call's reply, filled once the reply has been received.
 ///
@@ -99,6 +100,19 @@ impl ReplySlot {
     #[must_use]
     pub const fn message(&self) -> Option<&Message> {
         self.message.as_ref()
+    }
+
+    /// Returns the reply as a message of its own, with the offset of its body. Copies a short reply; `None` if the slot is
+    /// empty.
+    #[must_use]
+    pub fn to_message(&self) -> Option<(Message, usize)> {
+        if let Some(message) = &self.message {
+            return Some((message.clone(), self.body));
+        }
+        let octets = self.inline.get(..self.len)?;
+        let header = MessageHeader::parse(octets.first_chunk()?).ok()?;
+        let frame = Frame::new(Bytes::copy_from_slice(octets));
+        Some((Message { header, frame }, self.body))
     }
 
     /// Whether the body is complete and holds a result or a user exception.

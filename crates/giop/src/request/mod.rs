@@ -444,6 +444,7 @@ pub(crate) fn close<O: ByteOrder>(mut e: Encoder<O>) -> Result<Gather, EncodeErr
 pub(crate) fn seal<O: ByteOrder>(e: &mut Encoder<O>) -> Result<(), EncodeError> {
     let size = e.position().saturating_sub(HEADER_LEN);
     match u32::try_from(size) {
+        Ok(size) if e.is_reversed() => e.patch_u32(SIZE_POSITION, size.swap_bytes()),
         Ok(size) => e.patch_u32(SIZE_POSITION, size),
         Err(_) => return Err(EncodeErrorKind::TooLong { found: size }.into()),
     }

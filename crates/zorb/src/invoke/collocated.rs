@@ -11,7 +11,7 @@ use crate::orb::OrbInner;
 use crate::serve::{Origin, ReplySink, Served, dispatch, released, serve};
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
-use zorb_cdr::{Encoder, WireFormat};
+use zorb_cdr::Encoder;
 use zorb_connection::CallError;
 use zorb_giop::{
     Cause, Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags,
@@ -154,7 +154,7 @@ impl ObjectRef {
         binding: &Binding,
         invocation: &Invocation<'_>,
     ) -> Result<ServerRequest, CallError> {
-        let format = WireFormat::default();
+        let format = self.format(binding);
         let builder = RequestBuilder {
             version: Version::HIGHEST,
             request_id: 0,

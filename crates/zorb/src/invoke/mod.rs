@@ -248,6 +248,25 @@ impl ObjectRef {
         }
     }
 
+    /// Calls a one-way operation whose request is never kept for later: its arguments need the header of their message.
+    pub(crate) async fn invoke_oneway_at_once<A: Encode + Sync>(
+        &self,
+        operation: &str,
+        arguments: &A,
+    ) -> Result<(), SystemException> {
+        let (encoding, sent) = (self.encoding(arguments), AtomicBool::new(false));
+        let mut invocation = Invocation::new(operation, &encoding, &sent);
+        invocation.response = scope::response(self.sync_scope()).unwrap_or(ResponseFlags::None);
+        let mut reply = ReplySlot::new();
+        match self.perform(&mut invocation, &mut reply).await {
+            Ok(Outcome::Reply(format)) => {
+                self.result::<(), SystemException>(&reply, format, invocation.deadline)
+            }
+            Ok(Outcome::Typed) => Ok(()),
+            Err(exception) => Err(exception.received()),
+        }
+    }
+
     /// Calls an operation whose parameters are known only at run time, and waits for its reply: afterwards `reply`
     /// holds a result or a user exception of the operation. Returns the format by which the reply is decoded, and the end of
     /// the call's time limit.
@@ -382,8 +401,13 @@ impl ObjectRef {
             .flatten()
     }
 
+    /// The format of messages to the target: text to an object of the same ORB is in the code set of the reference, too.
     #[inline]
     fn format(&self, binding: &Binding) -> WireFormat {
-        binding.format()
+        let mut format = binding.format();
+        if let (Target::Local, Some(set)) = (&binding.target, self.char_code_set()) {
+            format.char_set = set;
+        }
+        format
     }
 }

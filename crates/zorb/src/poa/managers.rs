@@ -48,7 +48,7 @@ impl Servant {
 
     /// The repository id of the servant's most derived interface.
     #[must_use]
-    pub fn repository_id(&self) -> &'static str {
+    pub fn repository_id(&self) -> &str {
         self.0.repository_id()
     }
 }

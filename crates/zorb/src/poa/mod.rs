@@ -185,10 +185,9 @@ impl Poa {
         servant: S,
     ) -> Result<S::Ref, Error> {
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
-        let type_id = skeleton.repository_id();
         self.check_published()?;
-        let key = self.adapter.activate(skeleton)?;
-        self.reference(type_id, &key)
+        let key = self.adapter.activate(Arc::clone(&skeleton))?;
+        self.reference(skeleton.repository_id(), &key)
     }
 
     /// Activates the servant that `make` returns, under a new object id, and returns its reference. `make` gets the
@@ -251,10 +250,9 @@ impl Poa {
         servant: S,
     ) -> Result<S::Ref, Error> {
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
-        let type_id = skeleton.repository_id();
         self.check_activates(id.as_ref())?;
-        let key = self.adapter.activate_with_id(id.as_ref(), skeleton)?;
-        self.reference(type_id, &key)
+        let key = (self.adapter).activate_with_id(id.as_ref(), Arc::clone(&skeleton))?;
+        self.reference(skeleton.repository_id(), &key)
     }
 
     /// Makes a reference under a new object id, to an object that is still to be activated. Until then requests to it
@@ -279,6 +277,21 @@ impl Poa {
         self.check_published()?;
         let key = self.adapter.key_of(id.as_ref())?;
         self.reference(T::REPOSITORY_ID, &key)
+    }
+
+    /// Makes the reference of the object with this id, as [`create_reference_with_id`](Self::create_reference_with_id) does, to an
+    /// interface that is known by its repository id alone.
+    ///
+    /// # Errors
+    /// Returns the errors of [`create_reference_with_id`](Self::create_reference_with_id).
+    pub fn create_reference_of_interface(
+        &self,
+        id: impl AsRef<[u8]>,
+        repository_id: &str,
+    ) -> Result<ObjectRef, Error> {
+        self.check_published()?;
+        let key = self.adapter.key_of(id.as_ref())?;
+        self.reference(repository_id, &key)
     }
 
     /// The id of an object of this POA, active or not.

@@ -1,13 +1,14 @@
 //! Calls that are built at run time: `CORBA::Request`.
 
+use crate::context::{Context, ContextArgument};
 use crate::object::ObjectRef;
 use core::fmt;
 use std::time::Instant;
 use zorb_cdr::{
-    Any, BigEndian, ByteOrder, DecodeError, Encode, EncodeError, Encoder, Endian, LittleEndian,
-    TcKind, TypeCode, WireFormat,
+    Any, BigEndian, ByteOrder, DecodeError, Decoder, Encode, EncodeError, Encoder, Endian,
+    LittleEndian, TcKind, TypeCode, WireFormat,
 };
-use zorb_giop::{CompletionStatus, Fault, ReplySlot, ReplyStatus, SystemException};
+use zorb_giop::{CompletionStatus, Fault, OperationError, ReplySlot, ReplyStatus, SystemException};
 
 /// A call that is built at run time: the operation by its name on the wire, arguments and results as [`Any`]s. It needs
 /// no IDL, and any name may be sent, `_interface` too.
@@ -15,7 +16,15 @@ use zorb_giop::{CompletionStatus, Fault, ReplySlot, ReplyStatus, SystemException
 /// The arguments have to be of the operation's types: neither side can detect a `long` in place of a `short`. Each any
 /// is sent with the encoding of its TypeCode. Use [`Any::with_type_code`] where the Rust type does not determine it.
 ///
-/// A call costs as much as a stub's call, and some allocations for each any.
+/// A call costs as much as a stub's call, and some allocations for each any. It passes the steps of every call: forwards,
+/// time limits, priorities. A request may be [used again](Self::set) with other arguments.
+///
+/// | | |
+/// |---|---|
+/// | [`invoke`](Self::invoke) | waits for the results |
+/// | [`send`](Self::send) | a one-way operation |
+/// | [`send_deferred`](Self::send_deferred) | the results are waited for later |
+/// | [`send_multiple_deferred`](Self::send_multiple_deferred) | several calls at a time |
 ///
 /// ```
 /// use zorb::{Any, ObjectRef, RequestError, TypeCode};
@@ -43,13 +52,29 @@ pub struct Request {
     parameters: Vec<Parameter>,
     returns: Option<TypeCode>,
     raises: Vec<TypeCode>,
+    /// The values of the caller's context that the operation's `context` clause names; `None` without such a clause.
+    context: Option<Context>,
 }
 
 #[derive(Debug, Clone)]
-enum Parameter {
+struct Parameter {
+    /// Empty unless it was named.
+    name: String,
+    value: Argument,
+}
+
+#[derive(Debug, Clone)]
+enum Argument {
     In(Any),
     InOut(Any),
     Out(TypeCode),
+}
+
+impl From<Argument> for Parameter {
+    fn from(value: Argument) -> Self {
+        let name = String::new();
+        Self { name, value }
+    }
 }
 
 /// The results of a [`Request`].
@@ -62,6 +87,17 @@ pub struct Response {
     pub result: Option<Any>,
     /// The values of `inout` and `out` parameters, in their order.
     pub outputs: Vec<Any>,
+    /// The names of the outputs; empty unless parameters were named.
+    names: Vec<String>,
+}
+
+impl Response {
+    /// Returns the value of the `inout` or `out` parameter with this [name](Request::named).
+    #[must_use]
+    pub fn output(&self, name: &str) -> Option<&Any> {
+        let at = self.names.iter().position(|of| of == name)?;
+        self.outputs.get(at)
+    }
 }
 
 /// The error of a [`Request`]: a user exception that was [named](Request::raises), or a system exception.
@@ -98,6 +134,7 @@ impl ObjectRef {
             parameters: Vec::new(),
             returns: None,
             raises: Vec::new(),
+            context: None,
         }
     }
 }
@@ -106,22 +143,82 @@ impl Request {
     /// Adds an `in` parameter, behind those that were added before. The types are not checked here.
     #[doc(alias = "add_in_arg")]
     pub fn argument(mut self, value: Any) -> Self {
-        self.parameters.push(Parameter::In(value));
+        self.parameters.push(Argument::In(value).into());
         self
     }
 
     /// Adds an `inout` parameter: its value is sent, and the reply has a value of the same type.
     #[doc(alias = "add_inout_arg")]
     pub fn inout(mut self, value: Any) -> Self {
-        self.parameters.push(Parameter::InOut(value));
+        self.parameters.push(Argument::InOut(value).into());
         self
     }
 
     /// Adds an `out` parameter of this type, which takes no part in the request. [`Response::outputs`] has its value.
     #[doc(alias = "add_out_arg")]
     pub fn out(mut self, ty: TypeCode) -> Self {
-        self.parameters.push(Parameter::Out(ty));
+        self.parameters.push(Argument::Out(ty).into());
         self
+    }
+
+    /// Names the parameter that was added last, for [`Response::output`] and [`set_named`](Self::set_named). Names are not
+    /// sent.
+    #[doc(alias = "NamedValue")]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        if let Some(last) = self.parameters.last_mut() {
+            last.name = name.into();
+        }
+        self
+    }
+
+    /// Sets the context of an operation with a `context` clause, which names `properties`: exact names, or prefixes of names
+    /// that end in `*`. The values of `context` with these names are sent behind the arguments.
+    #[doc(alias = "ContextList")]
+    pub fn context<P: AsRef<str>>(mut self, context: &Context, properties: &[P]) -> Self {
+        self.context = Some(context.selected(properties));
+        self
+    }
+
+    /// Replaces the value of the parameter at `index`, for the next call of this request. It has to be of the type of the
+    /// value before, or one that [converts](Any::converted) to it.
+    ///
+    /// # Errors
+    /// BAD_PARAM if there is no such parameter, if it is an `out` parameter, or if the value is of another type.
+    pub fn set(&mut self, index: usize, value: Any) -> Result<(), SystemException> {
+        match self.parameters.get_mut(index).map(|it| &mut it.value) {
+            Some(Argument::In(before) | Argument::InOut(before)) => {
+                *before = super::signature::checked(before.type_code(), value)
+                    .map_err(|why| bad_parameter(format!("argument {index}: {why}")))?;
+                Ok(())
+            }
+            Some(Argument::Out(_)) => Err(bad_parameter(format!(
+                "argument {index} is an out parameter"
+            ))),
+            None => Err(bad_parameter(format!("there is no argument {index}"))),
+        }
+    }
+
+    /// Replaces the value of the parameter with this name: see [`set`](Self::set).
+    ///
+    /// # Errors
+    /// Returns the errors of [`set`](Self::set).
+    pub fn set_named(&mut self, name: &str, value: Any) -> Result<(), SystemException> {
+        match self.parameters.iter().position(|it| it.name == name) {
+            Some(index) => self.set(index, value),
+            None => Err(bad_parameter(format!("there is no argument {name:?}"))),
+        }
+    }
+
+    /// The object that is called.
+    #[must_use]
+    pub const fn target(&self) -> &ObjectRef {
+        &self.object
+    }
+
+    /// The name of the operation on the wire.
+    #[must_use]
+    pub fn operation(&self) -> &str {
+        &self.operation
     }
 
     /// Sets the type of the result; without it, or with `void`, the call has no result.
@@ -146,9 +243,9 @@ impl Request {
     ///
     /// # Cancel safety
     /// Safe for the connection, as for calls of stubs. The caller does not learn whether the operation was carried out.
-    pub async fn invoke(self) -> Result<Response, RequestError> {
+    pub async fn invoke(&self) -> Result<Response, RequestError> {
         let mut reply = ReplySlot::new();
-        let arguments = Arguments(&self.parameters);
+        let arguments = Arguments(self);
         let (format, deadline) =
             (self
                 .object
@@ -168,8 +265,8 @@ impl Request {
     /// # Cancel safety
     /// Safe for the connection. The caller does not learn whether the request was sent.
     #[doc(alias = "send_oneway")]
-    pub async fn send(self) -> Result<(), SystemException> {
-        let arguments = Arguments(&self.parameters);
+    pub async fn send(&self) -> Result<(), SystemException> {
+        let arguments = Arguments(self);
         self.object.invoke_oneway(&self.operation, arguments).await
     }
 
@@ -195,16 +292,24 @@ impl Request {
             let outputs = self
                 .parameters
                 .iter()
-                .filter_map(|parameter| match parameter {
-                    Parameter::In(_) => None,
-                    Parameter::InOut(value) => Some(value.type_code()),
-                    Parameter::Out(ty) => Some(ty),
+                .filter_map(|parameter| match &parameter.value {
+                    Argument::In(_) => None,
+                    Argument::InOut(value) => Some((parameter, value.type_code())),
+                    Argument::Out(ty) => Some((parameter, ty)),
                 });
-            let outputs = outputs
-                .map(|ty| Any::decode_value(ty, &mut d))
-                .collect::<Result<_, _>>()
-                .map_err(malformed)?;
-            return Ok(Response { result, outputs });
+            let is_named = self.parameters.iter().any(|it| !it.name.is_empty());
+            let (mut values, mut names) = (Vec::new(), Vec::new());
+            for (parameter, ty) in outputs {
+                values.push(Any::decode_value(ty, &mut d).map_err(malformed)?);
+                if is_named {
+                    names.push(parameter.name.clone());
+                }
+            }
+            return Ok(Response {
+                result,
+                outputs: values,
+                names,
+            });
         }
         let id = d.read_raw_string().map_err(malformed)?;
         let is_raised = |ty: &&TypeCode| ty.id().is_some_and(|known| known.as_bytes() == id);
@@ -223,18 +328,60 @@ impl Request {
     }
 }
 
-/// The values of `in` and `inout` parameters.
-struct Arguments<'a>(&'a [Parameter]);
+/// The values of `in` and `inout` parameters, and the context behind them.
+struct Arguments<'a>(&'a Request);
 
 impl Encode for Arguments<'_> {
     fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
-        for parameter in self.0 {
-            match parameter {
-                Parameter::In(value) | Parameter::InOut(value) => value.encode_value(e)?,
-                Parameter::Out(_) => {}
+        for parameter in &self.0.parameters {
+            match &parameter.value {
+                Argument::In(value) | Argument::InOut(value) => value.encode_value(e)?,
+                Argument::Out(_) => {}
             }
         }
-        Ok(())
+        match &self.0.context {
+            Some(context) => e.put(&ContextArgument::new(context, &["*"])),
+            None => Ok(()),
+        }
+    }
+}
+
+pub(super) fn bad_parameter(why: String) -> SystemException {
+    Fault::BadParameter(why).raise(CompletionStatus::No)
+}
+
+/// The error of a [dynamic servant](crate::DynamicServant): a user exception travels as the any has it.
+impl OperationError for RequestError {
+    fn system(&self) -> Option<&SystemException> {
+        match self {
+            Self::User(_) => None,
+            Self::System(exception) => Some(exception),
+        }
+    }
+
+    fn repository_id(&self) -> &str {
+        match self {
+            Self::User(exception) => exception.type_code().id().unwrap_or_default(),
+            Self::System(exception) => exception.kind.repository_id(),
+        }
+    }
+
+    fn encode_user<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        match self {
+            Self::User(exception) if exception.type_code().kind() == TcKind::Except => {
+                exception.encode_value(e)
+            }
+            Self::User(_) => Err(zorb_cdr::EncodeErrorKind::Expected("an exception").into()),
+            Self::System(_) => Ok(()),
+        }
+    }
+
+    /// The types of exceptions are known to a [`Request`] alone.
+    fn decode_user<O: ByteOrder>(
+        _: &[u8],
+        _: &mut Decoder<'_, O>,
+    ) -> Option<Result<Self, DecodeError>> {
+        None
     }
 }
 
