@@ -48,22 +48,24 @@ impl DynamicServant for Gateway {
             CharSet::Latin1 => &self.latin1,
             _ => &self.utf8,
         };
-        if !request.response_expected() {
+        // An exception of the ORB or of the target goes to the client by `?`.
+        let reply: DynamicReply = if request.response_expected() {
+            let reply = target.invoke_raw(&operation, &arguments).await?;
+            let how = match &reply {
+                RawReply::Results(_) => "passed on",
+                RawReply::Exception(_) => "passed on, and it raised an exception",
+            };
+            println!("{operation} {how}");
+            reply.into()
+        } else {
             target.send_raw(&operation, &arguments).await?;
             println!("{operation} passed on");
-            return Ok(DynamicReply::new(None, Vec::new()));
-        }
-        // An exception of the ORB or of the target goes to the client by `?`.
-        let reply = target.invoke_raw(&operation, &arguments).await?;
-        let how = match &reply {
-            RawReply::Results(_) => "passed on",
-            RawReply::Exception(_) => "passed on, and it raised an exception",
+            DynamicReply::new(None, Vec::new())
         };
-        println!("{operation} {how}");
         if operation == "shutdown" {
             self.orb.shutdown(false).await?;
         }
-        Ok(reply.into())
+        Ok(reply)
     }
 
     /// `_is_a` and its like are for the target to answer.

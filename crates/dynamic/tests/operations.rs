@@ -11,13 +11,14 @@ const IDL: &str = r#"
 module Bank {
     struct Money { long cents; string<3> currency; };
     exception Poor { Money missing; };
+    typedef map<long, string> Map;
     interface Party { readonly attribute string name; };
     interface Account : Party {
         attribute Money limit;
         Money move(in Money by, inout string reason, out long number, in Account to) raises (Poor);
         string who(in long first) context ("user", "app.*");
         oneway void poke(in long by);
-        void maps(in map<long, string> all);
+        void maps(in Map all);
     };
     interface Hidden;
 };
