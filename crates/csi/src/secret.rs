@@ -24,6 +24,13 @@ impl Secret {
     }
 }
 
+impl AsRef<[u8]> for Secret {
+    /// So that shared octets ([`bytes::Bytes::from_owner`]) are wiped with their last clone.
+    fn as_ref(&self) -> &[u8] {
+        self.expose()
+    }
+}
+
 impl From<Vec<u8>> for Secret {
     /// Takes the octets as they are, without a copy that would stay behind.
     fn from(octets: Vec<u8>) -> Self {

@@ -4,6 +4,7 @@ use super::octets::{encapsulation, or_fault, text};
 use super::tables;
 use super::tree::{Item, escaped, hex};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
+use zorb_csi::gss::{ExportedName, oid};
 use zorb_giop::Version;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 
@@ -409,6 +410,7 @@ struct Mechanism {
     target_name: Vec<u8>,
     attributes_support: u16,
     attributes_require: u16,
+    naming_mechanisms: Vec<Vec<u8>>,
     identities: u32,
 }
 
@@ -427,8 +429,9 @@ fn mechanism<O: ByteOrder>(d: &mut Decoder<'_, O>, base: usize) -> Result<Mechan
         d.read_octets()?;
     }
     // Naming mechanisms, each an object identifier.
+    let mut naming_mechanisms = Vec::new();
     for _ in 0..d.read_count(4)? {
-        d.read_octets()?;
+        naming_mechanisms.push(d.read_octets()?.to_vec());
     }
     Ok(Mechanism {
         requires,
@@ -439,8 +442,17 @@ fn mechanism<O: ByteOrder>(d: &mut Decoder<'_, O>, base: usize) -> Result<Mechan
         target_name,
         attributes_support,
         attributes_require,
+        naming_mechanisms,
         identities: d.read_u32()?,
     })
+}
+
+/// The name of a mechanism of clients or of names, by its object identifier in DER.
+fn mechanism_name(oid: &[u8]) -> &'static str {
+    match oid {
+        oid::GSSUP => "GSSUP, user name and password",
+        other => oid::name(other).unwrap_or("unknown"),
+    }
 }
 
 fn security(item: &mut Item, data: &[u8], base: usize, of: Of, depth: usize) {
@@ -479,14 +491,17 @@ fn security(item: &mut Item, data: &[u8], base: usize, of: Of, depth: usize) {
         let mut client = Item::new("client_authentication", "client authentication", "");
         requires(&mut client, each.client_supports, each.client_requires);
         if !each.client_mechanism.is_empty() {
-            client.push(Item::new("oid", "mechanism", hex(&each.client_mechanism)));
+            let name = mechanism_name(&each.client_mechanism);
+            client.push(Item::new("oid", "mechanism", name).note(hex(&each.client_mechanism)));
         }
         if !each.target_name.is_empty() {
-            client.push(Item::new(
-                "target_name",
-                "target name",
-                escaped(&each.target_name),
-            ));
+            client.push(match ExportedName::from_octets(&each.target_name) {
+                Ok(name) => Item::new("target_name", "target name", escaped(&name.name))
+                    .note(format_args!("of {}", mechanism_name(&name.mechanism))),
+                // JacORB's is no exported name.
+                Err(_) => Item::new("target_name", "target name", escaped(&each.target_name))
+                    .note("no exported name"),
+            });
         }
         shown.push(client);
         let mut attributes = Item::new("attributes", "attributes", "");
@@ -495,11 +510,18 @@ fn security(item: &mut Item, data: &[u8], base: usize, of: Of, depth: usize) {
             each.attributes_support,
             each.attributes_require,
         );
-        attributes.push(Item::new(
-            "identity_types",
-            "identity types",
-            format!("{:#x}", each.identities),
-        ));
+        for mechanism in &each.naming_mechanisms {
+            let name = mechanism_name(mechanism);
+            attributes.push(Item::element("names", "names of", name).note(hex(mechanism)));
+        }
+        attributes.push(
+            Item::new(
+                "identity_types",
+                "identity types",
+                tables::identity_types(each.identities),
+            )
+            .note(format_args!("{:#x}", each.identities)),
+        );
         shown.push(attributes);
         item.push(shown);
     }

@@ -163,18 +163,31 @@ pub(crate) fn association_options(bits: u16) -> String {
         "IdentityAssertion",
         "DelegationByClient",
     ];
-    let mut set: Vec<String> = NAMES
-        .iter()
-        .enumerate()
+    names_of_bits(&NAMES, bits.into())
+}
+
+/// The forms of identity tokens in a set of bits.
+pub(crate) fn identity_types(bits: u32) -> String {
+    const NAMES: [&str; 4] = [
+        "anonymous",
+        "principal name",
+        "chain of X.509 certificates",
+        "distinguished name",
+    ];
+    names_of_bits(&NAMES, bits)
+}
+
+fn names_of_bits(names: &[&str], bits: u32) -> String {
+    let mut set: Vec<String> = (names.iter().enumerate())
         .filter(|(bit, _)| bits >> bit & 1 == 1)
         .map(|(_, name)| (*name).to_owned())
         .collect();
-    if bits >> NAMES.len() != 0 {
-        set.push(format!("unknown bits {:#06x}", bits & 0xf000));
+    let unknown = bits >> names.len() << names.len();
+    if unknown != 0 {
+        set.push(format!("unknown bits {unknown:#06x}"));
     }
-    if set.is_empty() {
-        "nothing".to_owned()
-    } else {
-        set.join(", ")
+    match set.is_empty() {
+        true => "nothing".to_owned(),
+        false => set.join(", "),
     }
 }
