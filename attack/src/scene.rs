@@ -10,6 +10,7 @@ use crate::{Failure, Run, legitimate, sys};
 use fastrand::Rng;
 use rustix::process::{Resource, getrlimit};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,10 @@ pub(crate) struct Scene {
     pub(crate) target: Target,
     /// The key of an object of the victim whose requests can be held.
     pub(crate) held: Vec<u8>,
+    tls_port: u16,
+    /// The file with the certificate of the victim, and a reference that leads to its port for TLS.
+    pub(crate) trust: PathBuf,
+    pub(crate) reference: String,
     pub(crate) report: Report,
     pub(crate) rng: Rng,
     pub(crate) quick: bool,
@@ -166,10 +171,10 @@ impl Scene {
                 address: SocketAddr::from((Ipv4Addr::LOCALHOST, ready.port)),
                 key: unhex(&ready.key).ok_or("no object key")?,
             };
-            let held = unhex(&ready.held).ok_or("no object key")?;
-            Ok::<_, Failure>((victim, target, held))
+            Ok::<_, Failure>((victim, target, ready))
         };
-        let (victim, target, held) = serve()?;
+        let (victim, target, ready) = serve()?;
+        let held = unhex(&ready.held).ok_or("no object key")?;
         let (bystander, other, _) = serve()?;
         let caller = |called: &Target, from| {
             let arguments = [
@@ -197,6 +202,9 @@ impl Scene {
             _bystander: bystander,
             target,
             held,
+            tls_port: ready.tls_port,
+            trust: ready.trust,
+            reference: ready.reference,
             report: Report::new(name, run.quick),
             rng: Rng::with_seed(seed),
             quick: run.quick,
@@ -209,6 +217,13 @@ impl Scene {
                 false => HONEST_CONNECTIONS,
             }),
         })
+    }
+
+    /// The port for TLS of the victim.
+    pub(crate) fn over_tls(&self) -> Target {
+        let mut target = self.target.clone();
+        target.address.set_port(self.tls_port);
+        target
     }
 
     /// Says on standard error how much memory the victim has, and how much of it its ORB counts.

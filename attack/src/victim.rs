@@ -6,9 +6,12 @@ use crate::sys;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, stdin};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use tempfile::TempDir;
+use zorb::tls::{Tls, TlsOptions};
 use zorb::{Any, Bytes, Interface, OctetsRef, Orb, PoaManager, Policies};
 use zorb::{SystemException, SystemExceptionKind, Value};
 use zorb_giop::ior::IiopProfile;
@@ -78,6 +81,10 @@ pub(crate) struct Ready {
     pub(crate) key: String,
     /// The key of an object whose requests are held when [`hold`](Victim::hold) says so.
     pub(crate) held: String,
+    /// The port for TLS, the file with the certificate, and a reference that leads there.
+    pub(crate) tls_port: u16,
+    pub(crate) trust: PathBuf,
+    pub(crate) reference: String,
 }
 
 /// The servant.
@@ -202,7 +209,12 @@ pub(crate) const TRIM: &str = "trim";
 pub(crate) async fn run(options: &VictimOptions) -> Result<(), Failure> {
     limit(Resource::Data, options.memory)?;
     limit(Resource::Nofile, options.descriptors)?;
-    let mut builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    let folder = tempfile::tempdir()?;
+    let (tls, trust) = certified(&folder)?;
+    let mut builder = Orb::builder()
+        .transport(Arc::new(tls))
+        .listen("iiop://127.0.0.1:0")
+        .listen("ssliop://127.0.0.1:0");
     if let Some(connections) = options.max_connections {
         builder = builder.max_connections(connections);
     }
@@ -238,7 +250,12 @@ pub(crate) async fn run(options: &VictimOptions) -> Result<(), Failure> {
         )?)
     };
     let (profile, held) = (profile(&victim)?, profile(&held)?);
+    let endpoints = orb.endpoints();
+    let tls = endpoints.iter().find(|of| of.scheme() == "ssliop");
     let ready = Ready {
+        tls_port: tls.and_then(|of| of.port()).ok_or("no port for TLS")?,
+        trust,
+        reference: orb.object_to_string(&victim),
         port: profile.address.port,
         key: hex(&profile.object_key),
         held: hex(&held.object_key),
@@ -255,6 +272,16 @@ pub(crate) async fn run(options: &VictimOptions) -> Result<(), Failure> {
     })
     .await?;
     Ok(())
+}
+
+/// TLS with a certificate for 127.0.0.1 that it has issued itself, and the file with the certificate.
+fn certified(folder: &TempDir) -> Result<(Tls, PathBuf), Failure> {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
+    let file = folder.path().join("victim.pem");
+    let text = made.cert.pem() + &made.signing_key.serialize_pem();
+    std::fs::write(&file, text)?;
+    let tls = Tls::new(TlsOptions::default().certificate(&file, &file))?;
+    Ok((tls, file))
 }
 
 /// Lowers a limit of this process, or raises it as far as the system allows.

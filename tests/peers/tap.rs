@@ -48,7 +48,12 @@ impl Tap {
         let digits = reference.strip_prefix("IOR:").expect("a reference");
         let ior = Ior::from_hex(digits).expect("a reference");
         let profile = IiopProfile::from_tagged(&ior.profiles[0]).expect("an IIOP profile");
-        let server = (profile.address.host, profile.address.port);
+        let (tap, address) = Self::before_address((profile.address.host, profile.address.port));
+        (tap, address, ior)
+    }
+
+    /// Listens before a server at this host and port, and gives the address that leads here.
+    pub(crate) fn before_address(server: (String, u16)) -> (Self, SocketAddr) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let over = Arc::new(AtomicBool::new(false));
@@ -71,7 +76,7 @@ impl Tap {
             over,
             chunks,
         };
-        (tap, address, ior)
+        (tap, address)
     }
 
     /// Waits until all connections have ended; gives what was said.

@@ -104,6 +104,25 @@ fn decode(file: &Path, reassemble: bool) -> BTreeMap<Stream, Vec<Heard>> {
     streams
 }
 
+/// The values of a field in the packets of a capture of TLS; `more`: further arguments.
+pub(crate) fn fields(file: &Path, field: &str, more: &[&str]) -> Vec<String> {
+    let (file, port) = (file.display().to_string(), SERVER_PORT);
+    let tls = format!("tcp.port=={port},tls");
+    let fixed = ["-r", &file, "-n", "-d", &tls, "-Y", field];
+    let shown = ["-T", "fields", "-e", field, "-E", "aggregator=,"];
+    let args = [&fixed[..], &shown, more].concat();
+    let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+    let lines = Running::start(Path::new("tshark"), &args)
+        .finish()
+        .success();
+    let is_value = |line: &&String| line.chars().all(|c| c.is_ascii_digit() || c == ',');
+    let values = lines
+        .iter()
+        .filter(is_value)
+        .flat_map(|line| line.split(','));
+    values.map(str::to_owned).collect()
+}
+
 /// Some versions of tshark write 1 and 0, others words.
 fn truth(text: &str) -> bool {
     match text {

@@ -3,6 +3,7 @@
 mod callbacks;
 mod flood;
 mod fragments;
+mod handshakes;
 mod hosts;
 mod keys;
 mod places;
@@ -29,7 +30,7 @@ struct Attack {
     run: fn(&mut Scene) -> Result<(), Failure>,
 }
 
-const ATTACKS: [Attack; 13] = [
+const ATTACKS: [Attack; 14] = [
     Attack {
         name: "anys",
         about: "28 MiB of small anys in a request",
@@ -104,6 +105,12 @@ const ATTACKS: [Attack; 13] = [
         about: "requests of one host for keys that the key resolver takes long to find",
         room: Room::DEFAULT,
         run: places::lookups,
+    },
+    Attack {
+        name: "handshakes",
+        about: "10,000 handshakes of TLS that do not end, and what is none",
+        room: Room::DEFAULT,
+        run: handshakes::half_open,
     },
     Attack {
         name: "callbacks",

@@ -119,7 +119,7 @@ impl OrbInner {
             code_sets,
             needs_fragments: candidate.needs_fragments,
             peer: candidate.peer,
-            transports: candidate.transports(limited.as_ref().unwrap_or(self.transports())),
+            transports: candidate.transports(limited.as_ref().unwrap_or_else(|| self.transports())),
             timeout: self.settings().connect_timeout,
             spin: SpinLimits::of(self.lane(), home.id()),
             busy: Arc::clone(self.busy_connections()),

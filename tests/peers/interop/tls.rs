@@ -5,10 +5,16 @@ use crate::interop::client::{Cell, DATA, ENDS, FORWARDS, OBJECTS, PeerRef, VERY_
 use crate::interop::{jacorb::JACORB, omniorb::OMNIORB};
 use crate::matrix::{Talk, Theirs, among_ourselves, our_client, their_client};
 use crate::peers::{Brand, Over, Program, Programs};
+use crate::runner::Peer;
+use crate::support::have;
+use crate::tap::Tap;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
 use zorb::Builder;
+use zorb::tls::rustls::pki_types::{CertificateDer, pem::PemObject};
+use zorb::tls::rustls::{ClientConfig, KeyLog, RootCertStore};
 use zorb::tls::{ClientCertificates, Tls, TlsOptions};
 
 /// The transport of omniORB, which its programs load when they start.
@@ -246,4 +252,114 @@ async fn jacorb_passes_every_cell_on_our_server() {
         without: &[],
     };
     their_client::<PeerRef>(&JACORB_TLS, over_tls(with_jacorb), theirs).await;
+}
+
+/// A server for clients without certificates, and the port and key of its object.
+async fn anybodys() -> (Tls, zorb::Orb, u16) {
+    let own = &certificates().zorb;
+    let tls = Tls::new(TlsOptions::default().certificate(own, own)).expect("certificates");
+    let server = zorb::Orb::builder()
+        .transport(Arc::new(tls.clone()))
+        .listen("ssliop://127.0.0.1:0")
+        .build()
+        .await
+        .expect("it listens");
+    let object = PeerRef::serve(&server);
+    server
+        .key_table()
+        .bind("Peer", &object)
+        .expect("a free key");
+    let port = server.endpoints()[0].port().expect("a port");
+    (tls, server, port)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_renegotiates_gets_no_second_handshake() {
+    if !have("renegotiation", &[Path::new("openssl")]) {
+        return;
+    }
+    let (tls, _server, port) = anybodys().await;
+    let at = format!("127.0.0.1:{port}");
+    let mut client = Command::new("openssl")
+        .args(["s_client", "-tls1_2", "-connect", &at])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("openssl");
+    let mut input = client.stdin.take().expect("a pipe");
+    let mut output = BufReader::new(client.stdout.take().expect("a pipe"));
+    let mut said = String::new();
+    // The last line about the session.
+    while !said.contains("Extended master secret") {
+        assert!(output.read_line(&mut said).expect("text") > 0, "{said}");
+    }
+    // A line that begins so asks for another handshake.
+    input.write_all(b"R\n").expect("it reads");
+    output.read_to_string(&mut said).expect("text");
+    let mut errors = String::new();
+    let mut stderr = client.stderr.take().expect("a pipe");
+    stderr.read_to_string(&mut errors).expect("text");
+    client.wait().expect("it ends");
+    assert!(errors.contains("RENEGOTIATING"), "{errors}");
+    assert!(errors.contains("no renegotiation"), "{errors}");
+    assert_eq!(tls.handshakes().done, 1);
+}
+
+/// Writes down the keys of sessions, in the form that tshark reads.
+#[derive(Debug)]
+struct KeyFile(Mutex<std::fs::File>);
+
+impl KeyLog for KeyFile {
+    fn log(&self, label: &str, random: &[u8], secret: &[u8]) {
+        let hex = |octets: &[u8]| -> String { octets.iter().map(|o| format!("{o:02x}")).collect() };
+        let mut file = self.0.lock().expect("no panic");
+        writeln!(file, "{label} {} {}", hex(random), hex(secret)).expect("written");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tshark_reads_the_handshake_and_with_the_keys_all_of_it() {
+    if !crate::tshark::found("tshark/tls") {
+        return;
+    }
+    let (_tls, server, port) = anybodys().await;
+    let (tap, address) = Tap::before_address(("127.0.0.1".to_owned(), port));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (keys, capture) = (folder.path().join("keys"), folder.path().join("tls.pcap"));
+    let mut roots = RootCertStore::empty();
+    let trust = certificates().authority.trust();
+    for certificate in CertificateDer::pem_file_iter(trust).expect("a file") {
+        let certificate = certificate.expect("a certificate");
+        roots.add(certificate).expect("an authority");
+    }
+    let mut config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let file = std::fs::File::create(&keys).expect("a file");
+    config.key_log = Arc::new(KeyFile(Mutex::new(file)));
+    let options = TlsOptions::default().client_config(Arc::new(config));
+    let client = zorb::Orb::builder().transport(Arc::new(Tls::new(options).expect("no files")));
+    let client = client.build().await.expect("a client");
+    let url = format!("corbaloc:ssliop:1.2@127.0.0.1:{}/Peer", address.port());
+    let object = client.string_to_object(&url).await.expect("a URL");
+    for _ in 0..3 {
+        assert!(!object.non_existent().await.expect("an answer"));
+    }
+    client.shutdown(true).await.expect("outside any upcall");
+    server.shutdown(true).await.expect("outside any upcall");
+    tap.finish().write_pcap(&capture).expect("written");
+    let handshakes = crate::tshark::fields(&capture, "tls.handshake.type", &[]);
+    // ClientHello and ServerHello; what follows is encrypted.
+    assert_eq!(handshakes, ["1", "2"]);
+    let keys = format!("tls.keylog_file:{}", keys.display());
+    let with_keys = ["-o", &keys];
+    let handshakes = crate::tshark::fields(&capture, "tls.handshake.type", &with_keys);
+    // EncryptedExtensions, Certificate, CertificateVerify, Finished of both, and a ticket.
+    for kind in ["8", "11", "15", "20", "4"] {
+        assert!(
+            handshakes.iter().any(|found| found == kind),
+            "{handshakes:?}"
+        );
+    }
 }
