@@ -373,3 +373,34 @@ async fn certificates_that_are_replaced_under_load_lose_no_call() {
         assert!(caller.await.unwrap() > 0);
     }
 }
+
+#[tokio::test]
+async fn calls_go_over_tls_at_a_unix_socket_whose_server_is_localhost() {
+    let authority = Authority::new("CA");
+    let own = authority.issue("server", &["localhost"]);
+    let alice = authority.issue("alice", &[]);
+    let options = with_certificate(&own).trust(authority.trust());
+    let required = options.client_certificates(ClientCertificates::Required);
+    let tls = Tls::new(required).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let socket = format!("ssluiop://{}", folder.path().join("socket").display());
+    let server = Orb::builder().transport(Arc::new(tls.over_unix_sockets()));
+    let (_server, vault) = serve(server.listen(socket)).await;
+    let client = |tls: Tls| async move {
+        let both = serving_with(&tls).transport(Arc::new(tls.over_unix_sockets()));
+        both.build().await.unwrap()
+    };
+    let text = vault.to_string();
+    let alices = Tls::new(with_certificate(&alice).trust(authority.trust())).unwrap();
+    let vault = reference(&client(alices).await, &text).await;
+    every_kind_of_call(&vault).await;
+    assert_eq!(vault.who().await.unwrap(), "ssluiop CN=alice");
+    // Another name would be another server.
+    let other = Authority::new("other");
+    let mallory = Tls::new(with_certificate(&alice).trust(other.trust())).unwrap();
+    let error = (reference(&client(mallory).await, &text).await.knocks()).await;
+    assert!(format!("{:#}", error.unwrap_err()).contains("chain: "));
+    let plain = Orb::builder().build().await.unwrap();
+    let error = reference(&plain, &text).await.knocks().await.unwrap_err();
+    assert_eq!(error.kind, SystemExceptionKind::ImpLimit);
+}

@@ -2,12 +2,16 @@
 
 use std::fmt;
 use zorb_transport::{
-    Address, AddressError, Addressing, Endpoint, EndpointAddress, ListenAddress,
-    ParseEndpointError, Protection, TcpAddressing,
+    Address, AddressError, AddressReader, AddressWriter, Addressing, Endpoint, EndpointAddress,
+    HostId, ListenAddress, ParseEndpointError, Protection, TcpAddressing, UnixAddressing,
 };
 
 /// The scheme of endpoints: the one that other ORBs have in `corbaloc` URLs.
 pub(crate) const SCHEME: &str = "ssliop";
+/// The scheme of endpoints over UNIX sockets.
+const UNIX_SCHEME: &str = "ssluiop";
+/// The tag of profiles of TLS over UNIX sockets, in the range of zorb's own tags.
+const UNIX_PROFILE: u32 = 0x5a4f_5212;
 
 /// Integrity, confidentiality, and no repeated or reordered messages; the server proves its identity.
 const SUPPORTS: u16 = 0x3e;
@@ -16,7 +20,7 @@ const REQUIRES: u16 = 0x06;
 /// The client proves its identity.
 const TRUST_IN_CLIENT: u16 = 0x40;
 
-/// The address of a TLS endpoint: an endpoint of TCP under another scheme.
+/// The address of a TLS endpoint: an endpoint of TCP, or a UNIX socket, under another scheme.
 #[derive(Debug, Clone)]
 struct TlsAddress(Endpoint);
 
@@ -39,17 +43,25 @@ impl EndpointAddress for TlsAddress {
         self.0.with_host(host, port).map(wrap)
     }
 
+    fn is_local_name(&self) -> bool {
+        self.0.is_local_name()
+    }
+
     fn unreachable_reason(&self) -> Option<&'static str> {
         self.0.unreachable_reason()
     }
 }
 
-/// The TLS endpoint at an endpoint of TCP.
+/// The TLS endpoint at an endpoint of TCP, or at a UNIX socket.
 pub(crate) fn wrap(plain: Endpoint) -> Endpoint {
-    Endpoint::new(SCHEME, TlsAddress(plain))
+    let scheme = match plain.is_local_name() {
+        true => UNIX_SCHEME,
+        false => SCHEME,
+    };
+    Endpoint::new(scheme, TlsAddress(plain))
 }
 
-/// The endpoint of TCP below a TLS endpoint; `None` for an endpoint of another transport.
+/// The endpoint below a TLS endpoint; `None` for an endpoint of another transport.
 pub(crate) fn plain(endpoint: &Endpoint) -> Option<&Endpoint> {
     let TlsAddress(plain) = endpoint.address()?;
     Some(plain)
@@ -57,12 +69,16 @@ pub(crate) fn plain(endpoint: &Endpoint) -> Option<&Endpoint> {
 
 /// An end of a connection by TLS, by the address of the connection below.
 pub(crate) fn end(plain: &Address) -> Address {
-    match plain {
-        Address::Inet(address) => Address::Other {
-            name: format!("{SCHEME}://{address}").into(),
-            host: plain.host(),
-        },
-        other => other.clone(),
+    let host = plain.host();
+    let scheme = match host {
+        HostId::Local => UNIX_SCHEME,
+        _ => SCHEME,
+    };
+    let text = plain.to_string();
+    let address = text.split_once("://").map_or(&*text, |(_, rest)| rest);
+    Address::Other {
+        name: format!("{scheme}://{address}").into(),
+        host,
     }
 }
 
@@ -158,6 +174,45 @@ impl Addressing for TlsAddressing {
 
     fn placeholder_endpoint(&self) -> Option<Endpoint> {
         Some(wrap(Endpoint::iiop("localhost", 0)))
+    }
+}
+
+/// The syntax of UNIX sockets with TLS. References name each in a profile of its own, which other ORBs ignore.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnixTlsAddressing;
+
+impl Addressing for UnixTlsAddressing {
+    fn scheme(&self) -> &'static str {
+        UNIX_SCHEME
+    }
+
+    fn forms(&self) -> &'static [&'static str] {
+        &["ssluiop:///path", "ssluiop://@name"]
+    }
+
+    fn parse(&self, text: &str) -> Result<Endpoint, AddressError> {
+        UnixAddressing.parse(text).map(wrap)
+    }
+
+    fn parse_corbaloc(&self, text: &str) -> Result<Endpoint, AddressError> {
+        UnixAddressing.parse_corbaloc(text).map(wrap)
+    }
+
+    fn corbaloc(&self, endpoint: &Endpoint) -> String {
+        plain(endpoint).map_or_else(String::new, |plain| UnixAddressing.corbaloc(plain))
+    }
+
+    fn profile(&self) -> Option<u32> {
+        Some(UNIX_PROFILE)
+    }
+
+    fn write(&self, endpoint: &Endpoint, to: &mut dyn AddressWriter) -> Result<(), AddressError> {
+        let plain = plain(endpoint).ok_or_else(|| AddressError::expected("a UNIX socket with TLS"));
+        UnixAddressing.write(plain?, to)
+    }
+
+    fn read(&self, from: &mut dyn AddressReader) -> Result<Endpoint, AddressError> {
+        UnixAddressing.read(from).map(wrap)
     }
 }
 

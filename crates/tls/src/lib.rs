@@ -50,7 +50,7 @@ pub use options::TlsOptions;
 pub use rustls;
 pub use statistics::Handshakes;
 
-use address::TlsAddressing;
+use address::{TlsAddressing, UnixTlsAddressing};
 use connection::TlsConnection;
 use failure::Failure;
 use handshake::{Role, identity, shake_hands};
@@ -64,19 +64,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use zorb_transport::{
     Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation,
-    Properties, Property, PropertyError, Tcp, Transport, TransportError,
+    Properties, Property, PropertyError, Tcp, Transport, TransportError, Unix,
 };
 
-/// TLS over TCP as a transport: see the [crate's documentation](crate).
+/// TLS over TCP, or over UNIX sockets, as a transport: see the [crate's documentation](crate).
 ///
 /// A clone shares certificates and counts. The default can neither connect nor listen before it has
 /// [properties](Transport::with_property): then the ORB leaves the addresses with protection of references alone.
 #[derive(Debug, Clone)]
 pub struct Tls {
     plain: Arc<dyn Transport>,
-    addressing: TlsAddressing,
+    over: Over,
     keys: Arc<Keys>,
     statistics: Arc<Statistics>,
+}
+
+/// What TLS goes over, with its addressing.
+#[derive(Debug, Clone, Copy)]
+enum Over {
+    Tcp(TlsAddressing),
+    Unix(UnixTlsAddressing),
 }
 
 impl Default for Tls {
@@ -106,9 +113,21 @@ impl Tls {
         };
         Self {
             plain,
-            addressing,
+            over: Over::Tcp(addressing),
             keys: Arc::new(Keys::new(options)),
             statistics: Arc::default(),
+        }
+    }
+
+    /// Returns the transport over UNIX sockets, with the same certificates and counts: endpoints `ssluiop:///path`. It is
+    /// registered beside this one. A server there needs a certificate for `localhost`; what the operating system says of the
+    /// peer is part of its identity. References name such an endpoint in a profile of zorb's own, which other ORBs ignore.
+    #[must_use]
+    pub fn over_unix_sockets(&self) -> Self {
+        Self {
+            plain: Arc::new(Unix::default()),
+            over: Over::Unix(UnixTlsAddressing),
+            ..self.clone()
         }
     }
 
@@ -129,6 +148,12 @@ impl Tls {
     #[must_use]
     pub fn handshakes(&self) -> Handshakes {
         self.statistics.counts()
+    }
+
+    /// The endpoint below one of this transport.
+    fn below<'a>(&self, endpoint: &'a Endpoint) -> Option<&'a Endpoint> {
+        let is_ours = endpoint.scheme() == self.addressing().scheme();
+        address::plain(endpoint).filter(|_| is_ours)
     }
 
     fn having(&self, plain: Arc<dyn Transport>) -> Arc<dyn Transport> {
@@ -174,7 +199,7 @@ impl Tls {
         limit: Option<Duration>,
     ) -> Result<Box<dyn Connection>, TransportError> {
         let fail = |cause| TransportError::new(Operation::Connect, endpoint.clone(), cause);
-        let plain = address::plain(endpoint).ok_or_else(|| fail(not_ours()))?;
+        let plain = self.below(endpoint).ok_or_else(|| fail(not_ours()))?;
         // Without certificates, no connection need be made.
         (self.keys.client()).map_err(|error| fail(error.into()))?;
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
@@ -192,7 +217,10 @@ impl Tls {
 
 impl Transport for Tls {
     fn addressing(&self) -> &dyn Addressing {
-        &self.addressing
+        match &self.over {
+            Over::Tcp(addressing) => addressing,
+            Over::Unix(addressing) => addressing,
+        }
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -220,7 +248,7 @@ impl Transport for Tls {
     ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
         Box::pin(async move {
             let fail = |cause| TransportError::new(Operation::Listen, endpoint.clone(), cause);
-            let plain = address::plain(endpoint).ok_or_else(|| fail(not_ours()))?;
+            let plain = self.below(endpoint).ok_or_else(|| fail(not_ours()))?;
             (self.keys.server()).map_err(|error| fail(error.into()))?;
             let opened = self.plain.listen(plain).await;
             let opened = opened.map_err(|error| error.of(endpoint.clone()))?;
@@ -246,7 +274,11 @@ impl Transport for Tls {
             return Ok(self.having(self.plain.with_property(name, value)?));
         }
         let options = self.keys.options.clone().set(name, value)?;
-        Ok(Arc::new(Self::of(options, Arc::clone(&self.plain))))
+        let tls = Self::of(options, Arc::clone(&self.plain));
+        Ok(Arc::new(match self.over {
+            Over::Tcp(_) => tls,
+            over @ Over::Unix(_) => Self { over, ..tls },
+        }))
     }
 
     fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
@@ -261,7 +293,8 @@ fn capabilities(plain: Capabilities) -> Capabilities {
 
 /// The name that the certificate of the server at this endpoint has to have.
 fn server_name(endpoint: &Endpoint) -> io::Result<ServerName<'static>> {
-    let host = endpoint.host().unwrap_or_default();
+    // What has no host is a socket of this one.
+    let host = endpoint.host().unwrap_or("localhost");
     // A certificate knows no zone of an address, nor the dot behind a complete name.
     let host = host.split_once('%').map_or(host, |(address, _)| address);
     let host = host.strip_suffix('.').unwrap_or(host);

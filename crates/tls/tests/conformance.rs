@@ -4,6 +4,7 @@ mod support;
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use support::Authority;
 #[cfg(feature = "aws-lc-rs")]
@@ -32,6 +33,51 @@ mod with_small_buffers {
     conformance_tests!(small());
 }
 
+mod over_unix_sockets {
+    use super::*;
+    conformance_tests!(UnixSockets::new());
+}
+
+/// TLS over UNIX sockets, in a folder of their own.
+struct UnixSockets {
+    transport: Arc<dyn Transport>,
+    folder: tempfile::TempDir,
+    next: AtomicU32,
+}
+
+impl UnixSockets {
+    fn new() -> Self {
+        Self {
+            transport: Arc::new(Tls::new(options()).unwrap().over_unix_sockets()),
+            folder: tempfile::tempdir().unwrap(),
+            next: AtomicU32::new(0),
+        }
+    }
+
+    fn at(&self, name: &str) -> Endpoint {
+        let path = self.folder.path().join(name).display().to_string();
+        self.transport.addressing().parse(&path).unwrap()
+    }
+}
+
+impl Fixture for UnixSockets {
+    fn transport(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.transport)
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        self.at(&self.next.fetch_add(1, Ordering::Relaxed).to_string())
+    }
+
+    fn unreachable(&self) -> (Endpoint, ErrorKind) {
+        (self.at("nobody"), ErrorKind::NotFound)
+    }
+
+    fn turns(&self) -> usize {
+        1_000
+    }
+}
+
 struct Over {
     transport: Arc<dyn Transport>,
     unreachable: Endpoint,
@@ -43,7 +89,7 @@ fn authority() -> &'static (Authority, PathBuf) {
     static AUTHORITY: OnceLock<(Authority, PathBuf)> = OnceLock::new();
     AUTHORITY.get_or_init(|| {
         let authority = Authority::new("conformance");
-        let file = authority.issue("server", &["127.0.0.1"]);
+        let file = authority.issue("server", &["127.0.0.1", "localhost"]);
         (authority, file)
     })
 }

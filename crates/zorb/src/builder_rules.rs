@@ -70,7 +70,7 @@ impl Builder {
     /// It sets no certificates: [the page about a server on the
     /// Internet](https://github.com/zorb-rs/zorb/blob/main/docs/internet.md) does, and has a list to check.
     pub fn hardened(self) -> Self {
-        let protected = || Rule::allow().schemes(["uiop", "ssliop"]);
+        let protected = || Rule::allow().schemes(["ssluiop", "uiop", "ssliop"]);
         let nearby = NEARBY
             .iter()
             .filter_map(|mask| Rule::deny().network(mask).ok());
