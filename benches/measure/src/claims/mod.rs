@@ -42,7 +42,7 @@ struct Area {
 }
 
 /// Every area there is.
-const AREAS: [Area; 8] = [
+const AREAS: [Area; 9] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -77,6 +77,11 @@ const AREAS: [Area; 8] = [
         name: "protocols",
         about: "a flood of one-ways; connecting to nothing; several connections; servers that are killed",
         rows: |options| programs::rows("protocols", options),
+    },
+    Area {
+        name: "tls",
+        about: "calls, handshakes and idle connections over TLS beside tokio-rustls alone",
+        rows: |options| programs::rows("tls", options),
     },
     Area {
         name: "speed",
