@@ -195,10 +195,10 @@ impl Role {
             | ConnectionEnd::Purged
             | ConnectionEnd::Released
             | ConnectionEnd::NoThread => match self {
-                Self::Server | Self::Both => Some((MessageKind::CloseConnection, Version::V1_0)),
-                Self::Client if spoken >= Version::V1_2 => {
+                Self::Client | Self::Both if spoken >= Version::V1_2 => {
                     Some((MessageKind::CloseConnection, Version::V1_2))
                 }
+                Self::Server | Self::Both => Some((MessageKind::CloseConnection, Version::V1_0)),
                 Self::Client => None,
             },
             ConnectionEnd::Closed

@@ -4,6 +4,7 @@ use super::{Reader, total};
 use crate::buffers::{self, Receive};
 use crate::error::ProtocolError;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
+use crate::life::Role;
 use bytes::{Buf, Bytes, BytesMut};
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
@@ -30,12 +31,27 @@ pub(super) struct Partial {
 }
 
 impl Reader {
-    /// Refuses a message that interrupts the fragments of another one: in GIOP 1.2 one of the same id. A Fragment of 1.1
-    /// carries no id, so no message that could be fragmented may come in between.
+    /// Refuses a whole message that interrupts the fragments of another one: in GIOP 1.2 one of the same id, for the same part of
+    /// this end, since requests and replies have ids of their own. A Fragment of 1.1 carries no id, so no message that could be
+    /// fragmented may come in between.
     pub(super) fn check_uninterrupted(
         &self,
         header: MessageHeader,
         octets: &[u8],
+    ) -> Result<(), ProtocolError> {
+        let is_for = |kind| Role::Both.receives(kind).ok();
+        let part = is_for(header.kind);
+        self.check_apart(header, octets, |p| {
+            p.id.is_none() || is_for(p.header.kind) == part
+        })
+    }
+
+    /// Refuses a message with the id of one, among those that `meets`, whose fragments have not all come.
+    fn check_apart(
+        &self,
+        header: MessageHeader,
+        octets: &[u8],
+        meets: impl Fn(&Partial) -> bool,
     ) -> Result<(), ProtocolError> {
         let MessageHeader { kind, version, .. } = header;
         if !kind.is_fragmentable(version) {
@@ -46,7 +62,7 @@ impl Reader {
             true => id_at(octets, header.endian).map(Some),
             false => Some(None),
         };
-        match id.is_some_and(|id| self.partial.iter().any(|p| p.id == id)) {
+        match id.is_some_and(|id| self.partial.iter().any(|p| p.id == id && meets(p))) {
             true => Err(ProtocolError::FragmentsInterrupted { kind }),
             false => Ok(()),
         }
@@ -62,7 +78,8 @@ impl Reader {
         if !kind.is_fragmentable(version) {
             return Err(ProtocolError::NotFragmentable { kind, version });
         }
-        self.check_uninterrupted(header, &octets)?;
+        // Their fragments could not be told apart.
+        self.check_apart(header, &octets, |_| true)?;
         let id = if version >= Version::V1_2 {
             // The first piece must hold at least the request id, which comes first in 1.2.
             Some(id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?)
@@ -301,5 +318,46 @@ mod tests {
         let held = reader.held();
         reader.release();
         assert_eq!(reader.held(), held, "a longer beginning stays where it is");
+    }
+
+    #[test]
+    fn a_request_does_not_interrupt_the_fragments_of_a_reply_that_has_its_id_and_another_reply_does()
+     {
+        // The last octet of a message header before its size is the kind: Reply, then Fragment.
+        let of = |kind: u8, flags: u8| {
+            let mut message = first(24);
+            (message[6], message[7]) = (flags, kind);
+            message
+        };
+        let (begins, ends) = (of(1, 3), of(7, 1));
+        for (between, is_taken) in [(of(0, 1), true), (of(3, 1), true), (of(1, 1), false)] {
+            let mut reader = Reader::new(Limits::default());
+            for message in [&begins, &between, &ends] {
+                reader.buffer().extend_from_slice(message);
+            }
+            let mut kinds = Vec::new();
+            let interrupted = loop {
+                match reader.next() {
+                    Ok(Some(message)) => kinds.push(message.header.kind),
+                    Ok(None) => break false,
+                    Err(error) => {
+                        assert!(matches!(error, ProtocolError::FragmentsInterrupted { .. }));
+                        break true;
+                    }
+                }
+            };
+            assert_eq!(interrupted, !is_taken);
+            let kind = MessageKind::from_octet(between[7]).unwrap();
+            assert_eq!(
+                kinds,
+                [kind, MessageKind::Reply][..if is_taken { 2 } else { 0 }]
+            );
+        }
+        // With fragments on both sides they could not be told apart.
+        let mut reader = Reader::new(Limits::default());
+        reader
+            .buffer()
+            .extend_from_slice(&[begins, of(0, 3)].concat());
+        reader.next().unwrap_err();
     }
 }

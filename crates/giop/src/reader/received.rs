@@ -132,6 +132,13 @@ impl<'a> Received<'a> {
 }
 
 impl Reader {
+    /// Returns a message that was [taken out](Received::into_message) before, by this reader or another one, as if it had been
+    /// received just now.
+    #[must_use]
+    pub fn again(&mut self, message: Message) -> Received<'_> {
+        Received::whole(self, message)
+    }
+
     /// Returns the header and the length of the message at the front, if it is whole and in one piece, and no state of
     /// the reader depends on it.
     #[inline]
