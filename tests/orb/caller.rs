@@ -1,6 +1,7 @@
 //! What a servant learns of the client that calls it.
 
 use std::sync::Arc;
+use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
 use zorb::transport::Address;
 use zorb::{Blocking, NoContext, Orb, Peer, Poa, PoaCurrent, SystemException};
 
@@ -92,4 +93,34 @@ async fn a_servant_knows_who_calls_it_wherever_it_runs() {
         server.shutdown(true).await.unwrap();
     }
     assert!(matches!(PoaCurrent::get_peer(), Err(NoContext)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_servant_knows_who_calls_it_on_a_connection_on_which_both_ends_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let unix = format!("uiop://{}", folder.path().join("callee").display());
+    for (listen, expected) in [
+        ("iiop://127.0.0.1:0", "iiop 127.0.0.1".to_owned()),
+        (&unix, format!("uiop {}", me())),
+    ] {
+        let accepting = Orb::builder().accept_bidirectional(|_, _| true);
+        let server = accepting.listen(listen).build().await.unwrap();
+        server.root_poa().the_poa_manager().activate().unwrap();
+        let there = server.root_poa().activate(CalleeServant::new(Servant));
+        let both = PolicyOverrides::new().bidirectional(BidirectionalPolicy::Both);
+        let offering = Orb::builder().policies(&both).unix_sockets_of_peers(true);
+        let client = offering.build().await.unwrap();
+        let poa = client.root_poa();
+        poa.set_bidirectional_policy(BidirectionalPolicy::Both);
+        poa.the_poa_manager().activate().unwrap();
+        let here = poa.activate(CalleeServant::new(Servant)).unwrap();
+        let there = client.string_to_object(&there.unwrap().to_string()).await;
+        let there: CalleeRef = there.unwrap().unchecked_narrow();
+        // The server's servant, and the client's when it is called back.
+        let relayed = there.relay(&here).await.unwrap();
+        assert_eq!(relayed, format!("{expected}, {expected}"));
+        assert_eq!(server.connections_served(), 1);
+        client.shutdown(true).await.unwrap();
+        server.shutdown(true).await.unwrap();
+    }
 }

@@ -205,3 +205,151 @@ pub(crate) mod clock {
         *BEGIN + STEP * LOOKS.fetch_add(1, Ordering::Relaxed)
     }
 }
+
+/// The atomics and locks of the write side. Models of the write side explore them. In others they are the standard library's, at
+/// which loom changes no thread: what those show does not depend on the order of writes, and they would explore the write side
+/// once more.
+pub(crate) mod writes {
+    pub(crate) use super::Ordering;
+    use core::cell::Cell;
+    use core::ops::{Deref, DerefMut};
+    use core::sync::atomic as core_atomic;
+    use std::sync::{LockResult, TryLockError, TryLockResult};
+
+    thread_local! {
+        /// Loom runs all threads of a model on the thread of its test.
+        static EXPLORED: Cell<bool> = const { Cell::new(true) };
+    }
+
+    /// Runs a model that does not explore the write side.
+    pub(crate) fn unexplored(run: impl FnOnce()) {
+        EXPLORED.set(false);
+        run();
+        EXPLORED.set(true);
+    }
+
+    pub(crate) fn fence(order: Ordering) {
+        match EXPLORED.get() {
+            true => super::fence(order),
+            false => core_atomic::fence(order),
+        }
+    }
+
+    macro_rules! atomics {
+        ($($name:ident: $value:ty { $($method:ident),* })*) => {
+            $(
+                #[derive(Debug)]
+                pub(crate) enum $name {
+                    Explored(super::$name),
+                    Plain(core_atomic::$name),
+                }
+
+                impl $name {
+                    pub(crate) fn new(value: $value) -> Self {
+                        match EXPLORED.get() {
+                            true => Self::Explored(super::$name::new(value)),
+                            false => Self::Plain(core_atomic::$name::new(value)),
+                        }
+                    }
+
+                    pub(crate) fn load(&self, order: Ordering) -> $value {
+                        match self {
+                            Self::Explored(atomic) => atomic.load(order),
+                            Self::Plain(atomic) => atomic.load(order),
+                        }
+                    }
+
+                    pub(crate) fn store(&self, value: $value, order: Ordering) {
+                        match self {
+                            Self::Explored(atomic) => atomic.store(value, order),
+                            Self::Plain(atomic) => atomic.store(value, order),
+                        }
+                    }
+
+                    $(pub(crate) fn $method(&self, value: $value, order: Ordering) -> $value {
+                        match self {
+                            Self::Explored(atomic) => atomic.$method(value, order),
+                            Self::Plain(atomic) => atomic.$method(value, order),
+                        }
+                    })*
+                }
+
+                impl Default for $name {
+                    fn default() -> Self {
+                        Self::new(Default::default())
+                    }
+                }
+            )*
+        };
+    }
+
+    atomics! {
+        AtomicBool: bool { swap }
+        AtomicU64: u64 { fetch_add }
+        AtomicUsize: usize {}
+    }
+
+    #[derive(Debug)]
+    pub(crate) enum Mutex<T> {
+        Explored(super::Mutex<T>),
+        Plain(std::sync::Mutex<T>),
+    }
+
+    #[derive(Debug)]
+    pub(crate) enum MutexGuard<'a, T> {
+        Explored(super::MutexGuard<'a, T>),
+        Plain(std::sync::MutexGuard<'a, T>),
+    }
+
+    impl<T: Default> Default for Mutex<T> {
+        fn default() -> Self {
+            match EXPLORED.get() {
+                true => Self::Explored(Default::default()),
+                false => Self::Plain(Default::default()),
+            }
+        }
+    }
+
+    impl<T> Mutex<T> {
+        pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+            Ok(match self {
+                Self::Explored(mutex) => MutexGuard::Explored(mutex.lock().expect("no poison")),
+                // Not held where loom changes threads.
+                Self::Plain(mutex) => MutexGuard::Plain(mutex.try_lock().expect("it is free")),
+            })
+        }
+
+        pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+            match self {
+                Self::Explored(mutex) => match mutex.try_lock() {
+                    Ok(guard) => Ok(MutexGuard::Explored(guard)),
+                    Err(_) => Err(TryLockError::WouldBlock),
+                },
+                Self::Plain(mutex) => match mutex.try_lock() {
+                    Ok(guard) => Ok(MutexGuard::Plain(guard)),
+                    Err(_) => Err(TryLockError::WouldBlock),
+                },
+            }
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            match self {
+                Self::Explored(guard) => guard,
+                Self::Plain(guard) => guard,
+            }
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            match self {
+                Self::Explored(guard) => guard,
+                Self::Plain(guard) => guard,
+            }
+        }
+    }
+}

@@ -1,6 +1,5 @@
 //! Accepts connections at one endpoint.
 
-use super::bidirectional::{BidirectionalConnection, Half};
 use super::counters::Counter;
 use super::end::{send_close, send_not_permitted};
 use super::fairness::{HostPermit, NotAdmitted};
@@ -86,14 +85,14 @@ impl Acceptor {
                     Ok(admitted) => {
                         trace::accepted(&*stream);
                         let endpoint = self.listener.endpoint().clone();
-                        let connection = match owner.settings().bidirectional {
+                        let has_both_roles = owner.settings().bidirectional;
+                        let connection = match has_both_roles {
                             false => ServerConnection::new(stream, endpoint, &owner, admitted),
                             true => {
-                                let memory = admitted.memory(&owner.settings().memory);
-                                let whole = BidirectionalConnection::new(stream, false, memory);
-                                let served = whole.half(Half::Server);
-                                ServerConnection::new(served, endpoint, &owner, admitted)
-                                    .with_bidirectional(whole)
+                                ServerConnection::with_both_roles(
+                                    stream, endpoint, &owner, admitted, false,
+                                )
+                                .0
                             }
                         };
                         match &self.reactor {
@@ -105,7 +104,8 @@ impl Acceptor {
                             }
                             None => {
                                 let connection = Arc::new(connection);
-                                match owner.settings().threads {
+                                // A thread that blocks in `recv` would not serve requests that callers have read.
+                                match owner.settings().threads && !has_both_roles {
                                     true => connection.serve_on_thread(&serving),
                                     false => owner.track(connection.drive(&serving)),
                                 }

@@ -85,7 +85,7 @@ mod unresponsive;
 mod waker;
 
 pub use acceptor::Acceptor;
-pub use bidirectional::{BidirectionalConnection, Offer, OfferTo, Split};
+pub use bidirectional::{BidirectionalConnection, Offer, OfferTo};
 pub use cache::{
     CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, ConnectionOrigin,
     NamedBy,

@@ -4,9 +4,10 @@ use super::end::{End, Progress};
 use super::fairness::{Evicted, MemoryLimit, MemoryShare, PeerMemory, Reserved};
 use super::outbound::{Batched, Buffering, Flush, Outbound, Ticket};
 use super::spin::{Spin, Spinner, Spun};
-use super::sync::{AtomicU8, AtomicU64, Ordering};
 use super::trace::{self, Shown};
 use core::fmt;
+// For counts, which no model has to explore.
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
@@ -18,7 +19,7 @@ use zorb_giop::{
     Cause, MessageKind, ProtocolError, Reader, Received, UnfinishedInput, Version, buffers,
     empty_message,
 };
-use zorb_transport::{Connection, Endpoint};
+use zorb_transport::Connection;
 
 /// Messages after which a driver lets other tasks run: a few hundred microseconds of work.
 pub(crate) const MESSAGES_PER_TURN: usize = 256;
@@ -33,7 +34,6 @@ pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(250);
 pub(crate) struct Link {
     pub(crate) stream: Box<dyn Connection>,
     pub(crate) outbound: Outbound,
-    pub(crate) endpoint: Endpoint,
     shown: Shown,
     /// The memory that the reader holds for messages which are not whole.
     reserved: Reserved,
@@ -89,7 +89,6 @@ fn count(counter: &AtomicU64, more: usize) {
 impl Link {
     pub(crate) fn new(
         stream: Box<dyn Connection>,
-        endpoint: Endpoint,
         max_fragment: Option<usize>,
         shown: Shown,
     ) -> Self {
@@ -100,7 +99,6 @@ impl Link {
         Self {
             stream,
             outbound,
-            endpoint,
             shown,
             reserved: Reserved::default(),
             admitted: None,
@@ -404,8 +402,6 @@ impl Link {
     fn lost(&self, read: io::Result<usize>) -> End {
         match read {
             Ok(_) => End::Lost(Cause::new("end of stream")),
-            // Half of a bidirectional connection reports this: no memory is left for messages of the other half.
-            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => self.evict(Evicted::Memory),
             Err(error) => End::Lost(Cause::new(error)),
         }
     }
@@ -515,7 +511,7 @@ impl fmt::Debug for Link {
 
 #[cfg(all(test, not(zorb_model)))]
 pub(crate) mod tests {
-    use super::*;
+    use super::Shown;
     use crate::trace::Describe;
 
     pub(crate) fn shown() -> Shown {
@@ -526,14 +522,5 @@ pub(crate) mod tests {
                 reference: |_| String::new(),
             },
         }
-    }
-
-    #[tokio::test]
-    async fn a_read_for_which_there_is_no_memory_ends_the_connection_as_one_that_holds_too_much() {
-        let (ours, _theirs) = crate::testing::pair();
-        let link = Link::new(Box::new(ours), crate::testing::endpoint(), None, shown());
-        let read = link.has_read(Err(io::ErrorKind::OutOfMemory.into()));
-        assert!(matches!(read, Err(End::Lost(_))), "{read:?}");
-        assert_eq!(link.outbound.evicted(), Some(Evicted::Memory));
     }
 }

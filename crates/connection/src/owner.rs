@@ -93,10 +93,10 @@ pub struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn of(stream: &dyn Connection, endpoint: &Endpoint) -> Arc<Self> {
+    pub(crate) fn of(stream: &dyn Connection, endpoint: Endpoint) -> Arc<Self> {
         Arc::new(Self {
             address: stream.peer().clone(),
-            endpoint: endpoint.clone(),
+            endpoint,
             identity: stream.peer_identity(),
         })
     }

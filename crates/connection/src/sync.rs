@@ -10,6 +10,13 @@ mod real {
     pub(crate) use std::{thread, thread_local};
     pub(crate) use tokio::time;
 
+    /// The atomics and locks of the write side. Models of other parts do not explore it.
+    pub(crate) mod writes {
+        pub(crate) use super::{
+            AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, fence,
+        };
+    }
+
     /// The clock and the scheduler that a spin uses.
     pub(crate) mod clock {
         pub(crate) use std::thread::yield_now;
@@ -28,5 +35,5 @@ pub(crate) use real::*;
 #[cfg(zorb_model)]
 pub(crate) use crate::loom_sync::{
     AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard,
-    Ordering, clock, fence, thread, thread_local, time,
+    Ordering, clock, thread, thread_local, time, writes,
 };

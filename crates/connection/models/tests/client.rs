@@ -6,7 +6,7 @@ use crate::blocking;
 use crate::cache::{ConnectSettings, ConnectionOrigin};
 use crate::end::End;
 use crate::mock::{Acts, Mock, settings};
-use crate::models::{Task, messages, model, spawn};
+use crate::models::{Task, messages, model_of_reads as model, spawn};
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
 use crate::sync::{Ordering, clock};
@@ -182,12 +182,75 @@ impl Acts for Arc<Peer> {
 }
 
 /// The only argument of a request, and the result.
-struct Argument(u8);
+pub(crate) struct Argument(pub(crate) u8);
 
 impl EncodeArguments for Argument {
     fn encode(&self, encoder: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
         encoder.write_u8(self.0);
         Ok(())
+    }
+}
+
+pub(crate) fn connect_settings() -> ConnectSettings {
+    ConnectSettings {
+        connection: settings(),
+        unresponsive: Default::default(),
+        known_key: Default::default(),
+        times: Default::default(),
+        code_sets: CodeSets::UNSTATED,
+        needs_fragments: false,
+        peer: PeerOrb::Other,
+        transports: Default::default(),
+        timeout: Duration::MAX,
+        spin: SpinLimits {
+            spin: Duration::ZERO,
+            extended: Duration::ZERO,
+        },
+        busy: Arc::default(),
+        origin: ConnectionOrigin::Opened,
+    }
+}
+
+/// Sets hints beforehand: loom would explore both values at each request and reply.
+pub(crate) fn hint(connection: &ClientConnection) {
+    connection.spoke_1_2.store(true, Ordering::Relaxed);
+    connection.announced.store(true, Ordering::Relaxed);
+}
+
+fn template() -> RequestTemplate<NativeEndian> {
+    let target = TargetAddress::Key(b"key");
+    RequestTemplate::new(Version::V1_2, &target, b"key").unwrap()
+}
+
+impl Argument {
+    /// Calls with this argument, and parks for the reply.
+    pub(crate) async fn send(
+        self,
+        connection: &ClientConnection,
+        reply: &mut ReplySlot,
+    ) -> Result<(), CallError> {
+        self.send_as(connection, &template(), WaitPolicy::Park, reply)
+            .await
+    }
+
+    async fn send_as(
+        self,
+        connection: &ClientConnection,
+        template: &RequestTemplate<NativeEndian>,
+        wait: WaitPolicy,
+        reply: &mut ReplySlot,
+    ) -> Result<(), CallError> {
+        let request = ClientRequest {
+            template,
+            operation: "echo",
+            arguments: &self,
+            contexts: &[],
+            response: ResponseFlags::WithTarget,
+            wait: Some(wait),
+            sent: &Default::default(),
+            octets: &Default::default(),
+        };
+        connection.call(&request, reply).await
     }
 }
 
@@ -220,35 +283,15 @@ impl Calls {
             at_once: answers == Answers::AtOnce,
             ..Peer::default()
         });
-        let settings = ConnectSettings {
-            connection: settings(),
-            unresponsive: Default::default(),
-            known_key: Default::default(),
-            times: Default::default(),
-            code_sets: CodeSets::UNSTATED,
-            needs_fragments: false,
-            peer: PeerOrb::Other,
-            transports: Default::default(),
-            timeout: Duration::MAX,
-            spin: SpinLimits {
-                spin: Duration::ZERO,
-                extended: Duration::ZERO,
-            },
-            busy: Arc::default(),
-            origin: ConnectionOrigin::Opened,
-        };
+        let settings = connect_settings();
         let stream = Box::new(Mock::new(Arc::clone(&peer)));
         let endpoint = "iiop://peer:1".parse().unwrap();
-        let target = TargetAddress::Key(b"key");
-        let template = RequestTemplate::new(Version::V1_2, &target, b"key").unwrap();
         let connection = ClientConnection::new(stream, endpoint, false, &settings);
-        // Hints, set beforehand: loom would explore both values at each request and reply.
-        connection.spoke_1_2.store(true, Ordering::Relaxed);
-        connection.announced.store(true, Ordering::Relaxed);
+        hint(&connection);
         Self {
             connection: Arc::new(connection),
             peer,
-            template: Arc::new(template),
+            template: Arc::new(template()),
             wait,
         }
     }
@@ -272,17 +315,10 @@ impl Calls {
     }
 
     async fn request(&self, argument: u8, reply: &mut ReplySlot) -> Result<(), CallError> {
-        let request = ClientRequest {
-            template: &self.template,
-            operation: "echo",
-            arguments: &Argument(argument),
-            contexts: &[],
-            response: ResponseFlags::WithTarget,
-            wait: Some(self.wait),
-            sent: &Default::default(),
-            octets: &Default::default(),
-        };
-        self.connection.call(&request, reply).await
+        let (connection, template) = (&self.connection, &self.template);
+        Argument(argument)
+            .send_as(connection, template, self.wait, reply)
+            .await
     }
 
     /// A call of a task that is polled once and then dropped.

@@ -2,11 +2,11 @@
 //! stops.
 
 use super::super::driver::{DriveEnd, Waiting};
-use super::super::{PendingRequest, ServerConnection, ServerLimits, Serving};
-use super::Tasks;
+use super::super::{PendingRequest, ServerConnection};
+use super::{Tasks, connection_limits};
 use crate::end::End;
 use crate::mock::{Acts, Mock, settings};
-use crate::models::{Task, messages, model, spawn};
+use crate::models::{Task, messages, model_of_reads as model, spawn};
 use crate::sync::Ordering;
 use bytes::BytesMut;
 use core::pin::pin;
@@ -100,7 +100,7 @@ impl Acts for Arc<Client> {
     }
 }
 
-fn request(request_id: u32) -> Vec<u8> {
+pub(super) fn request(request_id: u32) -> Vec<u8> {
     let builder = RequestBuilder {
         version: Version::V1_2,
         request_id,
@@ -117,11 +117,7 @@ fn request(request_id: u32) -> Vec<u8> {
 fn connection(client: &Arc<Client>, upcalls: usize) -> Arc<ServerConnection<Tasks>> {
     let owner = Tasks::new(settings());
     let stream = Box::new(Mock::new(Arc::clone(client)));
-    let limits = ServerLimits {
-        max_upcalls_per_connection: upcalls,
-        ..ServerLimits::new(1)
-    };
-    let admitted = Serving::<Tasks>::new(limits)
+    let admitted = connection_limits(upcalls)
         .admit(stream.peer(), None)
         .unwrap();
     let endpoint = "iiop://peer:1".parse().unwrap();
@@ -129,7 +125,7 @@ fn connection(client: &Arc<Client>, upcalls: usize) -> Arc<ServerConnection<Task
 }
 
 /// Begins to drive the connection to its end, as [`ServerConnection::drive_on`] does.
-fn drive(connection: &Arc<ServerConnection<Tasks>>) -> JoinHandle<End> {
+pub(super) fn drive(connection: &Arc<ServerConnection<Tasks>>) -> JoinHandle<End> {
     let connection = Arc::clone(connection);
     spawn(move || {
         let mut reading = connection.new_reading();
@@ -144,7 +140,7 @@ fn drive(connection: &Arc<ServerConnection<Tasks>>) -> JoinHandle<End> {
 }
 
 /// Ends an upcall with a reply.
-fn answer((request_id, pending): (u32, PendingRequest<Tasks>)) {
+pub(super) fn answer((request_id, pending): (u32, PendingRequest<Tasks>)) {
     let reply = ReplyBuilder {
         version: Version::V1_2,
         request_id,

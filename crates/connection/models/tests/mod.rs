@@ -8,11 +8,17 @@ mod waker;
 
 pub(crate) use crate::sync::thread::{Task, model};
 
+use crate::sync::writes;
 use loom::thread::{Builder, JoinHandle};
 use std::io::IoSlice;
 
 /// The stack of a thread, in words: calls and drivers need more than loom's default.
 const STACK_WORDS: usize = 0x8000;
+
+/// Explores `body` without the write side of its connections, which has models of its own.
+pub(crate) fn model_of_reads(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
+    writes::unexplored(|| model(preemptions, body));
+}
 
 /// Spawns a thread whose stack is large enough for a call or a driver.
 pub(crate) fn spawn<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {

@@ -1,6 +1,7 @@
 //! Served connections: full sockets, while a thread serves the connection and when it stops; and the driver, while upcalls
 //! end in other threads.
 
+mod both;
 mod driver;
 
 use super::{Located, PendingRequest, ReceivedRequest, ServerConnection, ServerLimits, Serving};
@@ -133,6 +134,14 @@ impl Owner for Tasks {
     async fn ask(self: Arc<Self>, _: Bytes, _: HostKey) -> LocateReply {
         unreachable!("no LocateRequest is read")
     }
+}
+
+/// The limits of one connection, of which so many upcalls may be pending.
+fn connection_limits(upcalls: usize) -> Serving<Tasks> {
+    Serving::new(ServerLimits {
+        max_upcalls_per_connection: upcalls,
+        ..ServerLimits::new(1)
+    })
 }
 
 /// A connection and its socket.

@@ -1,6 +1,6 @@
 //! Offering a peer a connection on which it may send requests, too.
 
-use super::half::{BidirectionalConnection, Half};
+use super::BidirectionalConnection;
 use crate::acceptor::admit;
 use crate::owner::Owner;
 use crate::server::{ServerConnection, Serving};
@@ -17,19 +17,15 @@ pub trait Offer: fmt::Debug + Send + Sync {
     /// The service context BI_DIR_IIOP: the endpoints of this ORB that the peer may reach by the connection.
     fn context(&self) -> ServiceContext;
 
-    /// Serves requests of the peer on a connection that was opened, and returns the stream of requests of this end. At the
-    /// limit of connections served, the peer's requests are not served, and `stream` is returned undivided.
-    fn split(&self, stream: Box<dyn Connection>, endpoint: &Endpoint) -> Split;
-}
-
-/// A connection that was opened, and divided into halves if the peer may send requests on it.
-#[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "there is nothing else to know")]
-pub struct Split {
-    /// The stream of requests of this end, and of their replies.
-    pub stream: Box<dyn Connection>,
-    /// The connection as a whole, if the peer may send requests on it.
-    pub whole: Option<Arc<BidirectionalConnection>>,
+    /// Serves requests of the peer on a connection that was opened to `endpoint`.
+    ///
+    /// # Errors
+    /// The stream at the limit of connections served: the peer's requests are not served on it.
+    fn serve(
+        &self,
+        stream: Box<dyn Connection>,
+        endpoint: &Endpoint,
+    ) -> Result<Arc<BidirectionalConnection>, Box<dyn Connection>>;
 }
 
 /// The [`Offer`] of an ORB: the owner `O` serves the requests of peers.
@@ -60,27 +56,22 @@ impl<O: Owner> Offer for OfferTo<O> {
         (self.context)()
     }
 
-    fn split(&self, stream: Box<dyn Connection>, endpoint: &Endpoint) -> Split {
+    fn serve(
+        &self,
+        stream: Box<dyn Connection>,
+        endpoint: &Endpoint,
+    ) -> Result<Arc<BidirectionalConnection>, Box<dyn Connection>> {
         let admitted = self.owner.upgrade().and_then(|owner| {
             let admitted = admit(&owner, &self.serving, &*stream).ok()?;
             Some((owner, admitted))
         });
         let Some((owner, admitted)) = admitted else {
-            return Split {
-                stream,
-                whole: None,
-            };
+            return Err(stream);
         };
-        let memory = admitted.memory(&owner.settings().memory);
-        let whole = BidirectionalConnection::new(stream, true, memory);
-        let served = whole.half(Half::Server);
-        let connection = ServerConnection::new(served, endpoint.clone(), &owner, admitted)
-            .with_bidirectional(Arc::clone(&whole));
+        let (connection, both) =
+            ServerConnection::with_both_roles(stream, endpoint.clone(), &owner, admitted, true);
         owner.track(Arc::new(connection).drive(&self.serving));
-        Split {
-            stream: whole.half(Half::Client),
-            whole: Some(whole),
-        }
+        Ok(both)
     }
 }
 

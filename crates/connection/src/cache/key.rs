@@ -66,7 +66,7 @@ impl ConnectionOrigin {
         match self {
             Self::Opened => OriginKey::Opened,
             Self::Offered(_) => OriginKey::Offered,
-            Self::Accepted(whole) => OriginKey::Accepted(whole.number()),
+            Self::Accepted(both) => OriginKey::Accepted(both.number()),
         }
     }
 

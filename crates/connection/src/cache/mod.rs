@@ -211,21 +211,27 @@ impl ConnectionCache {
                 connected = connect(key.endpoint(), &mut settings) => connected,
                 () = closed.cancelled() => Err(ConnectError::ShutDown),
             };
-            let (stream, whole) = match connected {
-                Ok(stream) => stream,
+            let opened = match connected {
+                Ok(opened) => opened,
                 Err(error) => {
                     trace::not_connected(key.endpoint(), &error);
                     publish.send_replace(Some(Err(Arc::new(error))));
                     return;
                 }
             };
-            let endpoint = key.endpoint().clone();
-            let connection =
-                ClientConnection::new(stream, endpoint, key.states_code_sets(), &settings);
-            let connection = Arc::new(connection.with_uses(uses).with_bidirectional(whole.clone()));
-            if let Some(whole) = whole {
-                whole.set_client(&connection);
-            }
+            let (endpoint, announce) = (key.endpoint().clone(), key.states_code_sets());
+            let connection = match opened {
+                Opened::Alone(stream) => {
+                    let made = ClientConnection::new(stream, endpoint, announce, &settings);
+                    Arc::new(made.with_uses(uses))
+                }
+                Opened::WithBothRoles(both) => {
+                    let made = ClientConnection::of_both(&both, endpoint, announce, &settings);
+                    let made = Arc::new(made.with_uses(uses));
+                    both.set_client(&made);
+                    made
+                }
+            };
             trace::connected(key.endpoint());
             if !forget.publish(&closed, publish, &connection) {
                 connection.shut_down();
@@ -294,33 +300,38 @@ impl Drop for Forget {
     }
 }
 
+/// A connection to an endpoint.
+enum Opened {
+    /// For requests of this end alone.
+    Alone(Box<dyn zorb_transport::Connection>),
+    /// On which the peer may send requests, too.
+    WithBothRoles(Arc<BidirectionalConnection>),
+}
+
 async fn connect(
     endpoint: &Endpoint,
     settings: &mut ConnectSettings,
-) -> Result<
-    (
-        Box<dyn zorb_transport::Connection>,
-        Option<Arc<BidirectionalConnection>>,
-    ),
-    ConnectError,
-> {
-    if let ConnectionOrigin::Accepted(whole) = &settings.origin {
-        let gone = || ConnectError::Gone {
-            endpoint: endpoint.clone(),
+) -> Result<Opened, ConnectError> {
+    if let ConnectionOrigin::Accepted(both) = &settings.origin {
+        return match both.take_client() {
+            true => Ok(Opened::WithBothRoles(Arc::clone(both))),
+            false => Err(ConnectError::Gone {
+                endpoint: endpoint.clone(),
+            }),
         };
-        let stream = whole.take_client().ok_or_else(gone)?;
-        return Ok((stream, Some(Arc::clone(whole))));
     }
     let stream = open(endpoint, settings).await?;
     let ConnectionOrigin::Offered(offer) = &settings.origin else {
-        return Ok((stream, None));
+        return Ok(Opened::Alone(stream));
     };
-    let split = offer.split(stream, endpoint);
-    if split.whole.is_none() {
-        // Without room to serve the peer's requests, the connection is not offered.
-        settings.origin = ConnectionOrigin::Opened;
-    }
-    Ok((split.stream, split.whole))
+    Ok(match offer.serve(stream, endpoint) {
+        Ok(both) => Opened::WithBothRoles(both),
+        Err(stream) => {
+            // Without room to serve the peer's requests, the connection is not offered.
+            settings.origin = ConnectionOrigin::Opened;
+            Opened::Alone(stream)
+        }
+    })
 }
 
 async fn open(

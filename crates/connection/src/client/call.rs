@@ -283,14 +283,14 @@ impl ClientConnection {
 
     fn lost(&self, cause: Cause) -> Fault {
         Fault::ConnectionLost {
-            endpoint: self.link.endpoint.to_string(),
+            endpoint: self.endpoint.to_string(),
             hint: None,
             cause,
         }
     }
 
     fn fault(&self, end: &End) -> Fault {
-        let endpoint = self.link.endpoint.to_string();
+        let endpoint = self.endpoint.to_string();
         match end {
             End::Closed | End::Idle(_) | End::Purged | End::Released | End::NoThread => {
                 Fault::ConnectionClosed { endpoint }
@@ -378,7 +378,7 @@ impl ClientConnection {
     fn not_encoded(&self, error: EncodeError) -> CallError {
         CallError::Encode(match error.kind() {
             EncodeErrorKind::WideRefused => Fault::NoWideCodeSet {
-                endpoint: self.link.endpoint.to_string(),
+                endpoint: self.endpoint.to_string(),
                 stated: !self.contexts.is_empty(),
             },
             _ => Fault::Encode(error),

@@ -19,7 +19,7 @@ const BATCH_TIME: Duration = Duration::from_millis(1);
 
 impl ClientConnection {
     /// Ends the connection if no call is in progress, and returns whether it did. A later call opens another connection.
-    pub(super) fn retire(&self, end: End) -> bool {
+    pub(crate) fn retire(&self, end: End) -> bool {
         let retired = self.retire_with(end);
         let is_retired = retired.is_some();
         if let Some(retired) = retired {
@@ -40,11 +40,13 @@ impl ClientConnection {
         self.link.outbound.driver.notify();
     }
 
-    /// Closes the connection in order, as no reference uses it any more. A connection that the peer has opened stays open: the
-    /// peer closes it.
+    /// Closes the connection in order, as no reference uses it any more. One on which requests of the peer are pending is closed
+    /// when they have ended. A connection that the peer has opened stays open: the peer closes it.
     pub fn release(&self) {
-        if self.opened_here && !self.is_over() {
-            self.end(End::Released);
+        match &self.both {
+            _ if !self.opened_here || self.is_over() => {}
+            Some(both) => both.release(),
+            None => self.end(End::Released),
         }
     }
 
@@ -53,7 +55,12 @@ impl ClientConnection {
         if self.opened_here {
             // No further call will join the batch.
             self.link.write_batch();
-            self.retire(End::Released);
+            match &self.both {
+                Some(both) => both.release(),
+                None => {
+                    self.retire(End::Released);
+                }
+            }
         }
     }
 
@@ -92,8 +99,12 @@ impl ClientConnection {
         stall_timeout: Option<Duration>,
     ) {
         let mut timers = Timers::default();
+        let driver = &self.link.outbound.driver;
         let read = poll_fn(|cx| {
-            self.link.outbound.driver.register(cx.waker());
+            match self.both {
+                None => driver.register(cx.waker()),
+                Some(_) => driver.register_second(cx.waker()),
+            }
             let ended = self.poll_drive(&mut timers, cx);
             // A caller may have found the end of the connection.
             match self.state().life.end().cloned().or(ended) {
@@ -101,24 +112,41 @@ impl ClientConnection {
                 None => Poll::Pending,
             }
         });
-        let may_end = |limit| self.is_unused_by_peer() && self.retire(End::Idle(limit));
+        let may_end = |limit| self.is_driven_here() && self.retire(End::Idle(limit));
         let end = tokio::select! {
             biased;
             end = read => end,
             end = self.link.failed() => end,
             end = self.link.idle(idle_timeout, may_end) => end,
-            end = self.link.paced(stall_timeout) => end,
+            end = self.paced(stall_timeout) => end,
             end = self.unanswered() => end,
         };
-        self.count_end(&end);
         self.end(end.clone());
-        trace::ended(&*self.link.stream, &self.link.endpoint, &end);
+        if let Some(both) = self.both.as_ref().filter(|both| !both.has_left()) {
+            // Once it has ended, the driver of the server's role does not leave it.
+            let closed = poll_fn(|cx| {
+                driver.register_second(cx.waker());
+                match both.is_over() {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                }
+            });
+            return closed.await;
+        }
+        self.count_end(&end);
+        trace::ended(&*self.link.stream, &self.endpoint, &end);
         let is_orderly = (self.state().life.end()).is_some_and(End::is_orderly);
         let on = |event| self.state().life.on(event);
         self.link.finish(is_orderly, on).await;
         if self.state().life.is_cut_short() {
             self.counters.count(Counter::LingersCut);
         }
+    }
+
+    /// Ready when a reply that has begun makes no progress. Among served connections, all are checked anyway.
+    async fn paced(&self, stall_timeout: Option<Duration>) -> End {
+        let stall_timeout = stall_timeout.filter(|_| self.both.is_none());
+        self.link.paced(stall_timeout).await
     }
 
     fn count_end(&self, end: &End) {
@@ -136,6 +164,9 @@ impl ClientConnection {
             return None;
         }
         timers.write_batch(&self.link, cx);
+        if !self.is_driven_here() {
+            return None;
+        }
         if let Err(end) = self.link.unblock(cx) {
             return Some(end);
         }

@@ -31,7 +31,7 @@ mod call;
 mod driver;
 #[cfg(zorb_model)]
 #[path = "../../models/tests/client.rs"]
-mod models;
+pub(crate) mod models;
 mod one_way;
 mod pump;
 mod silence;
@@ -44,33 +44,32 @@ pub use one_way::OneWayMode;
 pub use silence::{is_timing_out, timing_out};
 
 use super::bidirectional::BidirectionalConnection;
-use super::cache::{ConnectSettings, ConnectionOrigin, UseClock};
+use super::cache::{ConnectSettings, UseClock};
 use super::counters::Counters;
 use super::end::End;
 use super::link::{Link, Reading};
 use super::owner::PeerOrb;
 use super::spin::{BusyConnections, Spinner};
-use super::sync::{AtomicBool, AtomicU32, MutexGuard, Ordering, clock};
+use super::sync::{AtomicBool, MutexGuard, Ordering, clock};
 use super::trace::Shown;
 use core::fmt;
 // For hints, which no model has to explore.
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use core::task::Waker;
 use silence::{OVER, Served, Silence};
 use std::sync::Arc;
 use std::time::Instant;
-use waiters::{Arrived, OwnReply, ReplyWaiters, State, Waiter};
+pub(crate) use waiters::ReplyWaiters;
+use waiters::{Arrived, OwnReply, State, Waiter};
 use zorb_cdr::WireFormat;
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    CompletionStatus, Fault, LifeAction, LifeEvent, LocateReply, Message, MessageKind, Reader,
-    Received, ReplyHeader, ReplyStatus, RequestId, Role, ServiceContext, SystemException, Version,
+    CompletionStatus, Fault, Life, LifeAction, LifeEvent, LocateReply, Message, MessageFor,
+    MessageKind, Reader, Received, ReplyHeader, ReplyStatus, RequestId, Role, ServiceContext,
+    SystemException, Version,
 };
 use zorb_transport::{Address, Connection, Endpoint};
-
-/// The limit on requests in flight on one connection. A peer that leaves as many unanswered is overloaded or gone.
-const MAX_IN_FLIGHT: usize = 16 << 10;
 
 /// The error of a call without a reply. The kind decides whether the request may be sent again.
 ///
@@ -105,7 +104,8 @@ impl CallError {
 /// The client's end of a connection: sends requests, and matches replies to their callers. All references to an endpoint
 /// share it.
 pub struct ClientConnection {
-    link: Link,
+    link: Arc<Link>,
+    endpoint: Endpoint,
     waiters: Arc<ReplyWaiters>,
     /// `waiters` as the waker that the reactor calls.
     readiness: Waker,
@@ -134,8 +134,8 @@ pub struct ClientConnection {
     /// The last use, by the clock of its cache. Of several idle connections, the least recently used is closed for another one.
     last_used: AtomicU64,
     uses: UseClock,
-    /// The bidirectional connection of which this is the client's half, if the peer may send requests, too.
-    bidirectional: Option<Arc<BidirectionalConnection>>,
+    /// What it shares with the server's role, if the peer may send requests, too.
+    both: Option<Arc<BidirectionalConnection>>,
 }
 
 impl ClientConnection {
@@ -147,34 +147,67 @@ impl ClientConnection {
         announce: bool,
         settings: &ConnectSettings,
     ) -> Self {
-        let opened_here = !matches!(settings.origin, ConnectionOrigin::Accepted(_));
         let shown = Shown {
             payload: settings.connection.trace_payload,
             describe: settings.connection.describe,
         };
-        let max_fragment = (settings.connection).max_fragment(settings.needs_fragments);
-        let served = Served::new(
-            settings.unresponsive.clone(),
-            settings.transports.get(endpoint.scheme()).cloned(),
-        );
-        let link = Link::new(stream, endpoint, max_fragment, shown)
-            .of_client_within(&settings.connection.memory);
-        if settings.needs_fragments {
-            link.outbound.keep_1_1_whole();
-        }
+        let link = Link::new(stream, None, shown).of_client_within(&settings.connection.memory);
         let reading = Reading {
             reader: Reader::new(settings.connection.limits).skip_too_large(),
             spinner: Spinner::new(settings.spin),
         };
-        let waiters = Arc::new(ReplyWaiters::new(
-            MAX_IN_FLIGHT,
-            opened_here,
-            reading,
-            Arc::clone(&link.outbound.driver),
-        ));
+        let driver = Arc::clone(&link.outbound.driver);
+        let life = Life::new(Role::Client);
+        let waiters = Arc::new(ReplyWaiters::new(life, true, reading, driver));
+        let readiness = Waker::from(Arc::clone(&waiters));
+        Self::over(
+            Arc::new(link),
+            waiters,
+            readiness,
+            endpoint,
+            announce,
+            settings,
+        )
+    }
+
+    /// The client's role of a connection on which the peer may send requests, too.
+    pub(crate) fn of_both(
+        both: &Arc<BidirectionalConnection>,
+        endpoint: Endpoint,
+        announce: bool,
+        settings: &ConnectSettings,
+    ) -> Self {
+        let (link, waiters) = (Arc::clone(both.link()), Arc::clone(both.waiters()));
+        let readiness = both.readiness().clone();
+        Self {
+            opened_here: both.opened_here(),
+            both: Some(Arc::clone(both)),
+            ..Self::over(link, waiters, readiness, endpoint, announce, settings)
+        }
+    }
+
+    fn over(
+        link: Arc<Link>,
+        waiters: Arc<ReplyWaiters>,
+        readiness: Waker,
+        endpoint: Endpoint,
+        announce: bool,
+        settings: &ConnectSettings,
+    ) -> Self {
+        if let Some(octets) = settings.connection.max_fragment(settings.needs_fragments) {
+            link.outbound.set_max_fragment(octets);
+        }
+        if settings.needs_fragments {
+            link.outbound.keep_1_1_whole();
+        }
+        let served = Served::new(
+            settings.unresponsive.clone(),
+            settings.transports.get(endpoint.scheme()).cloned(),
+        );
         Self {
             link,
-            readiness: Waker::from(Arc::clone(&waiters)),
+            endpoint,
+            readiness,
             waiters,
             wait: settings.connection.wait,
             counters: Arc::clone(&settings.connection.counters),
@@ -191,14 +224,14 @@ impl ClientConnection {
             .chain(settings.origin.context())
             .collect(),
             peer: settings.peer,
-            opened_here,
+            opened_here: true,
             spoke_1_2: AtomicBool::new(false),
             one_way_ids: AtomicU32::new(0),
             opened: clock::now(),
             last_sent: AtomicU64::new(0),
             last_used: AtomicU64::new(0),
             uses: UseClock::default(),
-            bidirectional: None,
+            both: None,
         }
     }
 
@@ -209,18 +242,10 @@ impl ClientConnection {
         self
     }
 
-    /// Returns the connection as the client's half of `whole`, on which both ends may send requests.
-    pub(crate) fn with_bidirectional(
-        mut self,
-        whole: Option<Arc<BidirectionalConnection>>,
-    ) -> Self {
-        self.bidirectional = whole;
-        self
-    }
-
-    /// Whether the peer does not use the connection for its own requests at present.
-    fn is_unused_by_peer(&self) -> bool {
-        (self.bidirectional.as_ref()).is_none_or(|whole| whole.is_idle())
+    /// Whether its driver drives the connection: it reads when no caller does, and ends it. Otherwise that of the server's role
+    /// does.
+    fn is_driven_here(&self) -> bool {
+        self.both.as_ref().is_none_or(|both| both.has_left())
     }
 
     /// The last use, by the clock of its cache.
@@ -244,9 +269,6 @@ impl ClientConnection {
             true => Version::V1_2,
             false => Version::V1_0,
         };
-        if let Some(whole) = &self.bidirectional {
-            whole.note_closing();
-        }
         let action = state.life.on(LifeEvent::End { end, spoken });
         self.silence.set_over();
         action
@@ -255,7 +277,7 @@ impl ClientConnection {
     /// Returns the endpoint that the connection leads to, as references name it.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
-        &self.link.endpoint
+        &self.endpoint
     }
 
     /// Returns the address of the peer, which the system reported when the connection was made.
@@ -272,7 +294,7 @@ impl ClientConnection {
     }
 
     /// Ends the connection, in order if the peer may still read, and wakes every waiter and the driver.
-    fn end(&self, end: End) {
+    pub(crate) fn end(&self, end: End) {
         if end.is_of_peer() {
             self.ends_unserved();
         }
@@ -329,8 +351,15 @@ impl ClientConnection {
         received: Received<'_>,
         own: Option<&mut OwnReply<'_>>,
     ) -> Result<(), End> {
+        let kind = received.header().kind;
+        match &self.both {
+            None => Role::Client.receives(kind)?,
+            Some(both) => match Role::Both.receives(kind)? {
+                MessageFor::Servant => return both.put(received),
+                MessageFor::Caller => MessageFor::Caller,
+            },
+        };
         let message = received.into_message();
-        Role::Client.receives(message.header.kind)?;
         let (id, status, body) = match message.header.kind {
             MessageKind::LocateReply => {
                 let (id, _) = LocateReply::read(&message).map_err(End::Broken)?;
@@ -383,7 +412,7 @@ impl ClientConnection {
 impl fmt::Debug for ClientConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientConnection")
-            .field("endpoint", &self.link.endpoint)
+            .field("endpoint", &self.endpoint)
             .field("over", &self.is_over())
             .finish_non_exhaustive()
     }

@@ -189,7 +189,7 @@ impl ClientConnection {
             }
             Batched::Closed => {
                 // The driver has closed the idle connection, and stores the end before or after this.
-                let endpoint = self.link.endpoint.to_string();
+                let endpoint = self.endpoint.to_string();
                 self.check(&self.state())?;
                 Err(CallError::NotSent(Fault::ConnectionClosed { endpoint }))
             }

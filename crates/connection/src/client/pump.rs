@@ -16,7 +16,7 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::time::Instant;
 use zorb_executor::WaitPolicy;
-use zorb_giop::ReplySlot;
+use zorb_giop::{ReplySlot, RequestId, UnfinishedInput};
 
 /// The number of other waiting calls up to which a caller spins for all. With more of them a message comes soon anyway, and
 /// many calls share the cost of parking.
@@ -66,7 +66,7 @@ enum Looked {
 
 impl ClientConnection {
     /// Reads for the driver. Returns `false` if another reader holds the lease, which then looks again instead.
-    pub(super) fn drive_read(&self, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn drive_read(&self, cx: &mut Context<'_>) -> bool {
         let lease = self.waiters.reading.claim();
         let claimed = lease.is_some();
         if let Some(lease) = lease {
@@ -123,12 +123,15 @@ impl ClientConnection {
     /// Reads what has arrived. Returns `false` if there may be more.
     fn read_arrived(&self, reading: &mut Reading) -> Result<bool, End> {
         for _ in 0..READS_PER_TURN {
-            self.link.drain(
+            let drained = self.link.drain(
                 &mut reading.reader,
                 &mut 0,
-                || Ok(true),
+                || Ok(self.may_read()),
                 |received| self.handle(received, None),
             )?;
+            if drained == Drained::Stopped {
+                break;
+            }
             if !self.link.try_read(reading)? {
                 return Ok(true);
             }
@@ -175,9 +178,15 @@ impl ClientConnection {
             let drained = self.link.drain(
                 &mut reading.reader,
                 &mut messages,
-                || Ok(true),
+                || Ok(self.may_read()),
                 |received| self.handle(received, own.as_deref_mut()),
             )?;
+            if drained == Drained::Stopped {
+                // The peer is not blamed for octets that wait for this end.
+                let nothing = UnfinishedInput::Nothing;
+                self.link.rest(&mut reading.reader, nothing)?;
+                return Ok(self.parks(reading, own, wait, |_| CurrentReader::Driver));
+            }
             let is_over = drained == Drained::Turn || reads == READS_PER_TURN;
             reads = reads.saturating_add(1);
             if is_over && !wait.blocks() {
@@ -205,17 +214,24 @@ impl ClientConnection {
                 read?;
                 continue;
             }
-            return Ok(self.parks(reading, own, wait));
+            return Ok(self.parks(reading, own, wait, CurrentReader::Reactor));
         }
     }
 
-    /// The next reader after one whose socket is drained and watched by the reactor.
+    /// Whether another message may be handled. Requests that wait for the server's role may leave no room.
+    #[inline]
+    fn may_read(&self) -> bool {
+        self.both.as_ref().is_none_or(|both| both.may_read())
+    }
+
+    /// The next reader after one that can read nothing at present. `next` makes it of a caller that waits alone, if one does.
     #[inline]
     fn parks(
         &self,
         reading: &mut Reading,
         own: &mut Option<&mut OwnReply<'_>>,
         wait: &Wait<'_, '_>,
+        next: impl FnOnce(Option<RequestId>) -> CurrentReader,
     ) -> Next {
         let blocking;
         let waker = match wait {
@@ -237,10 +253,10 @@ impl ClientConnection {
             reading.spinner.parks();
         }
         let Some(own) = own.as_deref().filter(|_| waits) else {
-            return Next::Leave(CurrentReader::Reactor(None));
+            return Next::Leave(next(None));
         };
         let leads = others == 0 && !self.link.outbound.is_blocked();
-        Next::Park(CurrentReader::Reactor(leads.then_some(own.id)))
+        Next::Park(next(leads.then_some(own.id)))
     }
 
     /// Looks who waits; then spins, if that is permitted and `own` waits, or blocks.
@@ -343,6 +359,11 @@ impl ClientConnection {
         let (next, thread) = match next {
             Next::Park(next) | Next::Leave(next) => (next, None),
             Next::LeaveToWaiter => self.next_waiter(own),
+        };
+        let next = match next {
+            // The peer's requests do not wait for the driver's timer.
+            CurrentReader::Timer if self.both.is_some() => CurrentReader::Driver,
+            next => next,
         };
         if next == CurrentReader::Timer {
             self.reads_without_reactor();

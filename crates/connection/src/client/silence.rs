@@ -226,8 +226,8 @@ impl ClientConnection {
             return;
         }
         match serves {
-            true => self.served.unresponsive.forget(&self.link.endpoint),
-            false => self.served.unresponsive.remember(&self.link.endpoint),
+            true => self.served.unresponsive.forget(&self.endpoint),
+            false => self.served.unresponsive.remember(&self.endpoint),
         }
         if let Some(transport) = &self.served.transport {
             transport.note_served(self.link.stream.peer(), serves);
@@ -273,8 +273,11 @@ impl ClientConnection {
     async fn replaced(&self, answer: Answer) -> Option<End> {
         let begun = Instant::now();
         while self.is_replaced() && self.silence.doubt.load(Ordering::Acquire) != ASK {
-            if self.is_unused_by_peer() && self.retire(End::Released) {
+            if self.is_driven_here() && self.retire(End::Released) {
                 return Some(End::Released);
+            }
+            if let Some(both) = &self.both {
+                both.release();
             }
             // What waits to be written may be all that keeps the connection.
             if answer == Answer::NotNeeded && begun.elapsed() >= ANSWER_WITHIN {
@@ -283,14 +286,6 @@ impl ClientConnection {
             time::sleep(LOOK_AGAIN).await;
         }
         None
-    }
-
-    /// Octets by which the connection is seen to be in use; those of the peer's own requests count.
-    fn octets(&self) -> u64 {
-        match &self.bidirectional {
-            Some(whole) => whole.moved(),
-            None => self.link.octets_received(),
-        }
     }
 
     /// Asks the peer whether it is there.
@@ -304,7 +299,7 @@ impl ClientConnection {
         let mut is_asking = true;
         // The question itself, among the calls.
         let mut own = 0;
-        let (mut octets, mut quiet_since) = (self.octets(), Instant::now());
+        let (mut octets, mut quiet_since) = (self.link.octets_received(), Instant::now());
         loop {
             // Read anew each time: a later call may have timed out meanwhile.
             if self.link.messages_received() != self.silence.since.load(Ordering::Relaxed) {
@@ -315,7 +310,7 @@ impl ClientConnection {
             if self.is_replaced() && self.state().table.len() <= own {
                 return Answer::NotNeeded;
             }
-            let now = self.octets();
+            let now = self.link.octets_received();
             if now != octets {
                 (octets, quiet_since) = (now, Instant::now());
             }

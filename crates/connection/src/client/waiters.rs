@@ -10,11 +10,14 @@ use std::task::Wake;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     Life, Message, MessageKind, ProtocolError, Received, ReplySlot, ReplyStatus, RequestId,
-    RequestTable, Role,
+    RequestTable,
 };
 
+/// The limit on requests in flight on one connection. A peer that leaves as many unanswered is overloaded or gone.
+pub(super) const MAX_IN_FLIGHT: usize = 16 << 10;
+
 /// A call that waits for its reply.
-pub(super) struct Waiter {
+pub(crate) struct Waiter {
     /// The message that answers it: Reply, or LocateReply.
     awaited: MessageKind,
     pub(super) waker: Option<Waker>,
@@ -46,7 +49,7 @@ impl Waiter {
 }
 
 /// A reply that another reader has received.
-pub(super) struct Arrived {
+pub(crate) struct Arrived {
     pub(super) message: Message,
     pub(super) status: ReplyStatus,
     pub(super) body: usize,
@@ -112,13 +115,13 @@ impl<'a> OwnReply<'a> {
 }
 
 /// The state of a connection's calls.
-pub(super) struct State {
+pub(crate) struct State {
     pub(super) table: RequestTable<Waiter>,
     /// One-way requests that are being encoded and sent.
     pub(super) one_ways: usize,
     /// Replies in the table, whose callers have been woken and have yet to run.
     pub(super) untaken: usize,
-    pub(super) life: Life,
+    pub(crate) life: Life,
 }
 
 impl State {
@@ -177,16 +180,16 @@ impl State {
 /// The reactor keeps this waker from one call to the next, so that a caller that finds the socket registered need not
 /// register.
 #[doc(alias = "ReadinessWaker")]
-pub(super) struct ReplyWaiters {
+pub(crate) struct ReplyWaiters {
     state: Mutex<State>,
-    pub(super) reading: ReadLease<Reading>,
+    pub(crate) reading: ReadLease<Reading>,
     driver: Arc<DriverWaker>,
 }
 
 impl ReplyWaiters {
-    /// `limit`: the largest number of calls in flight. `driver` gets the events that no caller waits for.
-    pub(super) fn new(
-        limit: usize,
+    /// The waiters of a connection with this `life`. `driver` gets the events that no caller waits for.
+    pub(crate) fn new(
+        life: Life,
         opened_here: bool,
         reading: Reading,
         driver: Arc<DriverWaker>,
@@ -194,17 +197,17 @@ impl ReplyWaiters {
         Self {
             reading: ReadLease::new(reading, Waker::from(Arc::clone(&driver))),
             state: Mutex::new(State {
-                table: RequestTable::new(opened_here, limit),
+                table: RequestTable::new(opened_here, MAX_IN_FLIGHT),
                 one_ways: 0,
                 untaken: 0,
-                life: Life::new(Role::Client),
+                life,
             }),
             driver,
         }
     }
 
     #[inline]
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

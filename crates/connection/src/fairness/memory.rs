@@ -11,7 +11,8 @@
 //! known who is slow, have only their own connections closed. At the limit, connections are refused. A connection whose
 //! messages or output do not fit ends. Requests that have been admitted are counted even beyond.
 
-use crate::sync::{AtomicUsize, Ordering};
+// For counts, which no model has to explore.
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use zorb_cdr::MemoryBudget;
 use zorb_shares::FreePlaces;

@@ -1,6 +1,6 @@
 //! Batches: messages of SYNC_NONE that are put together and leave by one system call.
 
-use super::super::sync::{MutexGuard, Ordering};
+use super::super::sync::writes::{MutexGuard, Ordering};
 use super::buffered::{Due, HeldBatch};
 use super::{Outbound, Outgoing, Queue, Queued};
 use bytes::BytesMut;
@@ -81,10 +81,14 @@ impl Outbound {
         match &mut queue.batch.queued {
             Some(queued) => {
                 queued.octets = queued.octets.wrapping_add(message.len());
-                self.count(message.len());
+                let more = Queued {
+                    octets: message.len(),
+                    ..*queued
+                };
+                self.count(queue, more);
             }
-            none => {
-                *none = Some(self.issue(message.len()));
+            None => {
+                queue.batch.queued = Some(self.issue(queue, message.len(), true));
                 queue.batch.octets = buffers::take();
             }
         }

@@ -1,9 +1,9 @@
 //! Buffered one-way requests: a batch that leaves when a limit of its senders is reached, rather than a millisecond after
 //! its first message.
 
-use super::super::sync::MutexGuard;
-use super::super::sync::Ordering;
 use super::super::sync::time::Instant;
+use super::super::sync::writes::MutexGuard;
+use super::super::sync::writes::Ordering;
 use super::batch::Batched;
 use super::{MAX_QUEUED_OCTETS, Outbound, Queue};
 use core::time::Duration;

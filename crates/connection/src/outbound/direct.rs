@@ -1,7 +1,9 @@
 //! Direct writes: a message that meets an empty queue goes from its sender to the socket.
 
-use super::super::sync::{MutexGuard, Ordering, fence};
-use super::{Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Slices, Ticket, Writing, memory};
+use super::super::sync::writes::{MutexGuard, Ordering, fence};
+use super::{
+    Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Slices, Ticket, Writing, is_of_client, memory,
+};
 use std::io::{self, IoSlice};
 use zorb_cdr::{Gather, Lending};
 use zorb_giop::buffers;
@@ -26,7 +28,8 @@ impl Outbound {
                 buffers::give(message.into_buffer());
                 self.flush(stream)
             } else {
-                self.send_rest(message, ticket, written, stream, writing)
+                let is_of_client = is_of_client(&message);
+                self.send_rest(message, is_of_client, ticket, written, stream, writing)
             };
             return (Ticket(ticket), flushed);
         }
@@ -56,7 +59,7 @@ impl Outbound {
             self.flush(stream)
         } else if left == 0 {
             buffers::give(message.into_buffer());
-            self.send_rest(Gather::default(), ticket, 0, stream, writing)
+            self.send_rest(Gather::default(), true, ticket, 0, stream, writing)
         } else {
             let mut rest = buffers::take();
             rest.reserve(left);
@@ -67,7 +70,7 @@ impl Outbound {
                 rest.extend_from_slice(chunk.get(skipped..).unwrap_or_default());
             }
             buffers::give(message.into_buffer());
-            self.send_rest(Gather::from(rest), ticket, 0, stream, writing)
+            self.send_rest(Gather::from(rest), true, ticket, 0, stream, writing)
         };
         (Ticket(ticket), flushed)
     }
@@ -117,6 +120,7 @@ impl Outbound {
     fn send_rest<'a>(
         &'a self,
         message: Gather,
+        is_of_client: bool,
         ticket: u64,
         written: usize,
         stream: &dyn Connection,
@@ -125,22 +129,27 @@ impl Outbound {
         if written == message.len() {
             buffers::give(message.into_buffer());
             // A direct message counts no octets.
-            let queued = Queued { ticket, octets: 0 };
+            let queued = Queued {
+                ticket,
+                octets: 0,
+                is_of_client,
+            };
             writing.completed.push(queued);
             return match self.completed(writing) {
                 Some(writing) => self.write(writing, stream),
                 None => Ok(Flush::Done),
             };
         }
-        let octets = memory(&message);
-        {
-            let _queue = self.queue();
-            self.count(octets);
-        }
+        let queued = Queued {
+            ticket,
+            octets: memory(&message),
+            is_of_client,
+        };
+        self.count(&mut self.queue(), queued);
         writing.offset = written;
         writing.messages.push_back(Outgoing {
             octets: message,
-            completes: Some(Queued { ticket, octets }),
+            completes: Some(queued),
         });
         self.write(writing, stream)
     }

@@ -53,7 +53,7 @@ pub use buffered::Buffering;
 pub(crate) use buffered::Due;
 
 use super::fairness::{Evicted, Reserved};
-use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::sync::writes::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::waker::DriverWaker;
 use arrayvec::ArrayVec;
 use batch::Batch;
@@ -87,6 +87,10 @@ type Slices<'a> = ArrayVec<IoSlice<'a>, MAX_CHUNKS>;
 pub(super) const FRAGMENTS_PER_TURN: usize = 64 << 10;
 /// The offset of GIOP's minor version in a message header.
 const MINOR_VERSION_AT: usize = 5;
+/// The offset of the kind of message in its header.
+const KIND_AT: usize = 7;
+/// Request, CancelRequest, LocateRequest.
+const KINDS_OF_CLIENTS: [u8; 3] = [0, 2, 3];
 /// The number of parked wakers that are compared with a new one, so that a task is not parked twice.
 const COMPARED_WAKERS: usize = 16;
 
@@ -107,6 +111,34 @@ pub(super) struct Queued {
     pub(super) ticket: u64,
     /// Octets of memory that the message counts as while it is queued.
     pub(super) octets: usize,
+    /// Whether a client sends such a message.
+    pub(super) is_of_client: bool,
+}
+
+/// Octets of memory of messages.
+#[derive(Debug, Clone, Copy, Default)]
+struct Octets {
+    all: usize,
+    /// Those of messages that a client sends.
+    of_client: usize,
+}
+
+impl Octets {
+    fn of(queued: impl IntoIterator<Item = Queued>) -> Self {
+        queued.into_iter().fold(Self::default(), Self::and)
+    }
+
+    fn and(self, queued: Queued) -> Self {
+        let of_client = if queued.is_of_client {
+            queued.octets
+        } else {
+            0
+        };
+        Self {
+            all: self.all.wrapping_add(queued.octets),
+            of_client: self.of_client.wrapping_add(of_client),
+        }
+    }
 }
 
 /// A message that is written after those in one piece.
@@ -124,6 +156,8 @@ struct Queue {
     /// The size of the batch that waits, and the time by which it has to be written.
     waiting_batch: HeldBatch,
     deferred: VecDeque<(Queued, Deferred)>,
+    /// Octets that count in [`Outbound::octets`] for messages that a client sends.
+    of_client: usize,
     /// No further message may join the batch.
     closed: bool,
     /// Messages that were written before earlier ones.
@@ -249,18 +283,32 @@ impl Outbound {
         Ticket(self.submitted.load(Ordering::Relaxed))
     }
 
-    /// The queue's next message. To be called under the lock of the queue.
-    fn issue(&self, octets: usize) -> Queued {
-        self.count(octets);
-        Queued {
+    /// The queue's next message.
+    fn issue(&self, queue: &mut Queue, octets: usize, is_of_client: bool) -> Queued {
+        let queued = Queued {
             ticket: self.ticket(),
             octets,
-        }
+            is_of_client,
+        };
+        self.count(queue, queued);
+        queued
     }
 
-    /// Counts queued octets. To be called under the lock of the queue.
-    fn count(&self, more: usize) {
-        let octets = self.queued_octets().wrapping_add(more);
+    /// Counts a message that is queued.
+    fn count(&self, queue: &mut Queue, queued: Queued) {
+        let Octets { all, of_client } = Octets::of([queued]);
+        queue.of_client = queue.of_client.wrapping_add(of_client);
+        self.set_octets(self.queued_octets().wrapping_add(all));
+    }
+
+    /// Counts messages that are queued no longer.
+    fn uncount(&self, queue: &mut Queue, Octets { all, of_client }: Octets) {
+        queue.of_client = queue.of_client.wrapping_sub(of_client);
+        self.set_octets(self.queued_octets().wrapping_sub(all));
+    }
+
+    /// To be called under the lock of the queue.
+    fn set_octets(&self, octets: usize) {
         self.octets.store(octets, Ordering::Relaxed);
         if self.is_blocked() || self.reserved_octets() > 0 {
             self.reserve();
@@ -331,8 +379,8 @@ impl Outbound {
         let batch = core::mem::take(&mut queue.batch);
         let completed = messages.iter().filter_map(|outgoing| outgoing.completes);
         let completed = completed.chain(deferred.iter().map(|(queued, _)| *queued));
-        let octets = completed.chain(batch.queued()).map(|queued| queued.octets);
-        self.count(octets.sum::<usize>().wrapping_neg());
+        let octets = Octets::of(completed.chain(batch.queued()));
+        self.uncount(&mut queue, octets);
         let waiting = core::mem::take(&mut queue.waiting);
         drop(queue);
         waiting.into_iter().for_each(Waker::wake);
@@ -349,13 +397,10 @@ impl Outbound {
     fn forget_writing(&self, writing: &mut Writing) {
         let completed = (writing.messages.iter()).filter_map(|outgoing| outgoing.completes);
         let completed = completed.chain(writing.deferred.iter().map(|(queued, _)| *queued));
-        let octets = completed.map(|queued| queued.octets).sum::<usize>();
+        let octets = Octets::of(completed);
         writing.messages = VecDeque::new();
         writing.deferred = VecDeque::new();
-        {
-            let _queue = self.queue();
-            self.count(octets.wrapping_neg());
-        }
+        self.uncount(&mut self.queue(), octets);
         self.forget_queued();
     }
 
@@ -376,10 +421,10 @@ impl Outbound {
         if !self.may_cut(&message) {
             return self.submit_whole(message);
         }
-        let octets = memory(&message);
+        let (octets, is_of_client) = (memory(&message), is_of_client(&message));
         match Fragments::new(message, most) {
             Err(message) => self.submit_whole(message),
-            Ok(fragments) => self.defer(Deferred::Fragmented(fragments), octets),
+            Ok(fragments) => self.defer(Deferred::Fragmented(fragments), octets, is_of_client),
         }
     }
 
@@ -389,8 +434,9 @@ impl Outbound {
             message = copied(message);
             octets = memory(&message);
         }
+        let is_of_client = is_of_client(&message);
         let mut queue = self.queue();
-        let queued = self.issue(octets);
+        let queued = self.issue(&mut queue, octets, is_of_client);
         queue.seal_batch();
         queue.messages.push_back(Outgoing {
             octets: message,
@@ -402,9 +448,9 @@ impl Outbound {
     }
 
     /// Queues a message that is written after those in one piece.
-    fn defer(&self, message: Deferred, octets: usize) -> Ticket {
+    fn defer(&self, message: Deferred, octets: usize, is_of_client: bool) -> Ticket {
         let mut queue = self.queue();
-        let queued = self.issue(octets);
+        let queued = self.issue(&mut queue, octets, is_of_client);
         queue.deferred.push_back((queued, message));
         drop(queue);
         self.check_overdrawn();
@@ -414,7 +460,7 @@ impl Outbound {
     /// Queues the last message of a connection, which is written after all others.
     pub(crate) fn submit_last(&self, message: Gather) {
         let octets = memory(&message);
-        self.defer(Deferred::Last(message), octets);
+        self.defer(Deferred::Last(message), octets, false);
     }
 
     /// Cancels a message: no further fragment of it is written. Only for requests that a CancelRequest
@@ -438,6 +484,35 @@ impl Outbound {
             return Poll::Ready(());
         }
         self.wait_for_room(cx)
+    }
+
+    /// Ready when there is room for another reply: requests of this end leave room for replies, as the peer may need these
+    /// before it reads on.
+    #[inline]
+    pub(crate) fn poll_room_for_replies(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.has_room() {
+            return Poll::Ready(());
+        }
+        self.wait_for_room_for_replies(cx)
+    }
+
+    #[cold]
+    fn wait_for_room_for_replies(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut queue = self.queue();
+        if self.replies_in(&queue) <= MAX_QUEUED_OCTETS {
+            return Poll::Ready(());
+        }
+        queue.park(cx);
+        Poll::Pending
+    }
+
+    fn replies_in(&self, queue: &Queue) -> usize {
+        self.queued_octets().saturating_sub(queue.of_client)
+    }
+
+    /// Octets of memory of the replies that wait to be written. Takes a lock.
+    pub(crate) fn queued_replies(&self) -> usize {
+        self.replies_in(&self.queue())
     }
 
     #[cold]
@@ -537,6 +612,13 @@ impl Outbound {
         let waiting = core::mem::take(&mut self.queue().waiting);
         waiting.into_iter().for_each(Waker::wake);
     }
+}
+
+/// Whether a client sends such a message.
+fn is_of_client(message: &Gather) -> bool {
+    let first = message.chunks().next().unwrap_or_default();
+    let kind = first.get(KIND_AT).filter(|_| first.starts_with(b"GIOP"));
+    kind.is_some_and(|kind| KINDS_OF_CLIENTS.contains(kind))
 }
 
 /// Octets of memory that a message takes while it is queued.

@@ -338,6 +338,7 @@ fn an_uncontended_message_that_overtakes_one_that_is_just_being_queued_is_writte
     let queued = Queued {
         ticket: outbound.ticket(),
         octets: 0,
+        is_of_client: false,
     };
     let (uncontended, flushed) = outbound.send(request(Version::V1_2, 2, 64), &socket);
     assert_eq!(flushed.unwrap(), Flush::Done);

@@ -1,11 +1,11 @@
 //! Writing queued messages: a sender that finds the write side free does it.
 
-use super::super::sync::{MutexGuard, Ordering, fence};
+use super::super::sync::writes::{MutexGuard, Ordering, fence};
 use super::super::trace;
 use super::buffered::HeldBatch;
 use super::{
-    Deferred, FRAGMENTS_PER_TURN, Flush, KEPT_PLACES, MAX_CHUNKS, Outbound, Outgoing, Queue,
-    Queued, Slices, Writing,
+    Deferred, FRAGMENTS_PER_TURN, Flush, KEPT_PLACES, MAX_CHUNKS, Octets, Outbound, Outgoing,
+    Queue, Queued, Slices, Writing,
 };
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
@@ -273,9 +273,7 @@ impl Outbound {
     fn count_completed(&self, all: &mut Vec<Queued>) -> (MutexGuard<'_, Queue>, Vec<Waker>) {
         // Only the writer counts.
         let mut written = self.written.load(Ordering::Relaxed);
-        let mut octets = 0_usize;
         for queued in &*all {
-            octets = octets.wrapping_add(queued.octets);
             if queued.ticket == written.wrapping_add(1) {
                 written = queued.ticket;
             }
@@ -283,7 +281,7 @@ impl Outbound {
         // Pairs with the Acquire in `is_counted`.
         self.written.store(written, Ordering::Release);
         let mut queue = self.queue();
-        self.count(octets.wrapping_neg());
+        self.uncount(&mut queue, Octets::of(all.iter().copied()));
         let tickets = all.drain(..).map(|queued| queued.ticket);
         queue
             .early

@@ -1,5 +1,6 @@
 //! The driver of a connection: a task of the lane, or a thread, which run the same loop and differ in how they wait for octets.
 
+use super::super::bidirectional::BidirectionalConnection;
 use super::super::end::End;
 use super::super::link::{
     Blocked, Drained, LOOK_AGAIN, MESSAGES_PER_TURN, READS_PER_TURN, Reading, let_others_run,
@@ -7,11 +8,11 @@ use super::super::link::{
 use super::super::owner::Owner;
 use super::super::spin::{Spun, ThreadPermit};
 use super::super::sync::Ordering;
-use super::ServerConnection;
 use super::backlog::RoomShared;
 use super::header_cache::{DriverState, LastReply};
 use super::promote::{Promotion, READS, READS_WITHIN};
 use super::serving::{Registration, Serving};
+use super::{Roles, ServerConnection};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
@@ -112,7 +113,7 @@ impl<O: Owner> ServerConnection<O> {
             ended: None,
         };
         let mut failed = None;
-        let may_end = |_| self.may_end_idle();
+        let may_end = |limit| self.may_end_idle(limit);
         let mut idle = idle_timeout.map(|_| Box::pin(self.link.idle(idle_timeout, may_end)));
         poll_fn(move |cx| {
             self.link.outbound.driver.register(cx.waker());
@@ -216,7 +217,10 @@ impl<O: Owner> ServerConnection<O> {
                 Poll::Pending | Poll::Ready(Ok(true)) => {}
             }
         }
-        let read = self.poll_read_requests(reading, state, cx);
+        let read = match &self.roles {
+            Roles::Server(_) => self.poll_read_requests(reading, state, cx),
+            Roles::Both(both) => self.poll_read_both(both, reading, state, cx),
+        };
         // A request may have begun to wait meanwhile. Room for it is checked here, once ending upcalls can see the request.
         if read.is_pending()
             && !self.backlog.is_empty()
@@ -340,6 +344,79 @@ impl<O: Owner> ServerConnection<O> {
         Poll::Pending
     }
 
+    /// Serves the requests that wait in the inbox, and reads for both roles, until the connection ends or there is nothing to do.
+    fn poll_read_both(
+        self: &Arc<Self>,
+        both: &BidirectionalConnection,
+        reading: &mut Reading,
+        state: &mut DriveState<O>,
+        cx: &mut Context<'_>,
+    ) -> Poll<End> {
+        if let Err(end) = self.link.unblock(cx) {
+            return Poll::Ready(end);
+        }
+        let mut messages = 0;
+        for _ in 0..READS_PER_TURN {
+            // Before the inbox: requests that were read before the end are served.
+            let ended = both.ended();
+            let served = match &ended {
+                Some(end) if !end.is_of_peer() => return Poll::Ready(end.clone()),
+                _ => self.serve_inbox(both, reading, state, &mut messages, cx),
+            };
+            let is_stopped = match (served, ended) {
+                (Err(end), _) | (Ok(Drained::All), Some(end)) => return Poll::Ready(end),
+                (Ok(Drained::Turn), _) => break,
+                (Ok(Drained::Stopped), Some(_)) => return Poll::Pending,
+                (Ok(drained), None) => drained == Drained::Stopped,
+            };
+            if both.is_released() && self.is_unused(both) && both.retire(End::Released) {
+                return Poll::Ready(End::Released);
+            }
+            // Whatever stops the server wakes this task when it has gone. Until then, replies are read, as long as there is room
+            // for requests.
+            let reads = both.may_read() && both.drive_read(cx);
+            if !reads || is_stopped && !both.is_closing() {
+                return Poll::Pending;
+            }
+        }
+        let_others_run(cx);
+        Poll::Pending
+    }
+
+    /// Serves the requests that wait in the inbox, as long as the limits permit.
+    fn serve_inbox(
+        self: &Arc<Self>,
+        both: &BidirectionalConnection,
+        reading: &mut Reading,
+        state: &mut DriveState<O>,
+        messages: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Result<Drained, End> {
+        let driver = &mut state.driver;
+        let mut serve = || {
+            while !both.is_inbox_empty() {
+                if !self.may_read() || !self.poll_may_serve(&driver.last, cx)? {
+                    return Ok(Drained::Stopped);
+                }
+                if *messages == MESSAGES_PER_TURN {
+                    return Ok(Drained::Turn);
+                }
+                let Some(request) = both.next_request() else {
+                    break;
+                };
+                *messages = messages.saturating_add(1);
+                let served = self.handle(&mut driver.headers, reading.reader.again(request))?;
+                self.note(served, &driver.last);
+            }
+            Ok(Drained::All)
+        };
+        let drained = serve();
+        // The next read finds a failure.
+        let _ = self.write_replies(&driver.last);
+        self.link.unblock(cx)?;
+        drained
+    }
+
     /// Reads once, in `recv`. Pending after a while without octets, so that the driver looks at other ends of the connection.
     fn read_blocking(
         self: &Arc<Self>,
@@ -413,11 +490,11 @@ impl<O: Owner> ServerConnection<O> {
     #[inline]
     fn poll_may_serve(&self, last: &LastReply, cx: &mut Context<'_>) -> Result<bool, End> {
         let outbound = &self.link.outbound;
-        if outbound.poll_room(cx).is_ready() {
+        if outbound.poll_room_for_replies(cx).is_ready() {
             return Ok(true);
         }
         match self.write_replies(last) {
-            Ok(_) => Ok(outbound.poll_room(cx).is_ready()),
+            Ok(_) => Ok(outbound.poll_room_for_replies(cx).is_ready()),
             Err(error) => Err(End::Lost(outbound.failure_or(error))),
         }
     }
@@ -449,6 +526,14 @@ impl<O: Owner> ServerConnection<O> {
     /// [`Link::finish`](super::super::link::Link::finish): a client that never reads must not keep the ORB alive.
     fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<End> {
         let _ = self.on(LifeEvent::Stop);
+        if let Some(both) = self.both() {
+            both.stop_serving();
+            // Upcalls that end may wait for replies to requests of this end.
+            both.drive_read(cx);
+            if let Some(end) = both.ended() {
+                return Poll::Ready(end);
+            }
+        }
         if let Poll::Ready(Err(error)) = self.link.outbound.poll_unblock(&*self.link.stream, cx) {
             return Poll::Ready(End::Lost(self.link.outbound.failure_or(error)));
         }

@@ -3,13 +3,15 @@
 use super::super::fairness::HostPermit;
 use super::super::link::Link;
 use super::super::owner::Owner;
+use super::super::sync::Mutex;
 use super::super::trace::Shown;
-use super::ServerConnection;
+use super::{Roles, ServerConnection};
 use bytes::BytesMut;
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};
 use std::path::PathBuf;
 use std::sync::Arc;
+use zorb_giop::{Life, Role};
 use zorb_transport::{Address, Capabilities, Connection, Endpoint};
 
 /// A stream whose peer is gone.
@@ -64,8 +66,9 @@ impl<O: Owner> ServerConnection<O> {
         };
         let stream = Box::new(Ended(Address::Unix(None)));
         let endpoint = Endpoint::uiop(PathBuf::new());
-        let link = Link::new(stream, endpoint, None, shown);
-        let ended = Self::over(link, owner, admitted);
+        let link = Arc::new(Link::new(stream, None, shown));
+        let roles = Roles::Server(Mutex::new(Life::new(Role::Server)));
+        let ended = Self::over(link, endpoint, roles, owner, admitted);
         ended.client.leave();
         ended
     }

@@ -89,6 +89,7 @@ use super::spin::{SpinLimits, Spinner};
 use super::sync::{AtomicBool, AtomicU32, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::trace::{self, Shown};
 use core::fmt;
+use core::time::Duration;
 use header_cache::{LastReply, RequestHeaderCache};
 use std::collections::HashMap;
 use std::io;
@@ -125,11 +126,10 @@ pub struct ReceivedRequest<O: Owner> {
 
 /// The server's end of a connection: reads requests, has the owner serve them, and writes replies.
 pub struct ServerConnection<O: Owner> {
-    link: Link,
+    link: Arc<Link>,
     peer: Arc<Peer>,
     owner: Arc<O>,
-    /// Only the driver changes it.
-    life: Mutex<Life>,
+    roles: Roles,
     pending: AtomicUsize,
     /// Pending requests whose replies have not been queued.
     unanswered: AtomicUsize,
@@ -155,8 +155,6 @@ pub struct ServerConnection<O: Owner> {
     admitted: HostPermit,
     /// The client, where clients share places.
     client: Client,
-    /// The bidirectional connection of which this is the server's half, if both ends may send requests.
-    bidirectional: Option<Arc<BidirectionalConnection>>,
     /// How its reader waits.
     wait: WaitPolicy,
     spin: SpinLimits,
@@ -166,6 +164,14 @@ pub struct ServerConnection<O: Owner> {
     stop: Option<CancellationToken>,
     /// The priority band that the connection is bound to: two shorts, or [`NO_BAND`].
     band: AtomicU32,
+}
+
+/// What this end does on a connection.
+enum Roles {
+    /// It serves requests. Only the driver changes the life of the connection.
+    Server(Mutex<Life>),
+    /// It sends requests, too, or may do so.
+    Both(Arc<BidirectionalConnection>),
 }
 
 /// The value of a connection that is bound to no priority band. No band has these bounds, as priorities start at 0.
@@ -178,26 +184,54 @@ impl<O: Owner> ServerConnection<O> {
         owner: &Arc<O>,
         admitted: HostPermit,
     ) -> Self {
+        let link = Arc::new(Self::link(stream, owner, &admitted));
+        let roles = Roles::Server(Mutex::new(Life::new(Role::Server)));
+        Self::over(link, endpoint, roles, owner, admitted)
+    }
+
+    /// A connection on which this end may send requests, too, and what it shares with the client's role.
+    pub(crate) fn with_both_roles(
+        stream: Box<dyn Connection>,
+        endpoint: Endpoint,
+        owner: &Arc<O>,
+        admitted: HostPermit,
+        opened_here: bool,
+    ) -> (Self, Arc<BidirectionalConnection>) {
+        let link = Self::link(stream, owner, &admitted);
+        let lane = owner.lane();
+        let reading = new_reading(owner, SpinLimits::of(lane, lane.handle().id()));
+        let memory = admitted.host().memory(&owner.settings().memory);
+        let both = BidirectionalConnection::new(link, opened_here, reading, memory);
+        let (link, roles) = (Arc::clone(both.link()), Roles::Both(Arc::clone(&both)));
+        (Self::over(link, endpoint, roles, owner, admitted), both)
+    }
+
+    fn link(stream: Box<dyn Connection>, owner: &Arc<O>, admitted: &HostPermit) -> Link {
         let settings = owner.settings();
         let shown = Shown {
             payload: settings.trace_payload,
             describe: settings.describe,
         };
-        let link = Link::new(stream, endpoint, settings.max_fragment(false), shown)
+        Link::new(stream, settings.max_fragment(false), shown)
             .within(admitted.host().memory(&settings.memory))
-            .notifying(admitted.host().waits());
-        Self::over(link, owner, admitted)
+            .notifying(admitted.host().waits())
     }
 
-    fn over(link: Link, owner: &Arc<O>, admitted: HostPermit) -> Self {
+    fn over(
+        link: Arc<Link>,
+        endpoint: Endpoint,
+        roles: Roles,
+        owner: &Arc<O>,
+        admitted: HostPermit,
+    ) -> Self {
         let lane = owner.lane();
         let memory = Arc::clone(admitted.host().memory(&owner.settings().memory));
         let client = Client::new(admitted.host().key());
         Self {
-            peer: Peer::of(&*link.stream, &link.endpoint),
+            peer: Peer::of(&*link.stream, endpoint),
             link,
             owner: Arc::clone(owner),
-            life: Mutex::new(Life::new(Role::Server)),
+            roles,
             pending: AtomicUsize::new(0),
             unanswered: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
@@ -213,7 +247,6 @@ impl<O: Owner> ServerConnection<O> {
             orders: Orders::default(),
             admitted,
             client,
-            bidirectional: None,
             wait: owner.settings().wait,
             spin: SpinLimits::of(lane, lane.handle().id()),
             is_in_lane: true,
@@ -244,20 +277,21 @@ impl<O: Owner> ServerConnection<O> {
         (bound != NO_BAND).then_some((i16::from_ne_bytes([a, b]), i16::from_ne_bytes([c, d])))
     }
 
-    /// Returns the connection as the server's half of `whole`, on which both ends may send requests.
-    pub(crate) fn with_bidirectional(mut self, whole: Arc<BidirectionalConnection>) -> Self {
-        self.bidirectional = Some(whole);
-        self
+    fn both(&self) -> Option<&Arc<BidirectionalConnection>> {
+        match &self.roles {
+            Roles::Server(_) => None,
+            Roles::Both(both) => Some(both),
+        }
     }
 
     /// Whether this end opened the connection, and offered it to the peer for requests.
     fn opened_here(&self) -> bool {
-        (self.bidirectional.as_ref()).is_some_and(|whole| whole.opened_here())
+        self.both().is_some_and(|both| both.opened_here())
     }
 
     /// Whether this end sends requests on the connection, too.
     fn has_own_requests(&self) -> bool {
-        (self.bidirectional.as_ref()).is_some_and(|whole| whole.has_client())
+        self.both().is_some_and(|both| both.has_client())
     }
 
     /// Whether its reactor or its owner is stopping.
@@ -266,23 +300,27 @@ impl<O: Owner> ServerConnection<O> {
             || (self.stop.as_ref()).is_some_and(CancellationToken::is_cancelled)
     }
 
-    /// Whether the connection may be closed as idle. Where this end sends requests, too, the client's half closes it, which
-    /// knows whether a call is in progress.
-    fn may_end_idle(&self) -> bool {
-        let Some(whole) = &self.bidirectional else {
-            return self.has_no_pending();
-        };
-        whole.note_idle(|| self.has_no_pending()) && whole.close_without_client()
+    /// Whether the connection may be closed as idle.
+    fn may_end_idle(&self, limit: Duration) -> bool {
+        match &self.roles {
+            Roles::Server(_) => self.has_no_pending(),
+            Roles::Both(both) => self.is_unused(both) && both.retire(End::Idle(limit)),
+        }
+    }
+
+    /// Whether no request of the peer is pending or waits.
+    fn is_unused(&self, both: &BidirectionalConnection) -> bool {
+        self.has_no_pending() && both.is_inbox_empty()
     }
 
     /// Hands to the owner the offer of a client that accepts requests on its connection.
     fn take_offer(&self, header: &RequestHeader<'_>, version: Version) {
-        if let Some(whole) = &self.bidirectional
-            && !whole.opened_here()
+        if let Some(both) = self.both()
+            && !both.opened_here()
             && version >= Version::V1_2
             && let Some(context) = header.contexts.get(ServiceContextId::BI_DIR_IIOP)
         {
-            self.owner.offered(whole, &self.client, context);
+            self.owner.offered(both, &self.client, context);
         }
     }
 
@@ -298,10 +336,7 @@ impl<O: Owner> ServerConnection<O> {
 
     /// The initial state of its reader.
     fn new_reading(&self) -> Reading {
-        Reading {
-            reader: Reader::new(self.owner.settings().limits).skip_too_large(),
-            spinner: Spinner::new(self.spin),
-        }
+        new_reading(&self.owner, self.spin)
     }
 
     /// The next turn in an order. Costs two allocations and a lock.
@@ -528,13 +563,16 @@ impl<O: Owner> ServerConnection<O> {
         self.pending.load(Ordering::Acquire) == 0 && self.backlog.is_empty()
     }
 
-    fn life(&self) -> MutexGuard<'_, Life> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    fn with_life<T>(&self, run: impl FnOnce(&mut Life) -> T) -> T {
+        match &self.roles {
+            Roles::Server(life) => run(&mut life.lock().unwrap_or_else(PoisonError::into_inner)),
+            Roles::Both(both) => run(&mut both.waiters().state().life),
+        }
     }
 
     /// Goes on with the life of the connection. For the driver.
     fn on(&self, event: LifeEvent) -> LifeAction {
-        self.life().on(event)
+        self.with_life(|life| life.on(event))
     }
 
     /// Wakes the driver, since the ORB is shutting down, or there is room for a waiting request.
@@ -549,7 +587,7 @@ impl<O: Owner> ServerConnection<O> {
         let evicted = self.link.outbound.evicted();
         let lost = evicted.map(|why| End::Lost(Cause::new(why.to_string())));
         let end = lost.as_ref().unwrap_or(end);
-        trace::ended(&*self.link.stream, &self.link.endpoint, end);
+        trace::ended(&*self.link.stream, &self.peer.endpoint, end);
         if let Some(why) = evicted
             && let Some(omitted) = counters.report(why.counter())
         {
@@ -571,27 +609,30 @@ impl<O: Owner> ServerConnection<O> {
             | End::NoThread
             | End::Silent(_) => {}
         }
-        if matches!(end, End::ShutDown)
-            && (self.bidirectional.as_ref()).is_some_and(|whole| whole.leave())
-        {
-            // Requests of this end continue; the half that sends them ends the connection.
-            return self.link.drained().await;
+        match &self.roles {
+            Roles::Both(both) if matches!(end, End::ShutDown) && both.leave() => {
+                // Requests of this end continue; the driver of the client's role ends the connection.
+                return self.link.drained().await;
+            }
+            Roles::Both(both) => both.end(end.clone()),
+            Roles::Server(_) => {
+                let event = match end.clone() {
+                    End::ShutDown => LifeEvent::Drained,
+                    end => LifeEvent::End {
+                        end,
+                        spoken: Version::V1_0,
+                    },
+                };
+                self.link.say_last(self.on(event));
+            }
         }
-        if let Some(whole) = &self.bidirectional {
-            whole.note_closing();
-        }
-        let is_orderly = end.is_orderly();
-        let event = match end.clone() {
-            End::ShutDown => LifeEvent::Drained,
-            end => LifeEvent::End {
-                end,
-                spoken: Version::V1_0,
-            },
-        };
-        self.link.say_last(self.on(event));
+        let is_orderly = self.with_life(|life| life.end().is_some_and(End::is_orderly));
         self.link.finish(is_orderly, |event| self.on(event)).await;
-        if self.life().is_cut_short() {
+        if self.with_life(|life| life.is_cut_short()) {
             counters.count(Counter::LingersCut);
+        }
+        if let Some(both) = self.both() {
+            both.close();
         }
     }
 }
@@ -599,6 +640,14 @@ impl<O: Owner> ServerConnection<O> {
 impl<O: Owner> Drop for ServerConnection<O> {
     fn drop(&mut self) {
         self.client.leave();
+        if let Some(both) = self
+            .both()
+            .filter(|both| !both.has_left() && !both.is_over())
+        {
+            // Unless the driver has ended the connection, it was dropped with its runtime.
+            both.end(End::Lost(Cause::new("its runtime has shut down")));
+            both.close();
+        }
         // Upcalls that find their connection gone uncount themselves when they end.
         let left = self.pending.load(Ordering::Acquire);
         if left > 0 {
@@ -612,6 +661,13 @@ impl<O: Owner> fmt::Debug for ServerConnection<O> {
         f.debug_struct("ServerConnection")
             .field("link", &self.link)
             .finish_non_exhaustive()
+    }
+}
+
+fn new_reading<O: Owner>(owner: &Arc<O>, spin: SpinLimits) -> Reading {
+    Reading {
+        reader: Reader::new(owner.settings().limits).skip_too_large(),
+        spinner: Spinner::new(spin),
     }
 }
 

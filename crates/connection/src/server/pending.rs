@@ -198,7 +198,7 @@ impl<O: Owner> PendingRequest<O> {
         let Some(connection) = self.connection.upgrade() else {
             return;
         };
-        let queued = connection.link.outbound.queued_octets();
+        let queued = connection.link.outbound.queued_replies();
         let settings = self.owner.settings();
         let limit = settings.limits.max_message_octets;
         let reply = match reply {

@@ -76,7 +76,8 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Whether nothing on the connection needs a task.
     pub(super) fn may_be_promoted(&self) -> bool {
-        self.has_no_pending()
+        self.both().is_none()
+            && self.has_no_pending()
             && !self.link.outbound.is_blocked()
             && self.link.outbound.failure().is_none()
             && !self.cannot_block.load(Ordering::Relaxed)

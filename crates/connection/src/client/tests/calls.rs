@@ -1,7 +1,8 @@
 //! Calls and their replies.
 
+use super::super::waiters::MAX_IN_FLIGHT;
 use super::super::waiters::Waiter;
-use super::super::{CallError, MAX_IN_FLIGHT, PeerOrb};
+use super::super::{CallError, PeerOrb};
 use crate::testing::*;
 use core::future::poll_fn;
 use core::pin::pin;
