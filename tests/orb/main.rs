@@ -33,6 +33,7 @@ mod features;
 mod fragments;
 mod groups;
 mod hostile;
+mod interceptors;
 mod keys;
 mod known;
 mod lite;

@@ -263,6 +263,41 @@ pub enum Fault {
     /// The adapter refuses an operation for another reason.
     #[error("{0}")]
     AdapterRefused(String),
+    /// An interceptor panicked.
+    #[error("an interceptor panicked")]
+    InterceptorPanicked,
+    /// Calls within interceptors of calls, more deeply nested than the limit.
+    #[error(
+        "calls within interceptors are nested more than {limit} times: see Orb::without_interceptors"
+    )]
+    InterceptorRecursion {
+        /// The limit.
+        limit: u16,
+    },
+    /// An attribute of a request that an interception point does not have.
+    #[error("{0} is not available at this point of interception")]
+    WrongInterceptionPoint(&'static str),
+    /// An attribute of a request that interceptors do not get in the way in which the call was made.
+    #[error("{0} is not available to interceptors of this call")]
+    NotAvailableToInterceptor(&'static str),
+    /// A message has no service context with the id that was asked for.
+    #[error("there is no service context with id {0}")]
+    NoServiceContext(u32),
+    /// The effective profile has no component with the tag that was asked for.
+    #[error("the profile has no component with tag {0}")]
+    NoComponent(u32),
+    /// The references of an adapter have no profile with the tag that was asked for.
+    #[error("references of this adapter have no profile with tag {0}")]
+    NoProfile(u32),
+    /// A policy type without a meaning here.
+    #[error("{0} is unknown here")]
+    UnknownPolicyType(String),
+    /// A policy type that has a factory already.
+    #[error("{0} has a factory already")]
+    PolicyFactoryPresent(String),
+    /// An IOR interceptor has failed once the components of a new adapter were established.
+    #[error("an IOR interceptor refuses the adapter")]
+    ComponentsEstablished,
 }
 
 impl Fault {
@@ -400,6 +435,18 @@ impl Fault {
             Self::UnknownObjectId(_) => (Kind::BadParam, minor::UNKNOWN_OBJECT_ID),
             Self::ServantManagerSet(_) => (Kind::BadInvOrder, minor::SERVANT_MANAGER_SET),
             Self::AdapterRefused(_) => (Kind::ObjAdapter, 0),
+            Self::InterceptorPanicked => (Kind::Unknown, minor::SERVANT_PANICKED),
+            Self::InterceptorRecursion { .. } => (Kind::ImpLimit, 0),
+            Self::WrongInterceptionPoint(_) => (Kind::BadInvOrder, minor::WRONG_INTERCEPTION_POINT),
+            Self::NotAvailableToInterceptor(_) => {
+                (Kind::NoResources, minor::NOT_AVAILABLE_TO_INTERCEPTOR)
+            }
+            Self::NoServiceContext(_) => (Kind::BadParam, minor::BAD_CONTEXT_ID),
+            Self::NoComponent(_) => (Kind::BadParam, minor::BAD_COMPONENT_ID),
+            Self::NoProfile(_) => (Kind::BadParam, minor::BAD_PROFILE_ID),
+            Self::UnknownPolicyType(_) => (Kind::InvPolicy, minor::INVALID_POLICY_TYPE),
+            Self::PolicyFactoryPresent(_) => (Kind::BadInvOrder, minor::POLICY_FACTORY_PRESENT),
+            Self::ComponentsEstablished => (Kind::ObjAdapter, minor::COMPONENTS_ESTABLISHED_FAILED),
         }
     }
 }

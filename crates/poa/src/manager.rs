@@ -1,5 +1,6 @@
 //! POA managers: whether requests are served, held, discarded or refused.
 
+use crate::managers::Watcher;
 use crate::sync::{AtomicBool, AtomicU8, Mutex, MutexGuard, OnceLock, Ordering};
 use core::fmt;
 use core::future::poll_fn;
@@ -89,6 +90,8 @@ pub struct PoaManager {
     held_requests: Mutex<HeldRequests>,
     /// Whether the application has chosen a state, or was warned that it has not.
     minded: AtomicBool,
+    /// Told of its states; that of all managers of an ORB.
+    watcher: OnceLock<Arc<OnceLock<Watcher>>>,
 }
 
 /// The held requests: their wakers, by numbers in the order of arrival. A request without a waker was woken, and has yet to
@@ -205,6 +208,9 @@ impl PoaManager {
         self.wake_held();
         let watching = core::mem::take(&mut *self.watching());
         watching.into_iter().for_each(Waker::wake);
+        if let Some(watcher) = self.watcher.get().and_then(|watcher| watcher.get()) {
+            watcher(self.id(), to);
+        }
         Ok(())
     }
 
@@ -252,6 +258,11 @@ impl PoaManager {
     }
 
     /// Adds an adapter to the manager.
+    pub(crate) fn set_watcher(&self, watcher: &Arc<OnceLock<Watcher>>) {
+        // The first ORB that the manager is of.
+        let _ = self.watcher.set(Arc::clone(watcher));
+    }
+
     pub(crate) fn control(&self, adapter: Weak<dyn Controlled>) {
         let mut adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
         // Remove dropped adapters before the list grows.

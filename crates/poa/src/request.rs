@@ -391,6 +391,8 @@ struct Rare {
     reply: OnceLock<ReplyContexts>,
     /// The request for code that may outlive its upcall, and what ends with the request.
     shared: OnceLock<(SharedRequest, Option<Box<dyn Any + Send + Sync>>)>,
+    /// What the owner of the adapter keeps with a typed call that has to be made anew as a message.
+    kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Rare {
@@ -835,8 +837,11 @@ impl ServerRequest {
                 pooled_future::recycle(exchange);
             }
         }
-        let outcome = self.into_outcome();
-        results.ok_or(outcome)
+        // An interceptor may have ended the call with an exception after the servant had set its results.
+        match (self.into_outcome(), results) {
+            (Outcome::Silent, Some(results)) => Ok(results),
+            (outcome, _) => Err(outcome),
+        }
     }
 
     /// Leaves the acknowledgement of a request for an object without a servant to the upcall: `send` is called once a servant
@@ -900,6 +905,29 @@ impl ServerRequest {
     /// Changes the outcome of an upcall that has ended.
     pub fn map_outcome(&mut self, change: impl FnOnce(Outcome) -> Outcome) {
         self.0.outcome = self.0.outcome.take().map(change);
+    }
+
+    /// Returns the outcome of an upcall that has ended.
+    #[must_use]
+    #[inline]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.0.outcome.as_ref()
+    }
+
+    /// Keeps a value of the owner of the adapter with the request, in place of an earlier one. Allocates.
+    pub fn keep<T: Any + Send + Sync>(&mut self, value: T) {
+        self.0.rare.get_or_init(Box::default);
+        if let Some(rare) = self.0.rare.get_mut() {
+            rare.kept = Some(Box::new(value));
+        }
+    }
+
+    /// Takes the value that is [kept](Self::keep); `None` without one of this type.
+    #[must_use]
+    #[inline]
+    pub fn take_kept<T: Any + Send + Sync>(&mut self) -> Option<T> {
+        let kept = self.0.rare.get_mut()?.kept.take()?;
+        kept.downcast().ok().map(|kept| *kept)
     }
 
     /// Ends the upcall with this outcome.

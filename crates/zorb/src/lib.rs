@@ -34,6 +34,7 @@ mod builder_limits;
 mod builder_real_time;
 mod builder_rules;
 mod builder_transports;
+pub mod codec;
 mod connect;
 mod context;
 pub mod corba;
@@ -49,6 +50,7 @@ mod forward;
 mod identity;
 mod initial;
 mod instance;
+pub mod interceptors;
 mod interface;
 mod invoke;
 mod keys;
@@ -198,6 +200,8 @@ mod pages {
     #[cfg(feature = "tls")]
     #[doc = include_str!("../../../docs/internet.md")]
     struct Internet;
+    #[doc = include_str!("../../../docs/interceptors.md")]
+    struct InterceptorsPage;
     #[doc = include_str!("../../../docs/from-omniorb.md")]
     struct FromOmniOrb;
     #[doc = include_str!("../../../docs/from-jacorb.md")]

@@ -3,6 +3,7 @@
 use crate::bidirectional::CallbackRule;
 use crate::descriptors;
 use crate::endpoints::{Listen, Publishing};
+use crate::interceptors::{Initializers, Interceptors};
 use crate::policy::PolicyOverrides;
 use crate::real_time::RealTimeSettings;
 use crate::rules::AccessRules;
@@ -79,6 +80,9 @@ pub(crate) struct Settings {
     /// The registered value types.
     pub(crate) values: ValueRegistry,
     pub(crate) real_time: RealTimeSettings,
+    /// The interceptors that the builder has registered, which the running ORB has taken.
+    pub(crate) interceptors: Interceptors,
+    pub(crate) initializers: Initializers,
 }
 
 /// Limits on upcalls and connections of peers; `None` for the defaults.
@@ -129,6 +133,8 @@ impl Default for Settings {
             rules: AccessRules::default(),
             values: ValueRegistry::default(),
             real_time: RealTimeSettings::default(),
+            interceptors: Interceptors::default(),
+            initializers: Initializers::default(),
         }
     }
 }

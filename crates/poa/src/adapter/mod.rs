@@ -80,6 +80,8 @@ pub struct Adapter {
     /// The common part of its objects.
     context: Arc<ObjectContext<Self>>,
     scheduling: Option<Arc<dyn UpcallScheduling>>,
+    /// What its owner keeps with it.
+    attached: OnceLock<Arc<dyn Any + Send + Sync>>,
     /// The start of the clock by which unused objects are found.
     ticks_began: OnceLock<Instant>,
 }
@@ -222,6 +224,7 @@ impl Adapter {
             child_activations: Activations::default(),
             deactivations,
             scheduling: options.scheduling,
+            attached: OnceLock::new(),
             ticks_began: OnceLock::new(),
         });
         let controlled: Weak<Self> = Weak::clone(&adapter.this);
@@ -251,6 +254,17 @@ impl Adapter {
     #[must_use]
     pub fn policies(&self) -> Policies {
         self.policies
+    }
+
+    /// Keeps a value of the owner with the adapter; a second one is dropped.
+    pub fn attach(&self, value: Arc<dyn Any + Send + Sync>) {
+        let _ = self.attached.set(value);
+    }
+
+    /// The value that was [attached](Self::attach); `None` without one of this type.
+    #[must_use]
+    pub fn attached<T: Any>(&self) -> Option<&T> {
+        self.attached.get()?.downcast_ref()
     }
 
     /// Whether the adapter has been destroyed. Requests for its objects are OBJECT_NOT_EXIST then.

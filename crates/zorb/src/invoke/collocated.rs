@@ -5,10 +5,11 @@
 //! ([`dispatch`](crate::serve::dispatch)), and **results**. A caller sees no difference but the time.
 
 use super::Invocation;
+use crate::interceptors::ServerFlow;
 use crate::keys::Found;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
-use crate::serve::{Origin, ReplySink, Served, dispatch, released, serve};
+use crate::serve::{Origin, ReplySink, Served, dispatch, is_of_other_types, released, serve};
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use zorb_cdr::Encoder;
@@ -57,25 +58,44 @@ impl ObjectRef {
             self.send_one_way(object, is_left_held, binding, invocation)?;
             return Ok(Collocated::Typed);
         }
-        let request = match self.typed_request(&object, invocation)? {
+        let mut request = match self.typed_request(&object, invocation)? {
             Some(request) => request,
             None => self.marshal(&object, binding, invocation)?,
         };
-        let mut goes_on = None;
-        let mut served = dispatch(orb, Origin::Caller(&mut goes_on), object, request);
-        if let Served::OtherTypes(object) = served {
-            let request = self.marshal(&object, binding, invocation)?;
-            served = dispatch(orb, Origin::Caller(&mut goes_on), object, request);
-        }
-        let mut ended = match (served, goes_on) {
-            (Served::Ended(request), _) => request,
-            (_, Some(outcome)) => outcome.await.map_err(|_| runtime_gone())?,
-            (_, None) => return Err(runtime_gone()),
+        let mut object = object;
+        let mut ended = loop {
+            // A typed call may have to be made anew behind an interceptor that has waited.
+            let again = (request.is_typed() && orb.interceptors().is_some())
+                .then(|| Arc::downgrade(&object));
+            let mut goes_on = None;
+            let (found, mut typed) =
+                match dispatch(orb, Origin::Caller(&mut goes_on), object, request) {
+                    Served::Ended(request) => break request,
+                    Served::OtherTypes(object, typed) => (Some(object), typed),
+                    Served::Gone => {
+                        let outcome = goes_on.ok_or_else(runtime_gone)?;
+                        let ended = outcome.await.map_err(|_| runtime_gone())?;
+                        if !is_of_other_types(&ended) {
+                            break ended;
+                        }
+                        (again.and_then(|again| again.upgrade()), ended)
+                    }
+                };
+            let Some(found) = found else {
+                let gone = Receipt::OF_VALUES.system_exception(&Missing::Object.raise());
+                return put_reply(gone, reply);
+            };
+            request = self.marshal(&found, binding, invocation)?;
+            if let Some(passed) = typed.take_kept::<ServerFlow>() {
+                request.keep(passed);
+            }
+            object = found;
         };
-        if ended.is_typed()
-            && let Some(contexts) = &mut invocation.contexts
-        {
-            contexts.of_values = ended.take_reply_contexts();
+        if ended.is_typed() && (invocation.contexts.is_some() || orb.interceptors().is_some()) {
+            let contexts = ended.take_reply_contexts();
+            if !contexts.is_empty() {
+                invocation.all_contexts().of_values = contexts;
+            }
         }
         let outcome = match &mut invocation.typed {
             Some(call) if ended.is_typed() => match call.take(ended) {

@@ -47,6 +47,14 @@ impl Invocation<'_> {
         }
     }
 
+    /// Drops the contexts that an attempt before has added.
+    pub(super) fn restore_contexts(&mut self) {
+        if let Some(contexts) = &mut self.contexts {
+            contexts.of_values.clear();
+            contexts.begin_attempt();
+        }
+    }
+
     /// The service contexts of the request.
     #[inline]
     pub(super) fn contexts(&self) -> &[ServiceContext] {

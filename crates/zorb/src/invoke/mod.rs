@@ -14,11 +14,13 @@
 //! - `limits`: time limits, and the policies of a task;
 //! - `locate`: LocateRequest;
 //! - `prioritised`: calls at a priority;
-//! - `contexts`: the service contexts of a request.
+//! - `contexts`: the service contexts of a request;
+//! - `intercepted`: the interception points of a call.
 
 mod buffered;
 mod collocated;
 mod contexts;
+mod intercepted;
 mod limits;
 mod locate;
 mod prioritised;
@@ -28,12 +30,14 @@ mod scope;
 mod sync_none;
 mod typed_call;
 
-use crate::object::{Binding, ObjectRef, Remote, Target};
+use crate::interceptors::ClientFlow;
+use crate::object::{Binding, BindingGuard, ObjectRef, Remote, Target};
 use crate::policy::SyncScope;
 use crate::signature::{TypedArguments, TypedResults};
 use collocated::Collocated;
 use contexts::Contexts;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use intercepted::end_of_success;
 pub(crate) use retry::Retries;
 use scope::supported;
 use std::time::Instant;
@@ -86,6 +90,8 @@ pub(crate) struct Invocation<'a> {
     sent: &'a AtomicBool,
     /// Octets of the encoded request, for error texts.
     octets: AtomicUsize,
+    /// The interceptors that an attempt has passed.
+    flow: ClientFlow,
 }
 
 impl<'a> Invocation<'a> {
@@ -102,6 +108,7 @@ impl<'a> Invocation<'a> {
             priority: None,
             sent,
             octets: AtomicUsize::new(0),
+            flow: ClientFlow::default(),
         }
     }
 
@@ -128,6 +135,16 @@ enum Outcome {
     Reply(WireFormat),
     /// In the typed call, if the operation has a result.
     Typed,
+}
+
+/// How a call goes on whose object is not bound.
+enum Next {
+    /// It is done: it waits for its connection.
+    Done,
+    /// With this binding.
+    At(BindingGuard),
+    /// With a binding that has to be made.
+    Bind,
 }
 
 impl ObjectRef {
@@ -302,11 +319,15 @@ impl ObjectRef {
         reply: &mut ReplySlot,
     ) -> impl Future<Output = Result<Outcome, SystemException>> + Send {
         async move {
-            if self.is_limited() {
+            let outcome = match self.is_limited() {
                 // Boxed, since it is rare and large in comparison with the rest of a call.
-                return Box::pin(self.perform_limited(invocation, reply)).await;
+                true => Box::pin(self.perform_limited(invocation, reply)).await,
+                false => self.request_until_done(invocation, reply).await,
+            };
+            match invocation.flow.is_open {
+                true => Box::pin(self.end_open(invocation, reply, outcome)).await,
+                false => outcome,
             }
-            self.request_until_done(invocation, reply).await
         }
     }
 
@@ -316,18 +337,26 @@ impl ObjectRef {
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
+        let interceptors = self.orb().inner().interceptors();
+        let mut retries = Retries::default();
         let mut guard = match self.bound()? {
             Some(bound) => bound,
-            None => match self.deferred(invocation) {
-                Some(deferred) => return deferred.map(|()| Outcome::Typed),
-                None => {
-                    let bound = self.new_binding().await?;
-                    invocation.update_deadline();
-                    bound
-                }
+            None => match self.deferred(invocation, reply, &mut retries).await? {
+                Next::Done => return Ok(Outcome::Typed),
+                Next::At(forwarded) => forwarded,
+                Next::Bind => match (self.new_binding().await, interceptors) {
+                    (Ok(bound), _) => {
+                        invocation.update_deadline();
+                        bound
+                    }
+                    (Err(failed), Some(all)) => {
+                        let next = self.unreachable(all, invocation, reply, failed, &mut retries);
+                        Box::pin(next).await?
+                    }
+                    (Err(failed), None) => return Err(failed),
+                },
             },
         };
-        let mut retries = Retries::default();
         loop {
             if (guard.get()).is_some_and(|binding| binding.selection.is_some()) {
                 guard = match self.at_priority(guard, invocation)? {
@@ -338,6 +367,13 @@ impl ObjectRef {
             let Some(binding) = guard.get() else {
                 return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
             };
+            if let Some(all) = interceptors {
+                let begun = self.begin_attempt(all, Some(binding), invocation, reply);
+                if let Err(interrupt) = begun.await {
+                    guard = Box::pin(self.interrupted(interrupt, &mut retries)).await?;
+                    continue;
+                }
+            }
             let sent = match &binding.target {
                 Target::Remote(remote) => {
                     let request = invocation.request(remote, self.wait_policy());
@@ -359,14 +395,28 @@ impl ObjectRef {
                 }
                 Target::Local => self.call_collocated(binding, invocation, reply).await,
             };
-            let sent = match sent {
-                Ok(Collocated::Typed) => return Ok(Outcome::Typed),
+            let done = match &sent {
+                Ok(Collocated::Typed) => Some(Outcome::Typed),
                 Ok(Collocated::Reply) if reply.is_final() => {
-                    return Ok(Outcome::Reply(self.format(binding)));
+                    Some(Outcome::Reply(self.format(binding)))
                 }
-                Ok(Collocated::Reply) => Ok(()),
-                Err(error) => Err(error),
+                _ => None,
             };
+            if let Some(outcome) = done {
+                let Some(all) = interceptors else {
+                    return Ok(outcome);
+                };
+                let end = end_of_success(outcome, invocation.response, reply);
+                let ending = self.end_attempt(all, Some(binding), invocation, reply, end);
+                match ending.await.into_interrupt() {
+                    None => return Ok(outcome),
+                    Some(interrupt) => {
+                        guard = Box::pin(self.interrupted(interrupt, &mut retries)).await?;
+                        continue;
+                    }
+                }
+            }
+            let sent = sent.map(|_| ());
             match &sent {
                 // SYNC_NONE: the caller waits neither for room nor for another connection.
                 Err(CallError::Overload(_)) if invocation.batched => {
@@ -374,8 +424,9 @@ impl ObjectRef {
                 }
                 Err(CallError::NotSent(_)) if invocation.batched => {
                     self.unbind(binding);
-                    if let Some(deferred) = self.deferred(invocation) {
-                        return deferred.map(|()| Outcome::Typed);
+                    match self.deferred(invocation, reply, &mut retries).await? {
+                        Next::Done => return Ok(Outcome::Typed),
+                        Next::At(_) | Next::Bind => {}
                     }
                 }
                 Err(CallError::Overload(_)) => self.orb().inner().count(Counter::CallsRefused),
@@ -384,21 +435,57 @@ impl ObjectRef {
             // The servant was not reached, or its completion status is known: a time limit from now on is COMPLETED_NO
             // again.
             invocation.sent.store(false, Ordering::Relaxed);
-            let is_two_way = invocation.response != ResponseFlags::None;
-            let octets = invocation.octets.load(Ordering::Relaxed);
-            let next = self.next_binding(guard, sent, is_two_way, octets, reply, &mut retries);
-            guard = Box::pin(next).await?;
+            guard = match interceptors {
+                None => {
+                    let is_two_way = invocation.response != ResponseFlags::None;
+                    let octets = invocation.octets.load(Ordering::Relaxed);
+                    let next =
+                        self.next_binding(guard, sent, is_two_way, octets, reply, &mut retries);
+                    Box::pin(next).await?
+                }
+                Some(all) => {
+                    let next =
+                        self.next_intercepted(all, guard, sent, invocation, reply, &mut retries);
+                    Box::pin(next).await?
+                }
+            };
             self.check_request_end(invocation)?;
             invocation.update_deadline();
         }
     }
 
     /// Queues a request of SYNC_NONE if its connection is still to be made.
+    #[inline]
+    async fn deferred(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+        retries: &mut Retries,
+    ) -> Result<Next, SystemException> {
+        match invocation.batched {
+            false => Ok(Next::Bind),
+            true => Box::pin(self.defer_batched(invocation, reply, retries)).await,
+        }
+    }
+
     #[cold]
-    fn deferred(&self, invocation: &mut Invocation<'_>) -> Option<Result<(), SystemException>> {
-        (invocation.batched)
-            .then(|| self.defer(invocation))
-            .flatten()
+    async fn defer_batched(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+        retries: &mut Retries,
+    ) -> Result<Next, SystemException> {
+        if let Some(all) = self.orb().inner().interceptors() {
+            let begun = self.begin_attempt(all, None, invocation, reply).await;
+            if let Err(interrupt) = begun {
+                return Ok(Next::At(self.interrupted(interrupt, retries).await?));
+            }
+        }
+        match self.defer(invocation) {
+            // `perform` ends the attempt.
+            Some(deferred) => deferred.map(|()| Next::Done),
+            None => Ok(Next::Bind),
+        }
     }
 
     /// The format of messages to the target: text to an object of the same ORB is in the code set of the reference, too.

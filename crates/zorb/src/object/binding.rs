@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::runtime::Id;
 use zorb_cdr::{NativeEndian, WireFormat};
 use zorb_connection::{ClientConnection, OrderKey, Orders, Turn};
+use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{AddressingDisposition, Ior, RequestTemplate, TargetAddress, Version};
 
 /// The limit on kept bindings of other priorities and runtimes.
@@ -188,6 +189,16 @@ impl Binding {
             Target::Remote(remote) => remote.connection.format(self.version),
             Target::Local => WireFormat::default(),
         }
+    }
+
+    /// The reference that was bound: the original one or that of a forward.
+    pub(crate) const fn reference(&self) -> &Ior {
+        &self.reference
+    }
+
+    /// The profile by which requests go.
+    pub(crate) fn effective_profile(&self) -> Option<&TaggedProfile> {
+        self.reference.profiles.get(self.profile)
     }
 
     fn is_open(&self) -> bool {

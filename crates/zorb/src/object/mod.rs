@@ -7,6 +7,7 @@ mod reference_policies;
 
 pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
 
+use crate::addresses::read_profile;
 use crate::interface::Interface;
 use crate::invoke::Retries;
 use crate::orb::{Orb, OrbInner};
@@ -23,6 +24,7 @@ use tokio::runtime::Handle;
 use zorb_cdr::CharSet;
 use zorb_connection::{ClientConnection, ConnectError, NamedBy, Turn, is_timing_out};
 use zorb_executor::WaitPolicy;
+use zorb_giop::ior::{TaggedComponent, TaggedProfile};
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
     SystemException, SystemExceptionKind, TargetAddress, Version,
@@ -375,6 +377,23 @@ impl ObjectRef {
     /// Takes the binding away, so that the next call binds the reference anew.
     pub(crate) fn take_binding(&self) -> Option<Arc<Binding>> {
         self.0.binding.current.swap(None)
+    }
+
+    /// A binding to another object for one call, which later calls do not use.
+    pub(crate) async fn bind_once(&self, to: &Self) -> Result<Arc<Binding>, SystemException> {
+        Box::pin(self.bind(&to.0.ior, &self.runtime(), true, to.0.named_by)).await
+    }
+
+    /// The reference that this one is forwarded to, named by the peer that has forwarded it.
+    pub(crate) fn forwarded_to(&self, ior: &Ior) -> Self {
+        Self::received(self.0.orb.clone(), ior.clone())
+    }
+
+    /// The components of a profile of the reference.
+    pub(crate) fn components_of(&self, profile: &TaggedProfile) -> Vec<TaggedComponent> {
+        let read = read_profile(profile, self.transports());
+        read.and_then(|(_, body)| body.ok())
+            .map_or_else(Vec::new, |body| body.components)
     }
 
     /// The transports of the reference's ORB.

@@ -9,6 +9,7 @@ use crate::current;
 use crate::deferred::DeferredRequests;
 use crate::endpoints::CurrentEndpoints;
 use crate::error::Error;
+use crate::interceptors::Interceptors;
 use crate::keys::Keys;
 use crate::orb_settings::Settings;
 use crate::outgoing::NamedSockets;
@@ -21,7 +22,7 @@ use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -97,6 +98,8 @@ pub(crate) struct OrbInner {
     is_limited: AtomicBool,
     /// Held while policies are set.
     setting_policies: Mutex<()>,
+    /// Set once, before the ORB serves, if there are any.
+    interceptors: OnceLock<Interceptors>,
 }
 
 impl Orb {
@@ -216,6 +219,12 @@ impl OrbInner {
 
     pub(crate) fn lane(&self) -> &Lane {
         &self.lane
+    }
+
+    /// The interceptors and slots of the ORB.
+    #[inline]
+    pub(crate) const fn intercepting(&self) -> &OnceLock<Interceptors> {
+        &self.interceptors
     }
 
     /// The settings of all connections.

@@ -6,6 +6,7 @@ use crate::deferred::DeferredRequests;
 use crate::endpoints::{CurrentEndpoints, warn_unreachable};
 use crate::error::Error;
 use crate::instance::random_instance;
+use crate::interceptors::OrbInitInfo;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::orb_settings::Settings;
@@ -16,7 +17,7 @@ use crate::real_time::RealTime;
 use crate::serve::off_reactor;
 use arc_swap::ArcSwap;
 use core::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -33,8 +34,19 @@ impl Orb {
     ///
     /// # Errors
     /// Returns the errors of [`Builder::build`](crate::Builder::build).
-    pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
+    pub(crate) async fn start(mut settings: Settings, lane: Lane) -> Result<Self, Error> {
         settings.real_time.check()?;
+        let mut interceptors = core::mem::take(&mut settings.interceptors);
+        let initializers = settings.initializers.all();
+        for initializer in &initializers {
+            let id = settings.id.clone();
+            initializer.pre_init(&mut OrbInitInfo {
+                interceptors: &mut interceptors,
+                settings: Some(&mut settings),
+                orb: None,
+                id: &id,
+            })?;
+        }
         let mut acceptors = Vec::new();
         for listen in &settings.listen {
             if let Some(why) = settings.rules.nobody(listen.endpoint()) {
@@ -116,6 +128,7 @@ impl Orb {
             policies: ArcSwap::from_pointee(settings.policies.clone()),
             is_limited: AtomicBool::new(false),
             setting_policies: Mutex::default(),
+            interceptors: OnceLock::new(),
             settings,
         };
         let orb = Self(Arc::new_cyclic(|handles| {
@@ -127,6 +140,22 @@ impl Orb {
             adapters.set_key_secret(secret.clone());
         }
         off_reactor(orb.inner());
+        for initializer in &initializers {
+            let mut info = OrbInitInfo {
+                interceptors: &mut interceptors,
+                settings: None,
+                orb: Some(&orb),
+                id: &orb.inner().settings().id,
+            };
+            initializer.post_init(&mut info).await?;
+        }
+        interceptors.check()?;
+        if !interceptors.is_empty() {
+            // It is set here alone.
+            let _ = orb.inner().intercepting().set(interceptors);
+            orb.inner().watch_managers();
+            orb.establish_roots()?;
+        }
         orb.inner().watch_workers();
         if offers || !acceptors.is_empty() {
             orb.inner().watch_served();

@@ -132,6 +132,7 @@ impl Poa {
         }
         let adapters = self.orb.inner().adapters();
         let destroyed = adapters.destroy_with(&self.adapter, etherealize_objects);
+        self.orb.inner().tell_destroyed(&destroyed);
         if wait_for_completion {
             for adapter in destroyed {
                 adapter.completed().await;

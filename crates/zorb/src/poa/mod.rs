@@ -15,6 +15,7 @@ pub use poa_current::PoaCurrent;
 
 use crate::error::Error;
 use crate::forward::Forward;
+use crate::interceptors::Established;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
@@ -157,7 +158,7 @@ impl Poa {
 
     fn reference<T: Interface>(&self, type_id: &str, key: &Bytes) -> Result<T, Error> {
         let orb = self.orb.inner();
-        let ior = match Scheduled::of(&self.adapter) {
+        let mut ior = match Scheduled::of(&self.adapter) {
             None => orb.make_ior(type_id, key)?,
             Some(by) => {
                 let (endpoints, transports) = (orb.current_endpoints(), orb.transports());
@@ -167,6 +168,9 @@ impl Poa {
                 made?.ok_or(Error::NoEndpoint)?
             }
         };
+        if let Some(established) = self.adapter.attached::<Established>() {
+            established.add_to(&mut ior, orb.transports())?;
+        }
         Ok(T::unchecked_narrow(ObjectRef::new(self.orb.clone(), ior)))
     }
 
@@ -480,7 +484,8 @@ impl Poa {
     /// The ORB's shutdown destroys the root POA and [`Orb::ins_poa`]. [`destroy_with`](Self::destroy_with) can wait for
     /// upcalls.
     pub fn destroy(&self) {
-        self.orb.inner().adapters().destroy(&self.adapter);
+        let orb = self.orb.inner();
+        orb.tell_destroyed(&orb.adapters().destroy_with(&self.adapter, true));
     }
 }
 

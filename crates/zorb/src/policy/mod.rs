@@ -35,6 +35,7 @@
 mod buffering;
 mod call_contexts;
 mod deadline_context;
+mod factory;
 mod overrides;
 mod policy_values;
 mod protocols;
@@ -45,6 +46,7 @@ mod values;
 
 pub use buffering::BufferingConstraint;
 pub use call_contexts::ReplyContexts;
+pub use factory::{OtherPolicy, PolicyFactory};
 pub use overrides::PolicyOverrides;
 pub use protocols::Protocol;
 pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};

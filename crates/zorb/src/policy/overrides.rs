@@ -2,6 +2,7 @@
 
 use super::buffering::BufferingConstraint;
 use super::call_contexts::{ReplyContexts, RequestContexts};
+use super::factory::OtherPolicies;
 use super::protocols::Protocol;
 use super::task_level;
 use super::untyped::{Policy, PolicyType};
@@ -43,6 +44,9 @@ macro_rules! overrides {
                 if let (Some(own), Some(lower)) = (&self.contexts, &lower.contexts) {
                     merged.contexts = Some(own.over(lower));
                 }
+                if let (Some(own), Some(lower)) = (&self.others, &lower.others) {
+                    merged.others = Some(own.over(lower));
+                }
                 merged
             }
         }
@@ -69,6 +73,7 @@ overrides! {
     wait: WaitPolicy,
     contexts: RequestContexts,
     replies: ReplyContexts,
+    others: OtherPolicies,
 }
 
 impl PolicyOverrides {

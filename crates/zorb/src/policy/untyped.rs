@@ -1,6 +1,7 @@
 //! Policies by type and wire value (`CORBA::Policy`), in anys, service contexts and references.
 
 use super::buffering::{BufferingConstraint, ReadConstraint};
+use super::factory::{OtherPolicies, OtherPolicy};
 use super::overrides::PolicyOverrides;
 use super::policy_values::{read_policies, read_ticks, read_time, write_policies, write_time};
 use super::protocols::Protocol;
@@ -203,6 +204,8 @@ pub enum Policy {
     Threadpool(u32),
     /// The bands of priorities that share a connection: see [`PolicyOverrides::priority_bands`].
     PriorityBands(Arc<[PriorityBand]>),
+    /// A policy of a type that the application defines.
+    Other(OtherPolicy),
 }
 
 impl Policy {
@@ -361,6 +364,7 @@ impl Policy {
             Self::PriorityModel(_) => PolicyType::PRIORITY_MODEL,
             Self::Threadpool(_) => PolicyType::THREADPOOL,
             Self::PriorityBands(_) => PolicyType::PRIORITY_BANDED_CONNECTION,
+            Self::Other(other) => other.policy_type(),
         }
     }
 
@@ -379,6 +383,10 @@ impl Policy {
             Self::PrivateConnection => set.private_connection = Some(true),
             Self::BufferingConstraint(constraint) => set.buffering = Some(constraint),
             Self::PriorityBands(bands) => set.priority_bands = Some(bands),
+            Self::Other(other) => {
+                let others = set.others.take().unwrap_or_default();
+                set.others = Some(others.with(other));
+            }
             // Clients cannot override them.
             Self::PriorityModel(_) | Self::Threadpool(_) | Self::ServerProtocol(_) => {}
         }
@@ -405,7 +413,9 @@ impl PolicyOverrides {
             self.priority_bands.clone().map(Policy::PriorityBands),
             self.buffering.map(Policy::BufferingConstraint),
         ];
-        all.into_iter().flatten().collect()
+        let others = self.others.iter().flat_map(OtherPolicies::iter);
+        let others = others.map(|other| Policy::Other(other.clone()));
+        all.into_iter().flatten().chain(others).collect()
     }
 }
 

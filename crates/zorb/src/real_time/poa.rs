@@ -59,6 +59,10 @@ impl Poa {
         if let Some(pool) = scheduled.and_then(|by| by.pool.clone()) {
             pool.used_by(&adapter);
         }
+        if let Err(refused) = orb.inner().establish(&adapter) {
+            adapters.destroy(&adapter);
+            return Err(refused.into());
+        }
         Ok(self.beside(adapter))
     }
 

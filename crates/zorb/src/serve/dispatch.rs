@@ -19,6 +19,7 @@
 use super::deadline;
 use super::origin::{Connection, Origin, Served};
 use super::upcall::{begin, beside_others, to_end_in_lane, to_end_on_thread, upcall};
+use crate::interceptors::Interceptors;
 use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::real_time::{Planned, Running, Scheduled, at_priority, priority_of_call};
@@ -62,7 +63,7 @@ pub(crate) fn dispatch(
     };
     match started {
         Started::Ended(request) => origin.end(request),
-        Started::OtherTypes(_) => Served::OtherTypes(object),
+        Started::OtherTypes(request) => Served::OtherTypes(object, request),
         Started::Pending(upcall) => {
             // The connection goes on reading meanwhile; a caller of this ORB may go.
             let mut sink = origin.into_sink(&receipt, octets);
@@ -185,8 +186,8 @@ impl Execution {
     /// Executes a request, or answers one that is late.
     async fn run(
         self,
-        orb: &OrbInner,
-        object: &ActiveObject,
+        orb: &Arc<OrbInner>,
+        object: &Arc<ActiveObject>,
         mut request: ServerRequest,
         caller: super::upcall::Caller<'_>,
     ) -> ServerRequest {
@@ -259,14 +260,13 @@ impl<'a> ExecutionSite<'a> {
             // It waits, so that nothing is won by another thread; in a full pool it would wait for itself.
             return None;
         }
+        let blocks = object.blocks() || orb.interceptors().is_some_and(Interceptors::block);
         match orb.lane().dispatch() {
-            Dispatch::Pool(pool) if threads || !object.blocks() => {
+            Dispatch::Pool(pool) if threads || !blocks => {
                 Some(Self::Pool(pool, Priority::default()))
             }
             // A one-way call of this ORB has a task, which no caller waits for: it may not block either.
-            _ if object.blocks() && !threads || threads && origin.is_one_way_here() => {
-                Some(Self::Thread)
-            }
+            _ if blocks && !threads || threads && origin.is_one_way_here() => Some(Self::Thread),
             _ => None,
         }
     }

@@ -1,21 +1,23 @@
 //! Serving requests: from their receipt by a connection to their reply.
 //!
 //! The steps behind receiving and parsing ([`zorb_connection::server`]): **locate** the target, **admit** the request
-//! (state of the POA manager, limits), **dispatch** it to the servant, **reply**. A request that waits, for its
+//! (state of the POA manager, limits), **dispatch** it to the servant, past the interceptors ([`intercepted`]), **reply**. A request that waits, for its
 //! servant, its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that
 //! it waits before.
 
 mod deadline;
 mod dispatch;
 mod held_worker;
+mod intercepted;
 mod located;
 mod origin;
 mod upcall;
 
 pub(crate) use dispatch::dispatch;
+pub(crate) use intercepted::is_of_other_types;
 pub(crate) use located::locate_reply;
 pub(crate) use origin::{Origin, ReplySink, Served};
-pub(crate) use upcall::{enter, off_reactor, released};
+pub(crate) use upcall::{caught, enter, off_reactor, released};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;
@@ -196,7 +198,7 @@ impl Owner for OrbInner {
             },
             Served::Gone => zorb_connection::Served::Pending,
             // A message is never typed.
-            Served::OtherTypes(_) => zorb_connection::Served::Silent,
+            Served::OtherTypes(..) => zorb_connection::Served::Silent,
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) enum Served {
     /// It goes on, or its outcome has gone to its sink, or it gets none.
     Gone,
     /// Nothing has run: the servant knows other types than the caller of this typed call.
-    OtherTypes(Arc<ActiveObject>),
+    OtherTypes(Arc<ActiveObject>, ServerRequest),
 }
 
 impl Origin<'_> {

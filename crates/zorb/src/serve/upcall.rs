@@ -1,6 +1,7 @@
 //! Running what is the application's: servants, forwards, key resolvers. For connections that are served
 //! and for collocated calls alike.
 
+use super::intercepted::begin_intercepted;
 use crate::current;
 use crate::orb::OrbInner;
 use crate::profile::describe_key;
@@ -11,7 +12,7 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use zorb_connection::{Counter, PendingRequest, ServerConnection};
+use zorb_connection::{Counter, Peer, PendingRequest, ServerConnection};
 use zorb_executor::{Dispatch, WorkerHolder};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Receipt, ServerRequest, Started, Upcall, take_panicked_operation};
@@ -25,6 +26,8 @@ pub(crate) enum Caller<'a> {
     Collocated,
     /// The client of the connection that the request is read from.
     Connection(&'a ServerConnection<OrbInner>),
+    /// The client of an intercepted request.
+    Peer(&'a Peer),
     /// The client of a pending request. The connection may close and be freed while the upcall runs, and the address is then
     /// unknown.
     Pending(&'a PendingRequest<OrbInner>),
@@ -35,6 +38,7 @@ impl Caller<'_> {
     fn address(self) -> Option<Address> {
         Some(match self {
             Self::Collocated => return None,
+            Self::Peer(peer) => peer.address.clone(),
             Self::Connection(connection) => connection.peer().address.clone(),
             Self::Pending(pending) => pending.peer()?.address.clone(),
         })
@@ -146,6 +150,14 @@ impl Panic {
         Self::exception()
     }
 
+    /// Counts and logs a panic of an interceptor.
+    #[cold]
+    pub(crate) fn in_interceptor(self, orb: &OrbInner) {
+        if let Some(omitted) = orb.connection_settings().counters.report(Counter::Panics) {
+            tracing::error!(panic = self.text(), omitted, "an interceptor panicked");
+        }
+    }
+
     fn text(&self) -> &str {
         let text = self.0.downcast_ref::<&str>().copied();
         text.or_else(|| self.0.downcast_ref::<String>().map(String::as_str))
@@ -161,11 +173,14 @@ impl Panic {
 /// Begins the upcall of a request, where the request was read or its caller waits.
 #[inline]
 pub(super) fn begin(
-    orb: &OrbInner,
-    object: &ActiveObject,
+    orb: &Arc<OrbInner>,
+    object: &Arc<ActiveObject>,
     request: ServerRequest,
     caller: Caller<'_>,
 ) -> Started {
+    if orb.interceptors().is_some() {
+        return begin_intercepted(orb, object, request);
+    }
     // Found with the object; a request that has waited has no number, and is reported without its operation.
     let (receipt, number) = (request.receipt(), request.number());
     enter_object(orb, object, caller, number, || object.start(request)).unwrap_or_else(|panic| {
@@ -275,8 +290,8 @@ pub(super) async fn to_end_in_lane(
 
 /// Runs an upcall from its beginning to its end.
 pub(super) async fn upcall(
-    orb: &OrbInner,
-    object: &ActiveObject,
+    orb: &Arc<OrbInner>,
+    object: &Arc<ActiveObject>,
     request: ServerRequest,
     caller: Caller<'_>,
 ) -> ServerRequest {
