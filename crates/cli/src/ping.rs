@@ -37,6 +37,9 @@ pub(crate) struct PingOptions {
     /// The certificate and key (PEM) of this client, for servers that ask for one
     #[arg(long, value_name = "FILE", requires = "tls")]
     certificate: Option<String>,
+    /// Test whether the server is ready: ask a health object (zorb::health), as corbaloc:iiop:1.2@HOST:PORT/Health
+    #[arg(long, conflicts_with_all = ["is_a", "locate"])]
+    ready: bool,
     /// Test whether the object implements the interface with this repository id (_is_a)
     #[arg(long, value_name = "REPO_ID")]
     is_a: Option<String>,
@@ -47,11 +50,13 @@ Examples:
   zorb ping account.ior
   zorb ping -c 1 --timeout 500ms corbaloc:iiop:1.2@server:2810/Bank && echo up
   zorb ping --is-a IDL:Bank/Account:1.0 corbaname::nameserver#bank/account
+  zorb ping --ready -c 1 corbaloc:iiop:1.2@server:2810/Health
   zorb ping --tls ca.pem corbaloc:ssliop:server:2810/Bank
   zorb ping --trace -c 1 corbaloc::localhost/NameService
 
-Exit status: 0 if the object answered every call (with --is-a: that it implements the interface);
-3 if every call was answered, but by no: the object does not exist, or does not implement the interface;
+Exit status: 0 if the object answered every call (with --is-a: that it implements the interface; with --ready: that
+the server is ready); 3 if every call was answered, but by no: the object does not exist, does not implement the
+interface, or is not ready;
 1 if a call failed; 2 for wrong usage.";
 
 /// The exit status when every call was answered, and not all by yes.
@@ -181,13 +186,17 @@ async fn ping(
         match outcome {
             Outcome::There => {
                 times.push(took);
-                let is = options.is_a.as_ref().map_or("there", |_| "yes");
+                let is = match (&options.is_a, options.ready) {
+                    (Some(_), _) => "yes",
+                    (None, true) => "ready",
+                    (None, false) => "there",
+                };
                 writeln!(out, "{number:>3}  {good}{is}{good:#}{from}  {millis}")?;
             }
             Outcome::NotThere(what) => {
                 noes += 1;
                 writeln!(out, "{number:>3}  {bad}{what}{bad:#}{from}  {millis}")?;
-                if options.is_a.is_none() || what == NOT_EXIST {
+                if options.is_a.is_none() && !options.ready || what == NOT_EXIST {
                     writeln!(out, "     {pale}{}{pale:#}", why::GONE)?;
                 }
             }
@@ -219,7 +228,11 @@ async fn ping(
         no: noes,
         exceptions,
     };
-    count.write(&mut out, options.is_a.is_some(), &times)?;
+    let yes = match options.ready {
+        true => "ready",
+        false => options.is_a.as_ref().map_or("there", |_| "yes"),
+    };
+    count.write(&mut out, yes, &times)?;
     Ok(ExitCode::from(count.status()))
 }
 
@@ -247,7 +260,7 @@ impl Count {
     fn write(
         &self,
         out: &mut dyn Write,
-        asks_type: bool,
+        affirmed: &str,
         times: &[Duration],
     ) -> std::io::Result<()> {
         let Self {
@@ -258,8 +271,7 @@ impl Count {
         } = self;
         write!(out, "{asked} asked, {} answered", yes + no + exceptions)?;
         if no + exceptions > 0 {
-            let what = if asks_type { "yes" } else { "there" };
-            write!(out, ", {yes} {what}")?;
+            write!(out, ", {yes} {affirmed}")?;
         }
         write_times(out, times)?;
         writeln!(out)
@@ -281,6 +293,13 @@ async fn ask(options: &PingOptions, object: &ObjectRef) -> Outcome {
             true => Outcome::There,
             false => Outcome::NotThere(format!("no {id}")),
         }),
+        None if options.ready => {
+            let health: zorb::health::HealthRef = object.unchecked_narrow();
+            health.ready().await.map(|yes| match yes {
+                true => Outcome::There,
+                false => Outcome::NotThere("not ready".to_owned()),
+            })
+        }
         None if options.locate => object.locate().await.map(|here| match here {
             true => Outcome::There,
             false => Outcome::NotThere("UNKNOWN_OBJECT".to_owned()),

@@ -107,6 +107,27 @@ async fn an_object_says_itself_what_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_ready_when_it_says_so() {
+    let (orb, _) = serve().await;
+    let readiness = orb.serve_health().unwrap();
+    let address = orb.endpoints()[0]
+        .to_string()
+        .replace("iiop://", "corbaloc:iiop:1.2@");
+    let health = format!("{address}/Health");
+    let ask = ["--ready", "-c", "1", &health];
+    check(
+        &ask,
+        NO,
+        &["1  not ready from", "1 asked, 1 answered, 0 ready"],
+    );
+    readiness.set(true);
+    check(&ask, THERE, &["1  ready from", "1 asked, 1 answered;"]);
+    orb.shutdown(true).await.unwrap();
+    let (status, said) = ping(&ask);
+    assert_eq!(status, Some(1), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_is_gone_is_distinguished_from_a_server_that_is() {
     // An address of its own: at 127.0.0.1 another test may have begun to listen to the port by the time of the last question.
     let (orb, target) = serve_at("127.83.0.1").await;

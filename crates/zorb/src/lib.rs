@@ -47,6 +47,7 @@ mod dynamic;
 mod endpoints;
 mod error;
 mod forward;
+pub mod health;
 mod identity;
 mod initial;
 mod instance;

@@ -389,3 +389,29 @@ async fn a_port_is_free_again_when_the_shutdown_is_over() {
         endpoint = next.endpoints()[0].to_string();
     }
 }
+
+#[tokio::test]
+async fn an_orb_runs_until_a_signal_and_is_down_afterwards() {
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .unwrap();
+    let (signal, signalled) = tokio::sync::oneshot::channel::<u8>();
+    let running = tokio::spawn({
+        let orb = orb.clone();
+        async move { orb.run_until(signalled).await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!running.is_finished());
+    signal.send(7).unwrap();
+    assert_eq!(running.await.unwrap().unwrap(), Some(Ok(7)));
+    assert!(
+        tokio::net::TcpListener::bind(orb.endpoints()[0].to_string().replace("iiop://", ""))
+            .await
+            .is_ok()
+    );
+    // Shut down by another, it does not wait for the signal.
+    let (_signal, signalled) = tokio::sync::oneshot::channel::<u8>();
+    assert_eq!(orb.run_until(signalled).await.unwrap(), None);
+}

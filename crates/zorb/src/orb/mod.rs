@@ -195,6 +195,34 @@ impl Orb {
     }
 }
 
+impl Orb {
+    /// Serves until `signal` is ready, and [shuts down](Self::shutdown) then: the last line of a server's `main`. Returns the
+    /// signal's output when the shutdown is complete; `None` if the ORB was shut down before there was a signal.
+    ///
+    /// ```no_run
+    /// # async fn main_of_a_server(orb: zorb::Orb) -> Result<(), Box<dyn std::error::Error>> {
+    /// orb.run_until(tokio::signal::ctrl_c()).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// BAD_INV_ORDER inside an upcall of this ORB, which would deadlock.
+    ///
+    /// # Cancel safety
+    /// Safe: dropped before the signal, it has changed nothing; a shutdown that has begun goes on.
+    pub async fn run_until<S: Future>(
+        &self,
+        signal: S,
+    ) -> Result<Option<S::Output>, SystemException> {
+        let signalled = tokio::select! {
+            output = signal => Some(output),
+            () = self.run() => None,
+        };
+        self.shutdown(true).await?;
+        Ok(signalled)
+    }
+}
+
 impl OrbInner {
     /// The registered value types.
     pub(crate) fn values(&self) -> &ValueRegistry {
