@@ -57,6 +57,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-named", &["zorb", "zorb-service"]),
     ("zorb-events", &["zorb", "zorb-service"]),
     ("zorb-dynamic", &["zorb", "zorb-cdr", "zorb-idl"]),
+    (
+        "zorb-ifr",
+        &["zorb", "zorb-cdr", "zorb-dynamic", "zorb-idl"],
+    ),
 ];
 
 /// Crates of the house that are tools and tests: they stand on top, and nothing stands on them.

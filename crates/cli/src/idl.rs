@@ -77,7 +77,7 @@ struct Input {
     lenient: bool,
 }
 
-fn definition(text: &str) -> Result<(String, String), String> {
+pub(crate) fn definition(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
     match name.starts_with(begins) {
@@ -184,6 +184,11 @@ fn expand(input: &Input, output: Option<&PathBuf>, paint: &Paint) -> io::Result<
 
 fn compile(files: &[PathBuf], input: &Input) -> Result<Output, Diagnostics> {
     compile_files(files, &input.options())
+}
+
+/// Prints diagnostics.
+pub(crate) fn tell(diagnostics: &Diagnostics, paint: &Paint) -> io::Result<()> {
+    Reports::new(paint).tell(diagnostics)
 }
 
 /// Diagnostics printed so far. An error in a file that several files include is printed once.

@@ -1,10 +1,11 @@
-//! `zorb`: the command line tools. It explains references, pings objects, manages names in a naming service, and compiles
-//! IDL.
+//! `zorb`: the command line tools. It explains references, pings objects, manages names in a naming service, compiles IDL,
+//! and serves it as an interface repository.
 
 #![forbid(unsafe_code)]
 
 mod argument;
 mod idl;
+mod ifr;
 mod ior;
 mod names;
 mod orb;
@@ -21,7 +22,7 @@ use zorb::{Builder, Orb};
 /// The level from which on omniORB traces messages.
 const OMNIORB_TRACES_MESSAGES: u32 = 25;
 
-/// Command-line tools of zorb: explain references, ping objects, manage names, check IDL
+/// Command-line tools of zorb: explain references, ping objects, manage names, check and serve IDL
 #[derive(Debug, Parser)]
 #[command(name = "zorb", version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
@@ -58,6 +59,7 @@ Examples:
   zorb names list -r                        list a naming service
   zorb names --trace resolve bank/account   show every message of a call
   zorb idl check bank.idl                   report errors in IDL
+  zorb ifr serve --ior ifr.ior bank.idl     serve IDL as an interface repository
 
 All commands that make calls take the -ORB… options: -ORBInitRef, -ORBclientCallTimeOutPeriod, ….";
 
@@ -69,6 +71,7 @@ enum Command {
     #[command(alias = "nameclt")]
     Names(names::NamesOptions),
     Idl(idl::IdlOptions),
+    Ifr(ifr::IfrOptions),
 }
 
 fn main() -> ExitCode {
@@ -143,6 +146,7 @@ fn call(
             Command::Idl(options) => idl::run(options, &environment.paint),
             Command::Ping(options) => ping::run(options, builder, environment).await,
             Command::Names(options) => names::run(options, builder, environment).await,
+            Command::Ifr(options) => ifr::run(options, builder, environment).await,
         }
     })
 }

@@ -128,8 +128,8 @@ pub use request::{DecodeArguments, Outcome, Receipt, ServerRequest};
 pub use scheduling::UpcallScheduling;
 pub use seal::KeySecret;
 pub use servant_manager::{
-    Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Locator,
-    OffReactor, Raised,
+    Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, InterfaceSource,
+    Locator, OffReactor, Raised,
 };
 pub use shared_request::{MAX_REPLY_CONTEXT_OCTETS, MAX_REPLY_CONTEXTS, SharedRequest};
 pub use signature::ManyResults;

@@ -11,7 +11,7 @@ use crate::missing::Missing;
 use crate::names::Named;
 use crate::policy::OneWayOrder;
 use crate::request::ServerRequest;
-use crate::servant_manager::{Activator, AnyLocator, Etherealization};
+use crate::servant_manager::{Activator, AnyLocator, Boxed, Etherealization};
 use crate::skeleton::{Skeleton, Started, Upcall};
 use crate::table::Tenant;
 use crate::turn_queue::{TurnQueue, UpcallChain};
@@ -469,13 +469,33 @@ fn start(skeleton: &Arc<dyn Skeleton>, mut request: ServerRequest) -> Started {
         b"_non_existent" | b"_not_existent" => request.set_result(&false),
         b"_repository_id" => request.set_result(&&*skeleton.interface_of_current()),
         b"_interface" => {
-            request.set_system_exception(&Fault::NoInterfaceRepository.raise(CompletionStatus::No))
+            let adapter = ActiveObject::current(ActiveObject::adapter).flatten();
+            let id = skeleton.interface_of_current().into_owned();
+            match adapter.and_then(|adapter| adapter.interface(id)) {
+                Some(asked) => return Upcall::start(|| described(asked, request)),
+                None => {
+                    let none = Fault::NoInterfaceRepository.raise(CompletionStatus::No);
+                    request.set_system_exception(&none);
+                }
+            }
         }
         // No object here is a component: the nil reference.
         b"_component" => request.set_result(&Ior::NIL),
         _ => return skeleton.start(request),
     }
     Started::Ended(request)
+}
+
+/// Answers an `_interface` request.
+async fn described(
+    asked: Boxed<Result<Ior, SystemException>>,
+    mut request: ServerRequest,
+) -> ServerRequest {
+    match asked.await {
+        Ok(definition) => request.set_result(&definition),
+        Err(exception) => request.set_system_exception(&exception),
+    }
+    request
 }
 
 /// Whether an operation is one that IDL declares: those that every object has begin with an underscore, as names of attributes do.

@@ -17,6 +17,9 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// A function that runs a blocking upcall on a thread that may block, and returns its request with the outcome.
 pub type OffReactor = Box<dyn Fn(Boxed<ServerRequest>) -> Boxed<ServerRequest> + Send + Sync>;
 
+/// A function that finds the reference of the definition of an interface, by its repository id, in an interface repository.
+pub type InterfaceSource = Box<dyn Fn(String) -> Boxed<Result<Ior, SystemException>> + Send + Sync>;
+
 /// The exception of a servant manager.
 ///
 /// Source: CORBA 3.3 Part 1, The Portable Object Adapter (servant managers, `PortableServer::ForwardRequest`).

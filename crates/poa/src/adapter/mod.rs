@@ -23,7 +23,7 @@ use crate::object_ids::ObjectIds;
 use crate::policy::{IdAssignment, IdUniqueness, KeyProtection, Lifespan, Policies, ThreadModel};
 use crate::scheduling::UpcallScheduling;
 use crate::seal::KeySecret;
-use crate::servant_manager::{AdapterActivator, OffReactor};
+use crate::servant_manager::{AdapterActivator, Boxed, InterfaceSource, OffReactor};
 use crate::skeleton::Skeleton;
 use crate::sync::{ArcSwapOption, AtomicBool, AtomicU64, OnceLock, Ordering};
 use crate::table::{Index, NotInTable, Tenant};
@@ -116,6 +116,8 @@ pub(crate) struct Common {
     pub(crate) owner: OnceLock<Weak<dyn Any + Send + Sync>>,
     /// Runs blocking upcalls outside of the reactor.
     pub(crate) off_reactor: OnceLock<OffReactor>,
+    /// Finds the definitions of interfaces.
+    pub(crate) interfaces: OnceLock<InterfaceSource>,
     /// The secret of codes in keys.
     pub(crate) secret: OnceLock<KeySecret>,
     /// The queue of upcalls of all adapters with MAIN_THREAD_MODEL.
@@ -293,6 +295,14 @@ impl Adapter {
 
     pub(crate) fn off_reactor(&self) -> Option<&OffReactor> {
         self.common.off_reactor.get()
+    }
+
+    /// Asks for the definition of an interface; `None` if nobody knows them.
+    pub(crate) fn interface(
+        &self,
+        id: String,
+    ) -> Option<Boxed<Result<zorb_giop::Ior, zorb_giop::SystemException>>> {
+        self.common.interfaces.get().map(|find| find(id))
     }
 
     pub(crate) fn turn_queue(&self) -> Option<&Arc<TurnQueue>> {

@@ -12,7 +12,7 @@ use crate::names::Names;
 use crate::object::ActiveObject;
 use crate::policy::{IdAssignment, IdUniqueness, KeyProtection, Lifespan, Policies};
 use crate::seal::KeySecret;
-use crate::servant_manager::OffReactor;
+use crate::servant_manager::{InterfaceSource, OffReactor};
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use crate::table::{Index, Table};
 use bytes::Bytes;
@@ -154,6 +154,11 @@ impl ObjectAdapter {
     /// second call has no effect.
     pub fn set_off_reactor(&self, off_reactor: OffReactor) {
         let _ = self.common.off_reactor.set(off_reactor);
+    }
+
+    /// Sets the function that answers `_interface` requests, once, before requests come. Without it they are INTF_REPOS.
+    pub fn set_interface_source(&self, source: InterfaceSource) {
+        let _ = self.common.interfaces.set(source);
     }
 
     /// Sets the secret of codes in keys ([`KeyProtection`]), once, before the first adapter with such keys is created.

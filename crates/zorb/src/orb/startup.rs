@@ -3,6 +3,7 @@
 use super::{Handles, Orb, OrbInner};
 use crate::bidirectional::{BidirectionalCalls, unreachable_endpoint};
 use crate::deferred::DeferredRequests;
+use crate::dynamic::answer_interface_requests;
 use crate::endpoints::{CurrentEndpoints, warn_unreachable};
 use crate::error::Error;
 use crate::instance::random_instance;
@@ -140,6 +141,7 @@ impl Orb {
             adapters.set_key_secret(secret.clone());
         }
         off_reactor(orb.inner());
+        answer_interface_requests(orb.inner());
         for initializer in &initializers {
             let mut info = OrbInitInfo {
                 interceptors: &mut interceptors,
