@@ -23,6 +23,7 @@ mod collocated;
 mod contexts;
 mod corners;
 mod counters;
+mod csi;
 mod deadlines;
 mod derives;
 mod dynamic;

@@ -29,6 +29,21 @@ pub(crate) fn agrees(cell: &str, recording: &Recording) {
     passed(cell);
 }
 
+/// How many contexts of security tshark finds in what was said; it does not look into them.
+pub(crate) fn security_contexts(recording: &Recording) -> usize {
+    let folder = tempfile::tempdir().expect("a folder for a capture file");
+    let file = folder.path().join("giop.pcap");
+    recording.write_pcap(&file).expect("a file can be written");
+    let (file, giop) = (
+        file.display().to_string(),
+        format!("tcp.port=={SERVER_PORT},giop"),
+    );
+    let args = ["-r", &file, "-n", "-d", &giop, "-V"];
+    let lines = Running::start(Path::new("tshark"), &args).finish();
+    let found = |line: &&String| line.contains("SCID: SecurityAttributeService");
+    lines.success().iter().filter(found).count()
+}
+
 /// The messages that tshark finds in a capture file.
 fn decode(file: &Path, reassemble: bool) -> BTreeMap<Stream, Vec<Heard>> {
     let mut args = vec!["-r".to_owned(), file.display().to_string(), "-n".to_owned()];

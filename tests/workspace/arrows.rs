@@ -44,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "zorb-giop",
             "zorb-poa",
             "zorb-connection",
+            "zorb-csi",
             "zorb-transport",
             "zorb-executor",
             "zorb-shares",
@@ -261,6 +262,13 @@ fn a_build_without_tls_has_not_one_crate_of_it() {
     );
     assert!(ring.contains("ring") && !ring.contains("aws-lc-rs"));
     assert!(aws.contains("aws-lc-rs") && !aws.contains("ring"));
+}
+
+#[test]
+fn a_build_without_csi_has_not_one_crate_of_it() {
+    let (plain, with) = (crates_with(""), crates_with("csi"));
+    let added: Vec<_> = with.difference(&plain).map(String::as_str).collect();
+    assert_eq!(added, ["zeroize", "zorb-csi"]);
 }
 
 #[test]

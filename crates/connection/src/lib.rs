@@ -59,6 +59,7 @@ pub mod client;
 mod counters;
 mod end;
 mod fairness;
+mod kept;
 mod latency;
 mod link;
 #[cfg(zorb_model)]
@@ -96,6 +97,7 @@ pub use client::{
 };
 pub use counters::{Counter, Counters};
 pub use fairness::{MemoryLimit, Overload, ServerLimits};
+pub use kept::Kept;
 pub use latency::ConnectTimes;
 pub use outbound::Buffering;
 pub use owner::{Owner, Peer, PeerOrb, Served, Settings};

@@ -3,6 +3,7 @@
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counters;
 use super::fairness::MemoryLimit;
+use super::kept::Kept;
 use super::server::{ReceivedRequest, ServerConnection};
 use super::spin::BusyConnections;
 use super::trace::Describe;
@@ -88,8 +89,9 @@ pub struct Peer {
     /// The endpoint on which the connection was accepted, or to which it was opened; its
     /// [scheme](Endpoint::scheme) names the transport.
     pub endpoint: Endpoint,
-    /// Who it is, as far as the transport knows.
+    /// Who it is, as far as the transport knows, and whoever has asked for a login.
     pub identity: Option<PeerIdentity>,
+    kept: Arc<Kept>,
 }
 
 impl Peer {
@@ -98,7 +100,32 @@ impl Peer {
             address: stream.peer().clone(),
             endpoint,
             identity: stream.peer_identity(),
+            kept: Arc::default(),
         })
+    }
+
+    /// Returns the peer with another identity: for requests that it sends in the name of others.
+    #[must_use]
+    pub fn with_identity(&self, identity: PeerIdentity) -> Self {
+        Self {
+            identity: Some(identity),
+            ..self.detached()
+        }
+    }
+
+    /// Returns the peer without what is [kept](Self::kept) of its connection, which may so keep this value.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self {
+            kept: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// What services keep of the connection: its end drops it.
+    #[must_use]
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 }
 

@@ -232,6 +232,15 @@ pub enum Fault {
     /// An operation of the ORB that is out of order.
     #[error("{0}")]
     OutOfOrder(String),
+    /// A client is not who it says, or may not do what it asks for; it learns no more than that.
+    #[error("the caller is not permitted to do this")]
+    CallerRefused,
+    /// The credentials of a call are not sent, and the call cannot do without.
+    #[error("{0}")]
+    CredentialsWithheld(String),
+    /// It cannot be found out now whether a client is permitted to do what it asks for.
+    #[error("whether the caller is permitted to do this cannot be found out now")]
+    AuthorityUnavailable,
     /// A message has a service context of this id already.
     #[error("there is a service context {:#x} already", .0.0)]
     ContextPresent(ServiceContextId),
@@ -427,6 +436,8 @@ impl Fault {
             Self::NilInitialReference => (Kind::BadParam, minor::NIL_INITIAL_REFERENCE),
             Self::BadUrlName(_) => (Kind::BadParam, minor::BAD_SCHEME_SPECIFIC_PART),
             Self::OutOfOrder(_) => (Kind::BadInvOrder, 0),
+            Self::CallerRefused | Self::CredentialsWithheld(_) => (Kind::NoPermission, 0),
+            Self::AuthorityUnavailable => (Kind::Transient, 0),
             Self::ContextPresent(_) => (Kind::BadInvOrder, minor::CONTEXT_PRESENT),
             Self::TooManyContexts { .. } => (Kind::ImpLimit, 0),
             Self::CannotInitialize(_) => (Kind::Initialize, 0),

@@ -281,12 +281,6 @@ impl SecMech {
         let is_tls = self.transport.tag == ComponentTag::TLS_SEC_TRANS;
         is_tls.then(|| TlsSecTrans::from_component(&self.transport.data).ok())?
     }
-
-    /// Whether a client is served that sends no security context in its requests.
-    #[must_use]
-    pub fn needs_no_context(&self) -> bool {
-        self.client_authentication.requires.0 == 0 && self.attributes.requires.0 == 0
-    }
 }
 
 /// The body of `TAG_CSI_SEC_MECH_LIST`: mechanisms in the order of the server's preference
@@ -406,8 +400,7 @@ impl<'de> Decode<'de> for SecMech {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Protected {
-    /// Hosts and ports, in the order of the server's preference; `None` for the host of the profile. Mechanisms that need
-    /// a security context in requests are left out.
+    /// Hosts and ports, in the order of the server's preference; `None` for the host of the profile.
     pub addresses: Vec<(Option<String>, u16)>,
     /// Whether the profile demands protection of every client: the address of the profile itself must not be used.
     pub is_demanded: bool,
@@ -468,7 +461,7 @@ impl Protected {
                 }
             };
             all_demand &= demands;
-            if let Some(tls) = tls.filter(|_| mechanism.needs_no_context()) {
+            if let Some(tls) = tls {
                 for (host, port) in tls.addresses {
                     self.add(Some(host), port);
                 }
@@ -546,7 +539,7 @@ mod tests {
         let read = mechanism.tls().unwrap();
         assert_eq!(read.addresses, [("h".to_owned(), 2809)]);
         assert_eq!(read.supports, AssociationOptions(0x66));
-        assert!(mechanism.needs_no_context() && !list.stateful);
+        assert!(mechanism.client_authentication.requires.0 == 0 && !list.stateful);
         for cut in 0..ONE_MECHANISM.len() {
             assert!(SecMechList::from_component(&ONE_MECHANISM[..cut]).is_err());
         }
@@ -621,8 +614,7 @@ mod tests {
             false,
             &[(Some("h"), 2)],
         );
-        // It cannot be called, and not without protection either.
-        check(&[list(vec![login])], true, &[]);
+        check(&[list(vec![login])], true, &[(Some("login"), 4)]);
         check(&[list(vec![])], false, &[]);
         check(
             &[tls(6, &[("h", 2)]).to_component().unwrap()],

@@ -80,6 +80,7 @@ impl fmt::Display for Address {
 pub struct PeerIdentity {
     process: Option<ProcessCredentials>,
     certificate: Option<Arc<PeerCertificate>>,
+    principal: Option<Principal>,
 }
 
 impl PeerIdentity {
@@ -101,6 +102,22 @@ impl PeerIdentity {
         }
     }
 
+    /// Returns the identity with the principal in whose name the peer has logged in.
+    #[must_use]
+    pub fn with_principal(self, principal: Principal) -> Self {
+        Self {
+            principal: Some(principal),
+            ..self
+        }
+    }
+
+    /// Returns the principal in whose name the peer has logged in, above the transport; `None` if it has not. It belongs to one
+    /// request where a client sends requests in the name of several.
+    #[must_use]
+    pub const fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
     /// Returns the process at the other end; `None` where the operating system does not report it.
     #[must_use]
     pub const fn process(&self) -> Option<ProcessCredentials> {
@@ -111,6 +128,25 @@ impl PeerIdentity {
     #[must_use]
     pub fn certificate(&self) -> Option<&PeerCertificate> {
         self.certificate.as_deref()
+    }
+}
+
+/// In whose name a request is, by a login above the transport (CSIv2): the application has verified it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Principal {
+    /// The name that the application's verifier has given it.
+    pub name: String,
+    /// Whether the client is another one, and has been trusted to act for this principal.
+    pub is_asserted: bool,
+}
+
+impl Principal {
+    /// Makes a principal with this name, which the client has proved to have.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        let (name, is_asserted) = (name.into(), false);
+        Self { name, is_asserted }
     }
 }
 

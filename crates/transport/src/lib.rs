@@ -65,7 +65,7 @@ mod traits;
 mod unix;
 
 pub use address::{
-    Address, HostId, PeerCertificate, PeerIdentity, ProcessCredentials, SubjectName,
+    Address, HostId, PeerCertificate, PeerIdentity, Principal, ProcessCredentials, SubjectName,
 };
 pub use addressing::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, ListenAddress,

@@ -39,6 +39,8 @@ mod connect;
 mod context;
 pub mod corba;
 mod counts;
+#[cfg(feature = "csi")]
+pub mod csi;
 mod current;
 mod decoding;
 mod deferred;
@@ -201,6 +203,9 @@ mod pages {
     #[cfg(feature = "tls")]
     #[doc = include_str!("../../../docs/internet.md")]
     struct Internet;
+    #[cfg(feature = "csi")]
+    #[doc = include_str!("../../../docs/who-calls.md")]
+    struct WhoCalls;
     #[doc = include_str!("../../../docs/interceptors.md")]
     struct InterceptorsPage;
     #[doc = include_str!("../../../docs/from-omniorb.md")]

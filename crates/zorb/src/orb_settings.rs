@@ -46,6 +46,9 @@ pub(crate) struct Settings {
     pub(crate) default_initial_reference: Option<String>,
     /// The URL schemes that `string_to_object` takes; `None` for all.
     pub(crate) url_schemes: Option<Vec<UrlScheme>>,
+    /// The security contexts of requests, if the ORB has any.
+    #[cfg(feature = "csi")]
+    pub(crate) csi: Option<std::sync::Arc<crate::csi::ServerSide>>,
     /// The policies of the calls of all references.
     pub(crate) policies: PolicyOverrides,
     pub(crate) connect_timeout: Duration,
@@ -110,6 +113,8 @@ impl Default for Settings {
             initial_references: BTreeMap::new(),
             default_initial_reference: None,
             url_schemes: None,
+            #[cfg(feature = "csi")]
+            csi: None,
             policies: PolicyOverrides::new(),
             connect_timeout: CONNECT_TIMEOUT,
             idle_timeout: None,

@@ -9,6 +9,7 @@ mod bidirectional;
 mod big_endian;
 mod client;
 mod columns;
+mod csi;
 mod idl;
 mod idle;
 mod jacorb;

@@ -105,7 +105,7 @@ fn with_omniorb(builder: Builder) -> Builder {
     builder.transport(Arc::new(ours(&certificates().authority.trust())))
 }
 
-fn with_jacorb(builder: Builder) -> Builder {
+pub(super) fn with_jacorb(builder: Builder) -> Builder {
     builder.transport(Arc::new(ours(&jacorb_store().1)))
 }
 
@@ -160,7 +160,7 @@ static OMNIORB_TLS: Brand = Brand {
     ..OMNIORB
 };
 
-static JACORB_TLS: Brand = Brand {
+pub(super) static JACORB_TLS: Brand = Brand {
     limit: |giop| {
         let mut args = (JACORB.limit)(giop);
         let store = path(&jacorb_store().0);

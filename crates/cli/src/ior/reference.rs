@@ -217,9 +217,7 @@ fn explain_protection(components: &Components, port: u16) -> Option<Item> {
     let (by_tls, demanded) = (!found.addresses.is_empty(), found.is_demanded);
     let text = match (by_tls, demanded, port) {
         (false, false, _) => return None,
-        (false, true, _) => {
-            "not at all: protection is required, and no address for TLS can be used without a login in requests"
-        }
+        (false, true, _) => "not at all: protection is required, and there is no address for TLS",
         (true, true, _) => "by TLS alone: the server requires protection",
         (true, false, 0) => "by TLS alone: there is no plain port",
         (true, false, _) => {

@@ -47,6 +47,7 @@ use super::bidirectional::BidirectionalConnection;
 use super::cache::{ConnectSettings, UseClock};
 use super::counters::Counters;
 use super::end::End;
+use super::kept::Kept;
 use super::link::{Link, Reading};
 use super::owner::PeerOrb;
 use super::spin::{BusyConnections, Spinner};
@@ -136,6 +137,7 @@ pub struct ClientConnection {
     uses: UseClock,
     /// What it shares with the server's role, if the peer may send requests, too.
     both: Option<Arc<BidirectionalConnection>>,
+    kept: Kept,
 }
 
 impl ClientConnection {
@@ -232,6 +234,7 @@ impl ClientConnection {
             last_used: AtomicU64::new(0),
             uses: UseClock::default(),
             both: None,
+            kept: Kept::default(),
         }
     }
 
@@ -272,6 +275,12 @@ impl ClientConnection {
         let action = state.life.on(LifeEvent::End { end, spoken });
         self.silence.set_over();
         action
+    }
+
+    /// Returns what services keep of the connection: its end drops it.
+    #[must_use]
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Returns the endpoint that the connection leads to, as references name it.

@@ -171,6 +171,8 @@ impl Poa {
         if let Some(established) = self.adapter.attached::<Established>() {
             established.add_to(&mut ior, orb.transports())?;
         }
+        #[cfg(feature = "csi")]
+        crate::csi::publish(orb, &self.adapter, &mut ior)?;
         Ok(T::unchecked_narrow(ObjectRef::new(self.orb.clone(), ior)))
     }
 

@@ -7,7 +7,11 @@ use super::protocols::Protocol;
 use super::task_level;
 use super::untyped::{Policy, PolicyType};
 use super::values::{BidirectionalPolicy, EndpointOrder, RebindMode, SyncScope};
+#[cfg(feature = "csi")]
+use crate::csi::Credentials;
 use arc_swap::Guard;
+#[cfg(not(feature = "csi"))]
+use core::convert::Infallible as Credentials;
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -74,12 +78,20 @@ overrides! {
     contexts: RequestContexts,
     replies: ReplyContexts,
     others: OtherPolicies,
+    credentials: Credentials,
 }
 
 impl PolicyOverrides {
     /// Makes a set without policies, which changes nothing at any level.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes calls with these credentials, to servers that ask for some: see [`csi`](crate::csi). A policy of zorb's own.
+    #[cfg(feature = "csi")]
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
+        self
     }
 
     /// Sends no request before this time (`RequestStartTimePolicy`): the call waits until then. The context

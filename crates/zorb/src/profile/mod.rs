@@ -255,9 +255,7 @@ fn why_unprotected(protected: &Protected, transports: &Registry) -> &'static str
     let has_transport = all.any(|transport| transport.addressing().protection().is_some());
     match (has_transport, protected.addresses.is_empty()) {
         (false, _) => "a secure endpoint only (TLS), for which there is no transport",
-        (true, true) => {
-            "demands protection (TLS) at no address without a login in requests (CSIv2)"
-        }
+        (true, true) => "demands protection (TLS) at no address",
         (true, false) => "a secure endpoint only (TLS), at an address that is not usable",
     }
 }
