@@ -332,6 +332,16 @@ async fn a_gateway_passes_everything_on() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrapper_leaves_a_dynamic_servant_what_it_answers() {
+    let (_orbs, targets) = things().await;
+    let server = server().await;
+    let gateway = DynamicSkeleton::new("IDL:Nothing:1.0", Gateway(targets[0].clone()));
+    let object = server.root_poa().activate(zorb::Blocking(gateway)).unwrap();
+    let (_client, things) = both(&server, &object).await;
+    works(&things[1]).await;
+}
+
 /// Keeps the arguments that came, and returns them as they are.
 #[derive(Default)]
 struct Mirror(Arc<Mutex<Vec<Vec<u8>>>>);
