@@ -18,6 +18,7 @@ mod bounded;
 mod budget;
 mod caller;
 mod calls;
+mod cancelled;
 mod code_sets;
 mod collocated;
 mod contexts;

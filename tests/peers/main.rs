@@ -14,6 +14,7 @@ mod references;
 mod rich;
 mod runner;
 mod tap;
+mod times;
 mod tshark;
 
 #[path = "../support/anew.rs"]

@@ -83,6 +83,8 @@ counters! {
     PoolQueueFull = "pool_queue_full",
     /// Requests refused with TIMEOUT because their deadline had passed before a thread of the worker pool began them.
     RequestsLate = "requests_late",
+    /// Upcalls dropped because nobody waited for their results any more, of servants that want it.
+    UpcallsDropped = "upcalls_dropped",
     /// Requests refused with TRANSIENT by POA managers in state DISCARDING.
     RequestsDiscarded = "requests_discarded",
     /// Connections to other ORBs that were not made, because the limit in all or for one host was reached.

@@ -104,6 +104,7 @@ pub use owner::{Owner, Peer, PeerOrb, Served, Settings};
 pub use reactor::Reactor;
 pub use server::{
     OrderKey, Orders, PendingRequest, ReceivedRequest, ServerConnection, Serving, Turn,
+    WatchedRequest,
 };
 pub use spin::{BusyConnections, SpinLimits};
 pub use trace::Describe;

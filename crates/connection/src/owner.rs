@@ -4,7 +4,7 @@ use super::bidirectional::BidirectionalConnection;
 use super::counters::Counters;
 use super::fairness::MemoryLimit;
 use super::kept::Kept;
-use super::server::{ReceivedRequest, ServerConnection};
+use super::server::{ClientRequests, ReceivedRequest, ServerConnection};
 use super::spin::BusyConnections;
 use super::trace::Describe;
 use bytes::Bytes;
@@ -92,6 +92,8 @@ pub struct Peer {
     /// Who it is, as far as the transport knows, and whoever has asked for a login.
     pub identity: Option<PeerIdentity>,
     kept: Arc<Kept>,
+    /// Its requests that are pending or watched.
+    pub(crate) requests: Arc<ClientRequests>,
 }
 
 impl Peer {
@@ -101,6 +103,7 @@ impl Peer {
             endpoint,
             identity: stream.peer_identity(),
             kept: Arc::default(),
+            requests: Arc::default(),
         })
     }
 

@@ -36,7 +36,10 @@ impl ServiceContextId {
     pub const RT_CORBA_PRIORITY_RANGE: Self = Self(11);
     /// The highest stream format of RMI that the sender can read. Only ORBs derived from Sun's send it.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(17);
-    /// The time that is left for a request until its reply is of no use: a context of zorb's own.
+    /// The first of the 16 ids of zorb's own service contexts, from 0x5a4f0000 to 0x5a4f000f (`ZO`, which the OMG has assigned
+    /// to nobody). An ORB can be given another range.
+    pub const ZORB_RANGE: Self = Self(0x5a4f_0000);
+    /// The time that is left for a request until its reply is of no use: the second of zorb's [own](Self::ZORB_RANGE).
     ///
     /// An encapsulation of an unsigned long long, in units of 100 ns from when the request was sent; clocks of two hosts
     /// need not agree. A server orders its queues by it, and need not begin a request whose time has passed.

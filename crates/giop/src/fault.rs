@@ -109,6 +109,9 @@ pub enum Fault {
     /// The deadline of a request passed while the request waited for a thread.
     #[error("the deadline of the request passed before its servant was called")]
     DeadlinePassed,
+    /// The deadline of a request passed during its upcall, which was dropped.
+    #[error("the deadline of the request passed, and its servant was told to end")]
+    UpcallDropped,
     /// Too many requests in flight, or too much unsent.
     #[error("{}", Printable(.0))]
     Overload(String),
@@ -393,9 +396,10 @@ impl Fault {
             Self::NotPermitted(_) => (Kind::NoPermission, 0),
             Self::ConnectionLost { .. } => (Kind::CommFailure, 0),
             Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
-            Self::Timeout { .. } | Self::SendTimeout { .. } | Self::DeadlinePassed => {
-                (Kind::Timeout, 0)
-            }
+            Self::Timeout { .. }
+            | Self::SendTimeout { .. }
+            | Self::DeadlinePassed
+            | Self::UpcallDropped => (Kind::Timeout, 0),
             Self::Overload(_) | Self::Discarding | Self::Starting => {
                 (Kind::Transient, minor::REQUEST_DISCARDED)
             }

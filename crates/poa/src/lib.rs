@@ -119,8 +119,8 @@ pub use object_ids::ObjectIds;
 pub use operations::Operations;
 pub use panicked::take_panicked_operation;
 pub use policy::{
-    IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan,
-    OneWayOrder, PoaPolicy, PoaPolicyType, Policies, RequestProcessing, ServantRetention,
+    CancelledUpcalls, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection,
+    Lifespan, OneWayOrder, PoaPolicy, PoaPolicyType, Policies, RequestProcessing, ServantRetention,
     ThreadModel,
 };
 pub use registry::{KeyOwner, ObjectAdapter};

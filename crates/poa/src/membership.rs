@@ -48,6 +48,9 @@ impl Traits {
     /// It was made for one request.
     pub(crate) const FOR_ONE_REQUEST: Self = Self(16);
 
+    /// Its upcalls are dropped when nobody waits for their results.
+    pub(crate) const DROPS_CANCELLED: Self = Self(32);
+
     /// Returns the traits with `other` added, if `has`.
     pub(crate) const fn with(self, other: Self, has: bool) -> Self {
         match has {

@@ -9,7 +9,7 @@ use crate::manager::{HoldOutcome, PoaManager, PoaManagerState};
 use crate::membership::{Membership, ObjectContext, Traits};
 use crate::missing::Missing;
 use crate::names::Named;
-use crate::policy::OneWayOrder;
+use crate::policy::{CancelledUpcalls, OneWayOrder, Policies};
 use crate::request::ServerRequest;
 use crate::servant_manager::{Activator, AnyLocator, Boxed, Etherealization};
 use crate::skeleton::{Skeleton, Started, Upcall};
@@ -127,11 +127,13 @@ impl ActiveObject {
     pub(crate) fn servant(
         skeleton: Arc<dyn Skeleton>,
         turns: Option<&Arc<TurnQueue>>,
-        one_way_order: OneWayOrder,
+        policies: &Policies,
         is_for_one_request: bool,
         site: Site<'_>,
     ) -> Self {
         let blocks = skeleton.blocks();
+        let drops_cancelled =
+            skeleton.drops_cancelled() || policies.cancelled_upcalls == CancelledUpcalls::Dropped;
         // An object that is not in the map is not looked up by its servant.
         let servant_mark = match is_for_one_request {
             true => 0,
@@ -150,9 +152,10 @@ impl ActiveObject {
             // Several threads would not keep the order.
             .with(
                 Traits::ORDERS_ONE_WAYS,
-                blocks || one_way_order == OneWayOrder::Ended,
+                blocks || policies.one_way_order == OneWayOrder::Ended,
             )
-            .with(Traits::NOTES_USE, site.context.notes_use);
+            .with(Traits::NOTES_USE, site.context.notes_use)
+            .with(Traits::DROPS_CANCELLED, drops_cancelled);
         let membership = Membership::new(site.context, site.priority, traits, servant_mark);
         Self {
             target,
@@ -245,6 +248,13 @@ impl ActiveObject {
     #[inline]
     pub fn orders_one_ways(&self) -> bool {
         self.membership.has(Traits::ORDERS_ONE_WAYS)
+    }
+
+    /// Whether an upcall that waits is dropped when nobody waits for its result: its servant or its adapter wants it.
+    #[must_use]
+    #[inline]
+    pub fn drops_cancelled(&self) -> bool {
+        self.membership.has(Traits::DROPS_CANCELLED)
     }
 
     /// Whether upcalls run outside of the workers of the lane: the servant [blocks](Self::blocks), or the adapter

@@ -57,6 +57,19 @@ pub enum OneWayOrder {
     Ended,
 }
 
+/// What becomes of an upcall that waits when nobody waits for its result any more: its client has cancelled the request, the
+/// connection has ended, or the deadline of the request has passed. A policy of zorb's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum CancelledUpcalls {
+    /// It goes on, and its result is dropped. A servant may find out, and end early.
+    #[default]
+    GoOn,
+    /// It is dropped at its current await, as Rust futures are cancelled: what the servant has begun stays half done unless it
+    /// cleans up by `Drop`. Upcalls that block their thread cannot be dropped. One-way requests go on in any case.
+    Dropped,
+}
+
 /// Whether clients can guess the keys of objects. A policy of zorb's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -238,6 +251,8 @@ pub struct Policies {
     pub request_processing: RequestProcessing,
     /// The order in which one-way requests of a connection begin: a policy of zorb's own.
     pub one_way_order: OneWayOrder,
+    /// What becomes of upcalls for whose results nobody waits: a policy of zorb's own.
+    pub cancelled_upcalls: CancelledUpcalls,
     /// Whether keys can be guessed: a policy of zorb's own.
     pub key_protection: KeyProtection,
 }
@@ -385,6 +400,7 @@ impl Policies {
         servant_retention: ServantRetention::Retain,
         request_processing: RequestProcessing::ActiveObjectMapOnly,
         one_way_order: OneWayOrder::Started,
+        cancelled_upcalls: CancelledUpcalls::GoOn,
         key_protection: KeyProtection::None,
     };
 
@@ -515,6 +531,13 @@ impl Policies {
     #[must_use]
     pub fn with_key_protection(mut self, protection: KeyProtection) -> Self {
         self.key_protection = protection;
+        self
+    }
+
+    /// Returns the policies with another treatment of upcalls for whose results nobody waits.
+    #[must_use]
+    pub fn with_cancelled_upcalls(mut self, cancelled: CancelledUpcalls) -> Self {
+        self.cancelled_upcalls = cancelled;
         self
     }
 

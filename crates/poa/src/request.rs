@@ -385,6 +385,8 @@ struct Rare {
     cycles: OnceLock<Box<Shared>>,
     /// Sends the acknowledgement that is left to the upcall.
     acknowledgement: Option<Acknowledgement>,
+    /// The time by which the upcall has to begin, if it is not the deadline.
+    begin_by: Option<Instant>,
     /// The service contexts of a typed call.
     contexts: Option<Arc<[ServiceContext]>>,
     /// The service contexts that are added to the reply.
@@ -721,6 +723,41 @@ impl ServerRequest {
     /// Sets the time after which nobody has use for the reply.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.0.deadline = deadline;
+    }
+
+    /// The time by which the upcall has to begin: the deadline, or an [earlier time](Self::set_begin_by).
+    #[must_use]
+    #[inline]
+    pub fn begin_by(&self) -> Option<Instant> {
+        let begin_by = self.rare().and_then(|rare| rare.begin_by);
+        match (self.0.deadline, begin_by) {
+            (Some(deadline), Some(begin_by)) => Some(deadline.min(begin_by)),
+            (deadline, begin_by) => deadline.or(begin_by),
+        }
+    }
+
+    /// Sets the time by which the upcall has to begin. It may take until its deadline then.
+    pub fn set_begin_by(&mut self, begin_by: Instant) {
+        self.0.rare.get_or_init(Box::default);
+        if let Some(rare) = self.0.rare.get_mut() {
+            rare.begin_by = Some(begin_by);
+        }
+    }
+
+    /// Whether the request that this thread executes has a deadline.
+    #[must_use]
+    #[inline]
+    pub fn has_current_deadline() -> bool {
+        Self::current(|request| request.deadline().is_some()).unwrap_or(false)
+    }
+
+    /// Leaves the request for [`SharedRequest::take_waiting`], if it is shared: its upcall waits.
+    #[inline]
+    pub(crate) fn note_waiting(&self) {
+        match self.rare().and_then(|rare| rare.shared.get()) {
+            None => SharedRequest::note_waiting(None),
+            Some((shared, _)) => SharedRequest::note_waiting(Some(shared)),
+        }
     }
 
     /// Returns the parts of the request that its reply needs. They stay valid after the request is dropped.

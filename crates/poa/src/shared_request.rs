@@ -4,6 +4,7 @@ use crate::key::ObjectId;
 use crate::object::ActiveObject;
 use crate::request::{Receipt, ServerRequest};
 use core::any::Any;
+use core::cell::Cell;
 use core::{fmt, mem};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -24,6 +25,11 @@ pub const MAX_REPLY_CONTEXT_OCTETS: usize = 1 << 20;
 /// It shares the octets of the request's message, which stay in memory as long as it.
 #[derive(Clone)]
 pub struct SharedRequest(Arc<Shared>);
+
+thread_local! {
+    /// The request of the upcall that was polled last and waits, if it is shared.
+    static WAITING: Cell<Option<SharedRequest>> = const { Cell::new(None) };
+}
 
 struct Shared {
     message: Option<(Message, HeaderOffsets)>,
@@ -155,6 +161,19 @@ impl SharedRequest {
         replace: bool,
     ) -> Result<(), SystemException> {
         self.0.reply.add(context, replace)
+    }
+
+    /// Takes the request of the upcall that this thread has just polled, if that waits, and its servant has shared its request:
+    /// whoever polls the upcall may then cancel it.
+    #[must_use]
+    pub fn take_waiting() -> Option<Self> {
+        WAITING.try_with(Cell::take).unwrap_or_default()
+    }
+
+    /// Notes the request of an upcall that waits, as the last one of this thread.
+    pub(crate) fn note_waiting(shared: Option<&Self>) {
+        // At the end of a thread nobody takes it.
+        let _ = WAITING.try_with(|waiting| waiting.set(shared.cloned()));
     }
 
     /// Runs a part of code with this request as the [current](ServerRequest::current) one. `of` is its value, which is made at

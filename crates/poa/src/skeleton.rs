@@ -47,6 +47,12 @@ pub trait Skeleton: Send + Sync + 'static {
         None
     }
 
+    /// Whether upcalls that wait are dropped when nobody waits for their results: the client has cancelled the request, its
+    /// connection has ended, or the deadline of the request has passed.
+    fn drops_cancelled(&self) -> bool {
+        false
+    }
+
     /// Whether upcalls block their thread, so that they run on threads that may block.
     fn blocks(&self) -> bool {
         false

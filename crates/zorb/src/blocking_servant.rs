@@ -76,4 +76,8 @@ impl<S: Skeleton> Skeleton for Blocking<S> {
     fn blocks(&self) -> bool {
         true
     }
+
+    fn drops_cancelled(&self) -> bool {
+        self.0.drops_cancelled()
+    }
 }

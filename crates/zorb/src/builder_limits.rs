@@ -3,8 +3,10 @@
 
 use crate::bidirectional::CallbackRule;
 use crate::builder::Builder;
+use crate::orb_settings::OwnContexts;
 use core::time::Duration;
 use zorb_connection::Overload;
+use zorb_giop::ServiceContextId;
 use zorb_transport::{Address, Endpoint};
 
 impl Builder {
@@ -61,6 +63,40 @@ impl Builder {
     /// Where all clients share one address, that of a proxy or by NAT, set it to the value of `max_connections`.
     pub fn max_connections_per_host(mut self, connections: usize) -> Self {
         self.settings.serving.connections_per_host = Some(connections);
+        self
+    }
+
+    /// Limits the time of requests that this ORB serves, from their arrival; none unless set. The smaller of this limit and the
+    /// client's is the [deadline](crate::CurrentRequest::deadline) of a request. A request whose deadline has passed is TIMEOUT, COMPLETED_NO, if its servant
+    /// has not been called yet; the calls of the servant have what is left as their limit; the upcall goes on, unless it is
+    /// [cancellable](crate::Cancellable). Each request reads the clock.
+    pub fn request_time_limit(mut self, limit: Duration) -> Self {
+        self.settings.request_times.limit = Some(limit);
+        self
+    }
+
+    /// Sets the time by which a client's clock may differ from this host's; one second unless set. A client may state by its
+    /// clock until when its request is of use (REQUEST_END_TIME, as JacORB does): a request that is later than that by more than
+    /// the tolerance is TIMEOUT, COMPLETED_NO. Clients of zorb state the time left instead, for which clocks do not matter.
+    pub fn clock_tolerance(mut self, tolerance: Duration) -> Self {
+        self.settings.request_times.clock_tolerance = tolerance;
+        self
+    }
+
+    /// Whether a REPLY_END_TIME that a client states by its clock is the deadline of its request, later by the
+    /// [tolerance](Self::clock_tolerance); off unless set, as in JacORB, since it needs clocks that agree. JacORB's clients state
+    /// it with every call that has a round-trip timeout.
+    #[doc(alias = "jacorb.poa.check_reply_end_time")]
+    pub fn check_reply_end_time(mut self, check: bool) -> Self {
+        self.settings.request_times.honours_reply_end = check;
+        self
+    }
+
+    /// Sets the range of ids of zorb's own service contexts, by the first of 16 ids, whose last four bits are zero;
+    /// [`ZORB_RANGE`](zorb_giop::ServiceContextId::ZORB_RANGE) unless set. Clients and servers that are to understand each
+    /// other's deadlines have the same.
+    pub fn own_context_ids(mut self, first: ServiceContextId) -> Self {
+        self.settings.own_contexts = OwnContexts::beginning_at(first);
         self
     }
 

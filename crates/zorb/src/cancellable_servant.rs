@@ -3,6 +3,7 @@
 
 use crate::poa::InterfaceSkeleton;
 use core::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 use zorb_poa::{Operations, ServerRequest, Skeleton, Started};
 
@@ -46,8 +47,12 @@ impl<S: InterfaceSkeleton> InterfaceSkeleton for Cancellable<S> {
 }
 
 impl<S: Skeleton> Skeleton for Cancellable<S> {
-    fn repository_id(&self) -> &'static str {
+    fn repository_id(&self) -> &str {
         self.0.repository_id()
+    }
+
+    fn interface_of_current(&self) -> Cow<'_, str> {
+        self.0.interface_of_current()
     }
 
     fn is_a(&self, repository_id: &str) -> bool {
@@ -56,6 +61,10 @@ impl<S: Skeleton> Skeleton for Cancellable<S> {
 
     fn start(&self, request: ServerRequest) -> Started {
         self.0.start(request)
+    }
+
+    fn answers_every_operation(&self) -> bool {
+        self.0.answers_every_operation()
     }
 
     fn operations(&self) -> &'static Operations {

@@ -34,6 +34,7 @@ mod builder_limits;
 mod builder_real_time;
 mod builder_rules;
 mod builder_transports;
+mod cancellable_servant;
 pub mod codec;
 mod connect;
 mod context;
@@ -82,6 +83,7 @@ mod value;
 
 pub use blocking_servant::Blocking;
 pub use builder::Builder;
+pub use cancellable_servant::Cancellable;
 pub use context::Context;
 pub use dynamic::{
     DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton, ParameterMode, ParameterType,
@@ -126,11 +128,12 @@ pub use zorb_giop::{
 };
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
-    AdapterError, AdapterInactive, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy,
-    KeyProtection, Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, ObjectIds, OneWayOrder,
-    PoaManager, PoaManagerState, PoaPolicy, PoaPolicyType, Policies, RequestProcessing,
-    ServantRetention, ThreadModel,
+    AdapterError, AdapterInactive, CancelledUpcalls, IdAssignment, IdUniqueness,
+    ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan, ManagerAlreadyExists, ManagerError,
+    ObjectId, ObjectIds, OneWayOrder, PoaManager, PoaManagerState, PoaPolicy, PoaPolicyType,
+    Policies, RequestProcessing, ServantRetention, ThreadModel,
 };
+pub use zorb_shares::CancelReason;
 #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
 pub use zorb_tls as tls;
 pub use zorb_transport as transport;
@@ -194,6 +197,8 @@ mod pages {
     struct Options;
     #[doc = include_str!("../../../docs/lanes.md")]
     struct Lanes;
+    #[doc = include_str!("../../../docs/servants.md")]
+    struct Servants;
     #[doc = include_str!("../../../docs/policies.md")]
     struct PoliciesPage;
     #[doc = include_str!("../../../docs/book/first-call.md")]

@@ -15,7 +15,7 @@ use zorb_connection::{MemoryLimit, Overload, ServerLimits};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
-use zorb_giop::{Limits, Version};
+use zorb_giop::{Limits, ServiceContextId, Version};
 use zorb_poa::ObjectAdapter;
 use zorb_transport::Registry;
 
@@ -66,6 +66,10 @@ pub(crate) struct Settings {
     pub(crate) connections: Option<usize>,
     /// Limits on upcalls and connections of peers, where they are not the defaults.
     pub(crate) serving: ServingSettings,
+    /// The time limits of requests that this ORB serves.
+    pub(crate) request_times: RequestTimes,
+    /// The ids of zorb's own service contexts.
+    pub(crate) own_contexts: OwnContexts,
     pub(crate) trace_payload: usize,
     /// Whether each served connection has a thread of its own.
     pub(crate) threads: bool,
@@ -86,6 +90,53 @@ pub(crate) struct Settings {
     /// The interceptors that the builder has registered, which the running ORB has taken.
     pub(crate) interceptors: Interceptors,
     pub(crate) initializers: Initializers,
+}
+
+/// The time by which the clocks of client and server may differ, unless set, where a client states times of its clock. Clocks
+/// that are synchronised differ by milliseconds.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(1);
+
+/// The time limits of requests that an ORB serves.
+#[derive(Debug)]
+pub(crate) struct RequestTimes {
+    /// The time that a request may take from its arrival.
+    pub(crate) limit: Option<Duration>,
+    pub(crate) clock_tolerance: Duration,
+    pub(crate) honours_reply_end: bool,
+}
+
+impl Default for RequestTimes {
+    fn default() -> Self {
+        Self {
+            limit: None,
+            clock_tolerance: CLOCK_TOLERANCE,
+            honours_reply_end: false,
+        }
+    }
+}
+
+/// The ids of zorb's own service contexts, in a range of 16.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnContexts {
+    first: u32,
+}
+
+impl Default for OwnContexts {
+    fn default() -> Self {
+        Self::beginning_at(ServiceContextId::ZORB_RANGE)
+    }
+}
+
+impl OwnContexts {
+    pub(crate) const fn beginning_at(first: ServiceContextId) -> Self {
+        Self {
+            first: first.0 & !0xf,
+        }
+    }
+
+    pub(crate) const fn deadline(self) -> ServiceContextId {
+        ServiceContextId(self.first | 1)
+    }
 }
 
 /// Limits on upcalls and connections of peers; `None` for the defaults.
@@ -127,6 +178,8 @@ impl Default for Settings {
             unstated_char_set: CharSet::Latin1,
             connections: None,
             serving: ServingSettings::default(),
+            request_times: RequestTimes::default(),
+            own_contexts: OwnContexts::default(),
             trace_payload: 0,
             threads: false,
             wait: None,

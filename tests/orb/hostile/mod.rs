@@ -16,6 +16,7 @@
 //! - [`too_large`]: messages beyond a limit;
 //! - [`drops`]: callers that lose patience;
 //! - [`limits`]: calls that run out of time;
+//! - [`many_contexts`]: service contexts that are many, or long;
 //! - [`nowhere`]: references that lead nowhere;
 //! - [`liars`]: messages that are not what they say;
 //! - [`drivers`]: connections that tasks drive, and threads;
@@ -42,6 +43,7 @@ mod honest_pair;
 mod idle;
 mod liars;
 mod limits;
+mod many_contexts;
 mod nowhere;
 mod order;
 mod pace;

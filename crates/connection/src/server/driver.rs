@@ -175,7 +175,7 @@ impl<O: Owner> ServerConnection<O> {
             }
         }
         // What its requests have taken is free from now on, and may be what the others wait for.
-        self.client.leave();
+        self.leave();
         self.backlog.keep_one_ways();
         match self.poll_backlog(state, |_, _| Ok(true), cx) {
             Poll::Pending => return Poll::Pending,

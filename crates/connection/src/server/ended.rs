@@ -69,7 +69,7 @@ impl<O: Owner> ServerConnection<O> {
         let link = Arc::new(Link::new(stream, None, shown));
         let roles = Roles::Server(Mutex::new(Life::new(Role::Server)));
         let ended = Self::over(link, endpoint, roles, owner, admitted);
-        ended.client.leave();
+        ended.leave();
         ended
     }
 }

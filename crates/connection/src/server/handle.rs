@@ -6,7 +6,6 @@ use super::super::owner::{Owner, Served};
 use super::ServerConnection;
 use super::backlog::WaitingRequest;
 use super::header_cache::RequestHeaderCache;
-use super::pending::Cancellation;
 use std::sync::Arc;
 use zorb_giop::{Cause, Message, MessageKind, Received, Role};
 
@@ -39,11 +38,7 @@ impl<O: Owner> ServerConnection<O> {
             return self.locate(message);
         }
         let id = message.cancelled_request().map_err(End::Broken)?;
-        // Only a pending request is cancelled: once it is answered, another request may use the id.
-        let pending = self.cancelled().get_mut(&id).map(Cancellation::cancel);
-        if let Some(waker) = pending.flatten() {
-            waker.wake();
-        }
+        self.peer.requests.cancel(id);
         self.backlog.cancel(id);
         Ok(Served::Silent)
     }

@@ -35,7 +35,7 @@
 //! 7. The peer has closed or broken the protocol, the transport has failed, or the connection is evicted. One-way requests
 //!    of the backlog are still served (`poll_to_end`); pending upcalls go on, and their replies are dropped.
 //!
-//! Locks: those of `cancelled` and `code_sets` are held for single look-ups, never across a system call or an
+//! Locks: those of `peer.requests` and `code_sets` are held for single look-ups, never across a system call or an
 //! upcall, and never two of them at a time. Only the driver reads; replies are written by the thread that has them
 //! (`Outbound`).
 //!
@@ -70,11 +70,12 @@ mod write_wait;
 
 pub use super::fairness::{Overload, ServerLimits};
 pub use order::{OrderKey, Orders, Turn};
-pub use pending::PendingRequest;
+pub use pending::{PendingRequest, WatchedRequest};
 pub use serving::Serving;
 
 use backlog::Backlog;
-use pending::{Cancellation, Turns};
+pub(crate) use pending::ClientRequests;
+use pending::Turns;
 
 use super::bidirectional::BidirectionalConnection;
 use super::counters::Counter;
@@ -86,12 +87,11 @@ pub use super::owner::Located;
 use super::owner::{Owner, Peer, Served};
 use super::reactor::Reactor;
 use super::spin::{SpinLimits, Spinner};
-use super::sync::{AtomicBool, AtomicU32, AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::sync::{AtomicBool, AtomicU32, AtomicUsize, Mutex, Ordering};
 use super::trace::{self, Shown};
 use core::fmt;
 use core::time::Duration;
 use header_cache::{LastReply, RequestHeaderCache};
-use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -137,8 +137,6 @@ pub struct ServerConnection<O: Owner> {
     pending_octets: AtomicUsize,
     /// The memory of pending requests.
     held: Arc<PendingMemory>,
-    /// The request ids of pending upcalls, and whether their client has cancelled them.
-    cancelled: Mutex<HashMap<u32, Cancellation>>,
     /// The code sets of the client, once it has chosen.
     code_sets: Mutex<Option<CodeSets>>,
     /// Whether a thread has found that the transport has no blocking reads.
@@ -236,7 +234,6 @@ impl<O: Owner> ServerConnection<O> {
             unanswered: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
             held: Arc::new(PendingMemory::of(&memory)),
-            cancelled: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
             cannot_block: AtomicBool::new(false),
             reported_too_large: AtomicBool::new(false),
@@ -491,7 +488,7 @@ impl<O: Owner> ServerConnection<O> {
                         tokio::select! {
                             biased;
                             reply = asked => pending.answer(encode_located(&reply, version, id)),
-                            () = pending.abandoned(&client) => pending.answer(None),
+                            _ = pending.abandoned(&client) => pending.answer(None),
                         }
                     });
                     return Ok(Served::Pending);
@@ -544,10 +541,10 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    fn cancelled(&self) -> MutexGuard<'_, HashMap<u32, Cancellation>> {
-        self.cancelled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Notes that the client has gone: nobody waits for its requests.
+    fn leave(&self) {
+        self.client.leave();
+        self.peer.requests.leave();
     }
 
     /// Returns the peer of the connection, the client.
@@ -582,7 +579,7 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Sends the last message that the end of the connection requires, and closes it.
     async fn finish(&self, end: &End) {
-        self.client.leave();
+        self.leave();
         let counters = &self.owner.settings().counters;
         let evicted = self.link.outbound.evicted();
         let lost = evicted.map(|why| End::Lost(Cause::new(why.to_string())));
@@ -639,7 +636,7 @@ impl<O: Owner> ServerConnection<O> {
 
 impl<O: Owner> Drop for ServerConnection<O> {
     fn drop(&mut self) {
-        self.client.leave();
+        self.leave();
         if let Some(both) = self
             .both()
             .filter(|both| !both.has_left() && !both.is_over())

@@ -153,7 +153,7 @@ impl<O: Owner> ServerConnection<O> {
         let is_full = self.backlog.is_full();
         if is_full && self.link.stream.is_closed_by_peer() {
             self.client_is_gone.store(true, Ordering::Relaxed);
-            self.client.leave();
+            self.leave();
         }
         if self.is_stuck() {
             self.wake();

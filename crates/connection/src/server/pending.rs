@@ -8,36 +8,166 @@ use super::ServerConnection;
 use super::order::Turn;
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use zorb_cdr::Gather;
-use zorb_shares::Client;
+use zorb_shares::{CancelReason, Cancellation, Client};
 
 /// Replies of at most so many octets are sent even if too many octets wait already. They are mostly exceptions, and the
 /// limit on pending upcalls bounds their number.
 const SMALL_REPLY: usize = 1 << 10;
 
-/// Whether the client of a pending request has cancelled it.
-#[derive(Debug)]
-pub(super) enum Cancellation {
-    No,
-    /// Not yet; a task waits for it.
-    Awaited(Waker),
-    Yes,
+/// What is known of a request of the client that is pending, or whose servant wants to know whether it is cancelled.
+#[derive(Debug, Default)]
+struct Entry {
+    /// Whether it is pending.
+    is_pending: bool,
+    is_cancelled: bool,
+    /// The task that waits for its cancellation.
+    waker: Option<Waker>,
+    /// The cancellation that its servant holds.
+    watched: Option<Cancellation>,
 }
 
-impl Cancellation {
-    /// Notes that the client has cancelled the request; gives the task that waits for it.
-    pub(super) fn cancel(&mut self) -> Option<Waker> {
-        match core::mem::replace(self, Self::Yes) {
-            Self::Awaited(waker) => Some(waker),
-            Self::No | Self::Yes => None,
+/// The requests of a client by their ids, as far as they are pending or watched.
+#[derive(Debug, Default)]
+pub(crate) struct ClientRequests(Mutex<Entries>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    all: HashMap<u32, Entry>,
+    /// Whether the client has gone.
+    is_gone: bool,
+}
+
+impl ClientRequests {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, id: u32) {
+        let mut entries = self.entries();
+        let entry = entries.all.entry(id).or_default();
+        (entry.is_pending, entry.is_cancelled) = (true, false);
+    }
+
+    /// Notes that a request is no longer pending. Returns whether its client has cancelled it.
+    fn end(&self, id: u32) -> bool {
+        let entry = self.entries().all.remove(&id);
+        entry.is_some_and(|entry| entry.is_cancelled)
+    }
+
+    fn is_cancelled(&self, id: u32) -> bool {
+        let entries = self.entries();
+        entries.all.get(&id).is_some_and(|entry| entry.is_cancelled)
+    }
+
+    /// Ready when the client has cancelled a pending request.
+    fn poll_cancelled(&self, id: u32, waker: &Waker) -> Poll<()> {
+        match self.entries().all.get_mut(&id) {
+            Some(entry) if entry.is_cancelled => Poll::Ready(()),
+            Some(entry) => {
+                entry.waker = Some(waker.clone());
+                Poll::Pending
+            }
+            None => Poll::Pending,
         }
     }
 
-    fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Yes)
+    /// Cancels a request, if it is pending: once it is answered, another one may use its id.
+    pub(super) fn cancel(&self, id: u32) {
+        let mut entries = self.entries();
+        let Some(entry) = entries.all.get_mut(&id) else {
+            return;
+        };
+        entry.is_cancelled = true;
+        let (waker, watched) = (entry.waker.take(), entry.watched.clone());
+        drop(entries);
+        if let Some(watched) = watched {
+            watched.cancel(CancelReason::ByCaller);
+        }
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Cancels all requests that are watched: the client has gone.
+    pub(super) fn leave(&self) {
+        let mut entries = self.entries();
+        entries.is_gone = true;
+        let watched = entries
+            .all
+            .values()
+            .filter_map(|entry| entry.watched.clone());
+        let watched: Vec<_> = watched.collect();
+        drop(entries);
+        for watched in watched {
+            watched.cancel(CancelReason::Disconnected);
+        }
+    }
+
+    /// Has `cancellation` learn when the client cancels the request with this id, or goes.
+    fn watch(&self, id: u32, cancellation: &Cancellation) {
+        let mut entries = self.entries();
+        let is_gone = entries.is_gone;
+        let entry = entries.all.entry(id).or_default();
+        entry.watched = Some(cancellation.clone());
+        let is_cancelled = entry.is_cancelled;
+        drop(entries);
+        if is_cancelled {
+            cancellation.cancel(CancelReason::ByCaller);
+        } else if is_gone {
+            cancellation.cancel(CancelReason::Disconnected);
+        }
+    }
+
+    fn forget(&self, id: u32, cancellation: &Cancellation) {
+        let mut entries = self.entries();
+        let is_same = |watched: &Cancellation| watched.is_same(cancellation);
+        if let Some(entry) = entries.all.get_mut(&id)
+            && entry.watched.as_ref().is_some_and(is_same)
+        {
+            entry.watched = None;
+            if !entry.is_pending {
+                entries.all.remove(&id);
+            }
+        }
+    }
+
+    /// Whether nothing is known of any request.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries().all.is_empty()
+    }
+}
+
+/// A watched request, until this is dropped: see [`Peer::watch`].
+#[derive(Debug)]
+pub struct WatchedRequest {
+    peer: Arc<Peer>,
+    id: u32,
+    cancellation: Cancellation,
+}
+
+impl Peer {
+    /// Has `cancellation` learn when the client cancels its request with this id, or goes, until the result is dropped.
+    /// Dropped with the request, before its reply is sent: another request may use the id then. Costs a lock, and an
+    /// allocation.
+    #[must_use]
+    pub fn watch(self: &Arc<Self>, request_id: u32, cancellation: &Cancellation) -> WatchedRequest {
+        self.requests.watch(request_id, cancellation);
+        WatchedRequest {
+            peer: Arc::clone(self),
+            id: request_id,
+            cancellation: cancellation.clone(),
+        }
+    }
+}
+
+impl Drop for WatchedRequest {
+    fn drop(&mut self) {
+        self.peer.requests.forget(self.id, &self.cancellation);
     }
 }
 
@@ -78,7 +208,7 @@ impl<O: Owner> PendingRequest<O> {
     pub(super) fn located(connection: &Arc<ServerConnection<O>>, request_id: u32) -> Self {
         connection.pending.fetch_add(1, Ordering::AcqRel);
         connection.unanswered.fetch_add(1, Ordering::Relaxed);
-        (connection.cancelled()).insert(request_id, Cancellation::No);
+        connection.peer.requests.begin(request_id);
         connection.held.add(PENDING_OVERHEAD);
         Self {
             connection: Arc::downgrade(connection),
@@ -144,33 +274,27 @@ impl<O: Owner> PendingRequest<O> {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let connection = self.connection.upgrade();
-        connection.is_some_and(|of| {
-            let cancelled = of.cancelled();
-            (cancelled.get(&self.request_id)).is_some_and(Cancellation::is_cancelled)
-        })
+        connection.is_some_and(|of| of.peer.requests.is_cancelled(self.request_id))
     }
 
-    /// Waits until the client no longer waits for the reply: it has cancelled the request, or `client` has gone.
+    /// Waits until the client no longer waits for the reply, and returns why: it has cancelled the request, or `client` has
+    /// gone.
     ///
     /// # Cancel safety
     /// Safe: the wait changes nothing.
-    pub async fn abandoned(&self, client: &Client) {
+    pub async fn abandoned(&self, client: &Client) -> CancelReason {
         let cancelled = poll_fn(|cx| {
             let Some(connection) = self.connection.upgrade() else {
                 // The client has gone, which says so itself.
                 return Poll::Pending;
             };
-            match connection.cancelled().get_mut(&self.request_id) {
-                Some(Cancellation::Yes) => return Poll::Ready(()),
-                Some(awaited) => *awaited = Cancellation::Awaited(cx.waker().clone()),
-                None => {}
-            }
-            Poll::Pending
+            let requests = &connection.peer.requests;
+            requests.poll_cancelled(self.request_id, cx.waker())
         });
         tokio::select! {
             biased;
-            () = client.gone() => {}
-            () = cancelled => {}
+            () = client.gone() => CancelReason::Disconnected,
+            () = cancelled => CancelReason::ByCaller,
         }
     }
 
@@ -225,8 +349,7 @@ impl<O: Owner> PendingRequest<O> {
         self.answered = true;
         // Counted before the reply is written: the client's next request may arrive right after it.
         connection.unanswered.fetch_sub(1, Ordering::Relaxed);
-        let cancelled = connection.cancelled().remove(&self.request_id);
-        let is_cancelled = cancelled.is_some_and(|cancelled| cancelled.is_cancelled());
+        let is_cancelled = connection.peer.requests.end(self.request_id);
         connection.send_reply(reply.filter(|_| !is_cancelled));
     }
 }
@@ -240,7 +363,7 @@ impl<O: Owner> Drop for PendingRequest<O> {
         };
         if !self.answered {
             connection.unanswered.fetch_sub(1, Ordering::Relaxed);
-            connection.cancelled().remove(&self.request_id);
+            connection.peer.requests.end(self.request_id);
         }
         (connection.pending_octets).fetch_sub(self.octets, Ordering::Relaxed);
         // Sequentially consistent, as the check of the backlog: either this thread sees the waiting request, or the driver

@@ -434,11 +434,11 @@ impl Adapter {
 
     /// A servant as an entry of the active object map.
     fn servant(&self, skeleton: Arc<dyn Skeleton>, identity: Identity) -> Arc<ActiveObject> {
-        let (turns, order) = (self.turn_queue.as_ref(), self.policies.one_way_order);
+        let turns = self.turn_queue.as_ref();
         Arc::new(ActiveObject::servant(
             skeleton,
             turns,
-            order,
+            &self.policies,
             false,
             self.site(identity),
         ))
@@ -450,8 +450,8 @@ impl Adapter {
         skeleton: Arc<dyn Skeleton>,
         identity: Identity,
     ) -> ActiveObject {
-        let (turns, order) = (self.turn_queue.as_ref(), self.policies.one_way_order);
-        ActiveObject::servant(skeleton, turns, order, true, self.site(identity))
+        let turns = self.turn_queue.as_ref();
+        ActiveObject::servant(skeleton, turns, &self.policies, true, self.site(identity))
     }
 
     fn forwarding(&self, forward: Forward, identity: Identity) -> Arc<ActiveObject> {

@@ -78,7 +78,14 @@ where
                 Ok(mut arguments) => {
                     let unwinding = Unwinding::<M>::new();
                     let mut calling = pin!(method.call(&servant, &mut arguments));
-                    let ended = poll_fn(|cx| request.enter(|| calling.as_mut().poll(cx))).await;
+                    let ended = poll_fn(|cx| {
+                        let polled = request.enter(|| calling.as_mut().poll(cx));
+                        if polled.is_pending() {
+                            request.note_waiting();
+                        }
+                        polled
+                    });
+                    let ended = ended.await;
                     mem::forget(unwinding);
                     Ok(ended)
                 }

@@ -159,7 +159,7 @@ impl ObjectRef {
         let request = call.request(number);
         let mut request = request.map_err(|error| CallError::Encode(Fault::Encode(error)))?;
         if let Some(contexts) = &invocation.contexts {
-            request.set_deadline(contexts.deadline);
+            request.set_deadline(contexts.deadline.map(|(_, at)| at));
             if !contexts.request.is_empty() {
                 request.set_contexts(contexts.request.as_slice().into());
             }
@@ -196,7 +196,8 @@ impl ObjectRef {
         let mut request = ServerRequest::from_message(message, format, context).map_err(own)?;
         request.set_number(object.number_of(invocation.operation.as_bytes()));
         let contexts = invocation.contexts.as_ref();
-        request.set_deadline(contexts.and_then(|contexts| contexts.deadline));
+        let deadline = contexts.and_then(|contexts| contexts.deadline);
+        request.set_deadline(deadline.map(|(_, at)| at));
         Ok(request)
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Contexts {
     /// The context INVOCATION_POLICIES with the start and end times of the request, in every attempt.
     pub(super) policies: Option<ServiceContext>,
     /// The time after which the reply is useless; each attempt states the time left.
-    pub(super) deadline: Option<Instant>,
+    pub(super) deadline: Option<(ServiceContextId, Instant)>,
     /// The context of the call's priority, in every attempt.
     pub(super) priority: Option<ServiceContext>,
     /// The time by which the request has to be sent.
@@ -32,7 +32,8 @@ impl Contexts {
         let added = self.added.iter().flat_map(RequestContexts::iter);
         self.request.clear();
         self.request.extend(own.chain(added).cloned());
-        self.request.extend(self.deadline.and_then(deadline_left));
+        let deadline = self.deadline.and_then(|(id, at)| deadline_left(id, at));
+        self.request.extend(deadline);
     }
 }
 

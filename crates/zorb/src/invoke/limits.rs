@@ -10,6 +10,7 @@ use std::time::Instant;
 use tokio::time::{Instant as Clock, Sleep};
 use zorb_connection::{Counter, blocking, timing_out};
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException};
+use zorb_poa::ServerRequest;
 
 /// The output of the future. There is one: it is taken out only once its time is over.
 async fn some<F: Future>(future: Pin<&mut Option<F>>) -> F::Output {
@@ -27,7 +28,8 @@ impl ObjectRef {
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
         let levels = self.levels();
-        let limits = TimeLimits::of(&levels)?;
+        let inherited = ServerRequest::current(ServerRequest::deadline).flatten();
+        let limits = TimeLimits::of(&levels)?.within(inherited);
         let own = (levels.task.as_deref())
             .filter(|task| task.need_own_reference())
             .map(|task| self.in_task(task));
@@ -35,6 +37,9 @@ impl ObjectRef {
         let deadline = levels.get(|policies| policies.deadline);
         // A limit beyond the clock's range counts as none.
         let deadline = deadline.and_then(|after| Instant::now().checked_add(after));
+        let reply_end = limits.reply_end.map(|limit| limit.at);
+        let deadline = deadline.into_iter().chain(reply_end).min();
+        let own_contexts = self.orb().inner().settings().own_contexts;
         let added = levels.contexts();
         let replies = levels.get(|policies| policies.replies.clone());
         invocation.deadline = limits.reply_end.map(|limit| limit.at);
@@ -51,7 +56,7 @@ impl ObjectRef {
         {
             let contexts = invocation.all_contexts();
             contexts.policies = policies;
-            contexts.deadline = deadline;
+            contexts.deadline = deadline.map(|at| (own_contexts.deadline(), at));
             contexts.request_end = limits.request_end;
             contexts.added = added;
             contexts.begin_attempt();
@@ -89,7 +94,8 @@ impl ObjectRef {
         match self.is_limited() {
             false => calling.await,
             true => {
-                let limits = TimeLimits::of(&self.levels())?;
+                let inherited = ServerRequest::current(ServerRequest::deadline).flatten();
+                let limits = TimeLimits::of(&self.levels())?.within(inherited);
                 self.within(&limits, sent, calling).await
             }
         }

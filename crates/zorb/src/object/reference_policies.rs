@@ -16,6 +16,7 @@ use std::sync::Arc;
 use zorb_cdr::CharSet;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind};
+use zorb_poa::ServerRequest;
 
 impl ObjectRef {
     /// Returns the reference with these policies for its calls, over those that it has already
@@ -167,8 +168,11 @@ impl ObjectRef {
     /// Whether calls have to check time limits, or policies of a task.
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
-        // `|` instead of `||`: a call without limits and policies takes one branch for the three.
-        self.0.is_limited | task_level::is_set() | self.0.orb.inner().is_limited()
+        // `|` instead of `||`: a call without limits and policies takes one branch for the four.
+        self.0.is_limited
+            | task_level::is_set()
+            | self.0.orb.inner().is_limited()
+            | ServerRequest::has_current_deadline()
     }
 
     /// The policies of a call from the current task, by level.

@@ -2,13 +2,18 @@
 
 use super::PoaCurrent;
 use super::no_context::NoContext;
+use crate::orb::OrbInner;
+use crate::serve::sleep_until;
+use core::any::Any;
 use core::future::poll_fn;
 use core::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
-use zorb_connection::Peer;
+use tokio::task::AbortHandle;
+use zorb_connection::{Peer, WatchedRequest};
 use zorb_giop::{ResponseFlags, ServiceContext, ServiceContextId, SystemException};
-use zorb_poa::{ObjectId, ServerRequest, SharedRequest};
+use zorb_poa::{ActiveObject, ObjectId, ServerRequest, SharedRequest};
+use zorb_shares::CancelReason;
 
 /// The request that a servant carries out: who has sent it, for which object and operation, what came with it, and what goes
 /// back with its reply.
@@ -48,9 +53,52 @@ impl PoaCurrent {
     /// # Errors
     /// [`NoContext`] outside of servants' methods, and of [`CurrentRequest::scope`].
     pub fn get_request() -> Result<CurrentRequest, NoContext> {
-        ServerRequest::current(|request| CurrentRequest(request.share(|_| None).clone()))
+        ServerRequest::current(|request| CurrentRequest(request.share(watch).clone()))
             .ok_or(NoContext)
     }
+}
+
+/// What tells a request that nobody waits for its result, until it ends.
+struct Watch {
+    _client: Option<WatchedRequest>,
+    deadline: Option<AbortHandle>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(deadline) = &self.deadline {
+            deadline.abort();
+        }
+    }
+}
+
+/// Has a request whose client waits for its result learn when that is of no use any more.
+fn watch(request: &SharedRequest) -> Option<Box<dyn Any + Send + Sync>> {
+    let receipt = request.receipt();
+    if receipt.response != ResponseFlags::WithTarget {
+        return None;
+    }
+    let cancellation = request.cancellation();
+    let client = request.peer::<Peer>();
+    let client = client.map(|peer| peer.watch(receipt.request_id, cancellation));
+    let deadline = request.deadline().and_then(|at| {
+        let orb = ActiveObject::current(ActiveObject::adapter)??.owner()?;
+        let orb = orb.downcast::<OrbInner>().ok()?;
+        let (sleep, cancellation) = (sleep_until(&orb, at), cancellation.clone());
+        let passes = orb.lane().handle().spawn(async move {
+            sleep.await;
+            cancellation.cancel(CancelReason::DeadlinePassed);
+        });
+        Some(passes.abort_handle())
+    });
+    if client.is_none() && deadline.is_none() {
+        // The task of the upcall tells a collocated call.
+        return None;
+    }
+    Some(Box::new(Watch {
+        _client: client,
+        deadline,
+    }))
 }
 
 impl CurrentRequest {
@@ -98,6 +146,39 @@ impl CurrentRequest {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.0.deadline()
+    }
+
+    /// Whether nobody waits for the result any more: the client has cancelled the request or dropped its call, its connection
+    /// has ended, or the [deadline](Self::deadline) has passed. `false` once the request has ended, and for one-way requests.
+    ///
+    /// The upcall goes on all the same, unless the servant is [cancellable](crate::Cancellable): a servant that works for long
+    /// looks here, or waits for [`cancelled`](Self::cancelled), and may end early. Costs an atomic load, and the clock's time
+    /// if there is a deadline.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel_reason().is_some()
+    }
+
+    /// Why nobody waits for the result any more; `None` if somebody does. See [`is_cancelled`](Self::is_cancelled).
+    #[must_use]
+    pub fn cancel_reason(&self) -> Option<CancelReason> {
+        let passed = || {
+            let passed = self.deadline().is_some_and(|at| at <= Instant::now());
+            (passed && self.is_response_expected()).then_some(CancelReason::DeadlinePassed)
+        };
+        self.0.cancellation().reason().or_else(passed)
+    }
+
+    /// Waits until nobody waits for the result any more, and returns why; for ever, if that does not come before the request
+    /// ends. Works on any task and thread.
+    ///
+    /// # Cancel safety
+    /// Safe: the wait changes nothing.
+    pub async fn cancelled(&self) -> CancelReason {
+        match self.cancel_reason() {
+            Some(reason) => reason,
+            None => self.0.cancellation().cancelled().await,
+        }
     }
 
     /// Adds a service context to the reply, whatever its status will be; [`set_reply_context`](Self::set_reply_context)

@@ -53,7 +53,7 @@ pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrid
 pub use values::{BidirectionalPolicy, EndpointOrder, RebindMode, SyncScope};
 
 pub(crate) use call_contexts::RequestContexts;
-pub(crate) use deadline_context::{deadline_left, deadline_of};
+pub(crate) use deadline_context::{TimeStated, deadline_left, deadline_of, times_of};
 pub(crate) use overrides::Levels;
 pub(crate) use times::conflict;
 pub(crate) use untyped::{exposed, invocation_policies};

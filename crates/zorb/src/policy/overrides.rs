@@ -68,6 +68,7 @@ overrides! {
     request_timeout: Duration,
     round_trip_timeout: Duration,
     deadline: Duration,
+    sends_end_times: bool,
     client_protocols: Arc<[Protocol]>,
     private_connection: bool,
     priority_bands: Arc<[PriorityBand]>,
@@ -145,15 +146,26 @@ impl PolicyOverrides {
     /// Sets the time after which the reply of a call is useless, counted from the beginning of the call. A policy of
     /// zorb's own.
     ///
-    /// Requests state the time left in the service context [`DEADLINE`](zorb_giop::ServiceContextId::DEADLINE). A zorb
-    /// server with a [worker pool](zorb_executor::Dispatch::Pool) takes, of the requests of one priority, the one with
-    /// the earliest deadline first. A request whose deadline passes in the queue is TIMEOUT, COMPLETED_NO, and its
-    /// servant is not called. Other servers ignore the context.
+    /// Every call with a limit on its reply states the time left, in the service context
+    /// [`DEADLINE`](zorb_giop::ServiceContextId::DEADLINE). This policy is for calls that state another time, or that have no
+    /// limit. A zorb server refuses a request that arrives late, or whose deadline passes before its servant is called: TIMEOUT,
+    /// COMPLETED_NO. Its [worker pools](zorb_executor::Dispatch::Pool) take, of the requests of one priority, the one with
+    /// the earliest deadline first. The servant [sees](crate::CurrentRequest::deadline) the deadline, and its own calls have what is left of it
+    /// as their limit. Other servers ignore the context.
     ///
     /// The deadline does not end the call: combine it with
     /// [`relative_round_trip_timeout`](Self::relative_round_trip_timeout) for that. Requests carry 24 octets more.
     pub fn relative_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// Whether requests state the ends of relative limits, too, as JacORB does: the round-trip timeout as a reply end time,
+    /// and the request timeout as a request end time, in the context INVOCATION_POLICIES. A policy of zorb's own, off unless
+    /// set: the times are of this host's clock, and a server of JacORB refuses requests by them. Requests carry 60 octets
+    /// more.
+    pub fn send_end_times(mut self, send: bool) -> Self {
+        self.sends_end_times = Some(send);
         self
     }
 

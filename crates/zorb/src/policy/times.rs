@@ -66,6 +66,19 @@ impl TimeLimits {
         })
     }
 
+    /// These limits within the deadline of the request whose servant calls: the earlier end of the reply holds.
+    pub(crate) fn within(self, deadline: Option<Instant>) -> Self {
+        let inherited = deadline.map(|at| Limit {
+            at,
+            after: at.saturating_duration_since(Instant::now()),
+        });
+        let ends = self.reply_end.into_iter().chain(inherited);
+        Self {
+            reply_end: ends.min_by_key(|limit| limit.at),
+            ..self
+        }
+    }
+
     /// Whether no limit is set.
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::default()

@@ -436,16 +436,39 @@ fn ticks(time: SystemTime) -> u64 {
     ticks.saturating_add(GREGORIAN_TO_UNIX)
 }
 
+/// The time since the epoch of UNIX of a `TimeBase::TimeT`; zero for an earlier one.
+pub(super) fn after_epoch(ticks: u64) -> Duration {
+    duration(ticks.saturating_sub(GREGORIAN_TO_UNIX))
+}
+
 /// The context INVOCATION_POLICIES of a call: its start and end times, which a server or a router may act on (CORBA 3.3
-/// part 2, section 9.7.2, and part 1, section 17.3.2). `None` if no such time is set. Relative timeouts are not sent,
-/// since the server's clock differs from this host's.
+/// part 2, section 9.7.2, and part 1, section 17.3.2). `None` if no such time is set. Relative timeouts are sent as
+/// the times at which they end if the policies say so.
 pub(crate) fn invocation_policies(policies: &PolicyOverrides) -> Option<ServiceContext> {
-    let times = [
+    let now = SystemTime::now();
+    let sends = policies.sends_end_times == Some(true);
+    let end = |absolute: Option<SystemTime>, relative: Option<Duration>| {
+        let relative = relative.filter(|_| sends);
+        let relative = relative.and_then(|relative| now.checked_add(relative));
+        absolute.into_iter().chain(relative).min()
+    };
+    times_context([
         (PolicyType::REQUEST_START_TIME, policies.request_start),
-        (PolicyType::REQUEST_END_TIME, policies.request_end),
+        (
+            PolicyType::REQUEST_END_TIME,
+            end(policies.request_end, policies.request_timeout),
+        ),
         (PolicyType::REPLY_START_TIME, policies.reply_start),
-        (PolicyType::REPLY_END_TIME, policies.reply_end),
-    ];
+        (
+            PolicyType::REPLY_END_TIME,
+            end(policies.reply_end, policies.round_trip_timeout),
+        ),
+    ])
+}
+
+fn times_context<const N: usize>(
+    times: [(PolicyType, Option<SystemTime>); N],
+) -> Option<ServiceContext> {
     let times: Vec<_> = (times.into_iter())
         .filter_map(|(policy_type, time)| Some((policy_type.0, write_time(ticks(time?)).ok()?)))
         .collect();
@@ -457,6 +480,18 @@ pub(crate) fn invocation_policies(policies: &PolicyOverrides) -> Option<ServiceC
         id: ServiceContextId::INVOCATION_POLICIES,
         data,
     })
+}
+
+/// The context INVOCATION_POLICIES with these times.
+#[cfg(test)]
+pub(super) fn write_end_times(
+    request_end: Option<SystemTime>,
+    reply_end: Option<SystemTime>,
+) -> Option<ServiceContext> {
+    times_context([
+        (PolicyType::REQUEST_END_TIME, request_end),
+        (PolicyType::REPLY_END_TIME, reply_end),
+    ])
 }
 
 /// The policies that the profiles of a reference state (TAG_POLICIES), by type and value. Malformed components are

@@ -23,12 +23,17 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    /// For the upcall of a request with this deadline. If it was polled just now, this takes what its servant has shared.
-    pub(super) fn of(object: &ActiveObject, deadline: Option<Instant>, receipt: &Receipt) -> Self {
+    /// For the upcall of a request with this deadline, which its servant may have `shared`.
+    pub(super) fn of(
+        object: &ActiveObject,
+        deadline: Option<Instant>,
+        receipt: &Receipt,
+        shared: Option<SharedRequest>,
+    ) -> Self {
         Self {
             deadline,
             drops: object.drops_cancelled() && receipt.response == ResponseFlags::WithTarget,
-            shared: SharedRequest::take_waiting(),
+            shared,
         }
     }
 
@@ -60,6 +65,8 @@ impl Attention {
         let mut passes = pin!(passes.map(|at| sleep_until(orb, at)));
         let mut is_over = false;
         poll_fn(|cx| {
+            // That of another upcall, which somebody else has polled.
+            drop(SharedRequest::take_waiting());
             // First: the result of an upcall that has ended is used, whoever has given up meanwhile.
             if let Poll::Ready(ended) = upcall.as_mut().poll(cx) {
                 return Poll::Ready(Ok(ended));

@@ -16,6 +16,7 @@
 //!
 //! A deadline orders the queue, and a call that is late is not made. One-way calls always take the queue.
 
+use super::attend::Attention;
 use super::deadline;
 use super::origin::{Connection, Origin, Served};
 use super::upcall::{begin, beside_others, to_end_in_lane, to_end_on_thread, upcall};
@@ -36,7 +37,9 @@ use zorb_giop::{
     BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, PriorityModel, RealTimeFault,
     ServiceContext, SystemException, add_contexts,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, ServerRequest, Started, UpcallChain};
+use zorb_poa::{
+    ActiveObject, Missing, Outcome, ServerRequest, SharedRequest, Started, UpcallChain,
+};
 use zorb_shares::Client;
 
 /// Dispatches an admitted request to its servant. A typed call whose types the servant does not know comes back, and nothing has
@@ -46,14 +49,23 @@ pub(crate) fn dispatch(
     orb: &Arc<OrbInner>,
     origin: Origin<'_>,
     object: Arc<ActiveObject>,
-    request: ServerRequest,
+    mut request: ServerRequest,
 ) -> Served {
     // Where it runs at the latest: its plan, of an object with real-time policies, is made when it is submitted.
     if object.priority().is_some() || ExecutionSite::of(orb, &object, None, &origin).is_some() {
         return submit(orb, origin, object, request);
     }
+    if deadline::is_late(request.begin_by()) {
+        request.set_system_exception(&deadline::late(orb));
+        return origin.end(request);
+    }
     let (receipt, number, octets) = (request.receipt(), request.number(), request.octets());
+    let deadline = request.deadline();
     let start = || begin(orb, &object, request, origin.caller());
+    if origin.is_caller() | object.drops_cancelled() {
+        // That of another upcall, which somebody else has polled.
+        drop(SharedRequest::take_waiting());
+    }
     let started = match origin.is_caller() {
         false => beside_others(orb, octets, start),
         true => {
@@ -69,17 +81,23 @@ pub(crate) fn dispatch(
             let mut sink = origin.into_sink(&receipt, octets);
             drop(sink.turn_to_begin(object.orders_one_ways()));
             let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
+            let shared = SharedRequest::take_waiting();
+            let attention = Attention::of(&object, deadline, &receipt, shared);
             orb.track(async move {
-                let request = {
-                    let caller = sink.caller();
+                let ended = {
+                    let (caller, waiter) = sink.split(&receipt);
                     let mut rest = pin!(to_end_in_lane(
                         &inner, &object, upcall, number, receipt, caller
                     ));
-                    poll_fn(|cx| chain.enter(|| rest.as_mut().poll(cx))).await
+                    let rest = pin!(poll_fn(|cx| chain.enter(|| rest.as_mut().poll(cx))));
+                    attention.attend(&inner, rest, waiter).await
                 };
                 // Its id is free from now on, if it has been deactivated.
                 drop(object);
-                sink.end(request);
+                match ended {
+                    Ok(request) => drop(sink.end(request)),
+                    Err(reason) => sink.end_dropped(&inner, receipt, reason),
+                }
             });
             Served::Gone
         }
@@ -112,8 +130,9 @@ fn submit(
         Origin::Reader(_) | Origin::Caller(_) => None,
     };
     let (receipt, octets) = (request.receipt(), request.octets());
+    let deadline = request.deadline();
     let execution = Execution {
-        deadline: deadline::of(&request),
+        begin_by: request.begin_by(),
         running: planned.as_ref().map(Planned::running),
     };
     let echo = planned.as_ref().and_then(|planned| planned.echo.clone());
@@ -128,26 +147,32 @@ fn submit(
         // be open.
         let request = request;
         let client = of_job.as_ref();
-        if client.is_some_and(Client::is_gone) {
+        if client.is_some_and(Client::is_gone) || sink.is_cancelled() {
             return sink.leave_abandoned(&inner, client, &receipt);
         }
         let mut turn = sink.turn_to_begin(object.orders_one_ways());
-        let mut request = {
-            let caller = sink.caller();
+        let ended = {
+            let attention = Attention::of(&object, deadline, &receipt, None);
+            let (caller, waiter) = sink.split(&receipt);
             let mut run = pin!(execution.run(&inner, &object, request, caller));
-            poll_fn(|cx| {
+            let run = pin!(poll_fn(|cx| {
                 let polled = run.as_mut().poll(cx);
                 drop(turn.take());
                 polled
-            })
-            .await
+            }));
+            attention.attend(&inner, run, waiter).await
         };
         // Its id is free from now on, if it has been deactivated.
         drop(object);
-        if let Some(echo) = echo {
-            request.map_outcome(|outcome| with_context(outcome, echo));
+        match ended {
+            Ok(mut request) => {
+                if let Some(echo) = echo {
+                    request.map_outcome(|outcome| with_context(outcome, echo));
+                }
+                sink.end(request);
+            }
+            Err(reason) => sink.end_dropped(&inner, receipt, reason),
         }
-        sink.end(request);
         drop(token);
     };
     let Some(site) = site else {
@@ -158,7 +183,7 @@ fn submit(
         return Served::Gone;
     };
     // The job of a rejected request is dropped before the reply is sent, and its place among the pending ones is free.
-    match site.submit(orb, execution.deadline, octets, client, job) {
+    match site.submit(orb, execution.begin_by, octets, client, job) {
         Ok(()) => Served::Gone,
         Err(rejected) => {
             let refused = receipt.system_exception(&refusal(orb, &rejected, site.priority()));
@@ -176,8 +201,8 @@ fn submit(
 /// The execution of a request that does not run where it was read.
 #[derive(Clone, Copy)]
 struct Execution {
-    /// The client's deadline.
-    deadline: Option<Instant>,
+    /// The time by which it has to begin.
+    begin_by: Option<Instant>,
     /// The priority, of an object whose POA has real-time policies.
     running: Option<Running>,
 }
@@ -191,7 +216,7 @@ impl Execution {
         mut request: ServerRequest,
         caller: super::upcall::Caller<'_>,
     ) -> ServerRequest {
-        if deadline::is_late(self.deadline) {
+        if deadline::is_late(self.begin_by) {
             request.set_system_exception(&deadline::late(orb));
             return request;
         }

@@ -5,6 +5,7 @@
 //! servant, its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that
 //! it waits before.
 
+mod attend;
 mod deadline;
 mod dispatch;
 mod held_worker;
@@ -13,6 +14,7 @@ mod located;
 mod origin;
 mod upcall;
 
+pub(crate) use attend::sleep_until;
 pub(crate) use dispatch::dispatch;
 pub(crate) use intercepted::is_of_other_types;
 pub(crate) use located::locate_reply;
@@ -191,6 +193,9 @@ impl Owner for OrbInner {
         } = request;
         let mut request = ServerRequest::new(message, offsets, format, context);
         request.set_peer(Arc::clone(connection.peer()) as Arc<dyn Any + Send + Sync>);
+        if request.has_contexts() | orb.settings().request_times.limit.is_some() {
+            deadline::arrive(orb, &mut request);
+        }
         match serve(orb, Origin::Reader(connection), target, request) {
             Served::Ended(request) => match request.into_outcome() {
                 Outcome::Reply(reply) => zorb_connection::Served::Replied(reply),
@@ -460,7 +465,7 @@ fn ask(orb: &Arc<OrbInner>, origin: Origin<'_>, key: Bytes, request: ServerReque
         let found = tokio::select! {
             biased;
             found = asked => found,
-            () = sink.abandoned(client, &receipt) => {
+            _ = sink.abandoned(client, &receipt) => {
                 return sink.leave_abandoned(&inner, client, &receipt);
             }
         };
@@ -497,7 +502,7 @@ fn hold(
         let released = tokio::select! {
             biased;
             released = released => released,
-            () = sink.abandoned(client, &receipt) => {
+            _ = sink.abandoned(client, &receipt) => {
                 return sink.leave_abandoned(&inner, client, &receipt);
             }
         };

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use zorb_connection::{Counter, OrderKey, PendingRequest, ServerConnection, Turn};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags};
 use zorb_poa::{ActiveObject, Outcome, Receipt, ServerRequest};
-use zorb_shares::{Client, HostKey};
+use zorb_shares::{CancelReason, Client, HostKey};
 
 pub(super) type Connection = Arc<ServerConnection<OrbInner>>;
 pub(super) type Pending = PendingRequest<OrbInner>;
@@ -119,6 +119,40 @@ impl Origin<'_> {
     }
 }
 
+/// Who waits for the result of an upcall.
+pub(super) enum Waiter<'a> {
+    /// The client of a connection.
+    Client(&'a Pending),
+    /// A caller of the same ORB.
+    Caller(&'a mut oneshot::Sender<ServerRequest>),
+    Nobody,
+}
+
+impl Waiter<'_> {
+    /// Whether it is a caller of the same ORB.
+    pub(super) const fn is_caller(&self) -> bool {
+        matches!(self, Self::Caller(_))
+    }
+
+    /// Waits until it has given up, and returns how.
+    ///
+    /// # Cancel safety
+    /// Safe: the wait changes nothing.
+    pub(super) async fn gives_up(self) -> CancelReason {
+        match self {
+            Self::Client(pending) => {
+                let client = pending.connection().client().clone();
+                pending.abandoned(&client).await
+            }
+            Self::Caller(done) => {
+                done.closed().await;
+                CancelReason::ByCaller
+            }
+            Self::Nobody => core::future::pending().await,
+        }
+    }
+}
+
 impl ReplySink {
     pub(super) fn caller(&self) -> Caller<'_> {
         match self {
@@ -143,18 +177,48 @@ impl ReplySink {
         }
     }
 
-    /// Waits until nobody waits for the result any more: the client has cancelled its request, or has gone.
+    /// Waits until the client of a connection no longer waits for the result: it has cancelled its request, or has gone.
     ///
     /// # Cancel safety
     /// Safe: the wait changes nothing.
-    pub(super) async fn abandoned(&self, client: Option<&Client>, receipt: &Receipt) {
+    pub(super) async fn abandoned(
+        &self,
+        client: Option<&Client>,
+        receipt: &Receipt,
+    ) -> CancelReason {
         match (self, client) {
             (Self::Pending(pending), Some(client))
                 if receipt.response == ResponseFlags::WithTarget =>
             {
-                pending.abandoned(client).await;
+                pending.abandoned(client).await
             }
             _ => core::future::pending().await,
+        }
+    }
+
+    /// Whether the client of a connection has cancelled the request.
+    pub(super) fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Pending(pending) => pending.is_cancelled(),
+            Self::Caller(done) => done.is_closed(),
+            Self::Nobody(_) => false,
+        }
+    }
+
+    /// The caller, as the log of a panic names it, and the wait for it to give up.
+    pub(super) fn split(&mut self, receipt: &Receipt) -> (Caller<'_>, Waiter<'_>) {
+        let waits = receipt.response == ResponseFlags::WithTarget;
+        match self {
+            Self::Pending(pending) => {
+                let pending = &*pending;
+                let waiter = match waits {
+                    true => Waiter::Client(pending),
+                    false => Waiter::Nobody,
+                };
+                (Caller::Pending(pending), waiter)
+            }
+            Self::Caller(done) if waits => (Caller::Collocated, Waiter::Caller(done)),
+            Self::Caller(_) | Self::Nobody(_) => (Caller::Collocated, Waiter::Nobody),
         }
     }
 

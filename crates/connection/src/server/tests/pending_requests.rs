@@ -49,7 +49,7 @@ async fn a_cancelled_request_is_not_answered() {
     let_all_run().await;
     assert!(owner.let_go());
     assert_eq!(peer.reply().await, (1, b"again".to_vec()));
-    assert!(connection.cancelled().is_empty());
+    assert!(connection.peer.requests.is_empty());
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn a_request_that_is_dropped_unanswered_is_pending_no_longer() {
     owner.held.lock().unwrap().clear();
     assert!(connection.has_no_pending());
     assert_eq!(connection.pending_octets.load(Ordering::Relaxed), 0);
-    assert!(connection.cancelled().is_empty());
+    assert!(connection.peer.requests.is_empty());
 }
 
 fn octets(octets: usize) -> Gather {
