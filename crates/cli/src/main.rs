@@ -1,9 +1,10 @@
-//! `zorb`: the command line tools. It explains references, pings objects, manages names in a naming service, compiles IDL,
-//! and serves it as an interface repository.
+//! `zorb`: the command line tools. It explains references, pings objects, manages names in a naming service, follows event
+//! channels, compiles IDL, and serves it as an interface repository.
 
 #![forbid(unsafe_code)]
 
 mod argument;
+mod events;
 mod idl;
 mod ifr;
 mod ior;
@@ -22,7 +23,7 @@ use zorb::{Builder, Orb};
 /// The level from which on omniORB traces messages.
 const OMNIORB_TRACES_MESSAGES: u32 = 25;
 
-/// Command-line tools of zorb: explain references, ping objects, manage names, check and serve IDL
+/// Command-line tools of zorb: explain references, ping objects, manage names, follow events, check and serve IDL
 #[derive(Debug, Parser)]
 #[command(name = "zorb", version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
@@ -58,6 +59,7 @@ Examples:
   zorb ping account.ior                     test whether an object exists
   zorb names list -r                        list a naming service
   zorb names --trace resolve bank/account   show every message of a call
+  zorb events tail                          print what an event channel delivers
   zorb idl check bank.idl                   report errors in IDL
   zorb ifr serve --ior ifr.ior bank.idl     serve IDL as an interface repository
 
@@ -70,6 +72,7 @@ enum Command {
     Ping(ping::PingOptions),
     #[command(alias = "nameclt")]
     Names(names::NamesOptions),
+    Events(events::EventsOptions),
     Idl(idl::IdlOptions),
     Ifr(ifr::IfrOptions),
 }
@@ -147,6 +150,7 @@ fn call(
             Command::Ping(options) => ping::run(options, builder, environment).await,
             Command::Names(options) => names::run(options, builder, environment).await,
             Command::Ifr(options) => ifr::run(options, builder, environment).await,
+            Command::Events(options) => events::run(options, builder, environment).await,
         }
     })
 }

@@ -5,6 +5,7 @@ mod admin;
 mod channel;
 mod consumer_proxy;
 mod counters;
+pub mod etcl;
 mod event;
 mod factory;
 mod journal;

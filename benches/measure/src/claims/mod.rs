@@ -42,7 +42,7 @@ struct Area {
 }
 
 /// Every area there is.
-const AREAS: [Area; 9] = [
+const AREAS: [Area; 10] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -82,6 +82,11 @@ const AREAS: [Area; 9] = [
         name: "tls",
         about: "calls, handshakes and idle connections over TLS beside tokio-rustls alone",
         rows: |options| programs::rows("tls", options),
+    },
+    Area {
+        name: "services",
+        about: "the event service beside omniEvents, and with a consumer that stops",
+        rows: |options| programs::rows("services", options),
     },
     Area {
         name: "speed",

@@ -1,0 +1,146 @@
+//! `zorb events` at a channel of an event service in this process.
+
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../tests/support/mod.rs"]
+mod support;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use support::Running;
+use zorb::Orb;
+use zorb_events::{CHANNEL_KEY, EventService, Settings};
+
+zorb::idl! {
+    #![idl(lenient)]
+    module Plant {
+        enum Level { low, high };
+        struct Report { Level level; long count; };
+    };
+}
+use plant::{Level, Report};
+
+fn zorb(channel: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zorb"));
+    command.args(["events", "-c", channel]).args(args);
+    command
+}
+
+async fn service() -> (Orb, EventService, String) {
+    let builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    let orb = builder.build().await.unwrap();
+    let service = EventService::start(&orb, None, Settings::default()).await;
+    let url = orb.corbaloc_url(CHANNEL_KEY).unwrap();
+    (orb, service.unwrap(), url)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_pushed_is_printed_and_what_is_printed_can_be_pushed() {
+    let (orb, _service, url) = service().await;
+    let object = orb.string_to_object(&url).await.unwrap();
+    let channel: zorb_events::cos_event_channel_admin::EventChannelRef = object.unchecked_narrow();
+    let admin = channel.for_consumers().await.unwrap().unwrap();
+    let proxy = admin.obtain_pull_supplier().await.unwrap().unwrap();
+    proxy.connect_pull_consumer(None).await.unwrap();
+
+    let push = ["push", "\"pump 3\"", "42", "5000000000", "1.5", "true"];
+    Running::command(zorb(&url, &push)).finish().success();
+    assert_eq!(
+        proxy.pull().await.unwrap().extract::<String>().unwrap(),
+        "pump 3"
+    );
+    assert_eq!(proxy.pull().await.unwrap().extract::<i32>().unwrap(), 42);
+    assert_eq!(
+        proxy.pull().await.unwrap().extract::<i64>().unwrap(),
+        5_000_000_000
+    );
+    assert_eq!(
+        proxy
+            .pull()
+            .await
+            .unwrap()
+            .extract::<f64>()
+            .unwrap()
+            .to_bits(),
+        1.5_f64.to_bits()
+    );
+    assert!(proxy.pull().await.unwrap().extract::<bool>().unwrap());
+
+    // An event with its type, on standard input.
+    let report = Report {
+        level: Level::High,
+        count: 7,
+    };
+    let any = zorb::Any::new(&report).unwrap();
+    let line = serde_json::to_string(&any).unwrap();
+    let (running, input) = Running::spawn(zorb(&url, &["push"]), Stdio::piped());
+    writeln!(input.unwrap(), "{line}\n\n\"last\"").unwrap();
+    running.finish().success();
+    assert_eq!(
+        proxy.pull().await.unwrap().extract::<Report>().unwrap(),
+        report
+    );
+    assert_eq!(
+        proxy.pull().await.unwrap().extract::<String>().unwrap(),
+        "last"
+    );
+
+    let wrong = Running::command(zorb(&url, &["push", "{"])).finish();
+    assert!(
+        !wrong.status.success() && wrong.lines[0].contains("zorb events:"),
+        "{:?}",
+        wrong.lines
+    );
+    let wrong = Running::command(zorb(&url, &["tail", "--filter", "$ >"])).finish();
+    assert!(
+        wrong
+            .lines
+            .join("\n")
+            .contains("expected a value at octet 3"),
+        "{:?}",
+        wrong.lines
+    );
+    let none = url.replace("EventChannel", "EventService");
+    let wrong = Running::command(zorb(&none, &["push", "1"])).finish();
+    assert!(
+        wrong.lines[0].contains("no event channel"),
+        "{:?}",
+        wrong.lines
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tail_prints_what_meets_its_filter_and_then_ends() {
+    let (orb, service, url) = service().await;
+    let object = orb.string_to_object(&url).await.unwrap();
+    let channel: zorb_events::cos_event_channel_admin::EventChannelRef = object.unchecked_narrow();
+    let filter = "$.level == 'high' and $.count > 3";
+    let args = ["tail", "-n", "2", "--values", "--filter", filter];
+    let tail = Running::command(zorb(&url, &args));
+    let admin = channel.for_suppliers().await.unwrap().unwrap();
+    let push = admin.obtain_push_consumer().await.unwrap().unwrap();
+    push.connect_push_supplier(None).await.unwrap();
+    let ended = tokio::task::spawn_blocking(move || tail.finish());
+    let mut count = 0;
+    // It gets what is pushed once it has connected.
+    while !ended.is_finished() {
+        for level in [Level::Low, Level::High] {
+            let report = zorb::Any::new(&Report { level, count }).unwrap();
+            push.push(&report).await.unwrap();
+        }
+        count += 1;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let lines = ended.await.unwrap().success();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let values: Vec<serde_json::Value> = lines
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(values[0]["level"], "high");
+    let counts = values.iter().map(|value| value["count"].as_i64().unwrap());
+    let counts: Vec<i64> = counts.collect();
+    assert!(counts[0] > 3 && counts[1] == counts[0] + 1, "{counts:?}");
+    // It has disconnected.
+    let before = service.counters();
+    assert!(before.delivered >= 2, "{before:?}");
+}
