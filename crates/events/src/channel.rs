@@ -8,6 +8,7 @@ use crate::supplier_proxy::{Connection, SupplierProxy};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 use zorb::cdr::{ByteOrder, Decode, Decoder, EncapsulationVisitor, NativeEndian, WireFormat};
 use zorb::{CompletionStatus, DecodeError, Ior, Orb, SystemException, SystemExceptionKind};
 use zorb_service::StoreError;
@@ -80,6 +81,21 @@ pub(crate) trait Disconnect: Send + Sync + 'static {
     fn disconnect(self: Arc<Self>, is_peer_told: bool);
     /// Ends the tasks and calls of the proxy, which stays connected in the store.
     fn stop(&self);
+    /// What the proxy waits for.
+    fn idle(&self) -> Idle;
+}
+
+/// Since when a proxy waits for its client, and for what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Idle {
+    /// For nothing: the service calls the client.
+    Not,
+    /// To be connected.
+    Unconnected(Instant),
+    /// To be pulled from. Events are kept for it.
+    Unpulled(Instant),
+    /// To be pushed to.
+    Unpushed(Instant),
 }
 
 /// A channel of a service.
@@ -249,22 +265,55 @@ impl Channel {
         state.last_proxy
     }
 
-    /// Adds a proxy; NO_RESOURCES beyond [`Settings::max_proxies`](crate::Settings::max_proxies).
+    /// Adds a proxy. Beyond [`Settings::max_proxies`](crate::Settings::max_proxies) another one goes, that its client has not used for the
+    /// longest time; NO_RESOURCES if there is none.
     pub(crate) fn add_proxy(
         &self,
         number: u32,
         proxy: Weak<dyn Disconnect>,
     ) -> Result<(), SystemException> {
-        let mut state = self.state();
-        if self.is_destroyed() {
-            return Err(SystemExceptionKind::ObjectNotExist.into());
+        loop {
+            {
+                let mut state = self.state();
+                if self.is_destroyed() {
+                    return Err(SystemExceptionKind::ObjectNotExist.into());
+                }
+                if state.proxies.len() < self.context.settings.max_proxies {
+                    state.last_proxy = state.last_proxy.max(number);
+                    state.proxies.insert(number, proxy);
+                    return Ok(());
+                }
+            }
+            let unused = self.proxies().into_iter().filter_map(|proxy| {
+                let since = match proxy.idle() {
+                    Idle::Not => return None,
+                    Idle::Unconnected(since) | Idle::Unpulled(since) | Idle::Unpushed(since) => {
+                        since
+                    }
+                };
+                (since.elapsed() >= self.context.settings.idle_for).then_some((since, proxy))
+            });
+            let oldest = unused.min_by_key(|(since, _)| *since);
+            let (_, oldest) = oldest.ok_or(SystemExceptionKind::NoResources)?;
+            add(&self.context.counts.evicted, 1);
+            oldest.disconnect(true);
         }
-        if state.proxies.len() >= self.context.settings.max_proxies {
-            return Err(SystemExceptionKind::NoResources.into());
+    }
+
+    /// Disconnects proxies that clients have left behind: not connected, or not pulled from for long.
+    pub(crate) fn evict_idle(&self) {
+        let settings = &self.context.settings;
+        for proxy in self.proxies() {
+            let is_over = match proxy.idle() {
+                Idle::Unconnected(since) => since.elapsed() >= settings.idle_for,
+                Idle::Unpulled(since) => since.elapsed() >= settings.unreachable_for,
+                Idle::Not | Idle::Unpushed(_) => false,
+            };
+            if is_over {
+                add(&self.context.counts.evicted, 1);
+                proxy.disconnect(true);
+            }
         }
-        state.last_proxy = state.last_proxy.max(number);
-        state.proxies.insert(number, proxy);
-        Ok(())
     }
 
     pub(crate) fn remove_proxy(&self, number: u32) {

@@ -1,6 +1,6 @@
 //! The proxies that suppliers have: of a consumer that they push to, or that pulls from them.
 
-use crate::channel::{Channel, Disconnect, StoredProxy};
+use crate::channel::{Channel, Disconnect, Idle, StoredProxy};
 use crate::cos_event_channel_admin::{
     AlreadyConnected, ProxyPullConsumer, ProxyPushConsumer,
     proxy_pull_consumer::ConnectPullSupplierError, proxy_push_consumer::ConnectPushSupplierError,
@@ -15,7 +15,7 @@ use crate::supplier_proxy::{
     Connection, DISCONNECT_TIMEOUT, FIRST_PAUSE, MAX_FAILURES, PUSH_TIMEOUT, pause,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use zorb::{Any, Interface, ObjectRef, SystemException, SystemExceptionKind};
 
@@ -29,6 +29,8 @@ pub(crate) struct ConsumerProxy {
     connection: Mutex<Connection>,
     /// Woken when the proxy ends.
     ended: Notify,
+    /// When the client has last called.
+    used: Mutex<Instant>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,6 +45,7 @@ impl ConsumerProxy {
             is_push,
             connection: Mutex::new(Connection::Not),
             ended: Notify::new(),
+            used: Mutex::new(Instant::now()),
         })
     }
 
@@ -141,6 +144,7 @@ impl ConsumerProxy {
     }
 
     fn check_connected(&self) -> Result<(), Disconnected> {
+        *locked(&self.used) = Instant::now();
         match *locked(&self.connection) {
             Connection::To(_) => Ok(()),
             _ => Err(Disconnected {}),
@@ -179,6 +183,15 @@ impl Disconnect for ConsumerProxy {
 
     fn stop(&self) {
         self.ended.notify_waiters();
+    }
+
+    fn idle(&self) -> Idle {
+        let used = *locked(&self.used);
+        match (&*locked(&self.connection), self.is_push) {
+            (Connection::Not, _) => Idle::Unconnected(used),
+            (Connection::To(_), true) => Idle::Unpushed(used),
+            _ => Idle::Not,
+        }
     }
 }
 

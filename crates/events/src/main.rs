@@ -14,6 +14,9 @@ use zorb_events::{
 };
 use zorb_service::{Signals, notify, shown, write_whole};
 
+/// How often proxies that clients have left behind are looked for.
+const SWEEP: Duration = Duration::from_secs(30);
+
 /// A CORBA event service: CosEvent channels, durable on request
 #[derive(Debug, Parser)]
 #[command(name = "zorb-events", version, after_help = AFTER_HELP)]
@@ -33,7 +36,7 @@ struct Options {
     /// Events that wait for a consumer; beyond it the oldest is discarded
     #[arg(long, value_name = "N", default_value_t = Settings::MAX_EVENTS_PER_CONSUMER)]
     max_events: usize,
-    /// Seconds after which a consumer of the folder that cannot be reached is disconnected
+    /// Seconds after which a consumer that cannot be reached, or does not pull, is disconnected
     #[arg(long, value_name = "SECONDS", default_value_t = Settings::UNREACHABLE_FOR.as_secs())]
     evict_after: u64,
 }
@@ -175,7 +178,13 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
         let _ = writeln!(out, "zorb-events is ready: {url} {kept}").and_then(|()| out.flush());
     }
     notify("READY=1");
-    signals.next().await;
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        tokio::select! {
+            () = signals.next() => break,
+            _ = sweep.tick() => service.evict_idle_proxies(),
+        }
+    }
     notify("STOPPING=1");
     tokio::select! {
         () = end(&orb, &service) => {}

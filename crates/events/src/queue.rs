@@ -2,6 +2,7 @@
 
 use crate::event::{Event, now};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -88,6 +89,24 @@ struct State {
 pub(crate) struct Queue {
     state: Mutex<State>,
     arrived: Notify,
+    /// Calls that wait for an event.
+    awaiting: AtomicUsize,
+}
+
+/// Counts a call that waits, for as long as it does.
+struct Waiting<'q>(&'q AtomicUsize);
+
+impl<'q> Waiting<'q> {
+    fn new(awaiting: &'q AtomicUsize) -> Self {
+        awaiting.fetch_add(1, Ordering::Relaxed);
+        Self(awaiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Queue {
@@ -103,6 +122,7 @@ impl Queue {
                 is_closed: false,
             }),
             arrived: Notify::new(),
+            awaiting: AtomicUsize::new(0),
         }
     }
 
@@ -160,6 +180,7 @@ impl Queue {
 
     /// Waits for events and takes them; `None` when the queue is closed.
     pub(crate) async fn next(&self, max: usize) -> Option<(Vec<Entry>, usize)> {
+        let _waiting = Waiting::new(&self.awaiting);
         loop {
             let arrived = self.arrived.notified();
             if self.state().is_closed {
@@ -171,6 +192,11 @@ impl Queue {
             }
             arrived.await;
         }
+    }
+
+    /// Whether a call waits for an event.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.awaiting.load(Ordering::Relaxed) > 0
     }
 
     /// Events that were taken are delivered, or given up.

@@ -44,8 +44,11 @@ pub struct Settings {
     pub max_events_per_consumer: usize,
     /// Octets of events that wait for a consumer.
     pub max_octets_per_consumer: usize,
-    /// How long a consumer whose connection is kept in the store may be unreachable before it is disconnected.
+    /// How long a consumer whose connection is kept in the store may be unreachable before it is disconnected, and one that pulls may
+    /// not pull.
     pub unreachable_for: Duration,
+    /// How long a proxy may be unconnected, and unused before another one takes its place where there are too many.
+    pub idle_for: Duration,
 }
 
 impl Settings {
@@ -59,6 +62,8 @@ impl Settings {
     pub const MAX_OCTETS_PER_CONSUMER: usize = 64 * 1024 * 1024;
     /// How long a kept consumer may be unreachable unless set.
     pub const UNREACHABLE_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+    /// How long a proxy may be unconnected unless set.
+    pub const IDLE_FOR: Duration = Duration::from_secs(600);
 }
 
 impl Default for Settings {
@@ -69,6 +74,7 @@ impl Default for Settings {
             max_events_per_consumer: Self::MAX_EVENTS_PER_CONSUMER,
             max_octets_per_consumer: Self::MAX_OCTETS_PER_CONSUMER,
             unreachable_for: Self::UNREACHABLE_FOR,
+            idle_for: Self::IDLE_FOR,
         }
     }
 }
@@ -372,6 +378,14 @@ impl EventService {
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.context.counts.get()
+    }
+
+    /// Disconnects proxies that clients have left behind: not connected for [`Settings::idle_for`], or not pulled from for
+    /// [`Settings::unreachable_for`].
+    pub fn evict_idle_proxies(&self) {
+        for channel in self.context.all() {
+            channel.evict_idle();
+        }
     }
 
     /// Ends deliveries and waiting pulls. What is kept is delivered in the next run. Comes before the shutdown of the ORB, which

@@ -1,6 +1,6 @@
 //! The proxies that consumers have: of a supplier that pushes to them, or that they pull from.
 
-use crate::channel::{Channel, Disconnect, StoredProxy};
+use crate::channel::{Channel, Disconnect, Idle, StoredProxy};
 use crate::cos_event_channel_admin::{
     AlreadyConnected, ProxyPullSupplier, ProxyPushSupplier,
     proxy_pull_supplier::ConnectPullConsumerError, proxy_push_supplier::ConnectPushConsumerError,
@@ -44,6 +44,8 @@ pub(crate) struct SupplierProxy {
     connection: Mutex<Connection>,
     /// What was pulled and is not known to have arrived: the next pull says so.
     pulled: Mutex<Vec<Entry>>,
+    /// When the client has last called.
+    used: Mutex<Instant>,
 }
 
 /// Why a delivery failed.
@@ -91,6 +93,7 @@ impl SupplierProxy {
             queue: Queue::new(channel.policy()),
             connection: Mutex::new(Connection::Not),
             pulled: Mutex::new(Vec::new()),
+            used: Mutex::new(Instant::now()),
         })
     }
 
@@ -235,6 +238,7 @@ impl SupplierProxy {
 
     /// What was pulled before has arrived: the client asks for more.
     fn confirm_pulled(&self) {
+        *locked(&self.used) = Instant::now();
         let entries = std::mem::take(&mut *locked(&self.pulled));
         if !entries.is_empty() {
             self.queue.done(&entries);
@@ -257,6 +261,7 @@ impl SupplierProxy {
         self.confirm_pulled();
         loop {
             let (entries, expired) = self.queue.next(max).await.ok_or(Disconnected {})?;
+            *locked(&self.used) = Instant::now();
             self.hand_out(&entries, expired);
             if !entries.is_empty() {
                 return Ok(entries.into_iter().map(|entry| entry.event).collect());
@@ -315,6 +320,16 @@ impl Disconnect for SupplierProxy {
 
     fn stop(&self) {
         self.queue.close();
+    }
+
+    fn idle(&self) -> Idle {
+        let used = *locked(&self.used);
+        match (&*locked(&self.connection), self.is_push) {
+            (Connection::Not, _) => Idle::Unconnected(used),
+            // A pull that waits is the client's last word for as long as it waits.
+            (Connection::To(_), false) if !self.queue.is_awaited() => Idle::Unpulled(used),
+            _ => Idle::Not,
+        }
     }
 }
 

@@ -115,3 +115,42 @@ async fn proxies_and_queues_have_limits() {
     }
     assert_eq!(left, 9);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn proxies_that_clients_have_left_behind_make_way_and_those_in_use_do_not() {
+    let orb = orb().await;
+    let mut settings = Settings::default();
+    settings.max_proxies = 10;
+    settings.idle_for = std::time::Duration::ZERO;
+    settings.unreachable_for = std::time::Duration::from_secs(3_600);
+    let service = EventService::start(&orb, None, settings).await.unwrap();
+    let clients = crate::common::orb().await;
+    let url = orb.corbaloc_url(zorb_events::CHANNEL_KEY).unwrap();
+    let channel = crate::common::Channel::at(&clients, &url).await;
+    let (mut received, pushed) = channel.consumer().await;
+    let waits = channel.pull_proxy().await;
+    let waiting = tokio::spawn({
+        let waits = waits.clone();
+        async move { waits.pull().await.map(|any| crate::common::number(&any)) }
+    });
+    while orb.pending_upcalls() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let push = channel.push_proxy().await;
+    // A hundred clients that connect to pull, and are gone.
+    for _ in 0..100 {
+        // It is used, so an older one goes.
+        push.push(&event(1)).await.unwrap();
+        channel.pull_proxy().await;
+    }
+    assert!(service.counters().evicted >= 92, "{:?}", service.counters());
+    assert_eq!(received.numbers(100).await, [1; 100]);
+    assert!(!is_gone(&pushed).await && !is_gone(&push).await);
+    assert_eq!(waiting.await.unwrap().unwrap(), 1);
+
+    // One that was never connected goes by itself; connected ones stay.
+    let forgotten = channel.consumers.obtain_pull_supplier().await.unwrap();
+    service.evict_idle_proxies();
+    assert!(is_gone(&forgotten.unwrap()).await);
+    assert!(!is_gone(&pushed).await && !is_gone(&push).await);
+}
