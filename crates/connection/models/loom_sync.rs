@@ -6,6 +6,11 @@ use core::ops::{Deref, DerefMut};
 use core::task::Waker;
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
+/// The newest value, which an exchange checks.
+pub(crate) fn newest(of: &AtomicU64) -> u64 {
+    of.fetch_add(0, Ordering::Acquire)
+}
+
 /// A number, with sequentially consistent loads and stores. Loom orders its own as acquire and release only; here a fence
 /// stands before each such load, and behind each such store.
 #[derive(Debug, Default)]

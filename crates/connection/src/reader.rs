@@ -27,7 +27,7 @@
 //! Orderings: claim and release are `AcqRel` on the one word. The holder that looks again sees the waker that a parked
 //! caller has recorded.
 
-use super::sync::{AtomicU64, Mutex, Ordering};
+use super::sync::{self, AtomicU64, Mutex, Ordering};
 use core::fmt;
 use core::task::Waker;
 use std::sync::PoisonError;
@@ -167,7 +167,7 @@ impl<T> ReadLease<T> {
     /// Moves to the reader that `next` makes of the present one. Returns the reader before.
     #[inline]
     fn update(&self, next: impl Fn(CurrentReader) -> CurrentReader) -> CurrentReader {
-        let mut current = self.current();
+        let mut current = CurrentReader::decode(sync::newest(&self.word));
         // Exchanged even for the same value: a load may return a reader that is none any more.
         loop {
             match self.change(current, next(current)) {
@@ -236,7 +236,7 @@ impl<T> ReadLease<T> {
     /// Notes that octets have come: the reactor watches no longer.
     #[inline]
     pub(crate) fn readable(&self) -> Readable {
-        let mut word = self.word.load(Ordering::Acquire);
+        let mut word = sync::newest(&self.word);
         loop {
             let (next, readable) = match CurrentReader::decode(word) {
                 CurrentReader::Reactor(Some(id)) => {

@@ -10,6 +10,12 @@ mod real {
     pub(crate) use std::{thread, thread_local};
     pub(crate) use tokio::time;
 
+    /// A value that an exchange checks. Models take the newest one, since with any other the exchange fails.
+    #[inline(always)]
+    pub(crate) fn newest(of: &AtomicU64) -> u64 {
+        of.load(Ordering::Acquire)
+    }
+
     /// The atomics and locks of the write side. Models of other parts do not explore it.
     pub(crate) mod writes {
         pub(crate) use super::{
@@ -35,5 +41,5 @@ pub(crate) use real::*;
 #[cfg(zorb_model)]
 pub(crate) use crate::loom_sync::{
     AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard,
-    Ordering, clock, thread, thread_local, time, writes,
+    Ordering, clock, newest, thread, thread_local, time, writes,
 };

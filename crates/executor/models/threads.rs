@@ -8,12 +8,14 @@
     reason = "the models of two crates need different parts of it"
 )]
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use loom::sync::{Condvar, Mutex};
 pub(crate) use loom::thread::LocalKey;
 use std::sync::Arc;
 use std::task::Wake;
+use std::time::Instant;
 
 /// How long a model is explored, unless `LOOM_MAX_DURATION` says so, in seconds. Those of callers that wait for a reply take an hour
 /// to the end.
@@ -27,8 +29,20 @@ pub(crate) fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static)
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.checkpoint_interval = LOOK_EVERY;
-    model.max_duration.get_or_insert(EXPLORED_FOR);
-    model.check(body);
+    let limit = *model.max_duration.get_or_insert(EXPLORED_FOR);
+    let (begun, schedules) = (Instant::now(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&schedules);
+    model.check(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        body();
+    });
+    let end = if begun.elapsed() < limit {
+        "all"
+    } else {
+        "not all"
+    };
+    // Shown by `--nocapture`.
+    eprintln!("{} schedules, {end}", schedules.load(Ordering::Relaxed));
 }
 
 #[derive(Clone, Debug, Default)]
@@ -94,6 +108,12 @@ impl Wake for Task {
 impl Task {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self(Thread::default()))
+    }
+
+    /// [Runs](Self::run) on after a poll that was pending.
+    pub(crate) fn run_on<R>(self: &Arc<Self>, poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
+        self.0.wait();
+        self.run(poll)
     }
 
     /// Polls until `poll` is ready, once per wake-up.

@@ -296,22 +296,32 @@ impl Calls {
         }
     }
 
-    /// The driver, on a thread of its own, until the connection has ended.
+    /// One poll of the driver.
+    fn poll_driver(&self, timers: &mut Timers, cx: &mut Context<'_>) -> Poll<()> {
+        let connection = &self.connection;
+        connection.link.outbound.driver.register(cx.waker());
+        if let Some(end) = connection.poll_drive(timers, cx) {
+            connection.end(end);
+        }
+        match !connection.state().life.is_open() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    /// The driver, on a thread of its own, until the connection has ended. It has been polled once before callers come.
     fn drive(&self) -> Joins {
-        let connection = Arc::clone(&self.connection);
-        spawn(move || {
-            let mut timers = Timers::default();
-            Task::new().run(|cx| {
-                connection.link.outbound.driver.register(cx.waker());
-                if let Some(end) = connection.poll_drive(&mut timers, cx) {
-                    connection.end(end);
-                }
-                match !connection.state().life.is_open() {
-                    true => Poll::Ready(()),
-                    false => Poll::Pending,
-                }
-            });
-        })
+        let (calls, task, mut timers) = (self.clone(), Task::new(), Timers::default());
+        let waker = Waker::from(Arc::clone(&task));
+        let polled = self.poll_driver(&mut timers, &mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        spawn(move || task.run_on(|cx| calls.poll_driver(&mut timers, cx)))
+    }
+
+    /// The driver, which begins while callers call.
+    fn drive_late(&self) -> Joins {
+        let (calls, mut timers) = (self.clone(), Timers::default());
+        spawn(move || Task::new().run(|cx| calls.poll_driver(&mut timers, cx)))
     }
 
     async fn request(&self, argument: u8, reply: &mut ReplySlot) -> Result<(), CallError> {
@@ -348,11 +358,26 @@ impl Calls {
     /// Makes calls one after the other, on a thread of their own.
     fn spawn_calls(&self, caller: Caller, arguments: &'static [u8]) -> Joins {
         let calls = self.clone();
-        spawn(move || {
-            for argument in arguments {
-                calls.call(caller, *argument).unwrap();
-            }
-        })
+        spawn(move || calls.calls(caller, arguments))
+    }
+
+    fn calls(&self, caller: Caller, arguments: &[u8]) {
+        for argument in arguments {
+            self.call(caller, *argument).unwrap();
+        }
+    }
+
+    /// Makes the calls of two callers, of which the peer answers some at once; then one of them needs no thread of its own.
+    fn make(&self, [one, other]: [(Caller, &'static [u8]); 2]) {
+        let first = self.spawn_calls(one.0, one.1);
+        if self.peer.at_once {
+            self.calls(other.0, other.1);
+        } else {
+            let second = self.spawn_calls(other.0, other.1);
+            self.peer.answer(one.1.len() + other.1.len());
+            second.join().unwrap();
+        }
+        first.join().unwrap();
     }
 
     /// Ends the connection and joins its driver.
@@ -389,14 +414,7 @@ fn waiting_calls(
     model(preemptions, move || {
         let calls = Calls::waiting(answers, wait);
         let driver = calls.drive();
-        let requests = callers.iter().map(|(_, arguments)| arguments.len()).sum();
-        let callers = callers.map(|(caller, arguments)| calls.spawn_calls(caller, arguments));
-        if answers == Answers::Later {
-            calls.peer.answer(requests);
-        }
-        for caller in callers {
-            caller.join().unwrap();
-        }
+        calls.make(callers);
         calls.finish(driver);
     });
 }
@@ -408,6 +426,18 @@ fn two_tasks_are_answered_at_once() {
         Answers::AtOnce,
         [(Caller::Task, &[1]), (Caller::Task, &[2])],
     );
+}
+
+#[test]
+fn a_driver_that_begins_late_leaves_no_caller_behind() {
+    for caller in [Caller::Task, Caller::Thread] {
+        model(2, move || {
+            let calls = Calls::new(Answers::AtOnce);
+            let driver = calls.drive_late();
+            calls.calls(caller, &[1]);
+            calls.finish(driver);
+        });
+    }
 }
 
 #[test]

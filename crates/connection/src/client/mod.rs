@@ -9,7 +9,8 @@
 //! 1. A caller that will park, and finds that the reactor watches, leaves the wait to it before its request is sent. Of a
 //!    caller that waits alone the reactor knows the id (the *leader*), and wakes it; for several callers it wakes the driver.
 //! 2. Any other caller claims the lease, once its waker is in the table, and reads. So does a caller that was woken, and the
-//!    driver. The holder hands each reply to its waiter (`ReplyWaiters::deliver`); its own never goes through the table.
+//!    driver. The holder hands each reply to its waiter (`ReplyWaiters::deliver`); its own never goes through the table. Requests
+//!    of a peer that may send them go into the inbox of the server's role (`bidirectional`), whose driver drives the connection.
 //! 3. The holder spins, blocks in `recv`, or drains the socket and has the reactor watch, and leaves the connection to the next
 //!    reader. Without a watching reactor the driver looks by a timer whether replies still come.
 //! 4. A caller that sends the first request after a pause reads once, without waiting (`look_before_sending`): a

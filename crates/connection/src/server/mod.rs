@@ -14,6 +14,9 @@
 //! (`Waiting`): by the reactor, or in `recv`. Every connection has a thread if the settings say so; otherwise busy connections
 //! are promoted to one (`promote`). A thread hands back to a task what it cannot wait for itself.
 //!
+//! Where this end sends requests, too, the loop takes its requests from an inbox (`poll_read_both`), into which whoever reads the
+//! connection puts them (`bidirectional`).
+//!
 //! ```text
 //!   ──1──► reading ◄───2───► waiting ───5───► draining ──6──► ended
 //!           ▲   ▲                                ▲              ▲
