@@ -43,6 +43,7 @@ mod lives;
 mod many_results;
 mod one_ways;
 mod outgoing;
+mod permissions;
 mod persistent;
 mod pipe;
 mod poa;

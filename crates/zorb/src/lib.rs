@@ -66,6 +66,7 @@ mod orb;
 mod orb_settings;
 mod outgoing;
 mod panic_hook;
+pub mod permissions;
 mod poa;
 pub mod policy;
 mod profile;

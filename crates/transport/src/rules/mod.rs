@@ -106,6 +106,13 @@ impl Rules {
         Self(rules.into_iter().collect())
     }
 
+    /// Returns the rules with another one behind them.
+    #[must_use]
+    pub fn with(mut self, rule: Rule) -> Self {
+        self.0.push(rule);
+        self
+    }
+
     /// Returns the rules with those of a text behind them, or in their place, if the text says so by `^`.
     ///
     /// # Errors
