@@ -272,6 +272,19 @@ fn a_build_without_csi_has_not_one_crate_of_it() {
 }
 
 #[test]
+fn a_build_without_metrics_and_opentelemetry_has_not_one_crate_of_them() {
+    let plain = crates_with("");
+    for (feature, facade) in [
+        ("metrics", "metrics"),
+        ("opentelemetry", "opentelemetry"),
+        ("opentelemetry", "tracing-opentelemetry"),
+    ] {
+        assert!(!plain.contains(facade));
+        assert!(crates_with(feature).contains(facade));
+    }
+}
+
+#[test]
 fn macro_and_facade_pin_each_other_by_exact_version() {
     let metadata = MetadataCommand::new()
         .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))

@@ -44,12 +44,15 @@ impl ServiceContextId {
     /// An encapsulation of an unsigned long long, in units of 100 ns from when the request was sent; clocks of two hosts
     /// need not agree. A server orders its queues by it, and need not begin a request whose time has passed.
     pub const DEADLINE: Self = Self(0x5a4f_0001);
+    /// The W3C trace context of a request, as an encapsulation of two strings, `traceparent` and `tracestate`: the third of
+    /// zorb's [own](Self::ZORB_RANGE).
+    pub const TRACE_CONTEXT: Self = Self(0x5a4f_0002);
     /// Text that explains an exception (an encapsulated wstring).
     pub const EXCEPTION_DETAIL_MESSAGE: Self = Self(14);
 }
 
 /// The names of known service contexts, by id.
-const NAMES: [(u32, &str); 30] = [
+const NAMES: [(u32, &str); 31] = [
     (0, "TransactionService"),
     (1, "CodeSets"),
     (2, "ChainBypassCheck"),
@@ -80,6 +83,7 @@ const NAMES: [(u32, &str); 30] = [
     (0x5441_4f00, "TAO padding"),
     (0x504f_0000, "PolyORB"),
     (0x5a4f_0001, "zorb deadline"),
+    (0x5a4f_0002, "zorb trace context"),
 ];
 
 /// Longest explanation of an exception that is read, in octets. A stack trace of a Java server is some kilobytes.

@@ -92,9 +92,29 @@ impl Builder {
         self
     }
 
+    /// Whether requests carry the W3C trace context of the span of their call, for the spans of the server; on unless set, where
+    /// the feature `opentelemetry` is on and a layer of OpenTelemetry is installed. Requests carry 96 octets more, or more with a
+    /// `tracestate`.
+    pub fn trace_contexts(mut self, send: bool) -> Self {
+        self.settings.sends_trace_contexts = send;
+        self
+    }
+
+    /// Measures calls and upcalls, for the recorder of the facade [`metrics`](https://docs.rs/metrics) that the program installs;
+    /// off unless set. The counters `zorb_calls_total` and `zorb_upcalls_total` have the labels `operation` and `outcome` (`ok`,
+    /// `user_exception`, `system_exception`, `forward`, `dropped`), the histograms `zorb_call_seconds` and `zorb_upcall_seconds` the
+    /// label `operation`; octets are `zorb_sent_octets_total`, `zorb_request_octets_total` and `zorb_reply_octets_total`. Only
+    /// names of the IDL are labels: other operations are `other`. [`Orb::publish_metrics`](crate::Orb::publish_metrics) adds the
+    /// state of the ORB.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self, measure: bool) -> Self {
+        self.settings.metrics = measure;
+        self
+    }
+
     /// Sets the range of ids of zorb's own service contexts, by the first of 16 ids, whose last four bits are zero;
     /// [`ZORB_RANGE`](zorb_giop::ServiceContextId::ZORB_RANGE) unless set. Clients and servers that are to understand each
-    /// other's deadlines have the same.
+    /// other's deadlines and trace contexts have the same.
     pub fn own_context_ids(mut self, first: ServiceContextId) -> Self {
         self.settings.own_contexts = OwnContexts::beginning_at(first);
         self

@@ -70,6 +70,10 @@ pub(crate) struct Settings {
     pub(crate) request_times: RequestTimes,
     /// The ids of zorb's own service contexts.
     pub(crate) own_contexts: OwnContexts,
+    /// Whether requests carry the trace contexts of their spans.
+    pub(crate) sends_trace_contexts: bool,
+    /// Whether calls and upcalls are measured.
+    pub(crate) metrics: bool,
     pub(crate) trace_payload: usize,
     /// Whether each served connection has a thread of its own.
     pub(crate) threads: bool,
@@ -137,6 +141,10 @@ impl OwnContexts {
     pub(crate) const fn deadline(self) -> ServiceContextId {
         ServiceContextId(self.first | 1)
     }
+
+    pub(crate) const fn trace(self) -> ServiceContextId {
+        ServiceContextId(self.first | 2)
+    }
 }
 
 /// Limits on upcalls and connections of peers; `None` for the defaults.
@@ -180,6 +188,8 @@ impl Default for Settings {
             serving: ServingSettings::default(),
             request_times: RequestTimes::default(),
             own_contexts: OwnContexts::default(),
+            sends_trace_contexts: true,
+            metrics: false,
             trace_payload: 0,
             threads: false,
             wait: None,

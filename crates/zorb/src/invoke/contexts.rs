@@ -13,6 +13,8 @@ pub(super) struct Contexts {
     pub(super) request: Vec<ServiceContext>,
     /// The contexts that the application adds, in every attempt.
     pub(super) added: Option<RequestContexts>,
+    /// The trace context of the call's span, in every attempt.
+    pub(super) trace: Option<ServiceContext>,
     /// The contexts of the reply of a collocated call whose results are values.
     pub(super) of_values: Vec<ServiceContext>,
     /// The context INVOCATION_POLICIES with the start and end times of the request, in every attempt.
@@ -28,7 +30,11 @@ pub(super) struct Contexts {
 impl Contexts {
     /// Resets the contexts for the next attempt.
     pub(super) fn begin_attempt(&mut self) {
-        let own = self.policies.iter().chain(&self.priority);
+        let own = self
+            .policies
+            .iter()
+            .chain(&self.priority)
+            .chain(&self.trace);
         let added = self.added.iter().flat_map(RequestContexts::iter);
         self.request.clear();
         self.request.extend(own.chain(added).cloned());

@@ -2,14 +2,16 @@
 
 use super::{Invocation, Outcome};
 use crate::object::ObjectRef;
+use crate::observe::{self, CALLS, Meter};
 use crate::policy::invocation_policies;
 use crate::policy::times::{Limit, TimeLimits};
 use core::pin::{Pin, pin};
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::time::{Instant as Clock, Sleep};
+use tracing::Instrument;
 use zorb_connection::{Counter, blocking, timing_out};
-use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException};
+use zorb_giop::{CompletionStatus, Fault, ReplySlot, ReplyStatus, SystemException};
 use zorb_poa::ServerRequest;
 
 /// The output of the future. There is one: it is taken out only once its time is over.
@@ -21,8 +23,59 @@ async fn some<F: Future>(future: Pin<&mut Option<F>>) -> F::Output {
 }
 
 impl ObjectRef {
-    /// Makes a call whose policies may limit its time, or come from a task's scope.
+    /// Makes a call whose policies may limit its time, or come from a task's scope, or that is observed.
     pub(super) async fn perform_limited(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Outcome, SystemException> {
+        let orb = self.orb().inner();
+        let operation = invocation.operation;
+        let meter = match orb.settings().metrics {
+            true => Meter::begin(orb, CALLS, (!invocation.is_dynamic).then_some(operation)),
+            false => None,
+        };
+        let done = self.perform_in_span(invocation, reply).await;
+        if let Some(meter) = meter {
+            observe::octets(
+                "zorb_sent_octets_total",
+                invocation.octets.load(Ordering::Relaxed),
+            );
+            meter.end(match &done {
+                Ok(Outcome::Reply(_)) => Some(reply.status()),
+                Ok(Outcome::Typed) => None,
+                Err(_) => Some(ReplyStatus::SystemException),
+            });
+        }
+        done
+    }
+
+    async fn perform_in_span(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Outcome, SystemException> {
+        let Some(span) = observe::call(invocation.operation, || self.endpoints_text()) else {
+            return self.perform_by_policies(invocation, reply).await;
+        };
+        let settings = self.orb().inner().settings();
+        if settings.sends_trace_contexts
+            && let Some(context) = observe::context_of(&span)
+        {
+            let id = settings.own_contexts.trace();
+            let contexts = invocation.all_contexts();
+            contexts.trace = context.to_service_context(id);
+            contexts.begin_attempt();
+        }
+        let done = self.perform_by_policies(invocation, reply);
+        let done = done.instrument(span.clone()).await;
+        if let Err(exception) = &done {
+            observe::failed(&span, exception);
+        }
+        done
+    }
+
+    async fn perform_by_policies(
         &self,
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,

@@ -32,6 +32,7 @@ mod typed_call;
 
 use crate::interceptors::ClientFlow;
 use crate::object::{Binding, BindingGuard, ObjectRef, Remote, Target};
+use crate::observe;
 use crate::policy::SyncScope;
 use crate::signature::{TypedArguments, TypedResults};
 use collocated::Collocated;
@@ -80,6 +81,8 @@ pub(crate) struct Invocation<'a> {
     response: ResponseFlags,
     /// Whether a one-way request may leave in a batch (SYNC_NONE).
     batched: bool,
+    /// Whether the operation is chosen at run time, by more than IDL.
+    is_dynamic: bool,
     /// The deadline of the call.
     deadline: Option<Instant>,
     /// Service contexts for this attempt, if any.
@@ -103,6 +106,7 @@ impl<'a> Invocation<'a> {
             typed: None,
             response: ResponseFlags::WithTarget,
             batched: false,
+            is_dynamic: false,
             deadline: None,
             contexts: None,
             priority: None,
@@ -295,6 +299,7 @@ impl ObjectRef {
     ) -> Result<(WireFormat, Option<Instant>), SystemException> {
         let (encoding, sent) = (self.encoding(arguments), AtomicBool::new(false));
         let mut invocation = Invocation::new(operation, &encoding, &sent);
+        invocation.is_dynamic = true;
         match self.perform(&mut invocation, reply).await {
             Ok(Outcome::Reply(format)) => Ok((format, invocation.deadline)),
             Ok(Outcome::Typed) => Err(reply::internal().received()),
@@ -319,7 +324,7 @@ impl ObjectRef {
         reply: &mut ReplySlot,
     ) -> impl Future<Output = Result<Outcome, SystemException>> + Send {
         async move {
-            let outcome = match self.is_limited() {
+            let outcome = match self.is_limited() | observe::is_on(self.orb().inner()) {
                 // Boxed, since it is rare and large in comparison with the rest of a call.
                 true => Box::pin(self.perform_limited(invocation, reply)).await,
                 false => self.request_until_done(invocation, reply).await,

@@ -21,6 +21,7 @@ use super::deadline;
 use super::origin::{Connection, Origin, Served};
 use super::upcall::{begin, beside_others, to_end_in_lane, to_end_on_thread, upcall};
 use crate::interceptors::Interceptors;
+use crate::observe;
 use crate::orb::OrbInner;
 use crate::policy::task_level;
 use crate::real_time::{Planned, Running, Scheduled, at_priority, priority_of_call};
@@ -61,7 +62,12 @@ pub(crate) fn dispatch(
     }
     let (receipt, number, octets) = (request.receipt(), request.number(), request.octets());
     let deadline = request.deadline();
-    let start = || begin(orb, &object, request, origin.caller());
+    let observed = observe::is_on(orb).then(|| observe::upcall(orb, &object, &request));
+    let start = || {
+        observe::within(observed.as_ref(), || {
+            begin(orb, &object, request, origin.caller())
+        })
+    };
     if origin.is_caller() | object.drops_cancelled() {
         // That of another upcall, which somebody else has polled.
         drop(SharedRequest::take_waiting());
@@ -74,8 +80,14 @@ pub(crate) fn dispatch(
         }
     };
     match started {
-        Started::Ended(request) => origin.end(request),
-        Started::OtherTypes(request) => Served::OtherTypes(object, request),
+        Started::Ended(request) => {
+            observe::ended(observed, &request);
+            origin.end(request)
+        }
+        Started::OtherTypes(request) => {
+            observe::ended(observed, &request);
+            Served::OtherTypes(object, request)
+        }
         Started::Pending(upcall) => {
             // The connection goes on reading meanwhile; a caller of this ORB may go.
             let mut sink = origin.into_sink(&receipt, octets);
@@ -89,13 +101,19 @@ pub(crate) fn dispatch(
                     let mut rest = pin!(to_end_in_lane(
                         &inner, &object, upcall, number, receipt, caller
                     ));
-                    let rest = pin!(poll_fn(|cx| chain.enter(|| rest.as_mut().poll(cx))));
+                    let rest = pin!(poll_fn(|cx| {
+                        let poll = || chain.enter(|| rest.as_mut().poll(cx));
+                        observe::within(observed.as_ref(), poll)
+                    }));
                     attention.attend(&inner, rest, waiter).await
                 };
                 // Its id is free from now on, if it has been deactivated.
                 drop(object);
                 match ended {
-                    Ok(request) => drop(sink.end(request)),
+                    Ok(request) => {
+                        observe::ended(observed, &request);
+                        drop(sink.end(request));
+                    }
                     Err(reason) => sink.end_dropped(&inner, receipt, reason),
                 }
             });
@@ -135,6 +153,7 @@ fn submit(
         begin_by: request.begin_by(),
         running: planned.as_ref().map(Planned::running),
     };
+    let observed = observe::is_on(orb).then(|| observe::upcall(orb, &object, &request));
     let echo = planned.as_ref().and_then(|planned| planned.echo.clone());
     let mut sink = origin.into_sink(&receipt, octets);
     let client = sink.client(&receipt);
@@ -156,7 +175,7 @@ fn submit(
             let (caller, waiter) = sink.split(&receipt);
             let mut run = pin!(execution.run(&inner, &object, request, caller));
             let run = pin!(poll_fn(|cx| {
-                let polled = run.as_mut().poll(cx);
+                let polled = observe::within(observed.as_ref(), || run.as_mut().poll(cx));
                 drop(turn.take());
                 polled
             }));
@@ -166,6 +185,7 @@ fn submit(
         drop(object);
         match ended {
             Ok(mut request) => {
+                observe::ended(observed, &request);
                 if let Some(echo) = echo {
                     request.map_outcome(|outcome| with_context(outcome, echo));
                 }
