@@ -12,6 +12,7 @@ mod columns;
 mod csi;
 mod idl;
 mod idle;
+mod interceptors;
 mod jacorb;
 mod liars;
 mod nodes;
