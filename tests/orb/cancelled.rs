@@ -157,7 +157,7 @@ async fn world(server: Builder, servant: As) -> World {
         As::Cancellable => root.activate(Cancellable(skeleton)),
         As::InCancellingPoa => {
             let policies = Policies::DEFAULT.with_cancelled_upcalls(CancelledUpcalls::Dropped);
-            let poa = root.create_poa_with("drops", policies, Some(&root.the_poa_manager()));
+            let poa = root.create_poa_with("drops", policies, Some(root.the_poa_manager()));
             poa.unwrap().activate(skeleton)
         }
     }

@@ -37,9 +37,10 @@ fn context(id: ServiceContextId, data: &str) -> ServiceContext {
 }
 
 fn text(data: Option<&[u8]>) -> String {
-    data.map_or("-".to_owned(), |data| {
-        String::from_utf8(data.to_vec()).unwrap()
-    })
+    data.map_or_else(
+        || "-".to_owned(),
+        |data| String::from_utf8(data.to_vec()).unwrap(),
+    )
 }
 
 #[derive(Default)]

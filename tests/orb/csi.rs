@@ -289,7 +289,7 @@ async fn a_password_goes_over_tls_by_one_list_of_mechanisms() {
     assert!(mechanism.tls().is_some());
     let trust = AssociationOptions::ESTABLISH_TRUST_IN_CLIENT;
     assert_eq!(mechanism.client_authentication.requires, trust);
-    let tls = Tls::new(TlsOptions::default().trust(&certificates.trust())).unwrap();
+    let tls = Tls::new(TlsOptions::default().trust(certificates.trust())).unwrap();
     let client = Orb::builder().transport(Arc::new(tls));
     let client = client.csi(Csi::new().credentials(user("alice")));
     let client = client.build().await.unwrap();

@@ -225,7 +225,7 @@ async fn initialisers_run_before_and_behind_the_start_in_their_order() {
     let red = orb
         .create_policy(COLOUR, &Any::new("red").unwrap())
         .unwrap();
-    let policies = PolicyOverrides::from_policies(&[red.clone()]).unwrap();
+    let policies = PolicyOverrides::from_policies(std::slice::from_ref(&red)).unwrap();
     till.with_policies(&policies).pass().await.unwrap();
     assert_eq!(seen.take(), ["\"red\"", "\"red\""]);
     assert_eq!(

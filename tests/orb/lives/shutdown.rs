@@ -407,7 +407,7 @@ async fn an_orb_runs_until_a_signal_and_is_down_afterwards() {
     signal.send(7).unwrap();
     assert_eq!(running.await.unwrap().unwrap(), Some(Ok(7)));
     assert!(
-        tokio::net::TcpListener::bind(orb.endpoints()[0].to_string().replace("iiop://", ""))
+        TcpListener::bind(orb.endpoints()[0].to_string().replace("iiop://", ""))
             .await
             .is_ok()
     );
