@@ -192,6 +192,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let markets = root.create_poa_with("markets", Policies::PERSISTENT, Some(manager))?;
     let market: MarketRef =
         markets.activate_object_with_id("main", MarketServant::new(exchange))?;
+    let health = orb.serve_health()?;
     manager.activate()?;
     for endpoint in orb.endpoints() {
         println!("listening on {endpoint}");
@@ -201,12 +202,15 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     write_whole(&file, &orb.object_to_string(&market))?;
     println!("reference written to {}", file.display());
 
+    health.set(true);
     let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        done = tokio::signal::ctrl_c() => done?,
-    }
-    orb.shutdown(true).await?;
+    let stopped = async {
+        tokio::select! {
+            _ = terminate.recv() => Ok(()),
+            done = tokio::signal::ctrl_c() => done,
+        }
+    };
+    orb.run_until(stopped).await?.transpose()?;
     println!("the market is closed");
     Ok(())
 }
