@@ -89,7 +89,11 @@ impl Attention {
                 shared.cancellation().cancel(reason);
             }
             match self.drops {
-                true => Poll::Ready(Err(reason)),
+                true => {
+                    // Before the upcall is dropped, so that who sees that sees the count.
+                    orb.count(Counter::UpcallsDropped);
+                    Poll::Ready(Err(reason))
+                }
                 false => Poll::Pending,
             }
         })
@@ -106,8 +110,7 @@ pub(crate) fn sleep_until(orb: &OrbInner, at: Instant) -> Sleep {
 impl ReplySink {
     /// Ends a request whose upcall was dropped, as nobody waits for its result.
     #[cold]
-    pub(super) fn end_dropped(self, orb: &OrbInner, receipt: Receipt, reason: CancelReason) {
-        orb.count(Counter::UpcallsDropped);
+    pub(super) fn end_dropped(self, receipt: Receipt, reason: CancelReason) {
         tracing::debug!(request_id = receipt.request_id, ?reason, "upcall dropped");
         if reason == CancelReason::DeadlinePassed {
             let outcome = receipt.system_exception(&deadline::dropped());

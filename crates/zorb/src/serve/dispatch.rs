@@ -114,7 +114,7 @@ pub(crate) fn dispatch(
                         observe::ended(observed, &request);
                         drop(sink.end(request));
                     }
-                    Err(reason) => sink.end_dropped(&inner, receipt, reason),
+                    Err(reason) => sink.end_dropped(receipt, reason),
                 }
             });
             Served::Gone
@@ -191,7 +191,7 @@ fn submit(
                 }
                 sink.end(request);
             }
-            Err(reason) => sink.end_dropped(&inner, receipt, reason),
+            Err(reason) => sink.end_dropped(receipt, reason),
         }
         drop(token);
     };
