@@ -26,8 +26,7 @@ const LINTED: [(&[&str], &str); 15] = [
 ];
 
 /// Features that add items, and so links. With all of them the workspace is documented.
-const ALL_FEATURES: &str =
-    "zorb-cdr/serde,zorb-cdr/deep-values,zorb-idl/format,zorb-transport/conformance,zorb/csi,zorb/metrics,zorb/opentelemetry,zorb/tls";
+const ALL_FEATURES: &str = "zorb-cdr/serde,zorb-cdr/deep-values,zorb-idl/format,zorb-transport/conformance,zorb/csi,zorb/metrics,zorb/opentelemetry,zorb/tls";
 
 /// Lints the libraries in every configuration.
 ///
