@@ -7,7 +7,7 @@ use core::pin::pin;
 
 /// The most levels of calls within interceptors. A call of an interceptor's own may pass interceptors that make calls; more
 /// levels are a recursion.
-pub const MAX_NESTED: u16 = 16;
+pub const MAX_NESTED: u16 = 8;
 
 /// In the state of a thread: its calls pass no interceptors.
 const WITHOUT: u16 = 1 << 15;
