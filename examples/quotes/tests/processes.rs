@@ -16,6 +16,8 @@ use tempfile::TempDir;
 struct Market {
     folder: TempDir,
     endpoint: String,
+    /// The page of its metrics, in this run.
+    metrics: String,
     server: Option<Running>,
 }
 
@@ -27,6 +29,7 @@ impl Market {
         let mut market = Self {
             folder,
             endpoint,
+            metrics: String::new(),
             server,
         };
         market.start();
@@ -37,7 +40,10 @@ impl Market {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quotes-server"));
         command.args(["-ORBListenEndpoints", &self.endpoint, "--data"]);
         command.arg(self.folder.path());
+        command.args(["--metrics", "127.0.0.1:0"]);
         let mut server = Running::command(command);
+        let metrics = server.find(|line| Some(line.strip_prefix("metrics at ")?.to_owned()));
+        self.metrics = metrics.unwrap_or_else(|| panic!("{server:?}"));
         let endpoint = server.find(|line| Some(line.strip_prefix("listening on ")?.to_owned()));
         self.endpoint = endpoint.unwrap_or_else(|| panic!("{server:?}"));
         let written = server.find(|line| line.starts_with("reference written").then_some(()));
@@ -192,6 +198,32 @@ fn watchers_hear_every_price_and_one_that_is_gone_is_dropped() {
         lines.last().map(String::as_str),
         Some("the market is closed")
     );
+}
+
+#[test]
+fn prometheus_reads_what_was_called_and_how_it_ended() {
+    let market = Market::open();
+    for _ in 0..2 {
+        market.run(&["publish", "ZRB", "12.5"]);
+    }
+    market.client(&["history", "NONE"]).finish();
+    let page = ureq::get(&market.metrics).call().expect("a page");
+    let text = page.into_body().read_to_string().expect("text");
+    for expected in [
+        "# TYPE zorb_upcalls_total counter",
+        "zorb_upcalls_total{operation=\"publish\",outcome=\"ok\"} 2",
+        "zorb_upcalls_total{operation=\"history\",outcome=\"user_exception\"} 1",
+        "# TYPE zorb_upcall_seconds histogram",
+        "zorb_upcall_seconds_count{operation=\"publish\"} 2",
+        "zorb_upcall_seconds_bucket{operation=\"publish\",le=\"+Inf\"} 2",
+        "# TYPE zorb_connections_served gauge",
+        "zorb_refusals_total{cause=\"upcalls_dropped\"} 0",
+    ] {
+        assert!(
+            text.lines().any(|line| line == expected),
+            "{expected}: {text}"
+        );
+    }
 }
 
 #[test]

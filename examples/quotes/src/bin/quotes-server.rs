@@ -7,16 +7,22 @@
 //! You should see where it listens, and that `quotes/market.ior` is written. It listens at the same endpoint in every run
 //! (`-ORBListenEndpoints iiop://127.0.0.1:2812` unless you say another), and its reference is the same, so that clients go on
 //! when it comes back. Ctrl-C, or SIGTERM, ends it in order; `kill -9` loses no price that was acknowledged.
+//!
+//! With `--metrics 127.0.0.1:9464` Prometheus reads its metrics at `http://127.0.0.1:9464/metrics`.
 
 #![expect(clippy::print_stdout, reason = "it is what you should see")]
 
+use axum::http::header::CONTENT_TYPE;
+use axum::{Router, routing::get};
 use clap::Parser;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use quotes::store::Store;
 use quotes::{
     BadPrice, Market, MarketRef, MarketServant, Quote, Subscription, SubscriptionRef,
     SubscriptionServant, UnknownSymbol, WatcherRef,
     market::{HistoryError, PublishError},
 };
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,12 +40,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MAX_WATCHERS: usize = 10_000;
 /// Prices that one call of `history` gives at most.
 const MAX_HISTORY: usize = 10_000;
+/// The times by which operations are sorted, in seconds.
+const BUCKETS: [f64; 6] = [0.000_1, 0.001, 0.01, 0.1, 1.0, 10.0];
+/// How often what was measured is put in order, so that it takes no more room where nobody reads it.
+const UPKEEP: Duration = Duration::from_secs(5);
 
 #[derive(Parser)]
 struct Options {
     /// The folder of the prices; the reference goes there too, as `market.ior`.
     #[arg(long)]
     data: PathBuf,
+    /// Offer metrics at this address, as Prometheus reads them.
+    #[arg(long)]
+    metrics: Option<SocketAddr>,
 }
 
 /// The servant of the market.
@@ -171,6 +184,8 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
         .listen("iiop://127.0.0.1:2812")
         // Watchers are called on the connections that their programs have opened.
         .accept_bidirectional(|_client, _endpoint| true)
+        // For the recorder of the metrics, if there is one.
+        .metrics(true)
         .env()
         .args(&mut args)
         .build()
@@ -180,6 +195,10 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&options.data)?;
     let store = Store::open(&options.data.join("prices.redb"))
         .map_err(|error| format!("{}: {error}", options.data.display()))?;
+
+    if let Some(address) = options.metrics {
+        offer_metrics(&orb, address).await?;
+    }
 
     let root = orb.root_poa();
     let manager = root.the_poa_manager();
@@ -212,6 +231,33 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     };
     orb.run_until(stopped).await?.transpose()?;
     println!("the market is closed");
+    Ok(())
+}
+
+/// Has Prometheus read the metrics of the process, and those of its ORB as they are then.
+async fn offer_metrics(orb: &Orb, address: SocketAddr) -> Result<(), Box<dyn std::error::Error>> {
+    let recorder = PrometheusBuilder::new().set_buckets(&BUCKETS)?;
+    let recorder = recorder.install_recorder()?;
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    println!("metrics at http://{}/metrics", listener.local_addr()?);
+    let (orb, upkeep) = (orb.clone(), recorder.clone());
+    let page = move || {
+        orb.publish_metrics();
+        let text = recorder.render();
+        async { ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text) }
+    };
+    let app = Router::new().route("/metrics", get(page));
+    tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, app).await {
+            tracing::error!(%error, "metrics are no longer offered");
+        }
+    });
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(UPKEEP).await;
+            upkeep.run_upkeep();
+        }
+    });
     Ok(())
 }
 
