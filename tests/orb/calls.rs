@@ -246,16 +246,21 @@ async fn a_late_reply_matches_no_call() {
     let peer = from_afar(&client, &peer).await;
     // The connection is there from now on: a request is sent within the first poll, and no time passes before it.
     assert_eq!(in_time(peer.echo("first")).await.unwrap(), "first");
+    let mut late = 0;
     for n in 0..20 {
-        let hasty = peer.with_round_trip_timeout(Duration::from_millis(1));
-        let error = hasty.wait(n).await.unwrap_err();
-        assert_eq!(
-            (error.kind, error.completed),
-            (Kind::Timeout, CompletionStatus::Maybe)
-        );
-        servant.released.add_permits(1);
+        let hasty = peer.with_round_trip_timeout(Duration::from_millis(5));
+        match hasty.wait(n).await {
+            // By the permit for a request that the server had refused, as its time had passed on the way.
+            Ok(answer) => assert_eq!(answer, n),
+            Err(error) => {
+                assert_eq!(error.kind, Kind::Timeout);
+                late += i32::from(error.completed == CompletionStatus::Maybe);
+                servant.released.add_permits(1);
+            }
+        }
         assert_eq!(in_time(peer.echo("on time")).await.unwrap(), "on time");
     }
+    assert!(late > 0, "no reply was late");
 }
 
 #[tokio::test(start_paused = true)]

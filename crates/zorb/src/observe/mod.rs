@@ -61,11 +61,19 @@ use tracing::{Level, Span};
 use zorb_giop::{ReplyStatus, SystemException};
 use zorb_poa::{ActiveObject, Outcome, ServerRequest};
 
-/// Whether a subscriber may want spans, or the ORB measures its calls and upcalls. Costs a load, and another with the feature
-/// `metrics`.
+/// Whether the subscriber wants spans, or the ORB measures its calls and upcalls. Costs a load, and another with the feature
+/// `metrics`; more where some subscriber of the process wants anything at level DEBUG.
 #[inline]
 pub(crate) fn is_on(orb: &OrbInner) -> bool {
-    tracing::level_enabled!(Level::DEBUG) | (cfg!(feature = "metrics") && orb.settings().metrics)
+    (tracing::level_enabled!(Level::DEBUG) && wants_spans())
+        | (cfg!(feature = "metrics") && orb.settings().metrics)
+}
+
+/// Whether the subscriber of this thread wants spans of calls or of upcalls, not only some other events at their level.
+#[cold]
+fn wants_spans() -> bool {
+    tracing::span_enabled!(target: "zorb::call", Level::DEBUG)
+        || tracing::span_enabled!(target: "zorb::upcall", Level::DEBUG)
 }
 
 /// The span of a call; `None` if no subscriber wants it.
