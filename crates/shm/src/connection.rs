@@ -16,7 +16,7 @@ use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
@@ -212,6 +212,7 @@ impl Connection for ShmConnection {
     }
 
     fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut receiving = self.receiving();
         // The bells that this thread waits for are none of the reactor's.
         receiving.bell = None;
@@ -224,9 +225,11 @@ impl Connection for ShmConnection {
                 receiving.ring.look_elsewhere();
                 continue;
             }
-            let limit = limit.map(|limit| Timespec::try_from(limit).unwrap_or(LONGEST));
+            // A peer may ring as often as it likes without an octet in the ring: that makes no wait longer.
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = left.map(|left| Timespec::try_from(left).unwrap_or(LONGEST));
             let mut socket = [PollFd::new(&*self.socket, PollFlags::IN)];
-            match poll(&mut socket, limit.as_ref()) {
+            match poll(&mut socket, left.as_ref()) {
                 // The caller reads the clock.
                 Ok(0) | Err(Errno::INTR) => {
                     receiving.ring.look_elsewhere();

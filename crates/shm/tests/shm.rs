@@ -3,13 +3,14 @@
 use bytes::BytesMut;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::future::poll_fn;
-use std::io::{ErrorKind, IoSlice};
+use std::io::{ErrorKind, IoSlice, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tempfile::TempDir;
 use zorb_shm::{Shm, ShmOptions};
 use zorb_transport::conformance::Fixture;
@@ -213,6 +214,30 @@ async fn a_peer_that_writes_nonsense_is_an_error_for_its_partner_alone() {
     let client = shm.transport.connect(listener.endpoint()).await.unwrap();
     client.try_write(&[IoSlice::new(b"hello")]).unwrap();
     assert_eq!(read(&*accepted(&*listener).await).await, b"hello");
+}
+
+/// Without the limit of the whole wait, this test hangs: the peer rings more often than the limit is long.
+#[tokio::test]
+async fn bells_without_octets_make_no_wait_longer() {
+    let shm = over(ShmOptions::default());
+    let (listener, path) = listening(&shm).await;
+    let sealed =
+        rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::SEAL;
+    let memory = memory(4096 * 3, sealed);
+    let (room, _other) = UnixStream::pair().unwrap();
+    let mut hostile = UnixStream::connect(path).unwrap();
+    send(&hostile, &hello(1, 4096), &[memory.as_fd(), room.as_fd()]);
+    let server = accepted(&*listener).await;
+    let ringing = std::thread::spawn(move || {
+        while hostile.write_all(&[0]).is_ok() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let mut octets = BytesMut::with_capacity(100);
+    let read = server.read_blocking(&mut octets, Some(Duration::from_millis(200)));
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock);
+    drop(server);
+    ringing.join().unwrap();
 }
 
 #[test]
