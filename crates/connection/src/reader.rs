@@ -150,48 +150,36 @@ impl<T> ReadLease<T> {
         )
     }
 
-    /// Moves from one reader to another, unless the reader is another one by now.
-    #[inline(always)]
-    fn change(&self, from: CurrentReader, to: CurrentReader) -> Result<(), CurrentReader> {
-        (self.word)
-            .compare_exchange(
-                from.encode(),
-                to.encode(),
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            )
-            .map(|_| ())
-            .map_err(CurrentReader::decode)
-    }
-
     /// Moves to the reader that `next` makes of the present one. Returns the reader before.
     #[inline]
     fn update(&self, next: impl Fn(CurrentReader) -> CurrentReader) -> CurrentReader {
-        let mut current = CurrentReader::decode(sync::newest(&self.word));
+        CurrentReader::decode(self.exchange(|word| next(CurrentReader::decode(word)).encode()))
+    }
+
+    /// The same in words.
+    #[inline(always)]
+    fn exchange(&self, next: impl Fn(u64) -> u64) -> u64 {
+        let mut word = sync::newest(&self.word);
         // Exchanged even for the same value: a load may return a reader that is none any more.
         loop {
-            match self.change(current, next(current)) {
-                Ok(()) => return current,
-                Err(now) => current = now,
+            let next = next(word);
+            match (self.word).compare_exchange(word, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return word,
+                Err(now) => word = now,
             }
         }
     }
 
     /// The lease, or `None` while another reader holds it; that reader then looks again before it releases the lease.
+    #[inline]
     pub(crate) fn claim(&self) -> Option<Lease<'_, T>> {
-        let before = self.update(|current| match current {
-            // Release: the holder sees what this reader has recorded.
-            CurrentReader::Holder { timed, .. } => CurrentReader::Holder {
-                contended: true,
-                timed,
-            },
-            // Acquire: this reader sees what the last holder did.
-            before => CurrentReader::Holder {
-                contended: false,
-                timed: before == CurrentReader::Timer,
-            },
+        // Acquire: this reader sees what the last holder did. Release: the holder sees what this reader has recorded.
+        let before = self.exchange(|word| match word & KIND {
+            HOLDER => word | CONTENDED,
+            TIMER => HOLDER | TIMED,
+            _ => HOLDER,
         });
-        match before {
+        match CurrentReader::decode(before) {
             CurrentReader::Holder { .. } => None,
             before => Some(Lease {
                 lease: self,
@@ -203,14 +191,10 @@ impl<T> ReadLease<T> {
     /// The lease, if this caller was woken to read, and no one has read since.
     #[inline]
     pub(crate) fn claim_for(&self, id: RequestId) -> Option<Lease<'_, T>> {
-        let (before, holder) = (
-            CurrentReader::Caller(id),
-            CurrentReader::Holder {
-                contended: false,
-                timed: false,
-            },
-        );
-        self.change(before, holder).ok()?;
+        let before = CurrentReader::Caller(id);
+        (self.word)
+            .compare_exchange(before.encode(), HOLDER, Ordering::AcqRel, Ordering::Acquire)
+            .ok()?;
         Some(Lease {
             lease: self,
             before,
@@ -269,14 +253,14 @@ impl<T> ReadLease<T> {
     /// Notes that the holder reads without the reactor. Returns whether the driver has to be woken, to look by a timer.
     #[must_use]
     pub(crate) fn holder_reads_without_reactor(&self) -> bool {
-        let before = self.update(|current| match current {
-            CurrentReader::Holder { contended, .. } => CurrentReader::Holder {
-                contended,
-                timed: true,
-            },
-            other => other,
-        });
-        matches!(before, CurrentReader::Holder { timed: false, .. })
+        // Only the holder sets it.
+        !self.is_timed() && {
+            let before = self.exchange(|word| match word & KIND {
+                HOLDER => word | TIMED,
+                _ => word,
+            });
+            before & KIND == HOLDER
+        }
     }
 }
 
@@ -309,29 +293,13 @@ impl<T> Lease<'_, T> {
     /// lease stays with its holder, which has to look again.
     #[inline]
     pub(crate) fn release_to(self, next: CurrentReader) -> Option<Self> {
-        let holder = CurrentReader::Holder {
-            contended: false,
-            timed: false,
-        };
-        if self.lease.change(holder, next).is_ok() {
-            core::mem::forget(self);
-            return None;
-        }
+        let next = next.encode();
         // Acquire: the holder sees what the other reader recorded before it asked.
-        let before = self.lease.update(|current| match current {
-            CurrentReader::Holder {
-                contended: true,
-                timed,
-            } => CurrentReader::Holder {
-                contended: false,
-                timed,
-            },
-            _ => next,
+        let before = self.lease.exchange(|word| match word & CONTENDED {
+            0 => next,
+            _ => word & !CONTENDED,
         });
-        if let CurrentReader::Holder {
-            contended: true, ..
-        } = before
-        {
+        if before & CONTENDED != 0 {
             return Some(self);
         }
         core::mem::forget(self);
