@@ -32,15 +32,12 @@ impl ObjectRef {
         let orb = self.orb().inner();
         let operation = invocation.operation;
         let meter = match orb.settings().metrics {
-            true => Meter::begin(orb, CALLS, (!invocation.is_dynamic).then_some(operation)),
+            true => Meter::begin(orb, &CALLS, (!invocation.is_dynamic).then_some(operation)),
             false => None,
         };
         let done = self.perform_in_span(invocation, reply).await;
         if let Some(meter) = meter {
-            observe::octets(
-                "zorb_sent_octets_total",
-                invocation.octets.load(Ordering::Relaxed),
-            );
+            meter.request(invocation.octets.load(Ordering::Relaxed));
             meter.end(match &done {
                 Ok(Outcome::Reply(_)) => Some(reply.status()),
                 Ok(Outcome::Typed) => None,
@@ -55,7 +52,7 @@ impl ObjectRef {
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
-        let Some(span) = observe::call(invocation.operation, || self.endpoints_text()) else {
+        let Some(span) = observe::call(invocation.operation) else {
             return self.perform_by_policies(invocation, reply).await;
         };
         let settings = self.orb().inner().settings();
@@ -69,9 +66,7 @@ impl ObjectRef {
         }
         let done = self.perform_by_policies(invocation, reply);
         let done = done.instrument(span.clone()).await;
-        if let Err(exception) = &done {
-            observe::failed(&span, exception);
-        }
+        observe::called(&span, self, &done);
         done
     }
 

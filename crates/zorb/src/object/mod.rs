@@ -410,6 +410,15 @@ impl ObjectRef {
         endpoints.join(", ")
     }
 
+    /// The endpoint that the last call went to, as text; every endpoint of the reference if there is no such call.
+    pub(crate) fn endpoint_in_use(&self) -> String {
+        let bound = self.0.binding.current.load();
+        match bound.as_ref().map(|bound| &bound.target) {
+            Some(Target::Remote(remote)) => remote.connection.endpoint().to_string(),
+            Some(Target::Local) | None => self.endpoints_text(),
+        }
+    }
+
     /// The runtime that serves this caller: its own, or the ORB's for callers without one.
     pub(crate) fn runtime(&self) -> Handle {
         Handle::try_current().unwrap_or_else(|_| self.0.orb.inner().lane().handle().clone())

@@ -1,8 +1,13 @@
 //! Metrics by the facade `metrics`: the recorder, and what it exports to, are the program's.
 
 use crate::orb::{Orb, OrbInner};
-use core::mem;
-use metrics::{Label, counter, gauge, histogram};
+use core::cell::RefCell;
+use core::{mem, ptr};
+use metrics::{
+    Counter as CounterHandle, Histogram, Label, counter, gauge, histogram, with_recorder,
+};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use zorb_connection::Counter;
 use zorb_executor::Dispatch;
@@ -13,47 +18,157 @@ use zorb_giop::ReplyStatus;
 const OTHER: &str = "other";
 
 /// Which metrics a call or an upcall belongs to.
-#[derive(Clone, Copy)]
 pub(crate) struct Names {
     total: &'static str,
     seconds: &'static str,
+    /// Of requests, and of replies where they are counted.
+    octets: &'static [&'static str],
 }
 
-pub(crate) const CALLS: Names = Names {
+pub(crate) static CALLS: Names = Names {
     total: "zorb_calls_total",
     seconds: "zorb_call_seconds",
+    octets: &["zorb_sent_octets_total"],
 };
-pub(crate) const UPCALLS: Names = Names {
+pub(crate) static UPCALLS: Names = Names {
     total: "zorb_upcalls_total",
     seconds: "zorb_upcall_seconds",
+    octets: &["zorb_request_octets_total", "zorb_reply_octets_total"],
 };
+
+/// How a call or an upcall has ended.
+#[derive(Clone, Copy)]
+enum Ending {
+    Ok,
+    UserException,
+    SystemException,
+    Forward,
+    Dropped,
+}
+
+const OUTCOMES: [&str; 5] = [
+    "ok",
+    "user_exception",
+    "system_exception",
+    "forward",
+    "dropped",
+];
+
+/// The metrics of an operation, as the recorder has registered them. To register them each time costs more than a call.
+struct Handles {
+    total: &'static str,
+    operation: Label,
+    outcomes: [OnceLock<CounterHandle>; OUTCOMES.len()],
+    seconds: Histogram,
+    octets: Vec<CounterHandle>,
+}
+
+impl Handles {
+    fn new(names: &Names, operation: &str) -> Self {
+        let operation = Label::new("operation", operation.to_owned());
+        Self {
+            total: names.total,
+            outcomes: Default::default(),
+            seconds: histogram!(names.seconds, vec![operation.clone()]),
+            octets: names.octets.iter().map(|name| counter!(*name)).collect(),
+            operation,
+        }
+    }
+
+    fn outcome(&self, ending: Ending) -> Option<&CounterHandle> {
+        let at = ending as usize;
+        let (outcome, name) = self.outcomes.get(at).zip(OUTCOMES.get(at).copied())?;
+        Some(outcome.get_or_init(|| {
+            let labels = vec![self.operation.clone(), Label::new("outcome", name)];
+            counter!(self.total, labels)
+        }))
+    }
+}
+
+/// The metrics that a thread has used, by operation. There are no more than operations in the IDL of the program.
+#[derive(Default)]
+struct Registered {
+    /// The address of the recorder that has registered them.
+    recorder: usize,
+    calls: HashMap<Box<str>, Arc<Handles>>,
+    upcalls: HashMap<Box<str>, Arc<Handles>>,
+}
+
+thread_local! {
+    static REGISTERED: RefCell<Registered> = RefCell::default();
+}
+
+/// The metrics of the operation with the recorder of now: the program may install its recorder late.
+fn handles(names: &'static Names, operation: &str) -> Arc<Handles> {
+    let recorder = with_recorder(|recorder| ptr::from_ref(recorder).cast::<()>().addr());
+    let of_thread = REGISTERED.try_with(|registered| {
+        // The recorder may make calls itself.
+        let mut registered = registered.try_borrow_mut().ok()?;
+        if registered.recorder != recorder {
+            *registered = Registered {
+                recorder,
+                ..Registered::default()
+            };
+        }
+        let by_operation = match ptr::eq(names, &raw const CALLS) {
+            true => &mut registered.calls,
+            false => &mut registered.upcalls,
+        };
+        if let Some(known) = by_operation.get(operation) {
+            return Some(Arc::clone(known));
+        }
+        let new = Arc::new(Handles::new(names, operation));
+        by_operation.insert(operation.into(), Arc::clone(&new));
+        Some(new)
+    });
+    let known = of_thread.ok().flatten();
+    known.unwrap_or_else(|| Arc::new(Handles::new(names, operation)))
+}
 
 /// Measures a call or an upcall from its beginning on. One that is dropped counts as `dropped`.
 pub(crate) struct Meter {
-    names: Names,
-    operation: Label,
+    handles: Arc<Handles>,
     begun: Instant,
     is_over: bool,
 }
 
 impl Meter {
     /// `None` if the ORB measures nothing.
-    pub(crate) fn begin(orb: &OrbInner, names: Names, operation: Option<&str>) -> Option<Self> {
+    pub(crate) fn begin(
+        orb: &OrbInner,
+        names: &'static Names,
+        operation: Option<&str>,
+    ) -> Option<Self> {
         orb.settings().metrics.then(|| Self {
-            names,
-            operation: Label::new("operation", operation.unwrap_or(OTHER).to_owned()),
+            handles: handles(names, operation.unwrap_or(OTHER)),
             begun: Instant::now(),
             is_over: false,
         })
     }
 
+    /// Counts the octets of the request.
+    pub(crate) fn request(&self, octets: usize) {
+        self.octets(0, octets);
+    }
+
+    /// Counts the octets of the reply.
+    pub(crate) fn reply(&self, octets: usize) {
+        self.octets(1, octets);
+    }
+
+    fn octets(&self, which: usize, octets: usize) {
+        if let Some(counter) = self.handles.octets.get(which) {
+            counter.increment(u64::try_from(octets).unwrap_or(u64::MAX));
+        }
+    }
+
     /// Notes the end, by the status of the reply; `None` for one without a message.
     pub(crate) fn end(mut self, status: Option<ReplyStatus>) {
         self.count(match status {
-            None | Some(ReplyStatus::NoException) => "ok",
-            Some(ReplyStatus::UserException) => "user_exception",
-            Some(ReplyStatus::SystemException) => "system_exception",
-            Some(_) => "forward",
+            None | Some(ReplyStatus::NoException) => Ending::Ok,
+            Some(ReplyStatus::UserException) => Ending::UserException,
+            Some(ReplyStatus::SystemException) => Ending::SystemException,
+            Some(_) => Ending::Forward,
         });
     }
 
@@ -62,26 +177,21 @@ impl Meter {
         self.is_over = true;
     }
 
-    fn count(&mut self, outcome: &'static str) {
+    fn count(&mut self, ending: Ending) {
         if mem::replace(&mut self.is_over, true) {
             return;
         }
-        let labels = vec![self.operation.clone(), Label::new("outcome", outcome)];
-        counter!(self.names.total, labels).increment(1);
-        let seconds = histogram!(self.names.seconds, vec![self.operation.clone()]);
-        seconds.record(self.begun.elapsed().as_secs_f64());
+        if let Some(outcome) = self.handles.outcome(ending) {
+            outcome.increment(1);
+        }
+        (self.handles.seconds).record(self.begun.elapsed().as_secs_f64());
     }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        self.count("dropped");
+        self.count(Ending::Dropped);
     }
-}
-
-/// Counts the octets of a message.
-pub(crate) fn octets(name: &'static str, octets: usize) {
-    counter!(name).increment(u64::try_from(octets).unwrap_or(u64::MAX));
 }
 
 /// A number as a gauge has it, which is a float. These are far below 2^53.

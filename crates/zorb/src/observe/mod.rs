@@ -28,32 +28,34 @@ mod meter {
     use crate::orb::OrbInner;
     use zorb_giop::ReplyStatus;
 
-    #[derive(Clone, Copy)]
     pub(crate) struct Names;
 
-    pub(crate) const CALLS: Names = Names;
-    pub(crate) const UPCALLS: Names = Names;
+    pub(crate) static CALLS: Names = Names;
+    pub(crate) static UPCALLS: Names = Names;
 
     pub(crate) enum Meter {}
 
     impl Meter {
-        pub(crate) fn begin(_: &OrbInner, _: Names, _: Option<&str>) -> Option<Self> {
+        pub(crate) fn begin(_: &OrbInner, _: &Names, _: Option<&str>) -> Option<Self> {
             None
         }
 
         pub(crate) fn end(self, _: Option<ReplyStatus>) {}
 
         pub(crate) fn forget(self) {}
-    }
 
-    pub(crate) fn octets(_: &'static str, _: usize) {}
+        pub(crate) fn request(&self, _: usize) {}
+
+        pub(crate) fn reply(&self, _: usize) {}
+    }
 }
 mod trace_context;
 
 pub(crate) use linked::context_of;
-pub(crate) use meter::{CALLS, Meter, octets};
+pub(crate) use meter::{CALLS, Meter};
 pub use trace_context::TraceContext;
 
+use crate::object::ObjectRef;
 use crate::orb::OrbInner;
 use crate::serve::is_of_other_types;
 use tracing::field::Empty;
@@ -78,7 +80,7 @@ fn wants_spans() -> bool {
 
 /// The span of a call; `None` if no subscriber wants it.
 #[cold]
-pub(crate) fn call(operation: &str, endpoint: impl FnOnce() -> String) -> Option<Span> {
+pub(crate) fn call(operation: &str) -> Option<Span> {
     let span = tracing::debug_span!(
         target: "zorb::call",
         "call",
@@ -90,11 +92,7 @@ pub(crate) fn call(operation: &str, endpoint: impl FnOnce() -> String) -> Option
         server.address = Empty,
         exception = Empty,
     );
-    if span.is_disabled() {
-        return None;
-    }
-    span.record("server.address", endpoint());
-    Some(span)
+    (!span.is_disabled()).then_some(span)
 }
 
 /// An upcall with a span, or that is measured.
@@ -110,12 +108,13 @@ pub(crate) fn upcall(orb: &OrbInner, object: &ActiveObject, request: &ServerRequ
         .number()
         .or_else(|| object.number_of(request.operation()));
     let known = known.and_then(|number| object.operation_name(number));
-    if orb.settings().metrics {
-        octets("zorb_request_octets_total", request.octets());
+    let meter = Meter::begin(orb, &meter::UPCALLS, known);
+    if let Some(meter) = &meter {
+        meter.request(request.octets());
     }
     Upcall {
         span: span_of(orb, object, request, known),
-        meter: Meter::begin(orb, meter::UPCALLS, known),
+        meter,
     }
 }
 
@@ -125,8 +124,14 @@ fn span_of(
     request: &ServerRequest,
     known: Option<&str>,
 ) -> Option<Span> {
-    let sent = String::from_utf8_lossy(request.operation());
-    let operation = known.unwrap_or(&sent);
+    let sent;
+    let operation = match known {
+        Some(known) => known,
+        None => {
+            sent = String::from_utf8_lossy(request.operation());
+            &sent
+        }
+    };
     let span = tracing::debug_span!(
         target: "zorb::upcall",
         "upcall",
@@ -156,10 +161,14 @@ pub(crate) fn within<T>(upcall: Option<&Upcall>, run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// Notes that the call of a span has failed.
-pub(crate) fn failed(span: &Span, exception: &SystemException) {
-    span.record("otel.status_code", "ERROR");
-    span.record("exception", exception.kind.name());
+/// Notes how the call of a span has ended, and where it went.
+#[cold]
+pub(crate) fn called<T>(span: &Span, object: &ObjectRef, done: &Result<T, SystemException>) {
+    span.record("server.address", object.endpoint_in_use());
+    if let Err(exception) = done {
+        span.record("otel.status_code", "ERROR");
+        span.record("exception", exception.kind.name());
+    }
 }
 
 /// Notes how an upcall has ended. One that has not begun, as a typed call whose types the servant does not know, is forgotten:
@@ -197,7 +206,7 @@ impl Upcall {
             }
         }
         if let Some(meter) = self.meter {
-            octets("zorb_reply_octets_total", octets_of_reply);
+            meter.reply(octets_of_reply);
             meter.end(status);
         }
     }
