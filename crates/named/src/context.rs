@@ -467,10 +467,7 @@ impl<S: Store> NamingContext for Contexts<S> {
         let page = page.map_err(|error| store_failed(&error))?;
         let page = page.ok_or(SystemExceptionKind::ObjectNotExist)?;
         let iterator = match page.has_more {
-            true => {
-                let after = page.names.last().map(|(key, _)| key.clone());
-                Some(self.iterators.make(context, after)?)
-            }
+            true => Some(self.iterators.make(context, page.end())?),
             false => None,
         };
         Ok((listed(&page.names), iterator))

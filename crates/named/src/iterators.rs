@@ -1,11 +1,12 @@
 //! The iterators over the names of contexts.
 //!
 //! An iterator is a place in the order of the names, not a list of them: it holds no more for a million names than for ten. Names
-//! that are bound or unbound meanwhile are listed or not; all others are listed once.
+//! that are bound or unbound meanwhile are listed or not; all others are listed once. (In a store whose order is that of changes one that is
+//! bound anew meanwhile may be listed twice.)
 
 use crate::context::{listed, page_limits};
 use crate::refusal::store_failed;
-use crate::store::{ContextId, Key, Page, PageLimits, Store};
+use crate::store::{ContextId, Key, PageLimits, Place, Store};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +36,7 @@ pub(crate) struct Iterators<S> {
 #[derive(Debug)]
 struct Cursor {
     context: ContextId,
-    after: Option<Key>,
+    after: Option<Place>,
     /// Whether all names have been listed.
     is_over: bool,
 }
@@ -154,11 +155,11 @@ impl<S: Store> Iterators<S> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the iterator over the names of a context behind a key.
+    /// Makes the iterator over the names of a context behind a place.
     pub(crate) fn make(
         &self,
         context: ContextId,
-        after: Option<Key>,
+        after: Option<Place>,
     ) -> Result<BindingIteratorRef, zorb::Error> {
         let peer = PoaCurrent::get_peer()?;
         let host = peer.map(|peer| counted(peer.address.host()));
@@ -198,12 +199,12 @@ impl<S: Store> Iterators<S> {
             .list(cursor.context, cursor.after.as_ref(), limits);
         let page = page.await.map_err(|error| store_failed(&error))?;
         // A context that was destroyed meanwhile had no names left.
-        let Page { names, has_more } = page.unwrap_or_default();
-        cursor.is_over = !has_more;
-        if let Some((last, _)) = names.last() {
-            cursor.after = Some(last.clone());
+        let page = page.unwrap_or_default();
+        cursor.is_over = !page.has_more;
+        if let Some(end) = page.end() {
+            cursor.after = Some(end);
         }
-        Ok(names)
+        Ok(page.names)
     }
 }
 

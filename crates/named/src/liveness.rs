@@ -87,7 +87,7 @@ impl Liveness {
                         }
                     }
                 }
-                after = page.names.last().map(|(key, _)| key.clone());
+                after = page.end();
                 if !page.has_more {
                     break;
                 }

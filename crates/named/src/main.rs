@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 use zorb::{Error, Orb};
-use zorb_named::store::{EmbeddedStore, EtcdStore, OpenError, Store};
+use zorb_named::store::{EmbeddedStore, EtcdStore, NatsStore, OpenError, Store};
 use zorb_named::{DEFAULT_ENDPOINT, Liveness, NamingService, SERVICE_KEY, Settings};
 use zorb_service::{Signals, notify, shown, write_whole};
 
@@ -22,7 +22,7 @@ struct Options {
     /// The folder of the names, made if it is missing; without it names are lost when the program ends
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// A store that several services share: etcd://HOST:PORT,HOST:PORT/PREFIX
+    /// A store that several services share: etcd://HOST:PORT,HOST:PORT/PREFIX or nats://HOST:PORT,HOST:PORT/BUCKET
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     store: Option<String>,
     /// Where to listen; may be repeated
@@ -138,12 +138,20 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
     // Before anything that takes time: a signal that comes meanwhile ends the program in order.
     let mut signals = Signals::new()?;
     if let Some(url) = &options.store {
+        let kept = format!("in {url}");
+        // A signal may come while it waits for the store.
+        if url.starts_with("nats:") {
+            let store = tokio::select! {
+                store = NatsStore::open(url) => store?,
+                () = signals.next() => return Ok(()),
+            };
+            return run(builder, options, store, &kept, signals).await;
+        }
         let store = tokio::select! {
             store = EtcdStore::open(url) => store?,
-            // While it waits for the store.
             () = signals.next() => return Ok(()),
         };
-        return run(builder, options, store, &format!("in {url}"), signals).await;
+        return run(builder, options, store, &kept, signals).await;
     }
     // First: a second daemon of a folder says so, and not that its endpoint is in use.
     let Some(folder) = options.data.clone() else {

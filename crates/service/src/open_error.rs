@@ -41,6 +41,14 @@ pub enum OpenError {
         /// Its form.
         expected: &'static str,
     },
+    /// The bucket that a URL names is not one that a store can be kept in.
+    #[error("{url} cannot be used as a store: {why}")]
+    Bucket {
+        /// The URL.
+        url: String,
+        /// What it lacks.
+        why: &'static str,
+    },
     /// A file or folder cannot be made or opened.
     #[error("cannot open {}", path.display())]
     Io {

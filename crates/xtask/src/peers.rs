@@ -75,8 +75,11 @@ const TIMED: PeerBuild = (
     "benches/peers/omniorb/build",
 );
 
-/// The engines that naming services share, each with its package.
-const ENGINES: [(&str, &str); 1] = [("etcd", "go.etcd.io/etcd/server/v3")];
+/// The engines that naming services share and events are bridged to, each with its package.
+const ENGINES: [(&str, &str); 2] = [
+    ("etcd", "go.etcd.io/etcd/server/v3"),
+    ("nats-server", "github.com/nats-io/nats-server/v2"),
+];
 
 /// Packages that it is built and run with.
 const TIMED_PACKAGES: [&str; 5] = ["omniidl", "libomniorb4-dev", "g++", "make", "pkg-config"];
@@ -161,7 +164,7 @@ fn jacorb() -> Done {
     sources.note()
 }
 
-/// Builds the engines that naming services share, by Go, in the versions that their go.mod names: Debian's are too old.
+/// Builds the engines, by Go, in the versions that their go.mod names: Debian's are too old.
 fn engines() -> Done {
     let folder = root().join("tests/engines");
     let built = folder.join("build");

@@ -11,8 +11,8 @@
 
 use super::etcd_http::{Failure, Server};
 use super::{
-    Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Replace, Store,
-    StoreError, Target,
+    Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Place, Replace,
+    Store, StoreError, Target,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -441,9 +441,10 @@ impl Store for EtcdStore {
     async fn list(
         &self,
         context: ContextId,
-        after: Option<&Key>,
+        after: Option<&Place>,
         limits: PageLimits,
     ) -> Result<Option<Page>, StoreError> {
+        let after = after.map(Place::key).transpose()?;
         let prefix = self.cluster.names_prefix(context);
         let end = base64(&behind(&prefix));
         let mut page = Page::default();

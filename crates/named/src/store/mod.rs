@@ -3,9 +3,11 @@
 mod embedded;
 mod etcd;
 mod etcd_http;
+mod nats;
 
 pub use embedded::EmbeddedStore;
 pub use etcd::EtcdStore;
+pub use nats::NatsStore;
 pub use zorb_service::OpenError;
 
 use core::fmt;
@@ -151,10 +153,44 @@ pub enum Found {
 /// Part of the names of a context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// Names in the order of their keys.
+    /// Names in the order of the store.
     pub names: Vec<(Key, BindingType)>,
     /// Whether there are names behind the last of these.
     pub has_more: bool,
+    /// The revision that the last of these is at, in a store whose order is not that of the keys.
+    pub revision: Option<u64>,
+}
+
+impl Page {
+    /// The place of the last name; `None` if there is none.
+    #[must_use]
+    pub fn end(&self) -> Option<Place> {
+        let (key, _) = self.names.last()?;
+        Some(match self.revision {
+            Some(revision) => Place::Revision(revision),
+            None => Place::Key(key.clone()),
+        })
+    }
+}
+
+/// A place in the order of the names of a context, behind which a [`Page`] begins.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Place {
+    /// In the order of the keys.
+    Key(Key),
+    /// In the order in which the names were bound.
+    Revision(u64),
+}
+
+impl Place {
+    /// The key, in a store whose order is that of keys.
+    fn key(&self) -> Result<&Key, StoreError> {
+        match self {
+            Self::Key(key) => Ok(key),
+            Self::Revision(_) => Err(StoreError::Malformed),
+        }
+    }
 }
 
 /// How much a [`Page`] may hold.
@@ -295,11 +331,11 @@ pub trait Store: Send + Sync + 'static {
         context: ContextId,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// The names of a context behind a key; `None` if there is no such context.
+    /// The names of a context behind a place; `None` if there is no such context.
     fn list(
         &self,
         context: ContextId,
-        after: Option<&Key>,
+        after: Option<&Place>,
         limits: PageLimits,
     ) -> impl Future<Output = Result<Option<Page>, StoreError>> + Send;
 

@@ -70,6 +70,7 @@ fn id_of(key: &Key) -> String {
 pub(crate) async fn check(store: Arc<impl Store>) {
     each_change_obeys_what_is_bound(&*store).await;
     of_many_who_bind_a_name_one_does(Arc::clone(&store)).await;
+    a_context_is_destroyed_or_bound_in(Arc::clone(&store)).await;
     pages_go_on_where_the_last_one_ended(&*store).await;
     odd_names_are_names(&*store).await;
 }
@@ -144,6 +145,39 @@ async fn of_many_who_bind_a_name_one_does(store: Arc<impl Store>) {
     assert_eq!(unbind(&*store, root, "a").await, Outcome::Done);
 }
 
+async fn a_context_is_destroyed_or_bound_in(store: Arc<impl Store>) {
+    for round in 0..20 {
+        let new = ContextId::random().unwrap();
+        store.change(Change::Create { new }).await.unwrap();
+        let mut binds = tokio::task::JoinSet::new();
+        for n in 0..4 {
+            let store = Arc::clone(&store);
+            binds.spawn(async move {
+                let id = n.to_string();
+                let bound = bind(&*store, new, &id, object(&id), Replace::Nothing).await;
+                (id, bound.unwrap())
+            });
+        }
+        let destroyed = store
+            .change(Change::Destroy { context: new })
+            .await
+            .unwrap();
+        let binds = binds.join_all().await;
+        let expected = match destroyed {
+            Outcome::Done => Outcome::NoContext,
+            Outcome::NotEmpty => Outcome::Done,
+            other => panic!("{other:?}"),
+        };
+        for (id, bound) in &binds {
+            assert_eq!(*bound, expected, "round {round}, {destroyed:?}");
+            let found = store.get(new, &key(id)).await.unwrap();
+            assert_eq!(matches!(found, Found::Bound(_)), *bound == Outcome::Done);
+        }
+        let is_there = store.has_context(new).await.unwrap();
+        assert_eq!(is_there, destroyed == Outcome::NotEmpty);
+    }
+}
+
 async fn pages_go_on_where_the_last_one_ended(store: &impl Store) {
     let root = store.root();
     // Contexts whose ids are neighbours, so that a page which goes beyond its context is seen.
@@ -172,7 +206,7 @@ async fn pages_go_on_where_the_last_one_ended(store: &impl Store) {
             let page = page.unwrap();
             count += 1;
             found.extend(page.names.iter().map(|(key, _)| id_of(key)));
-            last = page.names.last().map(|(key, _)| key.clone());
+            last = page.end();
             if !page.has_more {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Several services as one namespace, over clusters of etcd that the tests start. Without the engines that `cargo xtask peers`
+//! Several services as one namespace, over clusters of etcd and of NATS that the tests start. Without the engines that `cargo xtask peers`
 //! builds they pass, and print what they skipped.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
@@ -15,4 +15,5 @@ mod support;
 
 mod cluster;
 mod failures;
+mod network;
 mod together;

@@ -1,18 +1,18 @@
 //! Three services, one namespace.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Engine};
 use crate::common::{Daemon, client, client_orb, command, object};
 use crate::conformance;
 use crate::support::{Running, passed};
 use std::sync::Arc;
 use zorb::naming::{NamingClient, NamingError};
 use zorb::{ObjectRef, SystemExceptionKind};
-use zorb_named::store::EtcdStore;
+use zorb_named::store::{EtcdStore, NatsStore};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn etcd_does_what_a_store_has_to_do() {
     let cell = "etcd/conformance";
-    let Some(cluster) = Cluster::start(cell) else {
+    let Some(cluster) = Cluster::start(Engine::Etcd, cell) else {
         return;
     };
     let store = EtcdStore::open(&cluster.url()).await.unwrap();
@@ -21,9 +21,29 @@ async fn etcd_does_what_a_store_has_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_service_acknowledges_all_know_and_of_binds_at_once_one_is_made() {
-    let cell = "etcd/together";
-    let Some(cluster) = Cluster::start(cell) else {
+async fn nats_does_what_a_store_has_to_do() {
+    let cell = "nats/conformance";
+    let Some(cluster) = Cluster::start(Engine::Nats, cell) else {
+        return;
+    };
+    let store = NatsStore::open(&cluster.url()).await.unwrap();
+    conformance::check(Arc::new(store)).await;
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_service_acknowledges_all_know_and_of_binds_at_once_one_is_made_over_etcd() {
+    together(Engine::Etcd).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_service_acknowledges_all_know_and_of_binds_at_once_one_is_made_over_nats() {
+    together(Engine::Nats).await;
+}
+
+async fn together(engine: Engine) {
+    let cell = engine.cell("together");
+    let Some(cluster) = Cluster::start(engine, &cell) else {
         return;
     };
     let url = cluster.url();
@@ -79,7 +99,7 @@ async fn what_one_service_acknowledges_all_know_and_of_binds_at_once_one_is_made
         .subcontext("again/below")
         .await
         .unwrap();
-    passed(cell);
+    passed(&cell);
 }
 
 /// The answer of a service whose engine is away.
@@ -89,14 +109,26 @@ async fn unavailable(names: &NamingClient) -> SystemExceptionKind {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_away_at_the_start_or_later_may_come_back() {
-    let cell = "etcd/away";
-    let Some(mut cluster) = Cluster::new(cell) else {
+async fn an_etcd_that_is_away_at_the_start_or_later_may_come_back() {
+    away(Engine::Etcd).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nats_that_is_away_at_the_start_or_later_may_come_back() {
+    away(Engine::Nats).await;
+}
+
+async fn away(engine: Engine) {
+    let cell = engine.cell("away");
+    let Some(mut cluster) = Cluster::new(engine, &cell) else {
         return;
     };
     let url = cluster.url();
     let mut daemon = Running::command(command(&["--store", &url]));
-    let said = daemon.find(|line| line.contains("waits for etcd").then(|| line.to_owned()));
+    let said = daemon.find(|line| {
+        line.contains("which does not answer")
+            .then(|| line.to_owned())
+    });
     assert!(said.is_some(), "{daemon:?}");
     cluster.start_all();
     let ready = daemon.find(|line| {
@@ -113,5 +145,5 @@ async fn an_engine_that_is_away_at_the_start_or_later_may_come_back() {
     cluster.start_all();
     while names.resolve::<ObjectRef>("a").await.is_err() {}
     names.unbind("a").await.unwrap();
-    passed(cell);
+    passed(&cell);
 }

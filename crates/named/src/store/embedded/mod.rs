@@ -1,8 +1,8 @@
 //! The embedded store: a file of redb. Reads are look-ups in a B-tree; changes are made by [`Embedded`], many by one transaction.
 
 use super::{
-    Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Replace, Store,
-    StoreError, Target,
+    Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Place, Replace,
+    Store, StoreError, Target,
 };
 use redb::{ReadableTable, StorageError, Table, TableDefinition, WriteTransaction};
 use std::path::Path;
@@ -195,9 +195,10 @@ impl Store for EmbeddedStore {
     async fn list(
         &self,
         context: ContextId,
-        after: Option<&Key>,
+        after: Option<&Place>,
         limits: PageLimits,
     ) -> Result<Option<Page>, StoreError> {
+        let after = after.map(Place::key).transpose()?;
         let page = self.0.read(|reading| {
             let contexts = reading.open_table(CONTEXTS)?;
             if contexts.get(context.0)?.is_none() {
