@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-transport", &[]),
     ("zorb-atm", &["zorb-transport"]),
     ("zorb-giop-lite", &["zorb-giop", "zorb-transport"]),
+    ("zorb-native", &["zorb-transport"]),
     ("zorb-tls", &["zorb-transport"]),
     ("zorb-poa", &["zorb-giop", "zorb-cdr", "zorb-shares"]),
     (
@@ -71,6 +72,7 @@ const ON_TOP: &[&str] = &[
     "zorb-connection-models",
     "zorb-executor-models",
     "zorb-poa-models",
+    "zorb-shm-models",
     "zorb-fuzz",
     "zorb-cli",
     "zorb-claims",

@@ -173,7 +173,8 @@ pub(crate) fn admit<O: Owner>(
     stream: &dyn Connection,
 ) -> Result<HostPermit, NotAdmitted> {
     let admitted = serving.admit(stream.peer(), stream.peer_identity())?;
-    match (admitted.memory(&owner.settings().memory)).has_room_for_connection() {
+    let memory = admitted.memory(&owner.settings().memory);
+    match memory.has_room_for_connection(stream.memory_octets()) {
         true => Ok(admitted),
         false => Err(NotAdmitted::NoMemory),
     }

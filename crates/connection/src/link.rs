@@ -110,7 +110,7 @@ impl Link {
 
     /// Counts the memory that the link holds with that of its peer.
     pub(crate) fn within(mut self, memory: &Arc<PeerMemory>) -> Self {
-        self.admitted = Some(memory.admit());
+        self.admitted = Some(memory.admit(self.stream.memory_octets()));
         self.reserved = Reserved::of(memory);
         self.outbound.reserve_from(Reserved::of(memory));
         self

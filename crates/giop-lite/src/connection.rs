@@ -241,6 +241,10 @@ impl Connection for LiteConnection {
         self.plain.capabilities()
     }
 
+    fn memory_octets(&self) -> usize {
+        self.plain.memory_octets()
+    }
+
     fn peer_identity(&self) -> Option<PeerIdentity> {
         self.plain.peer_identity()
     }

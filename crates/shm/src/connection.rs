@@ -4,7 +4,7 @@
 //! that puts octets in sends it. A writer that finds no room waits in the same way on a second socket. While neither waits, no
 //! system call is made. The socket of the connection also tells the death of the peer, by the end of its stream.
 
-use crate::ring::{Consumer, Direction, Producer};
+use crate::ring::{Consumer, Direction, Producer, segment_octets};
 use crate::sys::Segment;
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -56,6 +56,8 @@ pub(crate) struct ShmConnection {
     local: Address,
     peer: Address,
     process: Option<ProcessCredentials>,
+    /// Of the shared memory.
+    octets: usize,
 }
 
 #[derive(Debug)]
@@ -105,6 +107,7 @@ impl ShmConnection {
             local,
             peer,
             process,
+            octets: segment_octets(capacity),
         })
     }
 
@@ -353,6 +356,10 @@ impl Connection for ShmConnection {
 
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
+    }
+
+    fn memory_octets(&self) -> usize {
+        self.octets
     }
 
     fn peer_identity(&self) -> Option<PeerIdentity> {

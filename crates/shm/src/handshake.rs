@@ -11,10 +11,10 @@
 //! the socket, which ends the connection.
 
 use crate::connection::{Agreed, process};
-use crate::named;
-use crate::options::{MAX_RING, MIN_RING, ShmOptions};
+use crate::options::ShmOptions;
 use crate::ring::{Direction, segment_octets};
 use crate::sys::Segment;
+use crate::transport::named;
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -91,7 +91,7 @@ pub(crate) async fn take(
         }
     })
     .await?;
-    let (segment, capacity, room) = agree(&hello, descriptors)?;
+    let (segment, capacity, room) = agree(&hello, descriptors, options)?;
     let peer = named_process(process(&socket).and_then(|it| it.process));
     Ok(Agreed {
         segment,
@@ -112,7 +112,11 @@ fn named_process(id: Option<u32>) -> Address {
     }
 }
 
-fn agree(hello: &[u8; HELLO], descriptors: Vec<OwnedFd>) -> io::Result<(Segment, u32, Socket)> {
+fn agree(
+    hello: &[u8; HELLO],
+    descriptors: Vec<OwnedFd>,
+    options: &ShmOptions,
+) -> io::Result<(Segment, u32, Socket)> {
     let refused = |why| io::Error::new(io::ErrorKind::InvalidData, why);
     let (numbers, _) = hello.as_chunks();
     let [magic, version, capacity] = *numbers else {
@@ -122,7 +126,7 @@ fn agree(hello: &[u8; HELLO], descriptors: Vec<OwnedFd>) -> io::Result<(Segment,
         return Err(refused("not a client of this version"));
     }
     let capacity = u32::from_le_bytes(capacity);
-    if !capacity.is_power_of_two() || !(MIN_RING..=MAX_RING).contains(&capacity) {
+    if !options.takes(capacity) {
         return Err(refused("the rings have no permitted size"));
     }
     let Ok([memory, room]) = <[OwnedFd; 2]>::try_from(descriptors) else {

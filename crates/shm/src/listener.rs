@@ -2,8 +2,8 @@
 
 use crate::connection::ShmConnection;
 use crate::handshake;
-use crate::named;
 use crate::options::ShmOptions;
+use crate::transport::named;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};

@@ -9,6 +9,7 @@ pub(crate) const MAX_RING: u32 = 256 << 20;
 #[derive(Clone, Copy, Debug)]
 pub struct ShmOptions {
     ring: u32,
+    max_ring: u32,
     any_user: bool,
 }
 
@@ -16,6 +17,7 @@ impl Default for ShmOptions {
     fn default() -> Self {
         Self {
             ring: Self::DEFAULT_RING_OCTETS,
+            max_ring: Self::DEFAULT_MAX_RING_OCTETS,
             any_user: false,
         }
     }
@@ -25,11 +27,23 @@ impl ShmOptions {
     /// Octets of a ring unless set: 256 KiB, twice for each connection.
     pub const DEFAULT_RING_OCTETS: u32 = 256 << 10;
 
+    /// Octets of the largest ring that a listener takes from a client, unless set: 4 MiB.
+    pub const DEFAULT_MAX_RING_OCTETS: u32 = 4 << 20;
+
     /// Sets the size of each of the two rings of a connection, in octets: a power of two from 4 KiB to 256 MiB; other numbers
-    /// are rounded up to one. The client decides: the memory is made by it, and counted as its own.
+    /// are rounded up to one. The client decides, within the [limit](Self::max_ring_octets) of the server. Both rings count with
+    /// the memory of all connections, at either end.
     #[must_use]
     pub fn ring_octets(mut self, octets: u32) -> Self {
         self.ring = octets.clamp(MIN_RING, MAX_RING).next_power_of_two();
+        self
+    }
+
+    /// Sets the size of the largest ring that a listener takes from a client, in octets, within the bounds of
+    /// [`ring_octets`](Self::ring_octets). A client with larger ones is closed before its memory is mapped.
+    #[must_use]
+    pub fn max_ring_octets(mut self, octets: u32) -> Self {
+        self.max_ring = octets.clamp(MIN_RING, MAX_RING);
         self
     }
 
@@ -45,6 +59,11 @@ impl ShmOptions {
         self.ring
     }
 
+    /// Whether a client may have rings of this capacity.
+    pub(crate) fn takes(self, capacity: u32) -> bool {
+        capacity.is_power_of_two() && (MIN_RING..=self.max_ring).contains(&capacity)
+    }
+
     pub(crate) fn permits(self, user: Option<u32>) -> bool {
         self.any_user || user == Some(rustix::process::geteuid().as_raw())
     }
@@ -56,6 +75,11 @@ impl ShmOptions {
                 let octets: u32 = octets.parse().ok()?;
                 let fits = octets.is_power_of_two() && (MIN_RING..=MAX_RING).contains(&octets);
                 fits.then(|| self.ring_octets(octets))
+            }
+            ("max_ring_octets", octets) => {
+                let octets: u32 = octets.parse().ok()?;
+                let fits = (MIN_RING..=MAX_RING).contains(&octets);
+                fits.then(|| self.max_ring_octets(octets))
             }
             ("users", "same") => Some(Self {
                 any_user: false,

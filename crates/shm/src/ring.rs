@@ -7,6 +7,10 @@ use crate::sys::{HEADER, Segment};
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
+
+#[cfg(zorb_model)]
+use loom::sync::atomic::{AtomicU32, Ordering, fence};
+#[cfg(not(zorb_model))]
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// Octets between the words of a ring, so that none shares a cache line, or a pair of them, with another.
@@ -275,7 +279,7 @@ fn number(octets: usize) -> u32 {
     u32::try_from(octets).unwrap_or(u32::MAX)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

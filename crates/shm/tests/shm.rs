@@ -247,6 +247,8 @@ fn properties_are_read_from_text() {
         ("ring_octets", "65536", true),
         ("ring_octets", "65535", false),
         ("ring_octets", "1024", false),
+        ("max_ring_octets", "4096", true),
+        ("max_ring_octets", "0", false),
         ("users", "any", true),
         ("users", "none", false),
         ("color", "red", false),
@@ -336,6 +338,96 @@ async fn orbs_call_each_other_by_reference_and_by_url() {
     assert!(
         error.to_string().contains("no transport for profile"),
         "{error:#}"
+    );
+    server.shutdown(true).await.unwrap();
+}
+
+/// A shelf that is served with so much memory for all connections, by this transport.
+async fn shelf_within(octets: usize, transport: Shm, name: &str) -> (zorb::Orb, String) {
+    let server = (zorb::Orb::builder().transport(Arc::new(transport)))
+        .max_memory_octets(octets)
+        .listen(name)
+        .build()
+        .await
+        .unwrap();
+    let poa = server.root_poa();
+    let shelf = poa
+        .activate(store::ShelfServant::new(Shelf::default()))
+        .unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let reference = server.object_to_string(&shelf);
+    (server, reference)
+}
+
+/// A client with rings of so many octets.
+async fn client_with(ring: u32, reference: &str) -> (zorb::Orb, store::ShelfRef) {
+    let shm = Shm::new(ShmOptions::default().ring_octets(ring));
+    let client = zorb::Orb::builder().transport(Arc::new(shm)).build().await;
+    let client = client.unwrap();
+    let object = client.string_to_object(reference).await.unwrap();
+    let shelf = object.unchecked_narrow();
+    (client, shelf)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_memory_that_clients_share_counts_with_that_of_all_connections() {
+    const MIB: usize = 1 << 20;
+    let name = format!("shm://@zorb-shm-memory-{}", std::process::id());
+    let (server, reference) = shelf_within(8 * MIB, Shm::default(), &name).await;
+    let before = server.memory_octets();
+    let (first, shelf) = client_with(1 << 20, &reference).await;
+    shelf.put(&[1]).await.unwrap();
+    let of_one = server.memory_octets() - before;
+    assert!((2 * MIB..3 * MIB).contains(&of_one), "{of_one} octets");
+    // The client's own memory counts with that of its ORB.
+    assert!(first.memory_octets() >= 2 * MIB);
+
+    // As many as fit, and no more.
+    let mut clients = vec![(first, shelf)];
+    let refused = loop {
+        let (client, shelf) = client_with(1 << 20, &reference).await;
+        match shelf.put(&[1]).await {
+            Ok(_) => clients.push((client, shelf)),
+            Err(refused) => break refused,
+        }
+        assert!(clients.len() <= 4, "the memory is used up");
+    };
+    assert_eq!(
+        refused.kind,
+        zorb::SystemExceptionKind::Transient,
+        "{refused:#}"
+    );
+    assert!(server.memory_octets() <= 8 * MIB);
+    // One that goes makes room for another.
+    let (gone, shelf) = clients.pop().unwrap();
+    drop(shelf);
+    gone.shutdown(true).await.unwrap();
+    let (_client, shelf) = client_with(1 << 20, &reference).await;
+    while let Err(error) = shelf.put(&[1]).await {
+        assert_eq!(
+            error.kind,
+            zorb::SystemExceptionKind::Transient,
+            "{error:#}"
+        );
+        tokio::task::yield_now().await;
+    }
+    server.shutdown(true).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_says_how_large_the_rings_of_its_clients_may_be() {
+    let name = format!("shm://@zorb-shm-limit-{}", std::process::id());
+    let limited = Shm::new(ShmOptions::default().max_ring_octets(64 << 10));
+    let (server, reference) = shelf_within(64 << 20, limited, &name).await;
+    let (_small, shelf) = client_with(64 << 10, &reference).await;
+    assert_eq!(shelf.put(&[1]).await.unwrap()[..], [1]);
+    let (_large, shelf) = client_with(128 << 10, &reference).await;
+    // The server has closed the socket: it has nothing to say to a peer whose memory it does not map.
+    let refused = shelf.put(&[1]).await.unwrap_err();
+    assert_eq!(
+        refused.kind,
+        zorb::SystemExceptionKind::CommFailure,
+        "{refused:#}"
     );
     server.shutdown(true).await.unwrap();
 }

@@ -172,6 +172,15 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// Returns the capabilities of this connection.
     fn capabilities(&self) -> Capabilities;
 
+    /// Returns the octets of memory that the connection takes beside what its user lends it, such as memory that it shares with
+    /// its peer. They count with the memory of all connections while it is open. The default is 0: the buffers of a socket
+    /// are the kernel's.
+    ///
+    /// It does not change while the connection is open. No system call.
+    fn memory_octets(&self) -> usize {
+        0
+    }
+
     /// Returns who the peer is, as far as the transport knows; `None` where it knows nothing: see
     /// [`Capabilities::reports_peer_identity`]. It does not change while the connection is open.
     fn peer_identity(&self) -> Option<PeerIdentity> {

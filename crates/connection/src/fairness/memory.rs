@@ -144,15 +144,19 @@ impl PeerMemory {
         self.admits(self.all.held(), octets)
     }
 
-    /// Whether there is memory for another connection.
-    pub(crate) fn has_room_for_connection(&self) -> bool {
-        self.has_room_for(CONNECTION_OCTETS)
+    /// Whether there is memory for another connection, whose transport takes so many octets itself.
+    pub(crate) fn has_room_for_connection(&self, of_transport: usize) -> bool {
+        self.has_room_for(CONNECTION_OCTETS.saturating_add(of_transport))
     }
 
-    /// Counts a connection until the result is dropped.
-    pub(crate) fn admit(self: &Arc<Self>) -> MemoryShare {
-        self.take(CONNECTION_OCTETS, true);
-        MemoryShare(Arc::clone(self))
+    /// Counts a connection, and what its transport takes, until the result is dropped.
+    pub(crate) fn admit(self: &Arc<Self>, of_transport: usize) -> MemoryShare {
+        let octets = CONNECTION_OCTETS.saturating_add(of_transport);
+        self.take(octets, true);
+        MemoryShare {
+            peer: Arc::clone(self),
+            octets,
+        }
     }
 
     fn admits(&self, held: usize, more: usize) -> bool {
@@ -177,11 +181,14 @@ impl PeerMemory {
 
 /// Counts a connection until it is dropped.
 #[derive(Debug)]
-pub(crate) struct MemoryShare(Arc<PeerMemory>);
+pub(crate) struct MemoryShare {
+    peer: Arc<PeerMemory>,
+    octets: usize,
+}
 
 impl Drop for MemoryShare {
     fn drop(&mut self) {
-        self.0.release(CONNECTION_OCTETS);
+        self.peer.release(self.octets);
     }
 }
 
@@ -432,7 +439,7 @@ mod tests {
         let memory = limit(64 * MIB);
         let budget: &dyn MemoryBudget = &*memory;
         assert!(budget.take(48 * MIB) && !budget.take(1));
-        assert!(PeerMemory::within(&memory).has_room_for_connection());
+        assert!(PeerMemory::within(&memory).has_room_for_connection(0));
         assert!(!reserved_of(&memory).cover(|| 17 * MIB));
         budget.give_back(48 * MIB);
         assert_eq!(memory.held(), 0);
@@ -442,11 +449,11 @@ mod tests {
     fn connections_are_counted_while_they_are_there() {
         let memory = limit(3 * CONNECTION_OCTETS);
         let peer = PeerMemory::within(&memory);
-        let admitted: Vec<_> = (0..3).map(|_| peer.admit()).collect();
-        assert!(!peer.has_room_for_connection());
+        let admitted: Vec<_> = (0..3).map(|_| peer.admit(0)).collect();
+        assert!(!peer.has_room_for_connection(0));
         drop(admitted);
         assert_eq!(memory.held(), 0);
-        assert!(peer.has_room_for_connection());
+        assert!(peer.has_room_for_connection(0));
     }
 
     #[test]

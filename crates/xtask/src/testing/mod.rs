@@ -76,10 +76,11 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 13] = [
+const ELSEWHERE: [(&str, &str, Phase); 14] = [
     ("zorb-executor-models", "pool-models", Phase::Models),
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-poa-models", "models", Phase::Models),
+    ("zorb-shm-models", "ring-models", Phase::Models),
     ("zorb-workspace", "peers", Phase::Peers),
     ("zorb-atm", "circuits", Phase::Atm),
     ("zorb-workspace", "atm", Phase::Atm),
@@ -386,8 +387,8 @@ mod tests {
     fn a_phase_builds_its_own_targets_and_all_phases_build_everything() {
         let workspace = Workspace::read().unwrap();
         let models = Phase::targets(&[Phase::Models], &workspace);
-        assert_eq!(models.len(), 6, "{models:?}");
-        for target in ["models", "pool-models"] {
+        assert_eq!(models.len(), 8, "{models:?}");
+        for target in ["models", "pool-models", "ring-models"] {
             assert!(models.contains(&target.to_owned()), "{models:?}");
         }
         let unit = Phase::targets(&[Phase::Unit], &workspace);

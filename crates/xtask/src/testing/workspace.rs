@@ -21,9 +21,14 @@ const READ_BY: &[(&str, &[&str])] = &[
     ),
     (
         "crates/executor/models/threads.rs",
-        &["zorb-executor-models", "zorb-connection-models"],
+        &[
+            "zorb-executor-models",
+            "zorb-connection-models",
+            "zorb-shm-models",
+        ],
     ),
     ("crates/poa/src", &["zorb-poa", "zorb-poa-models"]),
+    ("crates/shm/src", &["zorb-shm", "zorb-shm-models"]),
     ("tests/support", &["zorb-workspace", "zorb-cli"]),
     ("tests/interop", &["zorb-workspace", "zorb-cdr"]),
     ("tests/wire", &["zorb-workspace", "zorb-cli"]),

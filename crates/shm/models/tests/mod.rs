@@ -1,0 +1,116 @@
+//! Models of a ring, its two ends and their bells. Loom runs each in every schedule up to a number of preemptions, with every
+//! value that an atomic load may return.
+
+use crate::ring::{Consumer, Direction, Producer, segment_octets};
+use crate::sys::Segment;
+use crate::threads::model;
+use bytes::BytesMut;
+use loom::sync::Notify;
+use loom::thread;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+/// Schedules with more preemptions than this are not explored.
+const PREEMPTIONS: usize = 3;
+
+/// The two sockets, as far as the ends wait for them.
+#[derive(Debug, Default, Clone)]
+struct Bells {
+    reader: Arc<Bell>,
+    writer: Arc<Bell>,
+}
+
+#[derive(Debug)]
+struct Bell(Notify);
+
+impl Default for Bell {
+    fn default() -> Self {
+        Self(Notify::new())
+    }
+}
+
+fn ends(capacity: u32) -> (Producer, Consumer) {
+    let (segment, ()) = Segment::new(segment_octets(capacity)).unwrap();
+    let segment = Arc::new(segment);
+    let direction = Direction::ToClient;
+    (
+        Producer::new(&segment, direction, capacity),
+        Consumer::new(&segment, direction, capacity),
+    )
+}
+
+/// Puts octets in as a connection's writer does, and ends.
+fn write(mut ring: Producer, octets: &[u8], at_once: usize, bells: &Bells) {
+    let mut rest = octets;
+    while !rest.is_empty() {
+        let chunk = &rest[..at_once.min(rest.len())];
+        let taken = ring.push(&[IoSlice::new(chunk)]).unwrap();
+        rest = &rest[taken..];
+        if taken > 0 {
+            if ring.takes_bell() {
+                bells.reader.0.notify();
+            }
+            continue;
+        }
+        ring.wait();
+        if !ring.is_writable().unwrap() {
+            bells.writer.0.wait();
+        }
+    }
+    ring.end();
+    if ring.takes_bell() {
+        bells.reader.0.notify();
+    }
+}
+
+/// Takes octets out as a connection's reader does, up to the end.
+fn read(mut ring: Consumer, at_once: usize, bells: &Bells) -> Vec<u8> {
+    let mut all = Vec::new();
+    loop {
+        let is_ended = ring.is_ended_by_peer();
+        let mut octets = BytesMut::with_capacity(at_once);
+        if ring.take(&mut octets).unwrap() > 0 {
+            all.extend_from_slice(&octets);
+            if ring.takes_bell() {
+                bells.writer.0.notify();
+            }
+            continue;
+        }
+        if is_ended {
+            return all;
+        }
+        ring.wait();
+        if !ring.is_empty().unwrap() || ring.is_ended_by_peer() {
+            ring.look_elsewhere();
+            continue;
+        }
+        bells.reader.0.wait();
+    }
+}
+
+/// Passes octets from a thread to another one. A wake-up that is lost is a deadlock, which loom finds.
+fn pass(octets: &'static [u8], capacity: u32, writes: usize, reads: usize) {
+    model(PREEMPTIONS, move || {
+        let (producer, consumer) = ends(capacity);
+        let bells = Bells::default();
+        let of_writer = bells.clone();
+        let writer = thread::spawn(move || write(producer, octets, writes, &of_writer));
+        assert_eq!(read(consumer, reads, &bells), octets);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn octets_come_in_order_and_the_end_behind_them() {
+    pass(&[1, 2], 4, 1, 8);
+}
+
+#[test]
+fn a_writer_of_a_full_ring_is_woken_and_overwrites_nothing_unread() {
+    pass(&[1, 2, 3], 2, 2, 2);
+}
+
+#[test]
+fn writes_and_reads_of_other_lengths_go_round_the_end_of_a_ring() {
+    pass(&[1, 2, 3], 2, 2, 1);
+}
