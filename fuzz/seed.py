@@ -135,6 +135,39 @@ def lite():
             put("lite", f"{name}-{cut:02x}", bytes([cut]) + octets)
 
 
+def native():
+    message = lambda minor, flags, kind, body: (
+        b"GIOP" + bytes([1, minor, flags, kind])
+        + struct.pack("<I" if flags & 1 else ">I", len(body)) + body)
+    def request(number, key, name, rest):
+        body = struct.pack("<IIII", number, 3, 0, len(key)) + key
+        body += bytes(-len(body) % 4) + struct.pack("<I", len(name) + 1) + name + b"\0"
+        return message(2, 1, 0, body + bytes(-len(body) % 4) + rest)
+    reply = lambda number, rest: message(2, 1, 1, struct.pack("<II", number, 0) + rest)
+    frame = lambda kind, number, ident, body, length=None: (
+        struct.pack("<IIHBB", len(body) if length is None else length, ident, number, kind, 0) + body)
+    calls = [request(n, b"k" * 22, (b"ping", b"push")[n % 2], bytes(4 + n)) for n in range(6)]
+    named = request(5, b"k" * 22, b"ping", bytes(4))
+    prefix = len(named) - 4
+    octets = {
+        "calls": b"".join(calls),
+        "replies": b"".join(reply(n, bytes(4 + 9 * n)) for n in range(5)),
+        "mixed": calls[0] + message(2, 0, 0, b"r" * 40) + calls[2] + message(0, 1, 5, b"") + calls[4],
+        "short-requests": message(2, 1, 0, b"") + message(2, 1, 0, bytes(11)) + message(2, 1, 1, bytes(7)),
+        "frames": frame(1, 0, prefix, named) + frame(2, 0, 6, bytes(4)) + frame(2, 0, 7, b"") + frame(0, 0, 0, calls[1]),
+        "frames-cut": frame(1, 0, prefix, named) + frame(2, 0, 6, bytes(4), 50),
+        "number-unknown": frame(2, 0, 6, bytes(4)),
+        "number-skipped": frame(1, 1, prefix, named),
+        "prefix-long": frame(1, 0, len(named) + 1, named),
+        "prefix-short": frame(1, 0, 19, named),
+        "endless": frame(1, 0, prefix, named) + frame(2, 0, 6, bytes(9), 0xffffffff),
+        "kind": frame(3, 0, 0, b"ab"),
+    }
+    for name, octets in octets.items():
+        for cut in (0x00, 0x44, 0x6f, 0xb7):
+            put("native", f"{name}-{cut:02x}", bytes([cut]) + octets)
+
+
 def reference():
     for number, line in enumerate(line for line in (ROOT / "tests/wire/iors.txt").read_text().splitlines()
                                   if line.startswith("IOR:")):
@@ -595,5 +628,5 @@ def values():
             put("values", f"hand-{name}-{bit}", bytes([kind << 3 | 2 << 1 | bit]) + write(items, order))
 
 
-for make in (giop, atm, lite, reference, csi, cdr, anys, idl, server, values):
+for make in (giop, atm, lite, native, reference, csi, cdr, anys, idl, server, values):
     make()

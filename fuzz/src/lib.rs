@@ -25,6 +25,7 @@ pub mod giop;
 pub mod idl;
 pub mod lite;
 mod memory;
+pub mod native;
 pub mod reference;
 pub mod server;
 pub mod values;
@@ -58,6 +59,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("giop", giop::run),
     ("idl", idl::run),
     ("lite", lite::run),
+    ("native", native::run),
     ("reference", reference::run),
     ("server", server::run),
     ("values", values::run),
