@@ -58,6 +58,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-service", &[]),
     ("zorb-named", &["zorb", "zorb-service"]),
     ("zorb-events", &["zorb", "zorb-service"]),
+    ("zorb-bridge", &["zorb", "zorb-events", "zorb-service"]),
     ("zorb-dynamic", &["zorb", "zorb-cdr", "zorb-idl"]),
     (
         "zorb-ifr",

@@ -76,7 +76,7 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 14] = [
+const ELSEWHERE: [(&str, &str, Phase); 15] = [
     ("zorb-executor-models", "pool-models", Phase::Models),
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-poa-models", "models", Phase::Models),
@@ -90,6 +90,7 @@ const ELSEWHERE: [(&str, &str, Phase); 14] = [
     ("zorb-named", "engines", Phase::Peers),
     ("quotes", "processes", Phase::Peers),
     ("zorb-events", "foreign", Phase::Peers),
+    ("zorb-bridge", "nats", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
 ];
 

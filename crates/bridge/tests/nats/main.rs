@@ -1,0 +1,448 @@
+//! The bridge between channels of this process and a server of NATS that the tests start, kill and start again. Without the engines
+//! that `cargo xtask peers` builds they pass, and print what they skipped.
+
+#[path = "../../../../tests/support/anew.rs"]
+mod anew;
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../../tests/support/mod.rs"]
+mod support;
+
+use async_nats::jetstream;
+use futures_util::StreamExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use support::{HANG, Running, have, passed};
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use zorb::{Any, Bytes, Orb, SystemException};
+use zorb_bridge::{Payload, REPEATS};
+use zorb_events::cos_event_channel_admin::ProxyPushConsumerRef;
+use zorb_events::cos_event_comm::push_consumer::PushError;
+use zorb_events::cos_event_comm::{PushConsumer, PushConsumerServant};
+use zorb_events::{CHANNEL_KEY, EventService, EventStore, Settings};
+
+/// A server of NATS in a folder, at an address of its own.
+struct Server {
+    folder: TempDir,
+    host: String,
+    running: Option<Running>,
+}
+
+impl Server {
+    /// One that does not run yet; `None`, and a word about it, without NATS.
+    fn new(what: &str) -> Option<Self> {
+        have(what, &[&Self::program()]).then(|| Self {
+            folder: tempfile::tempdir().unwrap(),
+            host: anew::anywhere()
+                .trim_start_matches("iiop://")
+                .replace(":0", ""),
+            running: None,
+        })
+    }
+
+    fn program() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/engines/build/nats-server")
+    }
+
+    fn start(&mut self) {
+        let mut command = Command::new(Self::program());
+        command.args([
+            "--addr",
+            &self.host,
+            "--port",
+            "4222",
+            "--jetstream",
+            "--store_dir",
+        ]);
+        command.arg(self.folder.path());
+        let mut running = Running::command(command);
+        let is_ready = running.find(|line| line.contains("Server is ready").then_some(()));
+        assert!(is_ready.is_some(), "{running:?}");
+        self.running = Some(running);
+    }
+
+    fn kill(&mut self) {
+        self.running = None;
+    }
+
+    fn address(&self) -> String {
+        format!("{}:4222", self.host)
+    }
+
+    async fn client(&self) -> async_nats::Client {
+        async_nats::connect(self.address()).await.unwrap()
+    }
+
+    /// The messages of a subject from the first, until there are as many different events as wanted.
+    async fn messages(&self, subject: &str, different: usize) -> Vec<jetstream::Message> {
+        let context = jetstream::new(self.client().await);
+        let stream = context.get_stream("plant").await.unwrap();
+        let config = jetstream::consumer::pull::OrderedConfig {
+            filter_subject: subject.to_owned(),
+            ..Default::default()
+        };
+        let consumer = stream.create_consumer(config).await.unwrap();
+        let mut messages = consumer.messages().await.unwrap();
+        let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+        while seen.len() < different {
+            let message = tokio::time::timeout(HANG, messages.next()).await;
+            let message = message.expect("more messages").unwrap().unwrap();
+            seen.insert(message.payload.clone());
+            found.push(message);
+        }
+        found
+    }
+}
+
+/// The program while it runs. Dropping it kills it (SIGKILL).
+fn bridge(server: &Server, channel: &str, args: &[&str]) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zorb-bridge"));
+    if !args.contains(&"--listen") {
+        command.args(["--listen", "iiop://127.0.0.1:0"]);
+    }
+    command.args(["--nats", &server.address(), "--stream", "plant"]);
+    Running::command({
+        command.args(["--channel", channel]).args(args);
+        command
+    })
+}
+
+fn ready(bridge: &mut Running) {
+    let ready = bridge.find(|line| line.starts_with("zorb-bridge is ready").then_some(()));
+    assert!(ready.is_some(), "{bridge:?}");
+}
+
+/// A channel whose events are in a folder.
+struct Channel {
+    orb: Orb,
+    service: EventService,
+    url: String,
+    folder: TempDir,
+}
+
+struct Received(UnboundedSender<Any>);
+
+impl PushConsumer for Received {
+    async fn push(&self, data: &Any) -> Result<(), PushError> {
+        let _ = self.0.send(data.clone());
+        Ok(())
+    }
+
+    async fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+impl Channel {
+    async fn new() -> Self {
+        Self::at("iiop://127.0.0.1:0", tempfile::tempdir().unwrap()).await
+    }
+
+    async fn at(endpoint: &str, folder: TempDir) -> Self {
+        let orb = anew::listening(|| Orb::builder().listen(endpoint)).await;
+        let store = EventStore::open(folder.path()).unwrap();
+        let service = EventService::start(&orb, Some(store), Settings::default())
+            .await
+            .unwrap();
+        let url = orb.corbaloc_url(CHANNEL_KEY).unwrap();
+        Self {
+            orb,
+            service,
+            url,
+            folder,
+        }
+    }
+
+    /// Ends the service; its folder and where it listened.
+    async fn end(self) -> (String, TempDir) {
+        let url = self.url.split_once('@').unwrap().1;
+        let endpoint = format!("iiop://{}", url.split_once('/').unwrap().0);
+        self.service.stop();
+        self.orb.shutdown(true).await.unwrap();
+        self.service.close().await;
+        (endpoint, self.folder)
+    }
+
+    async fn supplier(&self) -> ProxyPushConsumerRef {
+        let admin = self
+            .service
+            .channel()
+            .for_suppliers()
+            .await
+            .unwrap()
+            .unwrap();
+        let proxy = admin.obtain_push_consumer().await.unwrap().unwrap();
+        proxy.connect_push_supplier(None).await.unwrap();
+        proxy
+    }
+
+    async fn consumer(&self) -> UnboundedReceiver<Any> {
+        let (sender, received) = unbounded_channel();
+        let poa = self.orb.root_poa();
+        poa.the_poa_manager().activate().unwrap();
+        let consumer = poa
+            .activate(PushConsumerServant::new(Received(sender)))
+            .unwrap();
+        let admin = self
+            .service
+            .channel()
+            .for_consumers()
+            .await
+            .unwrap()
+            .unwrap();
+        let proxy = admin.obtain_push_supplier().await.unwrap().unwrap();
+        proxy.connect_push_consumer(&consumer).await.unwrap();
+        received
+    }
+}
+
+fn number(n: i32) -> Any {
+    Any::new(&n).unwrap()
+}
+
+/// Checks that messages have the numbers below `count`, each at least once and in order; how many come twice, all of them marked.
+fn check(messages: &[jetstream::Message], count: i32) -> usize {
+    let (mut next, mut again) = (0, 0);
+    let mut ids = BTreeMap::new();
+    for message in messages {
+        let headers = message.headers.as_ref().expect("headers");
+        let id = headers.get("Nats-Msg-Id").expect("an id").to_string();
+        let Ok(number) = std::str::from_utf8(&message.payload)
+            .unwrap()
+            .parse::<i32>()
+        else {
+            panic!("{message:?}");
+        };
+        assert_eq!(ids.insert(id, number), None, "an id comes twice");
+        if number < next {
+            assert_eq!(number, next - 1, "out of order");
+            let before = headers.get(REPEATS).expect("it is marked").as_str();
+            assert_eq!(ids.get(before), Some(&number));
+            again += 1;
+        } else {
+            assert_eq!(number, next, "one is lost");
+            assert!(headers.get(REPEATS).is_none());
+            next += 1;
+        }
+    }
+    assert_eq!(next, count);
+    again
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_become_messages_and_messages_events_of_every_type() {
+    let cell = "bridge/both_ways";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    server.start();
+    let channel = Channel::new().await;
+    let ways = ["--publish", "plant.out", "--subscribe", "plant.in"];
+    for (payload, form) in [(Payload::Json, "json"), (Payload::Cdr, "cdr")] {
+        let subjects = ways.map(|way| way.replace("plant", form));
+        let mut args: Vec<&str> = subjects.iter().map(String::as_str).collect();
+        // One stream for each.
+        let stream = format!("plant-{form}");
+        args.extend(["--payload", form, "--name", form, "--stream", &stream]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zorb-bridge"));
+        command.args([
+            "--listen",
+            "iiop://127.0.0.1:0",
+            "--nats",
+            &server.address(),
+        ]);
+        command.args(["--channel", &channel.url]).args(&args);
+        let mut bridge = Running::command(command);
+        ready(&mut bridge);
+        let mut consumer = channel.consumer().await;
+        let client = server.client().await;
+        let mut messages = client.subscribe(format!("{form}.out")).await.unwrap();
+        client.flush().await.unwrap();
+        let events = [
+            Any::new("hot").unwrap(),
+            Any::new(&3_i32).unwrap(),
+            Any::new(&3_u16).unwrap(),
+            Any::new(&vec![0.5_f64]).unwrap(),
+        ];
+        let supplier = channel.supplier().await;
+        for event in &events {
+            supplier.push(event).await.unwrap();
+            let message = messages.next().await.unwrap();
+            assert_eq!(payload.decode(&message.payload).unwrap(), *event);
+            assert_eq!(consumer.recv().await.unwrap(), *event);
+            let sent = payload.encode(event).unwrap();
+            let context = jetstream::new(client.clone());
+            let stored = context.publish(format!("{form}.in"), sent).await.unwrap();
+            stored.await.unwrap();
+            assert_eq!(consumer.recv().await.unwrap(), *event);
+            // The bridge is a consumer, too.
+            assert_eq!(
+                payload
+                    .decode(&messages.next().await.unwrap().payload)
+                    .unwrap(),
+                *event
+            );
+        }
+    }
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_equals_the_one_before_is_marked_by_the_next_run_too() {
+    let cell = "bridge/repeats";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    server.start();
+    let channel = Channel::new().await;
+    let supplier = channel.supplier().await;
+    let mut messages = (server.client().await)
+        .subscribe("plant.out")
+        .await
+        .unwrap();
+    let mut before = None;
+    for run in [[1, 1], [1, 2]] {
+        let mut bridge = bridge(&server, &channel.url, &["--publish", "plant.out"]);
+        ready(&mut bridge);
+        for n in run {
+            supplier.push(&number(n)).await.unwrap();
+            let headers = messages.next().await.unwrap().headers.unwrap();
+            let repeats = headers.get(REPEATS).map(ToString::to_string);
+            let expected = before.take().filter(|_| n == 1);
+            assert_eq!(repeats, expected);
+            before = headers.get("Nats-Msg-Id").map(ToString::to_string);
+        }
+    }
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_killed_under_load_loses_no_event_and_an_engine_that_is_away_is_waited_for()
+ {
+    let cell = "bridge/server_killed";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    let channel = Channel::new().await;
+    let mut bridge = bridge(&server, &channel.url, &["--publish", "plant.out"]);
+    let said = bridge.find(|line| line.contains("waits for NATS").then_some(()));
+    assert!(said.is_some(), "{bridge:?}");
+    server.start();
+    ready(&mut bridge);
+    let supplier = channel.supplier().await;
+    for n in 0..300 {
+        supplier.push(&number(n)).await.unwrap();
+        match n {
+            100 | 200 => {
+                // Some of what was pushed is published, some waits.
+                server.messages("plant.out", 50).await;
+                server.kill();
+            }
+            150 | 250 => server.start(),
+            _ => {}
+        }
+    }
+    let again = check(&server.messages("plant.out", 300).await, 300);
+    eprintln!("{again} come again");
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bridge_that_is_killed_under_load_goes_on_and_marks_what_comes_again() {
+    let cell = "bridge/bridge_killed";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    server.start();
+    let channel = Channel::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    // The next run listens at the same port.
+    let endpoint = anew::anywhere().replace(":0", ":11170");
+    let data = folder.path().to_str().unwrap();
+    let args = [
+        "--publish",
+        "plant.out",
+        "--data",
+        data,
+        "--listen",
+        &endpoint,
+    ];
+    let start = || {
+        let mut bridge = bridge(&server, &channel.url, &args);
+        ready(&mut bridge);
+        bridge
+    };
+    let mut running = Some(start());
+    let supplier = channel.supplier().await;
+    for n in 0..300 {
+        supplier.push(&number(n)).await.unwrap();
+        match n {
+            100 | 200 => {
+                server.messages("plant.out", 50).await;
+                drop(running.take());
+            }
+            150 | 250 => running = Some(start()),
+            _ => {}
+        }
+    }
+    let again = check(&server.messages("plant.out", 300).await, 300);
+    eprintln!("{again} come again");
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_reach_a_channel_that_was_away_and_those_of_a_killed_bridge_come_again() {
+    let cell = "bridge/channel_away";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    server.start();
+    let channel = Channel::new().await;
+    let (endpoint, folder) = channel.end().await;
+    let url = format!(
+        "corbaloc:iiop:1.2@{}/{CHANNEL_KEY}",
+        &endpoint["iiop://".len()..]
+    );
+    let data = tempfile::tempdir().unwrap();
+    let args = [
+        "--subscribe",
+        "plant.in",
+        "--data",
+        data.path().to_str().unwrap(),
+    ];
+    let mut running = bridge(&server, &url, &args);
+    let said = running.find(|line| line.contains("waits for the channel").then_some(()));
+    assert!(said.is_some(), "{running:?}");
+    let channel = Channel::at(&endpoint, folder).await;
+    let mut consumer = channel.consumer().await;
+    ready(&mut running);
+    let context = jetstream::new(server.client().await);
+    let mut received = BTreeSet::new();
+    for n in 0..200 {
+        let payload = Bytes::from(n.to_string());
+        context
+            .publish("plant.in", payload)
+            .await
+            .unwrap()
+            .await
+            .unwrap();
+        if n % 50 == 49 {
+            // Some are pushed, and not all acknowledged.
+            received.insert(consumer.recv().await.unwrap().extract::<i32>().unwrap());
+            drop(running);
+            running = bridge(&server, &url, &args);
+        }
+    }
+    while received.len() < 200 {
+        let event = tokio::time::timeout(HANG, consumer.recv()).await;
+        received.insert(
+            event
+                .expect("more events")
+                .unwrap()
+                .extract::<i32>()
+                .unwrap(),
+        );
+    }
+    passed(cell);
+}
