@@ -68,6 +68,7 @@ mod lock;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
 mod loom_sync;
+mod main_loop;
 #[cfg(target_os = "linux")]
 mod mutex;
 mod native;
@@ -81,6 +82,7 @@ pub use blocking_monitor::BlockingGuard;
 pub use dispatch::Dispatch;
 pub use error::{BuildError, LaneError};
 pub use lane::{Lane, LaneBuilder, LaneId};
+pub use main_loop::MainLoop;
 #[cfg(target_os = "linux")]
 pub use mutex::{RtMutex, RtMutexGuard};
 pub use native::{Scheduling, current_thread_scheduling};

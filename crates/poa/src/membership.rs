@@ -14,6 +14,8 @@ pub(crate) struct ObjectContext<A> {
     pub(crate) deactivations: Arc<Deactivations>,
     /// Whether the adapter has a servant activator, so that uses of objects are noted.
     pub(crate) notes_use: bool,
+    /// Whether the adapter has MAIN_THREAD_MODEL.
+    pub(crate) is_in_main_thread: bool,
 }
 
 /// An object's membership in its adapter. It is dropped after the object's servant, and the id is free then.

@@ -257,6 +257,12 @@ impl ActiveObject {
         self.membership.has(Traits::DROPS_CANCELLED)
     }
 
+    /// Whether its adapter has MAIN_THREAD_MODEL ([`ThreadModel::MainThread`](crate::ThreadModel::MainThread)).
+    #[must_use]
+    pub fn is_in_main_thread(&self) -> bool {
+        self.membership.context.is_in_main_thread
+    }
+
     /// Whether upcalls run outside of the workers of the lane: the servant [blocks](Self::blocks), or the adapter
     /// [schedules](Self::priority) its upcalls.
     #[must_use]

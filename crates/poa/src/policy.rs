@@ -193,10 +193,11 @@ pub enum ThreadModel {
     #[doc(alias = "SINGLE_THREAD_MODEL")]
     SingleThread,
     /// MAIN_THREAD_MODEL: the upcalls of all adapters of the ORB with this policy take turns, as the upcalls of one
-    /// adapter do with [`SingleThread`](Self::SingleThread).
+    /// adapter do with [`SingleThread`](Self::SingleThread), in the thread that performs the work of the ORB, if the application
+    /// has such a thread: see `zorb::Builder::main_loop`.
     ///
-    /// DIFFERENCE: the specification names the thread that runs the main loop of the ORB. Here upcalls exclude each
-    /// other, and run on any thread of the runtime.
+    /// DIFFERENCE: the specification has such a thread always. Without it, the upcalls exclude each other here, and run on any
+    /// thread of the runtime.
     #[doc(alias = "MAIN_THREAD_MODEL")]
     MainThread,
 }

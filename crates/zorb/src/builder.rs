@@ -9,7 +9,7 @@ use crate::orb_settings::Settings;
 use crate::policy::{PolicyOverrides, SyncScope};
 use core::time::Duration;
 use zorb_cdr::CharSet;
-use zorb_executor::{Dispatch, Lane, WaitPolicy};
+use zorb_executor::{Dispatch, Lane, MainLoop, WaitPolicy};
 use zorb_giop::Version;
 use zorb_giop::url::UrlScheme;
 use zorb_transport::Registry;
@@ -391,6 +391,42 @@ impl Builder {
     /// result is begun by its caller.
     pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
         self.dispatch = Some(dispatch);
+        self
+    }
+
+    /// Has the upcalls of adapters with [`ThreadModel::MainThread`](crate::ThreadModel::MainThread) (MAIN_THREAD_MODEL) run in the
+    /// application's own event loop, that of a graphical toolkit for instance: `main` wakes it, and it calls
+    /// [`MainLoop::perform_work`]. Everything else goes on in the ORB's [lane](Self::lane). Unless set, they run where other upcalls
+    /// do, one at a time.
+    ///
+    /// A call from the thread of the loop to an object of this ORB runs there at once. One of any other thread waits for the loop, as
+    /// requests of other processes do: a loop that blocks its thread delays them. The loop goes on until a
+    /// [shutdown](Orb::shutdown) is complete.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::sync::mpsc;
+    /// use zorb::executor::MainLoop;
+    /// # use zorb::Orb;
+    ///
+    /// // A toolkit has a way to wake its loop from any thread; here it is a channel.
+    /// let (wake, events) = mpsc::channel();
+    /// let main = MainLoop::new(move || wake.send(()).unwrap_or_default());
+    /// let orb = Orb::builder().main_loop(main.clone()).build_blocking()?;
+    /// # let closing = Orb::clone(&orb);
+    /// # main.spawn(orb.lane().handle().clone(), async move { drop(closing.shutdown(false).await) });
+    /// while let Ok(()) = events.recv() {
+    ///     main.perform_work();
+    /// #   break;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface (`work_pending`, `perform_work`), The Portable Object Adapter (Thread Policy).
+    #[doc(alias = "perform_work")]
+    #[doc(alias = "work_pending")]
+    pub fn main_loop(mut self, main: MainLoop) -> Self {
+        self.settings.main_loop = Some(main);
         self
     }
 

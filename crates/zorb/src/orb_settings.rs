@@ -12,7 +12,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use zorb_cdr::CharSet;
 use zorb_connection::{MemoryLimit, Overload, ServerLimits};
-use zorb_executor::WaitPolicy;
+use zorb_executor::{MainLoop, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, ServiceContextId, Version};
@@ -75,6 +75,8 @@ pub(crate) struct Settings {
     /// Whether calls and upcalls are measured.
     pub(crate) metrics: bool,
     pub(crate) trace_payload: usize,
+    /// The loop that runs the upcalls of adapters with MAIN_THREAD_MODEL.
+    pub(crate) main_loop: Option<MainLoop>,
     /// Whether each served connection has a thread of its own.
     pub(crate) threads: bool,
     /// The wait policy; `None` for the lane's.
@@ -191,6 +193,7 @@ impl Default for Settings {
             sends_trace_contexts: true,
             metrics: false,
             trace_payload: 0,
+            main_loop: None,
             threads: false,
             wait: None,
             accept_bidirectional: None,

@@ -8,6 +8,8 @@ mod forged;
 mod front;
 mod identity;
 mod incarnating;
+#[cfg(target_os = "linux")]
+mod main_loop;
 mod managers;
 mod misuse;
 mod thread_policies;

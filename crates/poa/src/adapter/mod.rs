@@ -199,6 +199,7 @@ impl Adapter {
                 manager: Arc::clone(&manager),
                 deactivations: Arc::clone(&deactivations),
                 notes_use: processing.is_activator(),
+                is_in_main_thread: policies.thread == ThreadModel::MainThread,
             }),
             this: Weak::clone(this),
             path,

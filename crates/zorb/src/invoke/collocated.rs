@@ -9,7 +9,9 @@ use crate::interceptors::ServerFlow;
 use crate::keys::Found;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
-use crate::serve::{Origin, ReplySink, Served, dispatch, is_of_other_types, released, serve};
+use crate::serve::{
+    Origin, ReplySink, Served, dispatch, is_of_other_types, main_loop_of, released, serve,
+};
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use zorb_cdr::Encoder;
@@ -150,7 +152,10 @@ impl ObjectRef {
         };
         // Text in another code set than negotiated needs a message; so does an upcall that another thread may run, as it may
         // outlive its caller.
-        if self.char_code_set().is_some() || object.priority().is_some() {
+        if self.char_code_set().is_some()
+            || object.priority().is_some()
+            || main_loop_of(self.orb().inner(), object).is_some()
+        {
             return Ok(None);
         }
         let Some(number) = object.number_of(invocation.operation.as_bytes()) else {

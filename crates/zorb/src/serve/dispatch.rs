@@ -14,6 +14,9 @@
 //!    call meanwhile.
 //! 3. Else the call goes through the queue of the object's lane, whose threads run it; the caller waits.
 //!
+//! An upcall of an adapter with MAIN_THREAD_MODEL is submitted to the application's [`MainLoop`], if it has one, unless the caller is
+//! in its thread.
+//!
 //! A deadline orders the queue, and a call that is late is not made. One-way calls always take the queue.
 
 use super::attend::Attention;
@@ -33,7 +36,7 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 use zorb_cdr::Gather;
 use zorb_connection::Counter;
-use zorb_executor::{Dispatch, Priority, RejectReason, Rejected, Submission, WorkerPool};
+use zorb_executor::{Dispatch, MainLoop, Priority, RejectReason, Rejected, Submission, WorkerPool};
 use zorb_giop::{
     BIND_PRIORITY_BAND, CompletionStatus, Fault, PriorityBand, PriorityModel, RealTimeFault,
     ServiceContext, SystemException, add_contexts,
@@ -95,7 +98,8 @@ pub(crate) fn dispatch(
             let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
             let shared = SharedRequest::take_waiting();
             let attention = Attention::of(&object, deadline, &receipt, shared);
-            orb.track(async move {
+            let main = main_loop_of(orb, &object).cloned();
+            let rest = async move {
                 let ended = {
                     let (caller, waiter) = sink.split(&receipt);
                     let mut rest = pin!(to_end_in_lane(
@@ -116,7 +120,11 @@ pub(crate) fn dispatch(
                     }
                     Err(reason) => sink.end_dropped(receipt, reason),
                 }
-            });
+            };
+            match main {
+                None => orb.track(rest),
+                Some(main) => run_in(&main, orb, rest),
+            }
             Served::Gone
         }
     }
@@ -276,6 +284,22 @@ fn begin_at_priority(
     }
 }
 
+/// The loop of the application whose thread alone runs upcalls of this object.
+#[inline]
+pub(crate) fn main_loop_of<'a>(orb: &'a OrbInner, object: &ActiveObject) -> Option<&'a MainLoop> {
+    let main = orb.settings().main_loop.as_ref()?;
+    object.is_in_main_thread().then_some(main)
+}
+
+fn run_in(main: &MainLoop, orb: &OrbInner, job: impl Future<Output = ()> + Send + 'static) {
+    // A shutdown waits for it.
+    let token = orb.task();
+    main.spawn(orb.lane().handle().clone(), async move {
+        job.await;
+        drop(token);
+    });
+}
+
 /// The site where an upcall runs, if that is not here: where its request was read, or its caller waits.
 #[derive(Clone, Copy)]
 pub(crate) enum ExecutionSite<'a> {
@@ -285,6 +309,8 @@ pub(crate) enum ExecutionSite<'a> {
     Thread,
     /// The threads of a worker pool that serve this priority.
     Pool(&'a WorkerPool, Priority),
+    /// The thread of the application's event loop.
+    Main(&'a MainLoop),
 }
 
 impl<'a> ExecutionSite<'a> {
@@ -296,6 +322,10 @@ impl<'a> ExecutionSite<'a> {
         planned: Option<&'a Planned>,
         origin: &Origin<'_>,
     ) -> Option<Self> {
+        if let Some(main) = main_loop_of(orb, object) {
+            let is_here = origin.is_caller() && main.is_here();
+            return (!is_here).then_some(Self::Main(main));
+        }
         // Where each connection has a thread, a reader may block.
         let threads = orb.settings().threads;
         if let Some(planned) = planned {
@@ -347,7 +377,7 @@ impl<'a> ExecutionSite<'a> {
     pub(crate) fn priority(self) -> i16 {
         match self {
             Self::Pool(_, lane) => lane.0,
-            Self::Task | Self::Thread => Priority::default().0,
+            Self::Task | Self::Thread | Self::Main(_) => Priority::default().0,
         }
     }
 
@@ -366,6 +396,7 @@ impl<'a> ExecutionSite<'a> {
         match self {
             Self::Task => orb.track(job),
             Self::Thread => ExecutionSite::run_on_thread(orb, job),
+            Self::Main(main) => run_in(main, orb, job),
             Self::Pool(workers, lane) => {
                 return workers.submit(Submission {
                     deadline,

@@ -15,7 +15,7 @@ mod origin;
 mod upcall;
 
 pub(crate) use attend::sleep_until;
-pub(crate) use dispatch::dispatch;
+pub(crate) use dispatch::{dispatch, main_loop_of};
 pub(crate) use intercepted::is_of_other_types;
 pub(crate) use located::locate_reply;
 pub(crate) use origin::{Origin, ReplySink, Served};
