@@ -5,8 +5,8 @@ use std::sync::Arc;
 use zorb::codec::{CodecError, Encoding, UnknownEncoding};
 use zorb::interceptors::{
     AdapterState, ClientRequestInfo, ClientRequestInterceptor, ComponentTag, Interception, IorInfo,
-    IorInterceptor, OrbInitInfo, OrbInitializer, PostInit, ProfileTag, TaggedComponent,
-    register_orb_initializer,
+    IorInterceptor, OrbInitInfo, OrbInitializer, PostInit, ProfileTag, ServerRequestInfo,
+    ServerRequestInterceptor, TaggedComponent, register_orb_initializer,
 };
 use zorb::policy::{OtherPolicy, Policy, PolicyError, PolicyFactory, PolicyOverrides, PolicyType};
 use zorb::{
@@ -137,6 +137,87 @@ impl PolicyFactory for Colours {
     fn create_policy(&self, policy_type: PolicyType, value: &Any) -> Result<Policy, PolicyError> {
         Ok(Policy::Other(OtherPolicy::new(policy_type, value.clone())))
     }
+}
+
+/// States the colour of a POA in its references, and reads it at each request.
+struct Painted(Seen);
+
+impl IorInterceptor for Painted {
+    fn establish_components(&self, info: &mut IorInfo<'_>) {
+        if let Some(colour) = info.policy(COLOUR) {
+            info.add_ior_component(component(TAG, &colour.value().to_string()));
+        }
+    }
+}
+
+impl ClientRequestInterceptor for Painted {
+    fn send_request<'a>(&'a self, info: &'a mut ClientRequestInfo<'_>) -> Interception<'a> {
+        let stated = info.effective_component(TAG);
+        self.0.note(match stated {
+            Ok(colour) => String::from_utf8_lossy(&colour.data).into_owned(),
+            Err(_) => "unstated".to_owned(),
+        });
+        Interception::CONTINUE
+    }
+}
+
+impl ServerRequestInterceptor for Painted {
+    fn receive_request<'a>(&'a self, info: &'a mut ServerRequestInfo<'_>) -> Interception<'a> {
+        self.0.note(match info.server_policy(COLOUR) {
+            Ok(colour) => colour.value().to_string(),
+            Err(error) => {
+                assert_eq!(
+                    (error.kind, error.minor),
+                    (Kind::InvPolicy, minor::INVALID_POLICY_TYPE)
+                );
+                "none".to_owned()
+            }
+        });
+        Interception::CONTINUE
+    }
+}
+
+#[tokio::test]
+async fn a_poa_has_policies_of_the_application_which_interceptors_read() {
+    let seen = Seen::default();
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .initializer(Begins(seen.clone(), "one"))
+        .ior_interceptor(Painted(seen.clone()))
+        .server_interceptor(Painted(seen.clone()))
+        .build()
+        .await
+        .unwrap();
+    let root = orb.root_poa();
+    root.the_poa_manager().activate().unwrap();
+    let red = orb
+        .create_policy(COLOUR, &Any::new(&1_i32).unwrap())
+        .unwrap();
+    let Policy::Other(red) = red else {
+        panic!("{red:?}");
+    };
+    let manager = Some(root.the_poa_manager());
+    let painted = root
+        .create_poa_of_policies("painted", Policies::default(), [red.clone()], manager)
+        .unwrap();
+    assert_eq!(painted.policy(COLOUR), Some(&red));
+    assert_eq!(root.policy(COLOUR), None);
+    seen.take();
+    let client = Orb::builder().client_interceptor(Painted(seen.clone()));
+    let client = client.build().await.unwrap();
+    let value = red.value();
+    for (poa, noted) in [
+        (&painted, [format!("\0{value}"), value.to_string()]),
+        (&root, ["unstated".to_owned(), "none".to_owned()]),
+    ] {
+        let till: TillRef = poa.activate(TillServant::new(Servant)).unwrap();
+        let far = client.string_to_object(&till.to_string()).await.unwrap();
+        let far: TillRef = far.unchecked_narrow();
+        far.pass().await.unwrap();
+        assert_eq!(seen.take(), noted);
+    }
+    client.shutdown(true).await.unwrap();
+    orb.shutdown(true).await.unwrap();
 }
 
 /// An initialiser that registers one of everything.

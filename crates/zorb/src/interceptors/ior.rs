@@ -3,6 +3,7 @@
 use super::point::caught;
 use crate::addresses::{Body, read_profile};
 use crate::orb::{Orb, OrbInner};
+use crate::policy::{OtherPolicy, PolicyType};
 use core::fmt;
 use std::sync::Arc;
 use zorb_giop::ior::{ProfileTag, TaggedComponent};
@@ -77,14 +78,20 @@ impl From<PoaManagerState> for AdapterState {
     }
 }
 
-/// The components that interceptors have added to the references of a POA.
+/// What is kept with a POA for interceptors: its policies of the application's types, and the components that interceptors have
+/// added to its references.
 #[derive(Debug, Default)]
 pub(crate) struct Established {
+    policies: Vec<OtherPolicy>,
     all: Vec<TaggedComponent>,
     of_profiles: Vec<(ProfileTag, TaggedComponent)>,
 }
 
 impl Established {
+    pub(crate) fn policy(&self, policy_type: PolicyType) -> Option<&OtherPolicy> {
+        (self.policies.iter()).find(|policy| policy.policy_type() == policy_type)
+    }
+
     /// Adds the components to a reference that is being made. Profiles of GIOP 1.0 have none.
     pub(crate) fn add_to(
         &self,
@@ -125,9 +132,16 @@ impl IorInfo<'_> {
 
     /// The policies of the POA.
     #[must_use]
-    #[doc(alias = "get_effective_policy")]
     pub fn policies(&self) -> Policies {
         self.adapter.policies()
+    }
+
+    /// The policy of this type, one of the application's, with which the POA was created: see
+    /// [`Poa::create_poa_of_policies`](crate::Poa::create_poa_of_policies).
+    #[must_use]
+    #[doc(alias = "get_effective_policy")]
+    pub fn policy(&self, policy_type: PolicyType) -> Option<&OtherPolicy> {
+        self.established.policy(policy_type)
     }
 
     /// The id of its manager.
@@ -186,12 +200,19 @@ impl OrbInner {
     ///
     /// # Errors
     /// OBJ_ADAPTER, minor code 6, if one refuses it.
-    pub(crate) fn establish(self: &Arc<Self>, adapter: &Adapter) -> Result<(), SystemException> {
+    pub(crate) fn establish(
+        self: &Arc<Self>,
+        adapter: &Adapter,
+        policies: Vec<OtherPolicy>,
+    ) -> Result<(), SystemException> {
         let interceptors = self.ior_interceptors();
-        if interceptors.is_empty() {
+        if interceptors.is_empty() && policies.is_empty() {
             return Ok(());
         }
-        let mut established = Established::default();
+        let mut established = Established {
+            policies,
+            ..Established::default()
+        };
         let mut info = IorInfo {
             orb: self,
             adapter,
@@ -248,7 +269,7 @@ impl Orb {
     /// Establishes the components of the POAs that an ORB begins with.
     pub(crate) fn establish_roots(&self) -> Result<(), SystemException> {
         let (orb, adapters) = (self.inner(), self.inner().adapters());
-        orb.establish(adapters.root())?;
-        orb.establish(adapters.plain())
+        orb.establish(adapters.root(), Vec::new())?;
+        orb.establish(adapters.plain(), Vec::new())
     }
 }

@@ -2,13 +2,14 @@
 
 use super::body::Body;
 use super::client_info::no_context;
+use super::ior::Established;
 use super::point::ReplyStatus;
 use super::scope::Nested;
 use super::slots::{self, InvalidSlot, SlotId, Slots};
 use super::validity::{self, InterceptionPoint};
 use crate::object::ObjectRef;
 use crate::orb::{Orb, OrbInner};
-use crate::policy::SyncScope;
+use crate::policy::{OtherPolicy, PolicyType, SyncScope};
 use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use zorb_giop::{
     CompletionStatus, Fault, Message, MessageHeader, OperationError, ReplySlot, ResponseFlags,
     ServiceContext, ServiceContextId, SystemException,
 };
-use zorb_poa::{ActiveObject, Missing, ObjectId, Outcome, Policies, ServerRequest};
+use zorb_poa::{ActiveObject, Adapter, Missing, ObjectId, Outcome, Policies, ServerRequest};
 
 /// The state of a request between its interception points.
 #[derive(Debug, Default)]
@@ -396,13 +397,31 @@ impl ServerRequestInfo<'_> {
     ///
     /// # Errors
     /// OBJECT_NOT_EXIST if the POA has been destroyed.
-    #[doc(alias = "get_server_policy")]
     pub fn server_policies(&self) -> Result<Policies, SystemException> {
-        let adapter = self
-            .object
+        Ok(self.adapter()?.policies())
+    }
+
+    /// The policy of this type, one of the application's, with which the object's POA was created: see
+    /// [`Poa::create_poa_of_policies`](crate::Poa::create_poa_of_policies).
+    ///
+    /// # Errors
+    /// INV_POLICY, minor code 2, if the POA has none of this type; OBJECT_NOT_EXIST if it has been destroyed.
+    #[doc(alias = "get_server_policy")]
+    pub fn server_policy(&self, policy_type: PolicyType) -> Result<OtherPolicy, SystemException> {
+        let adapter = self.adapter()?;
+        let policy = adapter
+            .attached::<Established>()
+            .and_then(|established| established.policy(policy_type));
+        let unknown = || Fault::UnknownPolicyType(policy_type.to_string());
+        policy
+            .cloned()
+            .ok_or_else(|| unknown().raise(CompletionStatus::No))
+    }
+
+    fn adapter(&self) -> Result<Arc<Adapter>, SystemException> {
+        self.object
             .adapter()
-            .ok_or_else(|| Missing::Adapter.raise())?;
-        Ok(adapter.policies())
+            .ok_or_else(|| Missing::Adapter.raise())
     }
 }
 

@@ -19,8 +19,8 @@ use crate::interceptors::Established;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
-use crate::policy::BidirectionalPolicy;
-use crate::real_time::{self, RtPolicies, Scheduled};
+use crate::policy::{BidirectionalPolicy, OtherPolicy, PolicyType};
+use crate::real_time::{self, ChildOptions, RtPolicies, Scheduled};
 use bytes::Bytes;
 use core::fmt;
 use std::sync::Arc;
@@ -463,7 +463,38 @@ impl Poa {
         manager: Option<&Arc<PoaManager>>,
         ids: &'static ObjectIds,
     ) -> Result<Self, Error> {
-        self.create_child(name, policies, RtPolicies::new(), manager, Some(ids))
+        let more = ChildOptions {
+            ids: Some(ids),
+            ..ChildOptions::default()
+        };
+        self.create_child(name, policies, RtPolicies::new(), manager, more)
+    }
+
+    /// Makes a child POA that has policies of the application's types, too; of two of one type the first counts. Interceptors read them:
+    /// [`IorInfo::policy`](crate::interceptors::IorInfo::policy), to add a component to the references of such POAs, and
+    /// [`ServerRequestInfo::server_policy`](crate::interceptors::ServerRequestInfo::server_policy), at each request.
+    ///
+    /// # Errors
+    /// Returns the errors of [`create_poa_with`](Self::create_poa_with).
+    #[doc(alias = "create_POA")]
+    pub fn create_poa_of_policies(
+        &self,
+        name: &str,
+        policies: Policies,
+        others: impl IntoIterator<Item = OtherPolicy>,
+        manager: Option<&Arc<PoaManager>>,
+    ) -> Result<Self, Error> {
+        let more = ChildOptions {
+            policies: others.into_iter().collect(),
+            ..ChildOptions::default()
+        };
+        self.create_child(name, policies, RtPolicies::new(), manager, more)
+    }
+
+    /// The policy of this type, one of the application's, with which the POA was created.
+    #[must_use]
+    pub fn policy(&self, policy_type: PolicyType) -> Option<&OtherPolicy> {
+        self.adapter.attached::<Established>()?.policy(policy_type)
     }
 
     /// The child POA of that name, if it exists. Calls no adapter activator: see

@@ -73,6 +73,7 @@ mod threadpool_error;
 #[cfg(target_os = "linux")]
 pub use named_mutexes::MutexNotFound;
 pub use network::{LinearNetworkMapping, NetworkPriorityMapping};
+pub(crate) use poa::ChildOptions;
 pub use policies::{PriorityModelPolicy, RtPolicies};
 pub use rt_current::RtCurrent;
 pub use rt_orb::{DestroyThreadpoolError, RtOrb};

@@ -6,12 +6,22 @@ use crate::error::Error;
 use crate::instance::ensure_key_secret;
 use crate::interface::Interface;
 use crate::poa::{InterfaceSkeleton, Poa};
+use crate::policy::OtherPolicy;
 use std::sync::Arc;
 use zorb_executor::Priority;
 use zorb_giop::RealTimeFault;
 use zorb_poa::{
     AdapterError, AdapterOptions, ObjectId, ObjectIds, PoaManager, Policies, UpcallScheduling,
 };
+
+/// What few child POAs have.
+#[derive(Default)]
+pub(crate) struct ChildOptions {
+    /// The set of ids of its objects, if it is fixed.
+    pub(crate) ids: Option<&'static ObjectIds>,
+    /// The policies of the application's types.
+    pub(crate) policies: Vec<OtherPolicy>,
+}
 
 impl Poa {
     /// Makes a child POA with real-time policies: see [`RtPolicies`]. Policies that are not set are [the
@@ -29,17 +39,17 @@ impl Poa {
         real_time: RtPolicies,
         manager: Option<&Arc<PoaManager>>,
     ) -> Result<Self, Error> {
-        self.create_child(name, policies, real_time, manager, None)
+        self.create_child(name, policies, real_time, manager, ChildOptions::default())
     }
 
-    /// Makes a child POA; `ids`: the set of ids of its objects, if it is fixed.
+    /// Makes a child POA.
     pub(crate) fn create_child(
         &self,
         name: &str,
         policies: Policies,
         real_time: RtPolicies,
         manager: Option<&Arc<PoaManager>>,
-        ids: Option<&'static ObjectIds>,
+        more: ChildOptions,
     ) -> Result<Self, Error> {
         let (orb, parent) = (self.orb(), self.adapter());
         let real_time = real_time.over(&orb.inner().real_time().defaults());
@@ -54,12 +64,15 @@ impl Poa {
         let adapters = orb.inner().adapters();
         ensure_key_secret(adapters, policies);
         let manager = manager.cloned();
-        let options = AdapterOptions { scheduling, ids };
+        let options = AdapterOptions {
+            scheduling,
+            ids: more.ids,
+        };
         let adapter = adapters.create_with(parent, name, policies, manager, options)?;
         if let Some(pool) = scheduled.and_then(|by| by.pool.clone()) {
             pool.used_by(&adapter);
         }
-        if let Err(refused) = orb.inner().establish(&adapter) {
+        if let Err(refused) = orb.inner().establish(&adapter, more.policies) {
             adapters.destroy(&adapter);
             return Err(refused.into());
         }
