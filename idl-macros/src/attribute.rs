@@ -25,6 +25,7 @@ pub(crate) struct Arguments {
     derives: Vec<(Option<LitStr>, syn::Path)>,
     defaults: bool,
     delegates: bool,
+    ami: bool,
     lenient: bool,
     orb: Option<syn::Path>,
 }
@@ -89,6 +90,14 @@ impl Arguments {
             self.delegates = true;
             return Ok(());
         }
+        if name == "ami" {
+            self.ami = true;
+            if input.peek(Token![=]) {
+                input.parse::<Token![=]>()?;
+                self.ami = input.parse::<syn::LitBool>()?.value;
+            }
+            return Ok(());
+        }
         if name == "lenient" {
             self.lenient = true;
             return Ok(());
@@ -97,7 +106,7 @@ impl Arguments {
         if !known.iter().any(|known| name == known) {
             let message = format!(
                 "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `derive`, \
-                 `defaults`, `delegates`, `lenient`, `crate`"
+                 `defaults`, `delegates`, `ami`, `lenient`, `crate`"
             );
             return Err(syn::Error::new(name.span(), message));
         }
@@ -212,6 +221,7 @@ impl Arguments {
             })
             .collect();
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
+        options.ami = self.ami;
         options.lenient = self.lenient;
         if let Some(path) = &self.orb {
             options.crate_path = quote!(#path);
@@ -412,8 +422,8 @@ mod tests {
                 "mod m {}",
             )
         };
-        let (plain, both) = (with(""), with(", defaults, delegates"));
-        for part in ["not_implemented ()", "pub trait IDelegate"] {
+        let (plain, both) = (with(""), with(", defaults, delegates, ami = true"));
+        for part in ["not_implemented ()", "pub trait IDelegate", "fn sendc_f"] {
             assert!(both.contains(part) && !plain.contains(part), "{both}");
         }
     }

@@ -105,6 +105,7 @@ pub fn object_ids_tokens(input: TokenStream) -> TokenStream {
 /// | `derive(Eq, "serde::Serialize", "A::B" = Copy, …)` | traits that all types derive, or one type or module | none beside `Debug`, `Clone`, `PartialEq`, and of enums `Copy`, `Eq`, `Hash`, `Ord` |
 /// | `defaults` | operations of servants' traits have a default body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a servant may implement a part of them | no: a missing operation is an error of rustc |
 /// | `delegates` | each interface `Foo` gets a trait `FooDelegate`, whose implementers delegate the operations of `Foo` to another servant, such as a field | no |
+/// | `ami`, `ami = true` | interfaces have the asynchronous calls of the Messaging specification: reply handlers, pollers, `sendc_…`, `sendp_…` | no |
 /// | `lenient` | names that differ in case only or are called as a type that is used, and keywords as names, are accepted | no |
 /// | `crate = "path"` | the path of the ORB in generated code | `::zorb` |
 ///

@@ -75,6 +75,7 @@ fn what_a_build_script_writes_has_no_warning_where_nothing_of_it_is_used() {
         let written = build
             .defaults()
             .delegates()
+            .ami()
             .compile(format!("{}.rs", module(at)));
         written.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }

@@ -10,6 +10,7 @@
 
 mod abstract_interfaces;
 mod acknowledged;
+mod ami;
 mod anys;
 mod bidirectional;
 mod blocking;

@@ -72,6 +72,9 @@ struct Input {
     /// For each interface, a trait that delegates its operations to another servant
     #[arg(long)]
     delegates: bool,
+    /// Reply handlers and pollers of the Messaging specification, and the calls that they belong to
+    #[arg(long)]
+    ami: bool,
     /// Accept names that differ in case only or are called as a type that is used, and keywords as names
     #[arg(long)]
     lenient: bool,
@@ -112,7 +115,7 @@ impl Input {
         options.natives.clone_from(&self.native);
         options.derives.clone_from(&self.derive);
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
-        options.lenient = self.lenient;
+        (options.ami, options.lenient) = (self.ami, self.lenient);
         options
     }
 }

@@ -120,6 +120,12 @@ impl Build {
         self
     }
 
+    /// Makes reply handlers, pollers and the calls that they belong to: [`Options::ami`].
+    pub fn ami(mut self) -> Self {
+        self.options.ami = true;
+        self
+    }
+
     /// Accepts IDL that the specification forbids and other compilers take: [`Options::lenient`].
     pub fn lenient(mut self) -> Self {
         self.options.lenient = true;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 
+use crate::ami;
 use crate::ast::DefinitionKind;
 use crate::derives::Derives;
 use crate::diagnostic::{Diagnostics, Sink};
@@ -142,6 +143,10 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
         sink,
         settings,
     } = resolved;
+    let mut model = model;
+    if options.ami {
+        ami::imply(&mut model);
+    }
     let names = assign(&model, options, settings, &sink);
     let derives = Derives::of(&model, options, settings, &sink);
     match sink.finish(&sources) {

@@ -60,6 +60,8 @@ impl Known {
             Type::Principal => (self == Copy).then_some("a `Principal`"),
             Type::Any => matches!(self, Copy | PartialOrd | Ord).then_some("an `any`"),
             Type::TypeCode => matches!(self, Copy | PartialOrd | Ord).then_some("a `TypeCode`"),
+            // A parameter of reply handlers alone.
+            Type::Exceptions(..) => (self == Copy).then_some("exceptions"),
             Type::Object => matches!(self, Copy | PartialOrd | Ord).then_some("a reference"),
             Type::ValueBase => matches!(self, Copy | PartialOrd | Ord | Serde).then_some("a value"),
             Type::Sequence(..) if self == Copy => Some("a sequence"),

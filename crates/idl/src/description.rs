@@ -554,7 +554,8 @@ impl<'a> Describer<'a> {
             T::TypeCode => IdlType::TypeCode,
             T::Principal => IdlType::Principal,
             T::Object => IdlType::Object,
-            T::ValueBase => IdlType::ValueBase,
+            // Implied IDL is not described.
+            T::ValueBase | T::Exceptions(..) => IdlType::ValueBase,
             T::Named(id) => IdlType::Named(self.index(*id)),
             // There are no errors in a model that is described.
             T::Any | T::Error => IdlType::Any,

@@ -40,6 +40,7 @@
 //! - `format`: the function `format`, which prints tokens as a file. Costs a build of `prettyplease` and `syn`.
 #![forbid(unsafe_code)]
 
+mod ami;
 mod ast;
 mod build;
 mod compile;

@@ -35,8 +35,22 @@ pub(crate) struct Model {
     /// The last typedef of the chain that begins with a typedef of a typedef. It is looked up instead of followed, since
     /// the length of a chain has no limit.
     pub(crate) chains: HashMap<DefId, DefId>,
+    /// What [`Options::ami`](crate::Options::ami) adds to interfaces; empty without it.
+    pub(crate) implied: HashMap<DefId, Implied>,
+    /// `Messaging::ReplyHandler`, if there is implied IDL.
+    pub(crate) reply_handler: Option<DefId>,
     /// [`Options::lenient`](crate::Options::lenient).
     pub(crate) lenient: bool,
+}
+
+/// The implied IDL of an interface (CORBA 3.3 Part 1, CORBA Messaging).
+#[derive(Debug)]
+pub(crate) struct Implied {
+    /// The reply handler. Each operation of the interface that is not one-way has two operations of it, in the same order: for
+    /// its results, and for its exceptions.
+    pub(crate) handler: DefId,
+    /// The name of the poller in IDL.
+    pub(crate) poller: String,
 }
 
 #[derive(Debug)]
@@ -259,6 +273,9 @@ pub(crate) enum Type {
     Principal,
     Object,
     ValueBase,
+    /// The exceptions of an operation, or of one side of an attribute, as a reply handler gets them: a
+    /// `Messaging::ExceptionHolder`.
+    Exceptions(DefId, Role),
     /// A named type: a struct, union, enum, bitset, bitmask, interface, value type, value box, native
     /// type or typedef.
     Named(DefId),

@@ -36,6 +36,11 @@ pub struct Options {
     /// Whether each interface `Foo` gets a trait `FooDelegate`, whose implementers delegate the operations of `Foo` to
     /// another servant. Default: no.
     pub delegates: bool,
+    /// Whether interfaces have the asynchronous calls of the Messaging specification, beside those that return futures: an
+    /// interface `Foo` gets the reply handler `AMI_FooHandler` and the poller `AMI_FooPoller`, and its reference the methods
+    /// `sendc_…` and `sendp_…`. One-way operations, local and abstract interfaces have none. Modules that [`externs`](Self::externs)
+    /// map have to be compiled so, too, if interfaces inherit from theirs. Default: no.
+    pub ami: bool,
     /// Whether IDL is accepted that the specification forbids and other compilers take: names that differ in case only,
     /// members, operations and parameters that are called as a type which their scope uses, and keywords as names without an
     /// underscore in front. Default: no.
@@ -58,6 +63,7 @@ impl Default for Options {
             derives: Vec::new(),
             defaults: false,
             delegates: false,
+            ami: false,
             lenient: false,
             crate_path: quote!(::zorb),
         }

@@ -59,6 +59,7 @@ mod interface;
 mod invoke;
 mod keys;
 mod local;
+pub mod messaging;
 pub mod naming;
 mod object;
 mod observe;
@@ -206,6 +207,8 @@ mod pages {
     struct PoliciesPage;
     #[doc = include_str!("../../../docs/book/first-call.md")]
     struct FirstCall;
+    #[doc = include_str!("../../../docs/book/asynchronous.md")]
+    struct Asynchronous;
     #[doc = include_str!("../../../docs/book/recipes.md")]
     struct Recipes;
     #[cfg(feature = "tls")]

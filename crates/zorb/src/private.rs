@@ -3,6 +3,7 @@
 pub use crate::context::ContextArgument;
 pub use crate::interface::{OBJECT, RefCodec};
 pub use crate::local::LocalCodec;
+pub use crate::messaging::{ExceptionHolderCodec, send_to_handler, send_to_poller};
 pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
     OctetsArgument, OwnedArgument, TypedArgument, TypedArguments, TypedResult, TypedResults,
@@ -628,6 +629,6 @@ macro_rules! __value_caster {
 pub use crate::{
     __abstract_upcasts as abstract_upcasts, __exception as exception,
     __interface_ref as interface_ref, __local_interface as local_interface,
-    __operation_error as operation_error, __type_code as type_code, __upcasts as upcasts,
-    __value_type as value_type,
+    __operation_error as operation_error, __poller as poller, __type_code as type_code,
+    __upcasts as upcasts, __value_type as value_type,
 };

@@ -158,6 +158,19 @@ impl<'de, O> Decoder<'de, O> {
         self.context.map(Context::as_any)
     }
 
+    /// Returns a decoder of octets that a value has in another byte order, such as a marshalled exception: with the same
+    /// context, format and limits, and with as many levels left.
+    #[must_use]
+    pub fn apart<'o, P>(&self, octets: &'o [u8]) -> Decoder<'o, P>
+    where
+        'de: 'o,
+    {
+        let mut decoder = Decoder::from_slice(octets, self.format).with_limits(self.limits);
+        decoder.context = self.context;
+        decoder.depth = self.depth;
+        decoder
+    }
+
     /// Returns the context in a form that outlives the message.
     pub(crate) fn kept_context(&self) -> Option<Arc<dyn Context>> {
         self.context.and_then(Context::keep)

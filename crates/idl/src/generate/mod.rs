@@ -5,6 +5,7 @@
 //! it, and no name around it can change its meaning.
 
 mod abstract_interfaces;
+mod ami;
 mod bit_types;
 mod data;
 mod delegates;
@@ -178,7 +179,8 @@ impl Generator<'_> {
             (interface.kind != InterfaceKind::Abstract).then(|| self.skeleton(id, interface));
         let delegate = self.delegates.then(|| self.delegate(id, interface));
         let abstract_calls = self.abstract_calls(id, interface);
-        quote! { #module #contract #reference #skeleton #abstract_calls #delegate }
+        let asynchronous = self.asynchronous(id, interface);
+        quote! { #module #contract #reference #skeleton #abstract_calls #delegate #asynchronous }
     }
 
     fn reference_name(&self, id: DefId) -> Ident {

@@ -250,7 +250,11 @@ impl Generator<'_> {
 
     /// The bounds on implementations of the servant's trait of `interface`.
     pub(super) fn contract_bounds(&self, from: ScopeId, interface: &Interface) -> TokenStream {
-        match &interface.bases[..] {
+        let bases: Vec<DefId> = (interface.bases.iter().copied())
+            // It has no operations, and servants need not implement it.
+            .filter(|&base| self.model.reply_handler != Some(base))
+            .collect();
+        match &bases[..] {
             [] => quote!(::core::marker::Send + ::core::marker::Sync + 'static),
             bases => {
                 let bases = bases.iter().map(|&base| self.path_to(from, base));

@@ -78,7 +78,7 @@ impl Generator<'_> {
     }
 
     /// Whether values of this type are passed by value: they are small, and own no memory.
-    fn is_by_value(&self, ty: &Type) -> bool {
+    pub(super) fn is_by_value(&self, ty: &Type) -> bool {
         match self.model.unaliased(ty) {
             Type::Basic(_) | Type::Fixed { .. } => true,
             Type::Named(id) => matches!(
@@ -136,7 +136,7 @@ impl Generator<'_> {
     }
 
     /// Whether the type is one of references or values, which a servant gets by value.
-    fn is_handle(&self, ty: &Type) -> bool {
+    pub(super) fn is_handle(&self, ty: &Type) -> bool {
         self.model.is_reference(ty) || self.model.is_value(ty)
     }
 
@@ -180,6 +180,7 @@ impl Generator<'_> {
                 let [digits, scale] = [*digits, *scale].map(Literal::u8_unsuffixed);
                 quote!(#orb::Fixed<#digits, #scale>)
             }
+            Type::Exceptions(operation, role) => self.exceptions(from, *operation, *role),
             Type::Named(id) => self.path_to(from, *id),
             // Nothing is generated from a model with errors.
             Type::Object | Type::Error => quote!(()),
@@ -212,6 +213,10 @@ impl Generator<'_> {
             });
         }
         match ty {
+            Type::Exceptions(operation, role) => {
+                let exceptions = self.exceptions(from, *operation, *role);
+                special(quote!(#private::ExceptionHolderCodec<#exceptions>))
+            }
             Type::Str {
                 wide: false,
                 bound: Some(n),

@@ -21,6 +21,16 @@ pub(super) fn results(orb: &TokenStream, members: Vec<TokenStream>) -> TokenStre
     group(&grouped(members, group))
 }
 
+/// The pattern of [`results`] that binds `names`.
+pub(super) fn results_pattern(orb: &TokenStream, names: Vec<TokenStream>) -> TokenStream {
+    let group = |names: &[TokenStream]| match names {
+        [one] => one.clone(),
+        few if few.len() <= TUPLE_RESULTS => quote!((#(#few),*)),
+        many => quote!(#orb::ManyResults((#(#many),*))),
+    };
+    group(&grouped(names, group))
+}
+
 /// The codecs of results, in the groups of [`results`].
 pub(super) fn result_codecs(private: &TokenStream, codecs: Vec<TokenStream>) -> Vec<TokenStream> {
     grouped(codecs, |codecs| quote!(#private::Group<(#(#codecs,)*)>))

@@ -124,7 +124,8 @@ impl Generator<'_> {
                 quote!(&#path)
             }
             // No any holds a type that contains one of these.
-            Type::Map(..) | Type::Named(_) | Type::Error => simple("Null"),
+            // Exceptions are parameters of reply handlers alone.
+            Type::Map(..) | Type::Named(_) | Type::Exceptions(..) | Type::Error => simple("Null"),
         }
     }
 

@@ -125,6 +125,10 @@ impl Clashes<'_> {
                     let what = format!("the trait for delegation of interface `{idl}`");
                     generated.push((self.names.delegate(id), what));
                 }
+                if let Some(implied) = self.model.implied.get(&id) {
+                    let what = format!("the poller of interface `{idl}`");
+                    generated.push((super::type_name(&implied.poller), what));
+                }
                 self.take(taken, Space::Type, name, id, None);
                 for (name, what) in generated {
                     self.take(taken, Space::Type, name, id, Some(what));

@@ -53,6 +53,8 @@ pub(crate) fn resolve(
         externs: HashMap::new(),
         forward_uses: HashMap::new(),
         chains: HashMap::new(),
+        implied: HashMap::new(),
+        reply_handler: None,
         lenient: options.lenient,
     };
     let mut resolver = Resolver {

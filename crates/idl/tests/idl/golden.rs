@@ -21,6 +21,7 @@ fn compile(path: &Path) -> Result<Output, Diagnostics> {
         match name.split_once(' ') {
             None if name == "defaults" => options.defaults = true,
             None if name == "delegates" => options.delegates = true,
+            None if name == "ami" => options.ami = true,
             Some(("extern", module)) => options.externs.push((module.to_owned(), value.to_owned())),
             Some(("native", idl)) => options.natives.push((idl.to_owned(), value.to_owned())),
             Some(("derive", idl)) => options.derives.push((idl.to_owned(), value.to_owned())),

@@ -14,6 +14,7 @@ mod request;
 mod servant;
 mod signature;
 
+pub(crate) use deferred::begin;
 pub(crate) use interfaces::answer_interface_requests;
 
 pub use deferred::{PendingResponse, PendingResponses};

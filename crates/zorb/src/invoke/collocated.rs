@@ -7,6 +7,7 @@
 use super::Invocation;
 use crate::interceptors::ServerFlow;
 use crate::keys::Found;
+use crate::messaging::is_replying;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::serve::{
@@ -248,7 +249,11 @@ async fn admit(
         };
         let state = object.manager().state();
         if state != PoaManagerState::Holding {
-            let admitted = state.admit().map(|()| object);
+            let admitted = match state {
+                // The manager has been deactivated by the shutdown, which waits for the end of this.
+                PoaManagerState::Inactive if orb.is_stopping() && is_replying() => Ok(object),
+                state => state.admit().map(|()| object),
+            };
             return admitted.map_err(|exception| Receipt::OF_VALUES.system_exception(&exception));
         }
         let released = released(&object, HostKey::THIS_PROCESS);
