@@ -7,6 +7,7 @@
 //   --corbaloc  a URL of the same Peer: adds the cell `corbaloc`
 //   --tcs       utf8 when strings travel as UTF-8 (else latin1): what the cell `latin1_char` expects
 //   --op        instead of cells: shutdown, die, non_existent, or nil (prints a nil reference)
+#include "contexts.h"
 #include "nodes.h"
 #include "samples.h"
 #include <cstring>
@@ -1118,6 +1119,7 @@ int main(int argc, char **argv) {
   if (flag(argc, argv, "-ORBendPoint")) opts[2][0] = 0; // else there would be both
   try {
     orb = CORBA::ORB_init(argc, argv, "omniORB4", opts);
+    if (flag(argc, argv, "--contexts")) contexts::begin();
     CORBA::Object_var o = orb->resolve_initial_references("RootPOA");
     PortableServer::POA_var poa = PortableServer::POA::_narrow(o);
     PortableServer::POAManager_var manager = poa->the_POAManager();

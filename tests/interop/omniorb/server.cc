@@ -3,6 +3,7 @@
 // Writes the reference of its Peer to FILE (FILE.tmp, then a rename) and to standard output once
 // it serves calls, and serves until shutdown(). The Peer also has the plain key "Interop":
 // corbaloc::127.0.0.1:PORT/Interop.
+#include "contexts.h"
 #include "nodes.h"
 #include <chrono>
 #include <condition_variable>
@@ -495,6 +496,7 @@ int main(int argc, char **argv) {
   if (flag(argc, argv, "-ORBendPoint")) opts[0][0] = 0; // else there would be both
   try {
     orb = CORBA::ORB_init(argc, argv, "omniORB4", opts);
+    if (flag(argc, argv, "--contexts")) contexts::begin();
     CORBA::Object_var o = orb->resolve_initial_references("RootPOA");
     root = PortableServer::POA::_narrow(o);
     PortableServer::POAManager_var manager = root->the_POAManager();
