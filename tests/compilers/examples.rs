@@ -127,6 +127,29 @@ fn quickstart_shows_a_balance_an_exception_and_a_callback() {
 }
 
 #[test]
+fn a_socket_that_an_operation_opens_has_the_same_octets_as_calls_and_a_film_goes_on_behind_lost_frames()
+ {
+    let lines = run("studio", &[]).success();
+    let [by_calls, beside, again, film] = lines.as_slice() else {
+        panic!("{lines:#?}");
+    };
+    assert!(by_calls.starts_with("by calls of 256 KiB: 67108864 octets, "));
+    assert!(beside.starts_with("by a socket beside them: 67108864 octets, "));
+    assert_eq!(again, "with the same ticket again: 0 octets");
+    let numbers: Vec<u32> = film
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let [sent, seen, last, lost] = numbers.as_slice() else {
+        panic!("{film}");
+    };
+    assert!(
+        last < sent && seen + lost == last + 1 && *lost > 0,
+        "{film}"
+    );
+}
+
+#[test]
 fn lanes_keep_the_calls_of_a_controller_and_a_sensor_apart_from_a_logger_s() {
     let lines = run("lanes", &[]).success();
     for expected in ["with lanes:", "one queue and one thread:"] {
