@@ -10,4 +10,4 @@ pub mod store;
 
 pub use context::{MAX_COMPONENTS, MAX_LISTED_OCTETS, MAX_REFERENCE_OCTETS};
 pub use liveness::{Liveness, Stale};
-pub use service::{DEFAULT_ENDPOINT, NamingService, SERVICE_KEY, Settings};
+pub use service::{DEFAULT_ENDPOINT, ITERATORS_POA, NamingService, SERVICE_KEY, Settings};

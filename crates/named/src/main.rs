@@ -2,15 +2,21 @@
 
 #![forbid(unsafe_code)]
 
+mod measured;
+mod page;
+mod rules;
+
 use clap::Parser;
+use measured::Measured;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 use zorb::{Error, Orb};
 use zorb_named::store::{EmbeddedStore, EtcdStore, NatsStore, OpenError, Store};
 use zorb_named::{DEFAULT_ENDPOINT, Liveness, NamingService, SERVICE_KEY, Settings};
-use zorb_service::{Signals, notify, shown, write_whole};
+use zorb_service::{Metrics, Signals, notify, shown, write_whole};
 
 /// How often idle iterators are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -37,6 +43,12 @@ struct Options {
     /// Write the names of objects that do not answer to a file, a line of JSON each
     #[arg(long, value_name = "FILE", requires = "ping")]
     stale_file: Option<PathBuf>,
+    /// Offer a page of the names, and metrics at /metrics, over HTTP at an address; read-only
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT_PAGE)]
+    page: Option<SocketAddr>,
+    /// Who may do what, a line each: allow|deny read|write|all [network MASK|user ID|certificate NAME]; the first that fits decides
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
     /// Iterators that clients may have at a time; beyond it the one that was not used for the longest time is destroyed
     #[arg(long, value_name = "N", default_value_t = Settings::MAX_ITERATORS)]
     max_iterators: usize,
@@ -44,6 +56,9 @@ struct Options {
     #[arg(long, value_name = "SECONDS", default_value_t = Settings::ITERATOR_IDLE.as_secs())]
     iterator_idle: u64,
 }
+
+/// Where the page is unless an address is named.
+const DEFAULT_PAGE: &str = "127.0.0.1:2880";
 
 const AFTER_HELP: &str = "\
 Clients find the service at corbaloc::HOST:2809/NameService, also as -ORBInitRef NameService=corbaloc::HOST:2809/NameService,
@@ -172,15 +187,36 @@ async fn run(
     kept: &str,
     mut signals: Signals,
 ) -> Result<(), Failure> {
-    let builder = options
+    let mut builder = options
         .listen
         .iter()
-        .fold(builder, |builder, endpoint| builder.listen(endpoint));
+        .fold(builder, |builder, endpoint| builder.listen(endpoint))
+        .metrics(options.page.is_some());
+    if let Some(file) = &options.rules {
+        let rules = rules::read(file).map_err(|what| Failure {
+            status: WRONG_USAGE,
+            what,
+        })?;
+        builder = builder.server_interceptor(rules);
+    }
+    // Before the ORB, which looks for the recorder once.
+    let recorder = options.page.map(|_| Metrics::install()).transpose()?;
     let orb = builder.build().await?;
     let mut settings = Settings::default();
     settings.max_iterators = options.max_iterators;
     settings.iterator_idle = Duration::from_secs(options.iterator_idle);
-    let service = NamingService::start(&orb, store, settings)?;
+    let service = NamingService::start(&orb, Measured(store), settings)?;
+    let page = match options.page.zip(recorder) {
+        Some((address, recorder)) => {
+            let page = page::serve(service.clone(), &orb, address, recorder).await;
+            let page = page.map_err(|error| Failure {
+                status: NOT_LISTENING,
+                what: format!("{address}: {error}"),
+            })?;
+            format!(", page at http://{page}/")
+        }
+        None => String::new(),
+    };
     if let Some(file) = &options.ior_file {
         let root = orb.object_to_string(service.root());
         write_whole(file, &format!("{root}\n"))?;
@@ -189,7 +225,7 @@ async fn run(
         let mut out = std::io::stdout();
         let url = orb.corbaloc_url(SERVICE_KEY)?;
         // Whoever has started it may read no more.
-        let _ = writeln!(out, "zorb-named is ready: {url} {kept}").and_then(|()| out.flush());
+        let _ = writeln!(out, "zorb-named is ready: {url} {kept}{page}").and_then(|()| out.flush());
     }
     notify("READY=1");
     if let (Some(seconds), Some(file)) = (options.ping, &options.stale_file) {

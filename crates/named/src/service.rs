@@ -17,7 +17,8 @@ pub const SERVICE_KEY: &str = "NameService";
 pub const DEFAULT_ENDPOINT: &str = "iiop://127.0.0.1:2809";
 /// The POAs, whose names are part of all references.
 const CONTEXTS_POA: &str = "names";
-const ITERATORS_POA: &str = "iterators";
+/// The POA of the iterators, for rules of operations.
+pub const ITERATORS_POA: &str = "iterators";
 
 /// The limits of a service.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,7 +140,10 @@ impl<S: Store> NamingService<S> {
     }
 
     /// What is bound, as a reference; `None` for nil.
-    pub(crate) fn object(&self, target: &Target) -> Result<Option<ObjectRef>, SystemException> {
+    ///
+    /// # Errors
+    /// What is stored is no reference.
+    pub fn object(&self, target: &Target) -> Result<Option<ObjectRef>, SystemException> {
         self.contexts.bound(target)
     }
 

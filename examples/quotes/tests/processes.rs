@@ -1,9 +1,12 @@
 //! The application as its users start it: processes of their own, one of which is killed, and a browser.
 
+#[path = "../../../tests/support/browser.rs"]
+mod browser;
 #[expect(dead_code, reason = "other tests use more of the support")]
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
+use browser::{Browser, http};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -116,26 +119,6 @@ impl Web {
     fn put(&self, path: &str, body: Value) -> (u16, Value) {
         http("PUT", &format!("{}{path}", self.url), Some(body))
     }
-}
-
-fn http(method: &str, url: &str, body: Option<Value>) -> (u16, Value) {
-    let request = ureq::http::Request::builder().method(method).uri(url);
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(support::HANG))
-        .build()
-        .into();
-    let reply = match body {
-        Some(body) => {
-            let request = request.header("content-type", "application/json");
-            agent.run(request.body(body.to_string()).expect("a request"))
-        }
-        None => agent.run(request.body(()).expect("a request")),
-    };
-    let mut reply = reply.unwrap_or_else(|error| panic!("{url}: {error}"));
-    let text = reply.body_mut().read_to_string().expect("text");
-    let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-    (reply.status().as_u16(), json)
 }
 
 fn row(symbol: &str, price: &str) -> String {
@@ -267,67 +250,20 @@ fn the_web_front_gives_json_and_goes_on_when_its_market_comes_back() {
     web.program.finish().success();
 }
 
-/// Chromium, driven by WebDriver (W3C).
-struct Browser {
-    _driver: Running,
-    session: String,
-}
-
-impl Browser {
-    fn open(url: &str) -> Self {
-        let mut driver = Running::start(Path::new("chromedriver"), &["--port=0"]);
-        let port = driver.find(|line| {
-            let port = line.split("started successfully on port ").nth(1)?;
-            Some(port.trim_end_matches('.').to_owned())
-        });
-        let port = port.unwrap_or_else(|| panic!("{driver:?}"));
-        let place = format!("http://127.0.0.1:{port}/session");
-        let args = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-        ];
-        let options = json!({ "goog:chromeOptions": { "args": args } });
-        let wanted = json!({ "capabilities": { "alwaysMatch": options } });
-        let (_, made) = http("POST", &place, Some(wanted));
-        let id = made["value"]["sessionId"].as_str();
-        let session = format!("{place}/{}", id.unwrap_or_else(|| panic!("{made}")));
-        let browser = Self {
-            _driver: driver,
-            session,
+/// Waits until the table has exactly these rows: its script calls back when they are there.
+fn shows(browser: &Browser, rows: &[[&str; 2]]) {
+    let script = "
+        const [wanted, done] = arguments, text = JSON.stringify(wanted);
+        const look = () => {
+            const rows = [...document.querySelectorAll('tbody tr')];
+            const now = rows.map((row) => [...row.cells].slice(0, 2).map((it) => it.textContent));
+            return JSON.stringify(now) === text && (done(now), true);
         };
-        browser.command("url", json!({ "url": url }));
-        browser
-    }
-
-    fn command(&self, name: &str, body: Value) -> Value {
-        let (status, reply) = http("POST", &format!("{}/{name}", self.session), Some(body));
-        assert_eq!(status, 200, "{reply}");
-        reply["value"].clone()
-    }
-
-    /// Waits until the table has exactly these rows: its script calls back when they are there.
-    fn shows(&self, rows: &[[&str; 2]]) {
-        let script = "
-            const [wanted, done] = arguments, text = JSON.stringify(wanted);
-            const look = () => {
-                const rows = [...document.querySelectorAll('tbody tr')];
-                const now = rows.map((row) => [...row.cells].slice(0, 2).map((it) => it.textContent));
-                return JSON.stringify(now) === text && (done(now), true);
-            };
-            if (!look()) {
-                const seen = new MutationObserver(() => look() && seen.disconnect());
-                seen.observe(document.body, { subtree: true, childList: true });
-            }";
-        self.command("execute/async", json!({ "script": script, "args": [rows] }));
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        http("DELETE", &self.session, None);
-    }
+        if (!look()) {
+            const seen = new MutationObserver(() => look() && seen.disconnect());
+            seen.observe(document.body, { subtree: true, childList: true });
+        }";
+    browser.command("execute/async", json!({ "script": script, "args": [rows] }));
 }
 
 #[test]
@@ -340,14 +276,17 @@ fn the_page_shows_prices_as_they_come_and_publishes_them() {
     market.run(&["publish", "ZRB", "12.5"]);
     let web = market.web();
     let browser = Browser::open(&web.url);
-    browser.shows(&[["ZRB", "12.50"]]);
+    shows(&browser, &[["ZRB", "12.50"]]);
     market.run(&["publish", "ACE", "7"]);
-    browser.shows(&[["ACE", "7.00"], ["ZRB", "12.50"]]);
+    shows(&browser, &[["ACE", "7.00"], ["ZRB", "12.50"]]);
     let publish = "
         const form = document.getElementById('publish');
         form.symbol.value = '<b>'; form.price.value = '3';
         form.querySelector('button').click();";
     browser.command("execute/sync", json!({ "script": publish, "args": [] }));
-    browser.shows(&[["<b>", "3.00"], ["ACE", "7.00"], ["ZRB", "12.50"]]);
+    shows(
+        &browser,
+        &[["<b>", "3.00"], ["ACE", "7.00"], ["ZRB", "12.50"]],
+    );
     passed(cell);
 }

@@ -70,7 +70,8 @@ impl Key {
     }
 
     /// The component; `None` if the octets are no component's.
-    pub(crate) fn component(&self) -> Option<NameComponent> {
+    #[must_use]
+    pub fn component(&self) -> Option<NameComponent> {
         let (id, kind) = core::str::from_utf8(&self.0).ok()?.split_once('\0')?;
         Some(NameComponent {
             id: id.to_owned(),

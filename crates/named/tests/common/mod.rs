@@ -12,6 +12,8 @@ pub(crate) struct Daemon {
     running: Running,
     /// The service's `corbaloc`.
     pub(crate) url: String,
+    /// All that it says when it is ready.
+    pub(crate) ready: String,
 }
 
 /// The program with these arguments, on a free port unless they name one.
@@ -32,12 +34,14 @@ impl Daemon {
     /// The program, or what it printed when it ended before it was ready.
     pub(crate) fn started(command: Command) -> Result<Self, Running> {
         let mut running = Running::command(command);
-        let url = running.find(|line| {
-            let rest = line.strip_prefix("zorb-named is ready: ")?;
-            Some(rest.split(' ').next()?.to_owned())
-        });
-        match url {
-            Some(url) => Ok(Self { running, url }),
+        let ready =
+            running.find(|line| Some(line.strip_prefix("zorb-named is ready: ")?.to_owned()));
+        match ready {
+            Some(ready) => Ok(Self {
+                running,
+                url: ready.split(' ').next().unwrap_or_default().to_owned(),
+                ready,
+            }),
             None => Err(running),
         }
     }

@@ -15,6 +15,8 @@ mod lists;
 mod liveness;
 mod lives;
 mod packaging;
+mod page;
+mod rules;
 mod scale;
 
 #[tokio::test(flavor = "multi_thread")]

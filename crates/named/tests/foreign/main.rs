@@ -1,5 +1,7 @@
 //! Clients of other ORBs at `zorb-named`. Without omniORB or JacORB the tests pass, and print what they skipped.
 
+#[path = "../../../../tests/support/browser.rs"]
+mod browser;
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../common/mod.rs"]
 mod common;
@@ -7,6 +9,7 @@ mod common;
 #[path = "../../../../tests/support/mod.rs"]
 mod support;
 
+use browser::Browser;
 use common::Daemon;
 use std::path::Path;
 use support::{Running, have, passed};
@@ -97,5 +100,50 @@ fn every_operation_works_from_jacorb() {
         let expected = format!("cell {cell} ok");
         assert!(lines.contains(&expected), "{expected}: {lines:?}");
     }
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chromium_browses_the_names_and_runs_none_of_them() {
+    let cell = "chromium-zorbnames/page";
+    if !have(cell, &[Path::new("chromium"), Path::new("chromedriver")]) {
+        return;
+    }
+    let daemon = Daemon::start(&["--page", "127.0.0.1:0"]);
+    let names = daemon.client().await;
+    let orb = common::client_orb().await;
+    // A name that would be a script, and change the title, if it were not escaped.
+    let odd = r"<img src=x onerror=document\.title=1>";
+    names.bind_new_context(odd).await.unwrap();
+    for n in 0..201 {
+        let name = format!("{odd}/account{n:03}");
+        names
+            .bind(&name, &common::object(&orb, n).await)
+            .await
+            .unwrap();
+    }
+    let page = daemon
+        .ready
+        .split("page at ")
+        .nth(1)
+        .expect("it says where");
+    tokio::task::block_in_place(|| {
+        let browser = Browser::open(page.trim());
+        let script = |script: &str| {
+            browser.command(
+                "execute/sync",
+                serde_json::json!({ "script": script, "args": [] }),
+            )
+        };
+        let rows = "return [...document.querySelectorAll('tbody tr')].map((row) => row.cells[0].textContent)";
+        assert_eq!(script(rows), serde_json::json!([odd]));
+        script("document.querySelector('tbody a').click()");
+        let here = script(
+            "return [document.title, document.querySelectorAll('tbody tr').length, document.images.length]",
+        );
+        assert_eq!(here, serde_json::json!(["Names", 200, 0]));
+        script("document.getElementById('more').click()");
+        assert_eq!(script(rows), serde_json::json!(["account200"]));
+    });
     passed(cell);
 }
