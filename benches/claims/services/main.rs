@@ -1,7 +1,22 @@
-//! What `cargo xtask claims services` measures: the event service beside omniEvents, and with a consumer that stops.
+//! What `cargo xtask claims services` measures: the event service beside omniEvents, and with a consumer that stops; the naming
+//! service with a million names beside omniNames, killed, and over engines that fail.
 //!
 //! `bench-services rate CONSUMERS EVENTS` and `bench-services stopped CONSUMERS EVENTS` print a line of JSON; `bench-services
-//! serve` is the service that they start, as a process of its own.
+//! serve` is the service that they start, as a process of its own. `names`, `kills` and `failover` do so with the naming service.
+
+#[path = "../../../tests/support/anew.rs"]
+#[allow(dead_code, reason = "clusters use a part of it")]
+mod anew;
+#[path = "../../../crates/named/tests/engines/cluster.rs"]
+#[allow(dead_code, reason = "a part of the failures is measured")]
+mod cluster;
+mod names;
+#[path = "../../../crates/named/tests/engines/network.rs"]
+#[allow(dead_code, reason = "a part of the failures is measured")]
+mod network;
+#[path = "../../../tests/support/mod.rs"]
+#[allow(dead_code, reason = "clusters use a part of it")]
+mod support;
 
 use serde_json::json;
 use std::error::Error;
@@ -58,9 +73,12 @@ fn start(command: &mut Command) -> Result<(Process, String)> {
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().ok_or("no output")?;
     let process = Process(child);
-    for line in BufReader::new(output).lines() {
+    let mut lines = BufReader::new(output).lines();
+    while let Some(line) = lines.next() {
         let line = line?;
         if let Some(at) = line.find("IOR:") {
+            // It may have more to say.
+            std::thread::spawn(move || lines.for_each(drop));
             return Ok((process, line.split_at(at).1.to_owned()));
         }
     }
@@ -201,6 +219,12 @@ async fn main() -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let answer = match words[..] {
         ["serve"] => return serve().await,
+        ["serve-names", of] => return names::serve(of).await,
+        ["names", count, callers, calls] => {
+            names::many(count.parse()?, callers.parse()?, calls.parse()?).await?
+        }
+        ["kills", times, count] => names::kills(times.parse()?, count.parse()?).await?,
+        ["failover"] => names::failover().await?,
         ["rate", count, events] => {
             let orb = client().await?;
             let (count, events) = (count.parse()?, events.parse()?);
@@ -234,7 +258,11 @@ async fn main() -> Result<()> {
             let with = latency(&channel, &mut consumers, events).await?;
             json!({ "without_us": without, "with_us": with })
         }
-        _ => return Err("rate CONSUMERS EVENTS, or stopped CONSUMERS EVENTS".into()),
+        _ => return Err(
+                "rate CONSUMERS EVENTS, stopped CONSUMERS EVENTS, names COUNT CALLERS CALLS, kills TIMES COUNT, or \
+                 failover"
+                    .into(),
+            ),
     };
     print_line(&answer.to_string())
 }

@@ -85,7 +85,7 @@ const AREAS: [Area; 10] = [
     },
     Area {
         name: "services",
-        about: "the event service beside omniEvents, and with a consumer that stops",
+        about: "the event service beside omniEvents, and with a consumer that stops; the naming service with a million names, killed, and over engines that fail",
         rows: |options| programs::rows("services", options),
     },
     Area {
