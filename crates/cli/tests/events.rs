@@ -8,6 +8,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use support::Running;
 use zorb::Orb;
+use zorb_events::cos_notify_channel_admin::{ClientType, ObtainInfoMode};
 use zorb_events::{CHANNEL_KEY, EventService, Settings};
 
 zorb::idl! {
@@ -143,4 +144,83 @@ async fn a_tail_prints_what_meets_its_filter_and_then_ends() {
     // It has disconnected.
     let before = service.counters();
     assert!(before.delivered >= 2, "{before:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn structured_events_are_pushed_filtered_by_their_channel_and_printed() {
+    let (orb, service, url) = service().await;
+    let object = orb.string_to_object(&url).await.unwrap();
+    let channel: zorb_events::cos_notify_channel_admin::EventChannelRef = object.unchecked_narrow();
+    let consumers = channel.default_consumer_admin().await.unwrap().unwrap();
+    let filter = "$type_name == 'Alarm' and $severity > 2";
+    let args = ["tail", "-n", "2", "--filter", filter];
+    let tail = Running::command(zorb(&url, &args));
+    // It is there when its proxy is connected.
+    let types = loop {
+        let supplier = channel.default_supplier_admin().await.unwrap().unwrap();
+        let (proxy, _) = supplier
+            .obtain_notification_push_consumer(ClientType::StructuredEvent)
+            .await
+            .unwrap();
+        let proxy = proxy.unwrap();
+        let mode = ObtainInfoMode::AllNowUpdatesOff;
+        let types = proxy.obtain_subscription_types(mode).await.unwrap();
+        if !types.is_empty() {
+            break types;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert_eq!(types.len(), 1);
+    let lines = [
+        r#"{"event": {"domain": "plant", "type": "Alarm", "name": "a"}, "data": {"severity": 2}}"#,
+        r#"{"event": {"type": "Report"}, "data": {"severity": 9}}"#,
+        r#""Alarm""#,
+        r#"{"event": {"domain": "plant", "type": "Alarm", "name": "b"}, "header": {"Priority": 7}, "data": {"severity": 3}, "body": "hot"}"#,
+        r#"{"event": {"type": "Alarm"}, "data": {"severity": 4.5}}"#,
+    ];
+    let mut push = vec!["push"];
+    push.extend(lines);
+    Running::command(zorb(&url, &push)).finish().success();
+    let lines = tail.finish().success();
+    let events: Vec<serde_json::Value> = lines
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let expected = serde_json::json!({
+        "event": {"domain": "plant", "type": "Alarm", "name": "b"},
+        "header": {"Priority": 7},
+        "data": {"severity": 3},
+        "body": "hot",
+    });
+    assert_eq!(events[0], expected);
+    assert_eq!(events[1]["event"]["name"], "");
+    assert_eq!(events[1]["data"]["severity"], 4.5);
+    // The channel has filtered them: nothing else was delivered.
+    assert_eq!(service.counters().delivered, 2);
+    // What was printed can be pushed.
+    let pull = channel.for_consumers().await.unwrap().unwrap();
+    let pull = pull.obtain_pull_supplier().await.unwrap().unwrap();
+    pull.connect_pull_consumer(None).await.unwrap();
+    Running::command(zorb(&url, &["push", &lines[0]]))
+        .finish()
+        .success();
+    let event: zorb_events::cos_notification::StructuredEvent =
+        pull.pull().await.unwrap().extract().unwrap();
+    assert_eq!(
+        event.header.variable_header[0]
+            .value
+            .extract::<i16>()
+            .unwrap(),
+        7
+    );
+    assert!(consumers.pull_suppliers().await.unwrap().is_empty());
+
+    for wrong in [
+        r#"{"event": {}, "colour": 1}"#,
+        r#"{"event": {"type": 3}}"#,
+        r#"{"event": {}, "data": 1}"#,
+    ] {
+        let wrong = Running::command(zorb(&url, &["push", wrong])).finish();
+        assert!(!wrong.status.success(), "{:?}", wrong.lines);
+    }
 }

@@ -1,22 +1,36 @@
 //! The proxies that suppliers have: of a consumer that they push to, or that pulls from them.
 
-use crate::channel::{Channel, Disconnect, Idle, StoredProxy};
-use crate::cos_event_channel_admin::{
-    AlreadyConnected, ProxyPullConsumer, ProxyPushConsumer,
-    proxy_pull_consumer::ConnectPullSupplierError, proxy_push_consumer::ConnectPushSupplierError,
-};
+use crate::admin::Admin;
+use crate::channel::{Channel, Connection, Counted, Form, Idle, Place, Proxy};
+use crate::cos_event_channel_admin::{self as plain, AlreadyConnected};
 use crate::cos_event_comm::{
-    Disconnected, PullConsumer, PullSupplierRef, PushConsumer, PushSupplierRef,
-    pull_supplier::TryPullError, push_consumer::PushError,
+    self as plain_comm, Disconnected, PullSupplierRef, pull_supplier, push_consumer,
+};
+use crate::cos_notification::{EventType, NamedPropertyRange, Property, StructuredEvent};
+use crate::cos_notify_channel_admin::{
+    self as cos, ConnectionAlreadyActive, ConnectionAlreadyInactive, NotConnected, ObtainInfoMode,
+    ProxyType, SupplierAdminRef,
+};
+use crate::cos_notify_comm::{
+    self as comm, SequencePullSupplierRef, StructuredPullSupplierRef, notify_publish,
+    sequence_pull_supplier, sequence_push_consumer, structured_pull_supplier,
+    structured_push_consumer,
 };
 use crate::counters::add;
-use crate::event::Body;
+use crate::etcl::Budget;
+use crate::event::{Body, Event};
+use crate::informer::{Informer, Told};
+use crate::node::{Node, Target};
+use crate::qos::{Level, Qos};
+use crate::stored::{self, Row};
 use crate::supplier_proxy::{
-    Connection, DISCONNECT_TIMEOUT, FIRST_PAUSE, MAX_FAILURES, PUSH_TIMEOUT, pause,
+    DISCONNECT_TIMEOUT, FIRST_PAUSE, MAX_BATCH, MAX_FAILURES, PUSH_TIMEOUT, pause,
 };
+use crate::types::{Changes, EventTypes};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use zorb::{Any, Interface, ObjectRef, SystemException, SystemExceptionKind};
 
 /// How long a supplier that has had no event is left alone before it is asked again.
@@ -24,9 +38,16 @@ pub(crate) const PULL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) struct ConsumerProxy {
     pub(crate) channel: Arc<Channel>,
+    pub(crate) admin: Arc<Admin>,
     pub(crate) number: u32,
     pub(crate) is_push: bool,
+    pub(crate) form: Form,
+    pub(crate) node: Node,
     connection: Mutex<Connection>,
+    /// Whether the supplier is not pulled from for now.
+    is_suspended: watch::Sender<bool>,
+    informer: Arc<Informer>,
+    counted: Counted,
     /// Woken when the proxy ends.
     ended: Notify,
     /// When the client has last called.
@@ -37,13 +58,44 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Why a supplier could not be pulled from.
+enum NotPulled {
+    /// The supplier says that it is gone.
+    Gone,
+    Now(SystemException),
+}
+
+macro_rules! not_pulled {
+    ($($module:ident::$error:ident),*) => { $(
+        impl From<$module::$error> for NotPulled {
+            fn from(error: $module::$error) -> Self {
+                match error {
+                    $module::$error::Disconnected(_) => Self::Gone,
+                    $module::$error::System(exception) => Self::Now(exception),
+                }
+            }
+        }
+    )* };
+}
+not_pulled!(
+    pull_supplier::TryPullError,
+    structured_pull_supplier::TryPullStructuredEventError,
+    sequence_pull_supplier::TryPullStructuredEventsError
+);
+
 impl ConsumerProxy {
-    pub(crate) fn new(channel: &Arc<Channel>, number: u32, is_push: bool) -> Arc<Self> {
+    pub(crate) fn new(admin: &Arc<Admin>, number: u32, is_push: bool, form: Form) -> Arc<Self> {
         Arc::new(Self {
-            channel: Arc::clone(channel),
+            channel: Arc::clone(&admin.channel),
+            admin: Arc::clone(admin),
             number,
             is_push,
+            form,
+            node: Node::new(admin.node.get().qos.clone(), EventTypes::default()),
             connection: Mutex::new(Connection::Not),
+            is_suspended: watch::channel(false).0,
+            informer: Informer::new(Told::Subscriptions),
+            counted: Counted::default(),
             ended: Notify::new(),
             used: Mutex::new(Instant::now()),
         })
@@ -75,16 +127,35 @@ impl ConsumerProxy {
     /// Goes on as in an earlier run.
     pub(crate) fn resume(self: &Arc<Self>, peer: Option<ObjectRef>) {
         *locked(&self.connection) = Connection::To(peer.clone());
+        self.apply();
         self.start(peer);
     }
 
     pub(crate) async fn store(&self) -> Result<(), SystemException> {
-        let stored = StoredProxy {
+        let state = self.node.get();
+        if self.channel.context.journal.is_none() || !state.qos.has_kept_connection() {
+            self.channel.remove_row(self.number).await;
+            return Ok(());
+        }
+        let connection = locked(&self.connection).clone();
+        let row = Row::OfProxy(stored::Proxy {
             is_supplier: false,
             is_push: self.is_push,
-            connection: locked(&self.connection).clone(),
-        };
-        self.channel.store_proxy(self.number, &stored, None).await
+            form: self.form as u8,
+            admin: self.admin.number,
+            is_connected: matches!(connection, Connection::To(_)),
+            common: self.node.stored(),
+        });
+        self.channel
+            .store(self.number, &row, connection.peer(), None)
+            .await
+    }
+
+    pub(crate) fn apply(&self) {
+        let state = self.node.get();
+        self.is_suspended.send_replace(state.is_suspended);
+        self.channel
+            .count(Told::Offers, &self.counted, state.types.keys());
     }
 
     fn start(self: &Arc<Self>, peer: Option<ObjectRef>) {
@@ -100,37 +171,88 @@ impl ConsumerProxy {
         }
     }
 
+    /// Publishes what passes the filters of the proxy and of its admin.
+    async fn publish(&self, bodies: Vec<Body>) -> Result<(), SystemException> {
+        let (own, admin) = (self.node.get(), self.admin.node.get());
+        let mut events = Vec::with_capacity(bodies.len());
+        for body in bodies {
+            let event = Event::new(body, &own.qos, &self.channel.held);
+            let event = event.map_err(|error| {
+                SystemException::from(SystemExceptionKind::Marshal).with_detail(error)
+            })?;
+            let budget = Budget::default();
+            let passes = match self.admin.is_or {
+                true => own.passes(&event, &budget) || admin.passes(&event, &budget),
+                false => own.passes(&event, &budget) && admin.passes(&event, &budget),
+            };
+            if passes {
+                events.push(Arc::new(event));
+            }
+        }
+        match events.is_empty() {
+            true => Ok(()),
+            false => self.channel.publish(events).await,
+        }
+    }
+
+    /// Asks a supplier for events.
+    async fn try_pull(&self, peer: &ObjectRef) -> Result<Vec<Body>, NotPulled> {
+        Ok(match self.form {
+            Form::Plain | Form::Any => {
+                let peer: PullSupplierRef = peer.unchecked_narrow();
+                let (event, has_event) = peer.try_pull().await?;
+                has_event.then_some(Body::Any(event)).into_iter().collect()
+            }
+            Form::Structured => {
+                let peer: StructuredPullSupplierRef = peer.unchecked_narrow();
+                let (event, has_event) = peer.try_pull_structured_event().await?;
+                let body = has_event.then_some(Body::Structured(event));
+                body.into_iter().collect()
+            }
+            Form::Sequence => {
+                let peer: SequencePullSupplierRef = peer.unchecked_narrow();
+                let size = self.node.get().qos.batch().min(MAX_BATCH);
+                let size = i32::try_from(size).unwrap_or(i32::MAX);
+                let (events, has_event) = peer.try_pull_structured_events(size).await?;
+                match has_event {
+                    true => events.into_iter().map(Body::Structured).collect(),
+                    false => Vec::new(),
+                }
+            }
+        })
+    }
+
     /// Pulls events from a supplier until one of the two is gone. An event that cannot be stored is tried again, and no other
     /// is pulled meanwhile.
     async fn pull(self: Arc<Self>, peer: ObjectRef) {
-        let peer: PullSupplierRef = peer.unchecked_narrow();
         let peer = peer.with_round_trip_timeout(PUSH_TIMEOUT);
+        let mut suspended = self.is_suspended.subscribe();
         let mut failures: u32 = 0;
         loop {
-            let wait = match peer.try_pull().await {
-                Ok((data, true)) => {
+            if suspended.wait_for(|suspended| !suspended).await.is_err() {
+                return;
+            }
+            let wait = match self.try_pull(&peer).await {
+                Ok(bodies) if !bodies.is_empty() => {
                     failures = 0;
-                    while let Err(exception) =
-                        self.channel.publish(vec![Body::Any(data.clone())]).await
-                    {
-                        tracing::warn!(%exception, "an event that was pulled is not stored yet");
+                    while let Err(exception) = self.publish(bodies.clone()).await {
+                        tracing::warn!(%exception, "an event that was pulled is not accepted yet");
                         tokio::time::sleep(FIRST_PAUSE).await;
                     }
                     continue;
                 }
-                Ok((_, false)) => {
+                Ok(_) => {
                     failures = 0;
                     PULL_INTERVAL
                 }
-                Err(TryPullError::Disconnected(_)) => {
+                Err(NotPulled::Gone) => {
                     self.disconnect(false);
                     return;
                 }
-                Err(error) => {
+                Err(NotPulled::Now(exception)) => {
                     failures = failures.saturating_add(1);
-                    tracing::info!(%error, failures, "a supplier cannot be pulled from");
-                    let is_gone = matches!(&error, TryPullError::System(exception)
-                        if exception.kind == SystemExceptionKind::ObjectNotExist);
+                    tracing::info!(%exception, failures, "a supplier cannot be pulled from");
+                    let is_gone = exception.kind == SystemExceptionKind::ObjectNotExist;
                     if is_gone || failures >= MAX_FAILURES {
                         add(&self.channel.context.counts.evicted, 1);
                         self.disconnect(!is_gone);
@@ -152,7 +274,19 @@ impl ConsumerProxy {
     }
 }
 
-impl Disconnect for ConsumerProxy {
+/// The operation by which a supplier hears that it is disconnected.
+fn disconnecting(form: Form, is_push: bool) -> &'static str {
+    match (form, is_push) {
+        (Form::Plain | Form::Any, true) => "disconnect_push_supplier",
+        (Form::Plain | Form::Any, false) => "disconnect_pull_supplier",
+        (Form::Structured, true) => "disconnect_structured_push_supplier",
+        (Form::Structured, false) => "disconnect_structured_pull_supplier",
+        (Form::Sequence, true) => "disconnect_sequence_push_supplier",
+        (Form::Sequence, false) => "disconnect_sequence_pull_supplier",
+    }
+}
+
+impl Proxy for ConsumerProxy {
     fn disconnect(self: Arc<Self>, is_peer_told: bool) {
         let before = std::mem::replace(&mut *locked(&self.connection), Connection::Over);
         let peer = match before {
@@ -160,25 +294,18 @@ impl Disconnect for ConsumerProxy {
             Connection::To(peer) if is_peer_told => peer,
             _ => None,
         };
-        let is_push = self.is_push;
+        self.channel
+            .count(Told::Offers, &self.counted, BTreeSet::new());
+        let operation = disconnecting(self.form, self.is_push);
         self.channel.end_proxy(self.number, async move {
             let Some(peer) = peer else { return };
             let peer = peer.with_round_trip_timeout(DISCONNECT_TIMEOUT);
-            let told = match is_push {
-                true => {
-                    let peer: PushSupplierRef = peer.unchecked_narrow();
-                    peer.disconnect_push_supplier().await
-                }
-                false => {
-                    let peer: PullSupplierRef = peer.unchecked_narrow();
-                    peer.disconnect_pull_supplier().await
-                }
-            };
+            let told = peer.invoke::<_, (), SystemException>(operation, ()).await;
             if let Err(exception) = told {
                 tracing::debug!(%exception, "a supplier is not told that it is disconnected");
             }
         });
-        self.ended.notify_waiters();
+        self.stop();
     }
 
     fn stop(&self) {
@@ -193,51 +320,289 @@ impl Disconnect for ConsumerProxy {
             _ => Idle::Not,
         }
     }
+
+    fn place(&self) -> Place {
+        Place {
+            is_supplier: false,
+            is_push: self.is_push,
+            form: self.form,
+            admin: self.admin.number,
+        }
+    }
+
+    fn inform(&self, changes: &Changes) {
+        if self.form != Form::Plain
+            && let Some(peer) = locked(&self.connection).peer()
+        {
+            self.informer.inform(peer, changes);
+        }
+    }
 }
 
-/// The servant of a proxy.
+/// The servant of a proxy: of any form, since a skeleton serves the operations of its interface alone.
 pub(crate) struct Consumer(pub(crate) Arc<ConsumerProxy>);
 
-impl PushConsumer for Consumer {
-    async fn push(&self, data: &Any) -> Result<(), PushError> {
+impl Target for Consumer {
+    fn node(&self) -> &Node {
+        &self.0.node
+    }
+
+    fn channel(&self) -> &Arc<Channel> {
+        &self.0.channel
+    }
+
+    fn level(&self) -> Level {
+        Level::Proxy
+    }
+
+    fn above(&self) -> Option<Qos> {
+        Some(self.0.admin.node.get().qos.clone())
+    }
+
+    fn apply(&self) {
+        self.0.apply();
+    }
+
+    async fn store(&self) -> Result<(), SystemException> {
+        self.0.store().await
+    }
+}
+
+impl Consumer {
+    fn disconnect(&self) {
+        Arc::clone(&self.0).disconnect(true);
+    }
+
+    /// Connects to a peer that is called.
+    async fn connect<T: Interface>(
+        &self,
+        peer: Option<T>,
+    ) -> Result<Result<(), AlreadyConnected>, SystemException> {
+        let peer = peer.ok_or(SystemExceptionKind::BadParam)?;
+        self.0.connect(Some(peer.as_object().clone())).await
+    }
+
+    /// Connects to a peer that calls.
+    async fn connect_caller<T: Interface>(
+        &self,
+        peer: Option<T>,
+    ) -> Result<Result<(), AlreadyConnected>, SystemException> {
+        self.0
+            .connect(peer.map(|peer| peer.as_object().clone()))
+            .await
+    }
+
+    async fn accept<E: From<Disconnected> + From<SystemException>>(
+        &self,
+        bodies: Vec<Body>,
+    ) -> Result<(), E> {
         self.0.check_connected()?;
-        Ok(self
-            .0
-            .channel
-            .publish(vec![Body::Any(data.clone())])
-            .await?)
+        Ok(self.0.publish(bodies).await?)
+    }
+
+    async fn set_suspended<E: From<NotConnected> + From<SystemException> + Send>(
+        &self,
+        is_suspended: bool,
+        already: E,
+    ) -> Result<(), E> {
+        self.0.check_connected().map_err(|_| NotConnected {})?;
+        self.change(|state| {
+            if state.is_suspended == is_suspended {
+                return Err(already);
+            }
+            state.is_suspended = is_suspended;
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl comm::NotifyPublish for Consumer {
+    async fn offer_change(
+        &self,
+        added: &[EventType],
+        removed: &[EventType],
+    ) -> Result<(), notify_publish::OfferChangeError> {
+        self.change_types(added, removed).await
+    }
+}
+
+impl cos::ProxyConsumer for Consumer {
+    async fn my_type(&self) -> Result<ProxyType, SystemException> {
+        Ok(self.0.place().proxy_type())
+    }
+
+    async fn my_admin(&self) -> Result<Option<SupplierAdminRef>, SystemException> {
+        Ok(Some(self.0.admin.reference()?))
+    }
+
+    async fn obtain_subscription_types(
+        &self,
+        mode: ObtainInfoMode,
+    ) -> Result<Vec<EventType>, SystemException> {
+        let types = self.0.channel.types(Told::Subscriptions);
+        Ok(self.0.informer.obtain(mode, types))
+    }
+
+    async fn validate_event_qos(
+        &self,
+        required_qos: &[Property],
+    ) -> Result<Vec<NamedPropertyRange>, cos::proxy_consumer::ValidateEventQosError> {
+        Ok(self.validate_event(required_qos)?)
+    }
+}
+
+impl plain_comm::PushConsumer for Consumer {
+    async fn push(&self, data: &Any) -> Result<(), push_consumer::PushError> {
+        self.accept(vec![Body::Any(data.clone())]).await
     }
 
     async fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        Arc::clone(&self.0).disconnect(true);
+        self.disconnect();
         Ok(())
     }
 }
 
-impl ProxyPushConsumer for Consumer {
+impl plain::ProxyPushConsumer for Consumer {
     async fn connect_push_supplier(
         &self,
-        push_supplier: Option<PushSupplierRef>,
-    ) -> Result<(), ConnectPushSupplierError> {
-        let peer = push_supplier.map(|peer| peer.as_object().clone());
-        Ok(self.0.connect(peer).await??)
+        push_supplier: Option<plain_comm::PushSupplierRef>,
+    ) -> Result<(), plain::proxy_push_consumer::ConnectPushSupplierError> {
+        Ok(self.connect_caller(push_supplier).await??)
     }
 }
 
-impl PullConsumer for Consumer {
+impl plain_comm::PullConsumer for Consumer {
     async fn disconnect_pull_consumer(&self) -> Result<(), SystemException> {
-        Arc::clone(&self.0).disconnect(true);
+        self.disconnect();
         Ok(())
     }
 }
 
-impl ProxyPullConsumer for Consumer {
+impl plain::ProxyPullConsumer for Consumer {
     async fn connect_pull_supplier(
         &self,
         pull_supplier: Option<PullSupplierRef>,
-    ) -> Result<(), ConnectPullSupplierError> {
-        let peer = pull_supplier.ok_or(SystemExceptionKind::BadParam);
-        let peer = peer.map_err(SystemException::from)?.as_object().clone();
-        Ok(self.0.connect(Some(peer)).await??)
+    ) -> Result<(), plain::proxy_pull_consumer::ConnectPullSupplierError> {
+        Ok(self.connect(pull_supplier).await??)
     }
 }
+
+impl comm::PushConsumer for Consumer {}
+impl comm::PullConsumer for Consumer {}
+
+impl comm::StructuredPushConsumer for Consumer {
+    async fn push_structured_event(
+        &self,
+        notification: &StructuredEvent,
+    ) -> Result<(), structured_push_consumer::PushStructuredEventError> {
+        self.accept(vec![Body::Structured(notification.clone())])
+            .await
+    }
+
+    async fn disconnect_structured_push_consumer(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+impl comm::SequencePushConsumer for Consumer {
+    async fn push_structured_events(
+        &self,
+        notifications: &[StructuredEvent],
+    ) -> Result<(), sequence_push_consumer::PushStructuredEventsError> {
+        let bodies = notifications.iter().cloned().map(Body::Structured);
+        self.accept(bodies.collect()).await
+    }
+
+    async fn disconnect_sequence_push_consumer(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+impl comm::StructuredPullConsumer for Consumer {
+    async fn disconnect_structured_pull_consumer(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+impl comm::SequencePullConsumer for Consumer {
+    async fn disconnect_sequence_pull_consumer(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+macro_rules! pushed {
+    ($interface:ident, $module:ident, $connect:ident, $peer:ty, $error:ident) => {
+        impl cos::$interface for Consumer {
+            async fn $connect(&self, peer: Option<$peer>) -> Result<(), cos::$module::$error> {
+                Ok(self.connect_caller(peer).await??)
+            }
+        }
+    };
+}
+pushed!(
+    ProxyPushConsumer,
+    proxy_push_consumer,
+    connect_any_push_supplier,
+    plain_comm::PushSupplierRef,
+    ConnectAnyPushSupplierError
+);
+pushed!(
+    StructuredProxyPushConsumer,
+    structured_proxy_push_consumer,
+    connect_structured_push_supplier,
+    comm::StructuredPushSupplierRef,
+    ConnectStructuredPushSupplierError
+);
+pushed!(
+    SequenceProxyPushConsumer,
+    sequence_proxy_push_consumer,
+    connect_sequence_push_supplier,
+    comm::SequencePushSupplierRef,
+    ConnectSequencePushSupplierError
+);
+
+macro_rules! pulling {
+    ($interface:ident, $module:ident, $connect:ident, $peer:ty, $error:ident) => {
+        impl cos::$interface for Consumer {
+            async fn $connect(&self, peer: Option<$peer>) -> Result<(), cos::$module::$error> {
+                Ok(self.connect(peer).await??)
+            }
+
+            async fn suspend_connection(&self) -> Result<(), cos::$module::SuspendConnectionError> {
+                self.set_suspended(true, ConnectionAlreadyInactive {}.into())
+                    .await
+            }
+
+            async fn resume_connection(&self) -> Result<(), cos::$module::ResumeConnectionError> {
+                self.set_suspended(false, ConnectionAlreadyActive {}.into())
+                    .await
+            }
+        }
+    };
+}
+pulling!(
+    ProxyPullConsumer,
+    proxy_pull_consumer,
+    connect_any_pull_supplier,
+    PullSupplierRef,
+    ConnectAnyPullSupplierError
+);
+pulling!(
+    StructuredProxyPullConsumer,
+    structured_proxy_pull_consumer,
+    connect_structured_pull_supplier,
+    StructuredPullSupplierRef,
+    ConnectStructuredPullSupplierError
+);
+pulling!(
+    SequenceProxyPullConsumer,
+    sequence_proxy_pull_consumer,
+    connect_sequence_pull_supplier,
+    SequencePullSupplierRef,
+    ConnectSequencePullSupplierError
+);

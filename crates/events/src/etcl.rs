@@ -25,11 +25,11 @@
 //! | `.member`, `.3`, `[2]`, `.(4)`, `(name)` | a member by name or place, an element, the member of a union by label, the value of a name |
 //! | `._length`, `._d`, `._type_id`, `._repos_id` | length of a sequence, discriminator, name and id of the type |
 //! | `$domain_name`, `$type_name`, `$event_name` | the fixed header of a structured event |
-//! | `$name` | a property of a structured event, in its variable header or its filterable data; else a member of the event |
+//! | `$name` | a property of a structured event, in its variable header or its filterable data, or of an event that is a list of properties; else a member of the event |
 //! | `$curtime` | now, in units of 100 ns since 15 October 1582 |
 //!
 //! A part that is not there, or of a type that an operator does not take, makes the constraint false, except under `exist`. Evaluation
-//! costs no more than [`MAX_STEPS`] steps.
+//! costs no more than [`MAX_STEPS`] steps, of which a large part counts as several.
 //!
 //! Source: OMG Notification Service Specification 1.1, Default Filter Constraint Language; Trading Object Service 1.0, appendix B.
 
@@ -53,8 +53,11 @@ pub const MAX_CONSTRAINT_OCTETS: usize = 16 * 1024;
 pub const MAX_NESTING: u32 = 64;
 /// Operators of a constraint in all.
 pub const MAX_OPERATORS: u32 = 1_000;
-/// Steps of an evaluation: operators, members that are passed, elements that are compared.
+/// Steps of an evaluation: operators, members that are passed, elements that are compared. Where a part of an event is copied or
+/// passed, [`OCTETS_OF_A_STEP`] of its octets are one more.
 pub const MAX_STEPS: u32 = 10_000;
+/// Octets of a part of an event that cost as much as a step.
+pub const OCTETS_OF_A_STEP: usize = 4_096;
 
 /// Units of 100 ns between 15 October 1582 and 1970.
 const UNITS_BEFORE_1970: i128 = 0x01b2_1dd2_1381_4000;
@@ -449,18 +452,39 @@ impl Constraint {
     /// Whether an event meets the constraint.
     #[must_use]
     pub fn matches(&self, event: &Any) -> bool {
-        let evaluation = Evaluation {
-            event,
-            steps: Cell::new(0),
-        };
+        self.matches_within(event, &Budget::default())
+    }
+
+    /// The same where several constraints share the steps that there are.
+    pub(crate) fn matches_within(&self, event: &Any, budget: &Budget) -> bool {
+        let evaluation = Evaluation { event, budget };
         matches!(evaluation.value(&self.0), Some(Value::Truth(true)))
+    }
+}
+
+/// The steps that were taken of those that there are.
+#[derive(Debug, Default)]
+pub(crate) struct Budget(Cell<u32>);
+
+impl Budget {
+    /// Takes a step, and those that octets cost; `None` if there are none left.
+    pub(crate) fn take(&self, octets: usize) -> Option<()> {
+        let more = u32::try_from(octets / OCTETS_OF_A_STEP).unwrap_or(u32::MAX);
+        let steps = self.0.get().saturating_add(1).saturating_add(more);
+        self.0.set(steps);
+        (steps <= MAX_STEPS).then_some(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> u32 {
+        self.0.get()
     }
 }
 
 /// The evaluation of a constraint. `None` is what is not there, or has no meaning.
 struct Evaluation<'a> {
     event: &'a Any,
-    steps: Cell<u32>,
+    budget: &'a Budget,
 }
 
 /// What a path leads to.
@@ -471,17 +495,28 @@ enum Part {
 
 impl Evaluation<'_> {
     fn count(&self) -> Option<()> {
-        let steps = self.steps.get().saturating_add(1);
-        self.steps.set(steps);
-        (steps <= MAX_STEPS).then_some(())
+        self.budget.take(0)
+    }
+
+    /// Counts the copy of a part.
+    fn weigh(&self, part: &Any) -> Option<()> {
+        self.budget.take(part.value_octets())
     }
 
     fn value(&self, node: &Node) -> Option<Value> {
         self.count()?;
         match node {
-            Node::Literal(value) => Some(value.clone()),
+            Node::Literal(value) => {
+                if let Value::Text(text) = value {
+                    self.budget.take(text.len())?;
+                }
+                Some(value.clone())
+            }
             Node::Path(path) => match self.find(path)? {
-                Part::Any(any) => basic(&any),
+                Part::Any(any) => {
+                    self.weigh(&any)?;
+                    basic(&any)
+                }
                 Part::Value(value) => Some(value),
             },
             Node::Exist(path) => Some(Value::Truth(self.find(path).is_some())),
@@ -536,7 +571,7 @@ impl Evaluation<'_> {
                     return None;
                 };
                 for element in any.elements() {
-                    self.count()?;
+                    self.weigh(&element)?;
                     let order = basic(&element).and_then(|element| compare(&left, &element));
                     if order == Some(Ordering::Equal) {
                         return Some(Value::Truth(true));
@@ -555,8 +590,8 @@ impl Evaluation<'_> {
             Start::Named(name) => self.named(name)?,
         };
         for step in &path.steps {
-            self.count()?;
             let Part::Any(any) = part else { return None };
+            self.weigh(&any)?;
             part = self.step(&any, step)?;
         }
         Some(part)
@@ -570,6 +605,7 @@ impl Evaluation<'_> {
             let units = units.checked_add(UNITS_BEFORE_1970)?;
             return Some(Part::Value(Value::Whole(units)));
         }
+        self.weigh(self.event)?;
         let event = inner(self.event.clone());
         let fixed = || event.member("header")?.member("fixed_header");
         let found = match name {
@@ -589,6 +625,7 @@ impl Evaluation<'_> {
                 )
             })
             .or_else(|| property(event.member("filterable_data")))
+            .or_else(|| property(Some(event.clone())))
             .or_else(|| event.member(name));
         found.map(|any| Part::Any(inner(any)))
     }
@@ -596,7 +633,7 @@ impl Evaluation<'_> {
     /// The value of a name in a sequence of names and values.
     fn property(&self, list: &Any, name: &str) -> Option<Any> {
         for element in list.elements() {
-            self.count()?;
+            self.weigh(&element)?;
             let members = element.members();
             let [(_, key), (_, value)] = &members[..] else {
                 return None;
@@ -1027,15 +1064,32 @@ mod tests {
         let many = Any::new(&vec![0_i32; 1_000_000]).unwrap();
         let steps = |text: &str| {
             let Constraint(node) = text.parse().unwrap();
+            let budget = Budget::default();
             let evaluation = Evaluation {
                 event: &many,
-                steps: Cell::new(0),
+                budget: &budget,
             };
-            (evaluation.value(&node), evaluation.steps.get())
+            (evaluation.value(&node), budget.taken())
         };
-        assert_eq!(steps("1 in $"), (None, MAX_STEPS + 1));
+        let (found, taken) = steps("1 in $");
+        assert_eq!((found, taken), (None, MAX_STEPS + 1));
         let (found, taken) = steps("1 in $ or 1 in $ or 1 in $");
         assert_eq!(found, None);
         assert!(taken < MAX_STEPS + 10, "{taken}");
+    }
+
+    #[test]
+    fn what_large_parts_cost_is_counted() {
+        let large = Any::new(&"x".repeat(1 << 20)).unwrap();
+        let constraint: Constraint = "$ == 'x'".parse().unwrap();
+        let budget = Budget::default();
+        assert!(!constraint.matches_within(&large, &budget));
+        assert!((256..600).contains(&budget.taken()), "{}", budget.taken());
+        let long: Constraint = vec!["'x' ~ $"; 200].join(" and ").parse().unwrap();
+        let budget = Budget::default();
+        assert!(!long.matches_within(&large, &budget));
+        assert!(budget.taken() < MAX_STEPS + 600, "{}", budget.taken());
+        let short = Any::new(&"x").unwrap();
+        assert!(long.matches_within(&short, &Budget::default()));
     }
 }

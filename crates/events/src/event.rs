@@ -1,80 +1,218 @@
 //! Events, as channels hold them.
 
+use crate::cos_notification::{EventHeader, EventType, FixedEventHeader, StructuredEvent};
+use crate::qos::{EventQos, Qos};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use zorb::cdr::{ByteOrder, Decode, Decoder, EncapsulationVisitor, NativeEndian, WireFormat};
 use zorb::{Any, DecodeError, EncodeError};
+
+/// The name of the type of events that are anys.
+pub(crate) const ANY_TYPE: &str = "%ANY";
+
+/// Events that a channel holds, whichever queue has them.
+pub(crate) type Held = Arc<AtomicUsize>;
+
+/// What counts an event for as long as any queue has it.
+#[derive(Debug)]
+struct Hold(Held);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// What a supplier has sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Any(Any),
+    Structured(StructuredEvent),
 }
 
 /// An event of a channel. Consumers share it.
 #[derive(Debug)]
 pub(crate) struct Event {
-    pub(crate) body: Body,
+    /// What consumers of anys get, and constraints are about: for a structured event that one as a whole.
+    any: Any,
+    /// What other consumers get, made when the first of them needs it.
+    structured: OnceLock<StructuredEvent>,
+    is_structured: bool,
     /// What counts against the limits of queues.
     pub(crate) octets: usize,
-    pub(crate) priority: i16,
-    /// When it is not delivered any more, in microseconds since 1970.
-    pub(crate) expires: Option<i64>,
+    /// What its header says, and else its supplier's proxy.
+    pub(crate) qos: EventQos,
+    /// When the channel has got it, in microseconds since 1970.
+    pub(crate) published: i64,
+    _hold: Hold,
 }
 
 /// What an event costs besides its value, in memory.
 const OVERHEAD: usize = 128;
 
 impl Event {
-    pub(crate) fn new(body: Body) -> Self {
-        let Body::Any(any) = &body;
-        let octets = any.value_octets().saturating_add(OVERHEAD);
-        Self {
-            body,
-            octets,
-            priority: 0,
-            expires: None,
+    fn made(body: Body, published: i64, held: &Held) -> Result<Self, EncodeError> {
+        let structured = OnceLock::new();
+        let (any, is_structured, qos) = match body {
+            Body::Any(any) => (any, false, EventQos::default()),
+            Body::Structured(event) => {
+                let any = Any::new(&event)?;
+                let qos = EventQos::of(&event.header.variable_header);
+                let _ = structured.set(event);
+                (any, true, qos)
+            }
+        };
+        held.fetch_add(1, Ordering::Relaxed);
+        Ok(Self {
+            // Twice as much where both forms are there.
+            octets: any
+                .value_octets()
+                .saturating_mul(1 + usize::from(is_structured))
+                .saturating_add(OVERHEAD),
+            any,
+            structured,
+            is_structured,
+            qos,
+            published,
+            _hold: Hold(Arc::clone(held)),
+        })
+    }
+
+    /// The event of a supplier whose proxy has this quality of service.
+    pub(crate) fn new(body: Body, proxy: &Qos, held: &Held) -> Result<Self, EncodeError> {
+        let mut event = Self::made(body, now(), held)?;
+        let qos = &mut event.qos;
+        if !proxy.has_start_times() {
+            qos.start = None;
+        }
+        if !proxy.has_stop_times() {
+            qos.stop = None;
+        }
+        if qos.timeout.is_none() && proxy.timeout() > 0 {
+            qos.timeout = Some(proxy.timeout());
+        }
+        if qos.priority.is_none() && proxy.priority() != 0 {
+            qos.priority = Some(proxy.priority());
+        }
+        // An event cannot be more reliable than its channel.
+        let is_persistent = qos.is_persistent != Some(false) && proxy.has_kept_events();
+        qos.is_persistent = Some(is_persistent);
+        Ok(event)
+    }
+
+    /// Whether it is to be on disk before its supplier has a reply.
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.qos.is_persistent == Some(true)
+    }
+
+    /// The event as a consumer of anys gets it, and as constraints see it.
+    pub(crate) fn any(&self) -> &Any {
+        &self.any
+    }
+
+    /// The event as a consumer of structured events gets it. An any is its remainder.
+    pub(crate) fn structured(&self) -> &StructuredEvent {
+        self.structured.get_or_init(|| StructuredEvent {
+            header: EventHeader {
+                fixed_header: FixedEventHeader {
+                    event_type: EventType {
+                        domain_name: String::new(),
+                        type_name: ANY_TYPE.to_owned(),
+                    },
+                    event_name: String::new(),
+                },
+                variable_header: Vec::new(),
+            },
+            filterable_data: Vec::new(),
+            remainder_of_body: self.any.clone(),
+        })
+    }
+
+    /// Domain and name of its type.
+    pub(crate) fn event_type(&self) -> (&str, &str) {
+        match self.structured.get() {
+            Some(event) if self.is_structured => {
+                let ty = &event.header.fixed_header.event_type;
+                (&ty.domain_name, &ty.type_name)
+            }
+            _ => ("", ANY_TYPE),
         }
     }
 
-    /// The event as a consumer of anys gets it.
-    pub(crate) fn to_any(&self) -> Any {
-        let Body::Any(any) = &self.body;
-        any.clone()
+    /// When it is not delivered any more, in microseconds since 1970, if it lives for so many units of 100 ns.
+    pub(crate) fn expires(&self, lifetime: Option<i64>) -> Option<i64> {
+        let lifetime = lifetime.filter(|lifetime| *lifetime > 0);
+        let over = lifetime.map(|lifetime| self.published.saturating_add(lifetime / 10));
+        match (over, self.qos.stop) {
+            (Some(over), Some(stop)) => Some(over.min(stop)),
+            (over, stop) => over.or(stop),
+        }
     }
 
     /// The event as it is stored.
     pub(crate) fn to_octets(&self) -> Result<Vec<u8>, EncodeError> {
+        let qos = &self.qos;
         zorb::cdr::encode_encapsulation::<NativeEndian>(WireFormat::default(), |e| {
-            e.put(&self.priority)?;
-            e.put(&self.expires.unwrap_or(i64::MAX))?;
-            let Body::Any(any) = &self.body;
-            e.put(&ANY)?;
-            e.put(any)
+            e.put(&self.published)?;
+            e.put(&qos.priority.unwrap_or(i16::MIN))?;
+            for time in [qos.timeout, qos.start, qos.stop] {
+                e.put(&time.unwrap_or(i64::MIN))?;
+            }
+            match self.structured.get() {
+                Some(event) if self.is_structured => {
+                    e.put(&STRUCTURED)?;
+                    e.put(event)
+                }
+                _ => {
+                    e.put(&ANY)?;
+                    e.put(&self.any)
+                }
+            }
         })
     }
 
     /// The event of what is stored.
-    pub(crate) fn from_octets(octets: &[u8]) -> Result<Self, DecodeError> {
-        zorb::cdr::decode_encapsulation(octets, WireFormat::default(), ReadEvent)
+    pub(crate) fn from_octets(octets: &[u8], held: &Held) -> Option<Self> {
+        let read = zorb::cdr::decode_encapsulation(octets, WireFormat::default(), ReadEvent);
+        let (body, published, qos) = read.ok()?;
+        let mut event = Self::made(body, published, held).ok()?;
+        event.qos = qos;
+        Some(event)
     }
 }
 
-/// The octet that says what a stored event is.
+/// The octets that say what a stored event is.
 const ANY: u8 = 0;
+const STRUCTURED: u8 = 1;
 
 struct ReadEvent;
 
 impl<'de> EncapsulationVisitor<'de> for ReadEvent {
-    type Output = Event;
+    type Output = (Body, i64, EventQos);
 
-    fn visit<O: ByteOrder>(self, decoder: &mut Decoder<'de, O>) -> Result<Event, DecodeError> {
+    fn visit<O: ByteOrder>(
+        self,
+        decoder: &mut Decoder<'de, O>,
+    ) -> Result<Self::Output, DecodeError> {
+        let published = i64::decode(decoder)?;
         let priority = i16::decode(decoder)?;
-        let expires = i64::decode(decoder)?;
-        let _kind = u8::decode(decoder)?;
-        let body = Body::Any(Any::decode(decoder)?);
-        let mut event = Event::new(body);
-        event.priority = priority;
-        event.expires = (expires != i64::MAX).then_some(expires);
-        Ok(event)
+        let mut times = [None; 3];
+        for time in &mut times {
+            *time = Some(i64::decode(decoder)?).filter(|time| *time != i64::MIN);
+        }
+        let [timeout, start, stop] = times;
+        let body = match u8::decode(decoder)? {
+            STRUCTURED => Body::Structured(StructuredEvent::decode(decoder)?),
+            _ => Body::Any(Any::decode(decoder)?),
+        };
+        let qos = EventQos {
+            is_persistent: Some(true),
+            priority: Some(priority).filter(|priority| *priority != i16::MIN),
+            timeout,
+            start,
+            stop,
+        };
+        Ok((body, published, qos))
     }
 }
 

@@ -4,17 +4,21 @@ use crate::cos_event_channel_admin::EventChannelRef;
 use crate::cos_life_cycle::{
     self, GenericFactory, InvalidCriteria, NVP, generic_factory::CreateObjectError,
 };
+use crate::cos_notification::{Property, UnsupportedAdmin};
+use crate::cos_notify_channel_admin::{self as notify, ChannelNotFound, event_channel_factory};
 use crate::event_channel_admin;
 use crate::ft::PullMonitorable;
+use crate::node::unsupported;
 use crate::omni_events;
 use crate::open_orb::{
     self, EventChannelNotFound, NameAlreadyUsed,
     event_channel_factory::{CreateChannelError, JoinChannelError},
 };
+use crate::qos::{AdminProperties, Level, Qos};
 use crate::service::{Context, NotMade};
 use std::sync::Arc;
 use zorb::naming::cos_naming::NameComponent;
-use zorb::{Interface, ObjectRef, SystemException};
+use zorb::{Interface, ObjectRef, SystemException, SystemExceptionKind};
 
 /// What a factory of omniEvents' kind makes.
 const KIND: &str = "EventChannel";
@@ -63,7 +67,7 @@ impl GenericFactory for Factory {
             }
             .into());
         }
-        match self.0.create(name).await {
+        match self.0.create(name, None).await {
             Ok(channel) => Ok(Some(channel.as_object().clone())),
             Err(NotMade::NameInUse) => Err(InvalidCriteria {
                 invalid_criteria: the_criteria.to_vec(),
@@ -87,8 +91,8 @@ impl open_orb::EventChannelFactory for Factory {
         &self,
         channel_name: &str,
     ) -> Result<Option<EventChannelRef>, CreateChannelError> {
-        match self.0.create(Some(channel_name.to_owned())).await {
-            Ok(channel) => Ok(Some(channel)),
+        match self.0.create(Some(channel_name.to_owned()), None).await {
+            Ok(channel) => Ok(Some(channel.into())),
             Err(NotMade::NameInUse) => Err(NameAlreadyUsed {}.into()),
             Err(NotMade::Failed(exception)) => Err(exception.into()),
         }
@@ -100,8 +104,56 @@ impl open_orb::EventChannelFactory for Factory {
     ) -> Result<Option<EventChannelRef>, JoinChannelError> {
         let channel = self.0.find(channel_name);
         let channel = channel.ok_or(EventChannelNotFound {})?;
-        Ok(Some(channel.reference("e").map_err(SystemException::from)?))
+        let channel: notify::EventChannelRef =
+            channel.reference("e").map_err(SystemException::from)?;
+        Ok(Some(channel.into()))
     }
 }
 
 impl omni_events::EventChannelFactory for Factory {}
+
+impl notify::EventChannelFactory for Factory {
+    async fn create_channel(
+        &self,
+        initial_qos: &[Property],
+        initial_admin: &[Property],
+    ) -> Result<(Option<notify::EventChannelRef>, i32), event_channel_factory::CreateChannelError>
+    {
+        let ability = self.0.ability();
+        let mut qos = Qos::of_service(ability);
+        qos.set(Level::Channel, initial_qos, None, ability)
+            .map_err(unsupported)?;
+        let mut admin = AdminProperties::default();
+        admin
+            .set(initial_admin)
+            .map_err(|admin_err| UnsupportedAdmin { admin_err })?;
+        match self.0.create(None, Some((qos, admin))).await {
+            Ok(channel) => {
+                let id = self.0.channel_id(&channel).unwrap_or_default();
+                Ok((Some(channel), id))
+            }
+            Err(NotMade::NameInUse) => {
+                Err(SystemException::from(SystemExceptionKind::Internal).into())
+            }
+            Err(NotMade::Failed(exception)) => Err(exception.into()),
+        }
+    }
+
+    async fn get_all_channels(&self) -> Result<Vec<i32>, SystemException> {
+        let all = self.0.all().into_iter();
+        Ok(all
+            .filter_map(|channel| i32::try_from(channel.id).ok())
+            .collect())
+    }
+
+    async fn get_event_channel(
+        &self,
+        id: i32,
+    ) -> Result<Option<notify::EventChannelRef>, event_channel_factory::GetEventChannelError> {
+        let channel = u32::try_from(id)
+            .ok()
+            .and_then(|id| self.0.find_channel(id));
+        let channel = channel.ok_or(ChannelNotFound {})?;
+        Ok(Some(channel.reference("e").map_err(SystemException::from)?))
+    }
+}

@@ -2,16 +2,15 @@
 //!
 //! | table | key | value |
 //! |---|---|---|
-//! | `channels` | channel | its [`StoredChannel`] |
-//! | `proxies` | channel, proxy | its [`StoredProxy`] |
+//! | `channels` | channel | its name, quality of service and administration |
+//! | `proxies` | channel, number | a proxy, an admin or a filter |
 //! | `events` | channel, number | the event |
 //! | `progress` | channel, proxy | the number of the last event up to which all are delivered |
 //!
 //! An event is stored before its supplier has a reply, and delivered thereafter, in the order of the numbers. How far consumers are
 //! is stored with the next events or within [`FLUSHED_EVERY`]: after a crash events may be delivered twice, and none is lost.
 
-use crate::channel::Channel;
-use crate::event::Event;
+use crate::channel::{Channel, Published};
 use redb::{ReadableTable, TableDefinition, WriteTransaction};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,10 +40,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 pub(crate) enum Change {
-    /// Events of a channel, with their octets.
+    /// Events of a channel. Those that are not stored go the same way, so that the order of all is one.
     Publish {
         channel: Arc<Channel>,
-        events: Vec<(Arc<Event>, Vec<u8>)>,
+        events: Vec<Published>,
         progress: Progress,
     },
     Put {
@@ -117,7 +116,7 @@ fn trim(
 
 impl zorb_service::Tables for EventTables {
     const FILE: &'static str = "events.redb";
-    const FORMAT: u32 = 1;
+    const FORMAT: u32 = 2;
     type Change = Change;
     type Outcome = Outcome;
 
@@ -148,10 +147,12 @@ impl zorb_service::Tables for EventTables {
                     // Without a consumer that is kept there is nothing to keep an event for.
                     if channel.has_kept_consumers() {
                         let mut table = writing.open_table(EVENTS)?;
-                        for (number, (_, octets)) in (first..).zip(events) {
-                            table.insert((channel.number(), number), &octets[..])?;
+                        for (number, published) in (first..).zip(events) {
+                            if let Some(octets) = &published.octets {
+                                table.insert((channel.number(), number), &octets[..])?;
+                                is_changed = true;
+                            }
                         }
-                        is_changed = true;
                     }
                     outcomes.push(Outcome { first, stored });
                     continue;
@@ -214,7 +215,6 @@ impl zorb_service::Tables for EventTables {
                 events,
                 progress,
             } => {
-                let events = events.iter().map(|(event, _)| Arc::clone(event));
                 channel.fan_out(outcome.first, events);
                 progress
             }
@@ -241,8 +241,8 @@ pub(crate) struct Journal {
 pub(crate) struct Kept {
     pub(crate) number: u32,
     pub(crate) value: Vec<u8>,
-    /// Number, value and progress of its proxies.
-    pub(crate) proxies: Vec<(u32, Vec<u8>, Option<u64>)>,
+    /// Number, value and progress of its proxies, admins and filters.
+    pub(crate) objects: Vec<(u32, Vec<u8>, Option<u64>)>,
     /// Events that are not delivered to all, in their order.
     pub(crate) events: Vec<(u64, Vec<u8>)>,
 }
@@ -272,13 +272,13 @@ impl Journal {
                 let mut kept = Kept {
                     number,
                     value: value.value().to_vec(),
-                    proxies: Vec::new(),
+                    objects: Vec::new(),
                     events: Vec::new(),
                 };
                 for row in proxies.range((number, 0)..=(number, u32::MAX))? {
                     let (key, value) = row?;
                     let progress = progress.get(key.value())?.map(|row| row.value());
-                    kept.proxies
+                    kept.objects
                         .push((key.value().1, value.value().to_vec(), progress));
                 }
                 for row in events.range((number, 0)..=(number, u64::MAX))? {
@@ -295,7 +295,7 @@ impl Journal {
     pub(crate) async fn publish(
         &self,
         channel: Arc<Channel>,
-        events: Vec<(Arc<Event>, Vec<u8>)>,
+        events: Vec<Published>,
     ) -> Result<(), StoreError> {
         let progress = Arc::clone(&self.progress);
         let change = Change::Publish {

@@ -8,14 +8,20 @@ mod counters;
 pub mod etcl;
 mod event;
 mod factory;
+mod filter;
+mod informer;
 mod journal;
+mod node;
+mod qos;
 mod queue;
 mod service;
 mod supplier_proxy;
+mod types;
 
 pub use counters::Counters;
 pub use service::{
-    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, OMNIEVENTS_KEY, SERVICE_KEY, Settings,
+    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, NOTIFICATION_KEY, OMNIEVENTS_KEY,
+    SERVICE_KEY, Settings,
 };
 pub use zorb_service::OpenError;
 
@@ -26,11 +32,16 @@ pub use zorb_service::OpenError;
 mod generated {
     #[zorb::idl_file(
         "idl/CosEvent.idl",
+        "idl/CosNotification.idl",
         "idl/factory.idl",
+        "idl/stored.idl",
         extern("CosNaming" = ::zorb::naming::cos_naming)
     )]
     pub mod cos {}
 }
 
-pub use generated::cos::{cos_event_channel_admin, cos_event_comm, cos_life_cycle, omni_events};
-use generated::cos::{event as open_orb, event_channel_admin, ft};
+pub use generated::cos::{
+    cos_event_channel_admin, cos_event_comm, cos_life_cycle, cos_notification,
+    cos_notify_channel_admin, cos_notify_comm, cos_notify_filter, omni_events, time_base,
+};
+use generated::cos::{event as open_orb, event_channel_admin, ft, zorb_stored as stored};

@@ -1,4 +1,4 @@
-//! `zorb-events`: an event service that keeps what it has accepted.
+//! `zorb-events`: an event and notification service that keeps what it has accepted.
 
 #![forbid(unsafe_code)]
 
@@ -10,14 +10,15 @@ use std::time::Duration;
 use zorb::naming::{NamingClient, NamingError};
 use zorb::{Error, Orb};
 use zorb_events::{
-    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, OpenError, SERVICE_KEY, Settings,
+    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, NOTIFICATION_KEY, OpenError,
+    SERVICE_KEY, Settings,
 };
 use zorb_service::{Signals, notify, shown, write_whole};
 
 /// How often proxies that clients have left behind are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
 
-/// A CORBA event service: CosEvent channels, durable on request
+/// A CORBA event service: channels of CosEvent and CosNotification, durable on request
 #[derive(Debug, Parser)]
 #[command(name = "zorb-events", version, after_help = AFTER_HELP)]
 struct Options {
@@ -43,7 +44,7 @@ struct Options {
 
 const AFTER_HELP: &str = "\
 Clients find the channel at corbaloc::HOST:11169/EventChannel, and a factory of more at corbaloc::HOST:11169/EventService; that
-is also where omniEvents' tools look for it. The -ORB… options are taken, too: -ORBListenEndpoints, -ORBInitRef, ….
+is also where omniEvents' tools look for it. That of CosNotification is at corbaloc::HOST:11169/NotificationService. The -ORB… options are taken, too: -ORBListenEndpoints, -ORBInitRef, ….
 
 Examples:
   zorb-events
@@ -202,6 +203,12 @@ async fn bind(orb: &Orb, service: &EventService, name: &str) -> Result<(), Failu
         .await?;
     names
         .rebind(format!("{name}/{SERVICE_KEY}").as_str(), service.factory())
+        .await?;
+    names
+        .rebind(
+            format!("{name}/{NOTIFICATION_KEY}").as_str(),
+            service.notification_factory(),
+        )
         .await?;
     Ok(())
 }

@@ -4,14 +4,11 @@ use crate::event::{Event, now};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// The order of delivery, or that of discarding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "CosEvent has one order; CosNotification chooses")
-)]
 pub(crate) enum Order {
     /// The oldest first.
     Fifo,
@@ -39,6 +36,8 @@ pub(crate) struct Entry {
     pub(crate) event: Arc<Event>,
     pub(crate) priority: i16,
     pub(crate) expires: Option<i64>,
+    /// When it may be delivered, in microseconds since 1970.
+    pub(crate) starts: Option<i64>,
     /// Whether it may have been delivered before.
     pub(crate) is_again: bool,
 }
@@ -75,6 +74,8 @@ struct State {
     waiting: BTreeMap<Rank, Entry>,
     /// The ranks of those that wait, in the order of discarding.
     discardable: BTreeMap<Rank, Rank>,
+    /// Those whose time has not come, by that and by number.
+    early: BTreeMap<Rank, Entry>,
     /// Numbers of events that wait or are being delivered.
     outstanding: BTreeSet<u64>,
     /// Octets of those that wait.
@@ -116,6 +117,7 @@ impl Queue {
                 policy,
                 waiting: BTreeMap::new(),
                 discardable: BTreeMap::new(),
+                early: BTreeMap::new(),
                 outstanding: BTreeSet::new(),
                 octets: 0,
                 last: 0,
@@ -151,15 +153,38 @@ impl Queue {
         state.last = state.last.max(number);
     }
 
-    /// Takes events, at most so many; and how many have expired.
-    pub(crate) fn take(&self, max: usize) -> (Vec<Entry>, usize) {
+    /// Changes the policy; how many events were discarded for it. Costs as much as the events that wait.
+    pub(crate) fn set_policy(&self, policy: Policy) -> usize {
+        let mut state = self.state();
+        let is_order_changed =
+            (state.policy.order, state.policy.discard) != (policy.order, policy.discard);
+        state.policy = policy;
+        if is_order_changed {
+            let waiting = std::mem::take(&mut state.waiting);
+            state.discardable.clear();
+            for entry in waiting.into_values() {
+                state.rank(entry);
+            }
+        }
+        state.discard()
+    }
+
+    /// Takes events, at most so many and of so many octets but for the first; and how many have expired.
+    pub(crate) fn take(&self, max: usize, max_octets: usize) -> (Vec<Entry>, usize) {
         let mut state = self.state();
         let mut taken = Vec::new();
         let mut expired: usize = 0;
+        let mut octets: usize = 0;
         let now = now();
+        state.admit(now);
         while taken.len() < max
             && let Some((rank, entry)) = state.waiting.pop_first()
         {
+            let more = octets.saturating_add(entry.event.octets);
+            if more > max_octets && !taken.is_empty() {
+                state.waiting.insert(rank, entry);
+                break;
+            }
             let discard_rank = entry.discard_rank(state.policy.discard);
             debug_assert_eq!(rank, entry.delivery_rank(state.policy.order));
             state.discardable.remove(&discard_rank);
@@ -169,6 +194,7 @@ impl Queue {
                 expired = expired.saturating_add(1);
                 continue;
             }
+            octets = more;
             taken.push(entry);
         }
         if !state.waiting.is_empty() {
@@ -179,18 +205,25 @@ impl Queue {
     }
 
     /// Waits for events and takes them; `None` when the queue is closed.
-    pub(crate) async fn next(&self, max: usize) -> Option<(Vec<Entry>, usize)> {
+    pub(crate) async fn next(&self, max: usize, max_octets: usize) -> Option<(Vec<Entry>, usize)> {
         let _waiting = Waiting::new(&self.awaiting);
         loop {
             let arrived = self.arrived.notified();
             if self.state().is_closed {
                 return None;
             }
-            let (taken, expired) = self.take(max);
+            let (taken, expired) = self.take(max, max_octets);
             if !taken.is_empty() || expired > 0 {
                 return Some((taken, expired));
             }
-            arrived.await;
+            let until_start = self.state().until_start();
+            match until_start {
+                Some(until) => tokio::select! {
+                    () = arrived => {}
+                    () = tokio::time::sleep(until) => {}
+                },
+                None => arrived.await,
+            }
         }
     }
 
@@ -234,7 +267,7 @@ impl Queue {
     /// Events that wait.
     #[cfg(test)]
     fn len(&self) -> usize {
-        self.state().waiting.len()
+        self.state().len()
     }
 
     /// Wakes all that wait, and takes nothing any more.
@@ -243,6 +276,7 @@ impl Queue {
         state.is_closed = true;
         state.waiting.clear();
         state.discardable.clear();
+        state.early.clear();
         state.octets = 0;
         drop(state);
         self.arrived.notify_waiters();
@@ -251,43 +285,93 @@ impl Queue {
 
 impl State {
     fn insert(&mut self, entry: Entry) {
+        self.octets = self.octets.saturating_add(entry.event.octets);
+        match entry.starts.filter(|starts| *starts > now()) {
+            Some(starts) => {
+                self.early.insert((starts, entry.number), entry);
+            }
+            None => self.rank(entry),
+        }
+    }
+
+    /// Puts an event into the orders.
+    fn rank(&mut self, entry: Entry) {
         let rank = entry.delivery_rank(self.policy.order);
         let discard_rank = entry.discard_rank(self.policy.discard);
-        self.octets = self.octets.saturating_add(entry.event.octets);
         self.discardable.insert(discard_rank, rank);
         self.waiting.insert(rank, entry);
     }
 
+    /// Events whose time has come wait like others.
+    fn admit(&mut self, now: i64) {
+        while let Some(first) = self.early.first_entry()
+            && first.key().0 <= now
+        {
+            let entry = first.remove();
+            self.rank(entry);
+        }
+    }
+
+    /// How long it is until the time of an event comes.
+    fn until_start(&self) -> Option<Duration> {
+        let (starts, _) = self.early.first_key_value()?.0;
+        let micros = u64::try_from(starts.saturating_sub(now())).unwrap_or_default();
+        // A sleep ends at a millisecond.
+        Some(Duration::from_micros(micros.saturating_add(1_000)).min(LONGEST_SLEEP))
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len().saturating_add(self.early.len())
+    }
+
+    /// Of those that have to wait for their time, the one that starts last goes first.
     fn discard(&mut self) -> usize {
         let mut discarded: usize = 0;
         // A single event may be larger than all may be together.
-        while (self.waiting.len() > self.policy.events
-            || (self.octets > self.policy.octets && self.waiting.len() > 1))
-            && let Some((_, rank)) = self.discardable.pop_first()
+        while self.len() > self.policy.events
+            || (self.octets > self.policy.octets && self.len() > 1)
         {
-            if let Some(entry) = self.waiting.remove(&rank) {
-                self.octets = self.octets.saturating_sub(entry.event.octets);
-                self.outstanding.remove(&entry.number);
-                discarded = discarded.saturating_add(1);
-            }
+            let entry = match self.early.pop_last() {
+                Some((_, entry)) => Some(entry),
+                None => {
+                    let first = self.discardable.pop_first();
+                    first.and_then(|(_, rank)| self.waiting.remove(&rank))
+                }
+            };
+            let Some(entry) = entry else { break };
+            self.octets = self.octets.saturating_sub(entry.event.octets);
+            self.outstanding.remove(&entry.number);
+            discarded = discarded.saturating_add(1);
         }
         discarded
     }
 }
 
+/// How long a queue sleeps at most until the time of an event comes: clocks are set.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::Body;
+    use crate::qos::{Ability, Qos};
     use zorb::Any;
 
     fn entry(number: u64, priority: i16, expires: Option<i64>) -> Entry {
-        let event = Arc::new(Event::new(Body::Any(Any::new(&number).unwrap())));
+        let qos = Qos::of_service(Ability {
+            is_durable: false,
+            max_events: 1,
+            max_octets: 1,
+            max_batch: 1,
+        });
+        let body = Body::Any(Any::new(&number).unwrap());
+        let event = Arc::new(Event::new(body, &qos, &Arc::default()).unwrap());
         Entry {
             number,
             event,
             priority,
             expires,
+            starts: None,
             is_again: false,
         }
     }
@@ -302,7 +386,7 @@ mod tests {
     }
 
     fn numbers(queue: &Queue) -> Vec<u64> {
-        let (taken, _) = queue.take(usize::MAX);
+        let (taken, _) = queue.take(usize::MAX, usize::MAX);
         taken.iter().map(|entry| entry.number).collect()
     }
 
@@ -348,10 +432,10 @@ mod tests {
         for (number, priority) in [(1, 0), (2, 5), (3, 1)] {
             queue.offer(entry(number, priority, None));
         }
-        let (first, _) = queue.take(1);
+        let (first, _) = queue.take(1, usize::MAX);
         queue.done(&first);
         assert_eq!((first[0].number, queue.progress()), (2, 0));
-        let (rest, _) = queue.take(2);
+        let (rest, _) = queue.take(2, usize::MAX);
         queue.done(&rest[1..]);
         assert_eq!((rest[1].number, queue.progress()), (1, 2));
         queue.put_back(rest[..1].to_vec());
@@ -376,7 +460,53 @@ mod tests {
             queue.offer(entry(number, 0, (number == 4).then_some(1)));
         }
         assert_eq!(queue.len(), 2);
-        let (taken, expired) = queue.take(10);
+        let (taken, expired) = queue.take(10, usize::MAX);
         assert_eq!((taken.len(), expired, taken[0].number), (1, 1, 5));
+    }
+
+    #[test]
+    fn a_batch_is_bounded_by_octets_but_has_one_event_at_least() {
+        let queue = queue(10, Order::Fifo, Order::Fifo);
+        for number in 1..=3 {
+            queue.offer(entry(number, 0, None));
+        }
+        let one = entry(0, 0, None).event.octets;
+        assert_eq!(queue.take(10, one * 2).0.len(), 2);
+        assert_eq!(queue.take(10, 1).0.len(), 1);
+    }
+
+    #[test]
+    fn a_new_policy_orders_and_bounds_what_waits() {
+        let queue = queue(10, Order::Fifo, Order::Fifo);
+        for (number, priority) in [(1, 1), (2, 3), (3, 2)] {
+            queue.offer(entry(number, priority, None));
+        }
+        let discarded = queue.set_policy(Policy {
+            events: 2,
+            octets: usize::MAX,
+            order: Order::Priority,
+            discard: Order::Priority,
+        });
+        assert_eq!((discarded, numbers(&queue)), (1, vec![2, 3]));
+    }
+
+    #[tokio::test]
+    async fn an_event_waits_for_its_time_and_others_do_not_wait_for_it() {
+        let queue = queue(2, Order::Fifo, Order::Fifo);
+        let mut early = entry(1, 0, None);
+        early.starts = Some(now() + 50_000);
+        queue.offer(early.clone());
+        queue.offer(entry(2, 0, None));
+        assert_eq!(numbers(&queue), [2]);
+        assert_eq!(queue.progress(), 0);
+        queue.done(&[entry(2, 0, None)]);
+        let (first, _) = queue.next(1, usize::MAX).await.unwrap();
+        assert_eq!((first[0].number, early.starts <= Some(now())), (1, true));
+        // Where there is no room it goes before those whose time has come.
+        early.starts = Some(i64::MAX);
+        queue.offer(early);
+        queue.offer(entry(2, 0, None));
+        assert_eq!(queue.offer(entry(3, 0, None)), 1);
+        assert_eq!(numbers(&queue), [2, 3]);
     }
 }

@@ -1,26 +1,36 @@
 //! The service as an application starts it.
 
-use crate::channel::{Channel, StoredProxy, store_failed};
+use crate::channel::{Channel, Form, read_channel, read_row, store_failed};
 use crate::consumer_proxy::ConsumerProxy;
 use crate::cos_event_channel_admin::EventChannelRef;
+use crate::cos_notify_channel_admin::{
+    self as notify, EventChannelFactoryServant as NotificationServant,
+};
+use crate::cos_notify_filter::{FilterRef, MappingFilterRef};
 use crate::counters::{Counters, Counts};
 use crate::event::Event;
 use crate::factory::Factory;
+use crate::filter::{Filter, MappingFilter};
 use crate::journal::{FLUSHED_EVERY, Journal, Kept};
 use crate::omni_events::{EventChannelFactoryRef, EventChannelFactoryServant};
-use crate::queue::Entry;
-use crate::supplier_proxy::{Connection, SupplierProxy};
+use crate::qos::{Ability, AdminProperties, Qos};
+use crate::stored::{self, Row};
+use crate::supplier_proxy::{MAX_BATCH, SupplierProxy};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use zorb::{
-    Error, IdAssignment, IdUniqueness, Orb, Poa, Policies, SystemException, SystemExceptionKind,
+    Error, IdAssignment, IdUniqueness, Interface, Ior, ObjectRef, Orb, Poa, Policies,
+    SystemException, SystemExceptionKind,
 };
 use zorb_service::OpenError;
 
 /// The plain key of the factory of event channels: `corbaloc::host:11169/EventService`.
 pub const SERVICE_KEY: &str = "EventService";
+/// The plain key of the factory of CosNotification: `corbaloc::host:11169/NotificationService`. Its channels are those of
+/// [`SERVICE_KEY`], which have the interfaces of both specifications.
+pub const NOTIFICATION_KEY: &str = "NotificationService";
 /// The key of the same factory in omniEvents, whose tools look for it there.
 pub const OMNIEVENTS_KEY: &str = "omniEvents";
 /// The name and the plain key of the channel that is there from the beginning.
@@ -126,24 +136,70 @@ impl Context {
         all.find(|channel| channel.name.as_deref() == Some(name))
     }
 
+    pub(crate) fn find_channel(&self, id: u32) -> Option<Arc<Channel>> {
+        self.channels().by_number.get(&id).and_then(Weak::upgrade)
+    }
+
+    /// The number of a channel that was just made.
+    pub(crate) fn channel_id(&self, channel: &notify::EventChannelRef) -> Option<i32> {
+        let channel: Arc<crate::admin::ChannelObject> =
+            self.poa.reference_to_servant(channel).ok()?;
+        i32::try_from(channel.0.id).ok()
+    }
+
+    /// What the service can do.
+    pub(crate) fn ability(&self) -> Ability {
+        Ability {
+            is_durable: self.journal.is_some(),
+            max_events: self.settings.max_events_per_consumer,
+            max_octets: self.settings.max_octets_per_consumer,
+            max_batch: i64::try_from(MAX_BATCH).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// The filter of a reference. Those of other programs are BAD_PARAM: a channel waits for no other one to give its events.
+    pub(crate) fn served_filter(&self, filter: &FilterRef) -> Result<Arc<Filter>, SystemException> {
+        let served = self.poa.reference_to_servant(filter);
+        served.map_err(|_| SystemExceptionKind::BadParam.into())
+    }
+
+    pub(crate) fn served_mapping_filter(
+        &self,
+        filter: &MappingFilterRef,
+    ) -> Result<Arc<MappingFilter>, SystemException> {
+        let served = self.poa.reference_to_servant(filter);
+        served.map_err(|_| SystemExceptionKind::BadParam.into())
+    }
+
+    /// The factory of CosNotification.
+    pub(crate) fn notification_factory(
+        &self,
+    ) -> Result<notify::EventChannelFactoryRef, SystemException> {
+        let id = format!("{}n", self.instance);
+        Ok(self.poa.create_reference_with_id(id)?)
+    }
+
     /// Makes a channel. With a name it has that as its plain key.
     pub(crate) async fn create(
         self: &Arc<Self>,
         name: Option<String>,
-    ) -> Result<EventChannelRef, NotMade> {
+        properties: Option<(Qos, AdminProperties)>,
+    ) -> Result<notify::EventChannelRef, NotMade> {
         if name
             .as_ref()
             .is_some_and(|name| name.is_empty() || name.len() > MAX_NAME_OCTETS)
         {
             return Err(NotMade::NameInUse);
         }
+        let (qos, admin) = properties
+            .unwrap_or_else(|| (Qos::of_service(self.ability()), AdminProperties::default()));
         let channel = {
             let mut channels = self.channels();
             if channels.by_number.len() >= self.settings.max_channels {
                 return Err(SystemException::from(SystemExceptionKind::NoResources).into());
             }
             channels.last = channels.last.saturating_add(1);
-            let channel = Channel::new(Arc::clone(self), channels.last, name);
+            let channel = Channel::new(Arc::clone(self), channels.last, name, qos, admin);
             channels
                 .by_number
                 .insert(channel.id, Arc::downgrade(&channel));
@@ -156,17 +212,13 @@ impl Context {
         made
     }
 
-    async fn make(&self, channel: &Arc<Channel>) -> Result<EventChannelRef, NotMade> {
+    async fn make(&self, channel: &Arc<Channel>) -> Result<notify::EventChannelRef, NotMade> {
         let reference = channel.activate().map_err(SystemException::from)?;
         if let Some(name) = &channel.name {
             let bound = self.orb.key_table().bind(name, &reference);
             bound.map_err(|_| NotMade::NameInUse)?;
         }
-        if let Some(journal) = &self.journal {
-            let value = channel.name.clone().unwrap_or_default().into_bytes();
-            let put = journal.put((channel.id, None), value, None).await;
-            put.map_err(|error| store_failed(&error))?;
-        }
+        channel.store_channel().await?;
         Ok(reference)
     }
 
@@ -177,8 +229,8 @@ impl Context {
         if let Some(name) = &channel.name {
             let keys = self.orb.key_table();
             let is_ours = keys.find(name).is_some_and(|bound| {
-                let reference = channel.reference::<EventChannelRef>("e");
-                reference.is_ok_and(|reference| bound == *zorb::Interface::as_object(&reference))
+                let reference = channel.reference::<notify::EventChannelRef>("e");
+                reference.is_ok_and(|reference| bound == *reference.as_object())
             });
             if is_ours {
                 let _ = keys.unbind(name);
@@ -186,60 +238,88 @@ impl Context {
         }
     }
 
-    /// Makes a channel of an earlier run again, with its proxies and the events that they have not had.
-    fn restore(self: &Arc<Self>, kept: Kept) -> Result<(), Error> {
-        let name = String::from_utf8(kept.value).unwrap_or_default();
-        let name = (!name.is_empty()).then_some(name);
-        let channel = Channel::new(Arc::clone(self), kept.number, name);
-        {
-            let mut channels = self.channels();
-            channels.last = channels.last.max(channel.id);
-            channels
-                .by_number
-                .insert(channel.id, Arc::downgrade(&channel));
-        }
-        let reference = channel.activate()?;
-        if let Some(name) = &channel.name {
-            self.orb.key_table().bind(name, &reference)?;
-        }
-        let last = kept.events.last().map(|(number, _)| *number);
-        let progress = kept.proxies.iter().filter_map(|(_, _, progress)| *progress);
-        channel.go_on_behind(progress.chain(last).max().unwrap_or(0));
-        let mut consumers = Vec::new();
-        for (number, value, progress) in kept.proxies {
-            let Ok(stored) = StoredProxy::from_octets(&value, &self.orb) else {
-                tracing::error!(channel = channel.id, number, "a stored proxy is malformed");
+    /// Makes channels of an earlier run again, with their objects and the events that their consumers have not had.
+    fn restore(self: &Arc<Self>, kept: Vec<Kept>) -> Result<(), Error> {
+        let mut channels = Vec::new();
+        for kept in kept {
+            let Ok(stored) = read_channel(&kept.value) else {
+                tracing::error!(channel = kept.number, "a stored channel is malformed");
                 continue;
             };
-            if stored.is_supplier {
-                let proxy = SupplierProxy::new(&channel, number, stored.is_push);
-                channel.activate_supplier(&proxy)?;
-                if let Connection::To(peer) = stored.connection {
-                    consumers.push((proxy, peer, progress.unwrap_or(0)));
-                }
-            } else {
-                let proxy = ConsumerProxy::new(&channel, number, stored.is_push);
-                channel.activate_consumer(&proxy)?;
-                if let Connection::To(peer) = stored.connection {
-                    proxy.resume(peer);
+            let name = (!stored.name.is_empty()).then_some(stored.name);
+            let qos = Qos::from_stored(&stored.qos);
+            let qos = qos.unwrap_or_else(|| Qos::of_service(self.ability()));
+            let admin = AdminProperties::from_stored(&stored.admin).unwrap_or_default();
+            let channel = Channel::new(Arc::clone(self), kept.number, name, qos, admin);
+            {
+                let mut channels = self.channels();
+                channels.last = channels.last.max(channel.id);
+                channels
+                    .by_number
+                    .insert(channel.id, Arc::downgrade(&channel));
+            }
+            let reference = channel.activate()?;
+            if let Some(name) = &channel.name {
+                self.orb.key_table().bind(name, &reference)?;
+            }
+            let last = kept.events.last().map(|(number, _)| *number);
+            let progress = kept.objects.iter().filter_map(|(_, _, progress)| *progress);
+            channel.go_on_behind(progress.chain(last).max().unwrap_or(0));
+            let mut rows = Vec::new();
+            for (number, value, progress) in kept.objects {
+                match read_row(&value) {
+                    Ok((row, peer)) => rows.push((number, row, peer, progress)),
+                    Err(error) => {
+                        tracing::error!(channel = channel.id, number, %error, "a stored object is malformed");
+                    }
                 }
             }
+            // First: what uses them may be of another channel.
+            for (number, row, _, _) in &rows {
+                if let Row::OfFilter(filter) = row {
+                    channel.number_is_used(*number);
+                    channel.restore_filter(*number, filter)?;
+                }
+            }
+            channels.push((channel, rows, kept.events));
         }
-        for (number, octets) in kept.events {
-            let Ok(event) = Event::from_octets(&octets) else {
+        for (channel, rows, events) in channels {
+            Self::restore_objects(&channel, rows, events)?;
+        }
+        Ok(())
+    }
+
+    fn restore_objects(
+        channel: &Arc<Channel>,
+        rows: Vec<(u32, Row, Ior, Option<u64>)>,
+        events: Vec<(u64, Vec<u8>)>,
+    ) -> Result<(), Error> {
+        for (number, row, _, _) in &rows {
+            if let Row::OfAdmin(admin) = row {
+                if *number != u32::MAX {
+                    channel.number_is_used(*number);
+                }
+                channel.restore_admin(*number, admin)?;
+            }
+        }
+        let mut consumers = Vec::new();
+        for (number, row, peer, progress) in rows {
+            let Row::OfProxy(stored) = row else { continue };
+            let peer = (!peer.is_nil()).then(|| channel.context.orb.object(peer));
+            let consumer = Self::restore_proxy(channel, number, &stored, peer.clone())?;
+            if let Some(proxy) = consumer {
+                consumers.push((proxy, peer, progress.unwrap_or(0)));
+            }
+        }
+        for (number, octets) in events {
+            let Some(event) = Event::from_octets(&octets, &channel.held) else {
                 tracing::error!(channel = channel.id, number, "a stored event is malformed");
                 continue;
             };
             let event = Arc::new(event);
             for (proxy, _, progress) in &consumers {
                 if number > *progress {
-                    proxy.offer(Entry {
-                        number,
-                        event: Arc::clone(&event),
-                        priority: event.priority,
-                        expires: event.expires,
-                        is_again: true,
-                    });
+                    proxy.offer(number, &event, proxy.verdict(&event), true);
                 }
             }
         }
@@ -247,6 +327,34 @@ impl Context {
             proxy.resume(peer);
         }
         Ok(())
+    }
+
+    /// Makes a proxy of an earlier run again: one of a consumer that goes on when it has its events.
+    fn restore_proxy(
+        channel: &Arc<Channel>,
+        number: u32,
+        stored: &stored::Proxy,
+        peer: Option<ObjectRef>,
+    ) -> Result<Option<Arc<SupplierProxy>>, Error> {
+        let Some(admin) = channel.find_admin(stored.admin) else {
+            tracing::error!(channel = channel.id, number, "a stored proxy has no admin");
+            return Ok(None);
+        };
+        let form = Form::of_stored(stored.form);
+        if stored.is_supplier {
+            let proxy = SupplierProxy::new(&admin, number, stored.is_push, form);
+            proxy.node.restore(channel, &stored.common);
+            proxy.apply();
+            channel.activate_supplier(&proxy)?;
+            return Ok(stored.is_connected.then_some(proxy));
+        }
+        let proxy = ConsumerProxy::new(&admin, number, stored.is_push, form);
+        proxy.node.restore(channel, &stored.common);
+        channel.activate_consumer(&proxy)?;
+        if stored.is_connected {
+            proxy.resume(peer);
+        }
+        Ok(None)
     }
 }
 
@@ -257,6 +365,7 @@ impl Context {
 pub struct EventService {
     context: Arc<Context>,
     factory: EventChannelFactoryRef,
+    notification: notify::EventChannelFactoryRef,
     channel: EventChannelRef,
 }
 
@@ -320,14 +429,16 @@ impl EventService {
         let factory_id = format!("{}f", context.instance);
         let servant = EventChannelFactoryServant::new(Factory(Arc::clone(&context)));
         let factory = poa.activate_object_with_id(factory_id, servant)?;
+        let servant = NotificationServant::new(Factory(Arc::clone(&context)));
+        let notification =
+            poa.activate_object_with_id(format!("{}n", context.instance), servant)?;
+        orb.key_table().bind(NOTIFICATION_KEY, &notification)?;
         for key in [SERVICE_KEY, OMNIEVENTS_KEY] {
             orb.key_table().bind(key, &factory)?;
         }
         if let Some(journal) = &context.journal {
             let kept = journal.load().map_err(|error| store_failed(&error))?;
-            for kept in kept {
-                context.restore(kept)?;
-            }
+            context.restore(kept)?;
             let context = Arc::downgrade(&context);
             tokio::spawn(async move {
                 let mut ticks = tokio::time::interval(FLUSHED_EVERY);
@@ -344,9 +455,9 @@ impl EventService {
                 }
             });
         }
-        let channel = match context.find(CHANNEL_KEY) {
+        let channel: notify::EventChannelRef = match context.find(CHANNEL_KEY) {
             Some(channel) => channel.reference("e")?,
-            None => match context.create(Some(CHANNEL_KEY.to_owned())).await {
+            None => match context.create(Some(CHANNEL_KEY.to_owned()), None).await {
                 Ok(channel) => channel,
                 Err(NotMade::Failed(exception)) => return Err(exception.into()),
                 Err(NotMade::NameInUse) => {
@@ -358,7 +469,8 @@ impl EventService {
         Ok(Self {
             context,
             factory,
-            channel,
+            notification,
+            channel: channel.into(),
         })
     }
 
@@ -368,7 +480,13 @@ impl EventService {
         &self.factory
     }
 
-    /// The channel that is there from the beginning.
+    /// The factory of CosNotification, which makes channels with properties.
+    #[must_use]
+    pub fn notification_factory(&self) -> &notify::EventChannelFactoryRef {
+        &self.notification
+    }
+
+    /// The channel that is there from the beginning. It is a channel of CosNotification, too.
     #[must_use]
     pub fn channel(&self) -> &EventChannelRef {
         &self.channel

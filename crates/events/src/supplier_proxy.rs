@@ -1,21 +1,36 @@
 //! The proxies that consumers have: of a supplier that pushes to them, or that they pull from.
 
-use crate::channel::{Channel, Disconnect, Idle, StoredProxy};
-use crate::cos_event_channel_admin::{
-    AlreadyConnected, ProxyPullSupplier, ProxyPushSupplier,
-    proxy_pull_supplier::ConnectPullConsumerError, proxy_push_supplier::ConnectPushConsumerError,
+use crate::admin::Admin;
+use crate::channel::{Channel, Connection, Counted, Form, Idle, Place, Proxy};
+use crate::cos_event_channel_admin::{self as plain, AlreadyConnected};
+use crate::cos_event_comm::{self as plain_comm, Disconnected, PushConsumerRef, push_consumer};
+use crate::cos_notification::{EventType, NamedPropertyRange, Property, StructuredEvent};
+use crate::cos_notify_channel_admin::{
+    self as cos, ConnectionAlreadyActive, ConnectionAlreadyInactive, ConsumerAdminRef,
+    NotConnected, ObtainInfoMode, ProxyType,
 };
-use crate::cos_event_comm::{
-    Disconnected, PullConsumerRef, PullSupplier, PushConsumerRef, PushSupplier,
-    pull_supplier::{PullError, TryPullError},
-    push_consumer::PushError,
+use crate::cos_notify_comm::{
+    self as comm, SequencePushConsumerRef, StructuredPushConsumerRef, notify_subscribe,
+    sequence_pull_supplier, sequence_push_consumer, structured_pull_supplier,
+    structured_push_consumer,
 };
+use crate::cos_notify_filter::MappingFilterRef;
 use crate::counters::add;
+use crate::etcl::Budget;
 use crate::event::Event;
+use crate::informer::{Informer, Told};
+use crate::node::{Node, Target, mapping_reference};
+use crate::qos::{Level, Qos};
 use crate::queue::{Entry, Queue};
+use crate::stored::{self, Row};
+use crate::types::{Changes, EventTypes};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use zorb::{Any, CompletionStatus, Interface, ObjectRef, SystemException, SystemExceptionKind};
+use tokio::sync::watch;
+use zorb::{
+    Any, CompletionStatus, Interface, ObjectRef, SystemException, SystemExceptionKind, TcKind,
+};
 
 /// How long a consumer may take for an event.
 pub(crate) const PUSH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,25 +42,36 @@ pub(crate) const MAX_FAILURES: u32 = 5;
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// What a proxy is connected to.
-#[derive(Clone, Debug)]
-pub(crate) enum Connection {
-    Not,
-    /// To a peer, which may be nil where it need not be called.
-    To(Option<ObjectRef>),
-    Over,
-}
+/// Events of a sequence, whatever MaximumBatchSize says and a client asks for.
+pub(crate) const MAX_BATCH: usize = 1_000;
+/// Octets of a sequence with more than one event.
+pub(crate) const MAX_BATCH_OCTETS: usize = 4 * 1024 * 1024;
 
 pub(crate) struct SupplierProxy {
     pub(crate) channel: Arc<Channel>,
+    pub(crate) admin: Arc<Admin>,
     pub(crate) number: u32,
     pub(crate) is_push: bool,
+    pub(crate) form: Form,
+    pub(crate) node: Node,
     pub(crate) queue: Queue,
     connection: Mutex<Connection>,
+    /// Whether deliveries wait.
+    is_suspended: watch::Sender<bool>,
+    informer: Arc<Informer>,
+    counted: Counted,
     /// What was pulled and is not known to have arrived: the next pull says so.
     pulled: Mutex<Vec<Entry>>,
     /// When the client has last called.
     used: Mutex<Instant>,
+}
+
+/// With what an event goes to a consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    priority: i16,
+    expires: Option<i64>,
+    starts: Option<i64>,
 }
 
 /// Why a delivery failed.
@@ -65,14 +91,23 @@ impl From<SystemException> for Failed {
     }
 }
 
-impl From<PushError> for Failed {
-    fn from(error: PushError) -> Self {
-        match error {
-            PushError::Disconnected(_) => Self::Gone,
-            PushError::System(exception) => exception.into(),
+macro_rules! failed {
+    ($($module:ident::$error:ident),*) => { $(
+        impl From<$module::$error> for Failed {
+            fn from(error: $module::$error) -> Self {
+                match error {
+                    $module::$error::Disconnected(_) => Self::Gone,
+                    $module::$error::System(exception) => exception.into(),
+                }
+            }
         }
-    }
+    )* };
 }
+failed!(
+    push_consumer::PushError,
+    structured_push_consumer::PushStructuredEventError,
+    sequence_push_consumer::PushStructuredEventsError
+);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -85,28 +120,125 @@ pub(crate) fn pause(failures: u32) -> Duration {
 }
 
 impl SupplierProxy {
-    pub(crate) fn new(channel: &Arc<Channel>, number: u32, is_push: bool) -> Arc<Self> {
+    pub(crate) fn new(admin: &Arc<Admin>, number: u32, is_push: bool, form: Form) -> Arc<Self> {
+        let channel = &admin.channel;
+        let qos = admin.node.get().qos.clone();
+        let policy = qos.policy(&channel.admin_properties(), channel.context.ability());
         Arc::new(Self {
             channel: Arc::clone(channel),
+            admin: Arc::clone(admin),
             number,
             is_push,
-            queue: Queue::new(channel.policy()),
+            form,
+            node: Node::new(qos, EventTypes::all()),
+            queue: Queue::new(policy),
             connection: Mutex::new(Connection::Not),
+            is_suspended: watch::channel(false).0,
+            informer: Informer::new(Told::Offers),
+            counted: Counted::default(),
             pulled: Mutex::new(Vec::new()),
             used: Mutex::new(Instant::now()),
         })
     }
 
-    /// Whether its events and its connection survive a crash.
+    /// Whether its connection survives a crash.
     pub(crate) fn is_kept(&self) -> bool {
-        self.channel.context.journal.is_some()
+        self.channel.context.journal.is_some() && self.node.get().qos.has_kept_connection()
     }
 
-    pub(crate) fn offer(&self, entry: Entry) {
-        let discarded = self.queue.offer(entry);
+    /// Whether it gets all events, as they are.
+    pub(crate) fn is_open(&self) -> bool {
+        self.node.is_open() && self.admin.node.is_open()
+    }
+
+    /// With what an event goes to the consumer; `None` if it does not. Filters take no more steps than one constraint alone may.
+    pub(crate) fn verdict(&self, event: &Event) -> Option<Verdict> {
+        let own = self.node.get();
+        let mut priority = event.qos.priority.unwrap_or_else(|| own.qos.priority());
+        let mut lifetime = event.qos.timeout;
+        if !self.is_open() {
+            let admin = self.admin.node.get();
+            let budget = Budget::default();
+            let ty = event.event_type();
+            if !(own.types.matches(ty) && admin.types.matches(ty)) {
+                return None;
+            }
+            let passes = match self.admin.is_or {
+                true => own.passes(event, &budget) || admin.passes(event, &budget),
+                false => own.passes(event, &budget) && admin.passes(event, &budget),
+            };
+            if !passes {
+                return None;
+            }
+            // A value by default is not as much as what the header says.
+            if let Some(filter) = own.priority().or_else(|| admin.priority()) {
+                let (is_met, value) = filter.map(event, &budget);
+                if let (Ok(value), true) = (
+                    value.extract::<i16>(),
+                    is_met || event.qos.priority.is_none(),
+                ) {
+                    priority = value;
+                }
+            }
+            if let Some(filter) = own.lifetime().or_else(|| admin.lifetime()) {
+                let (is_met, value) = filter.map(event, &budget);
+                if let (Ok(value), true) = (value.extract::<u64>(), is_met || lifetime.is_none()) {
+                    lifetime = Some(i64::try_from(value).unwrap_or(i64::MAX));
+                }
+            }
+        }
+        let lifetime = lifetime.unwrap_or_else(|| own.qos.timeout());
+        Some(Verdict {
+            priority,
+            expires: event.expires(Some(lifetime)),
+            starts: event.qos.start.filter(|_| own.qos.has_start_times()),
+        })
+    }
+
+    /// Gives an event to the consumer, or notes that it is none for it.
+    pub(crate) fn offer(
+        &self,
+        number: u64,
+        event: &Arc<Event>,
+        verdict: Option<Verdict>,
+        is_again: bool,
+    ) {
+        let Some(verdict) = verdict else {
+            self.queue.skip(number);
+            self.moved();
+            return;
+        };
+        let discarded = self.queue.offer(Entry {
+            number,
+            event: Arc::clone(event),
+            priority: verdict.priority,
+            expires: verdict.expires,
+            starts: verdict.starts,
+            is_again,
+        });
+        self.discarded(discarded);
+    }
+
+    fn discarded(&self, discarded: usize) {
         if discarded > 0 {
             add(&self.channel.context.counts.discarded, discarded);
             self.moved();
+        }
+    }
+
+    /// Goes by what its properties are.
+    pub(crate) fn apply(&self) {
+        let state = self.node.get();
+        let properties = self.channel.admin_properties();
+        let policy = state
+            .qos
+            .policy(&properties, self.channel.context.ability());
+        self.discarded(self.queue.set_policy(policy));
+        self.is_suspended.send_replace(state.is_suspended);
+        if self.form != Form::Plain && matches!(*locked(&self.connection), Connection::To(_)) {
+            let types = state.types.keys();
+            self.channel
+                .count(Told::Subscriptions, &self.counted, types);
         }
     }
 
@@ -132,6 +264,7 @@ impl SupplierProxy {
             }
             return Err(exception);
         }
+        self.apply();
         self.start(peer);
         Ok(Ok(()))
     }
@@ -140,18 +273,32 @@ impl SupplierProxy {
     pub(crate) fn resume(self: &Arc<Self>, peer: Option<ObjectRef>) {
         *locked(&self.connection) = Connection::To(peer.clone());
         self.channel.add_consumer(self.number, Arc::clone(self));
+        self.apply();
         self.start(peer);
     }
 
     /// Stores the proxy as it is; with where it begins when it is connected.
     pub(crate) async fn store(&self, progress: Option<u64>) -> Result<(), SystemException> {
-        let stored = StoredProxy {
+        if !self.is_kept() {
+            self.channel.remove_row(self.number).await;
+            return Ok(());
+        }
+        let connection = locked(&self.connection).clone();
+        let row = Row::OfProxy(stored::Proxy {
             is_supplier: true,
             is_push: self.is_push,
-            connection: locked(&self.connection).clone(),
+            form: self.form as u8,
+            admin: self.admin.number,
+            is_connected: matches!(connection, Connection::To(_)),
+            common: self.node.stored(),
+        });
+        // One that is connected has a place to go on from.
+        let progress = match connection {
+            Connection::To(_) => progress.or_else(|| Some(self.queue.progress())),
+            _ => None,
         };
         self.channel
-            .store_proxy(self.number, &stored, progress)
+            .store(self.number, &row, connection.peer(), progress)
             .await
     }
 
@@ -178,15 +325,76 @@ impl SupplierProxy {
         self.moved();
     }
 
+    /// Takes the events of the next delivery; `None` when the proxy is disconnected. A sequence is waited for as long as
+    /// PacingInterval says.
+    async fn next_events(&self) -> Option<(Vec<Entry>, usize)> {
+        let mut suspended = self.is_suspended.subscribe();
+        loop {
+            suspended
+                .wait_for(|is_suspended| !is_suspended)
+                .await
+                .ok()?;
+            let qos = self.node.get().qos.clone();
+            let size = match self.form {
+                Form::Sequence => qos.batch().min(MAX_BATCH),
+                _ => 1,
+            };
+            let (mut entries, mut expired) = self.queue.next(size, MAX_BATCH_OCTETS).await?;
+            if size > 1 && !qos.pacing().is_zero() && !entries.is_empty() {
+                let mut octets = octets_of(&entries);
+                let until = tokio::time::Instant::now() + qos.pacing().min(LONGEST_PACING);
+                while entries.len() < size && octets < MAX_BATCH_OCTETS {
+                    let left = size.saturating_sub(entries.len());
+                    let room = MAX_BATCH_OCTETS.saturating_sub(octets);
+                    let more = tokio::time::timeout_at(until, self.queue.next(left, room)).await;
+                    let Ok(Some((more, over))) = more else { break };
+                    octets = octets.saturating_add(octets_of(&more));
+                    entries.extend(more);
+                    expired = expired.saturating_add(over);
+                }
+            }
+            if *suspended.borrow() && !entries.is_empty() {
+                add(&self.channel.context.counts.expired, expired);
+                self.discarded(self.queue.put_back(entries));
+                continue;
+            }
+            return Some((entries, expired));
+        }
+    }
+
+    async fn push(&self, peer: &ObjectRef, entries: &[Entry]) -> Result<(), Failed> {
+        match self.form {
+            Form::Plain | Form::Any => {
+                let peer: PushConsumerRef = peer.unchecked_narrow();
+                for entry in entries {
+                    peer.push(entry.event.any()).await?;
+                }
+            }
+            Form::Structured => {
+                let peer: StructuredPushConsumerRef = peer.unchecked_narrow();
+                for entry in entries {
+                    peer.push_structured_event(entry.event.structured()).await?;
+                }
+            }
+            Form::Sequence if entries.is_empty() => {}
+            Form::Sequence => {
+                let peer: SequencePushConsumerRef = peer.unchecked_narrow();
+                let events = entries.iter().map(|entry| entry.event.structured().clone());
+                let events: Vec<_> = events.collect();
+                peer.push_structured_events(&events).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Pushes events to a consumer until one of the two is gone.
     async fn deliver(self: Arc<Self>, peer: ObjectRef) {
-        let peer: PushConsumerRef = peer.unchecked_narrow();
         let peer = peer.with_round_trip_timeout(PUSH_TIMEOUT);
         let counts = &self.channel.context.counts;
         let mut failures: u32 = 0;
         let mut failing_since = None;
-        while let Some((mut entries, expired)) = self.queue.next(1).await {
-            match push(&peer, &entries).await {
+        while let Some((mut entries, expired)) = self.next_events().await {
+            match self.push(&peer, &entries).await {
                 Ok(()) => {
                     failures = 0;
                     failing_since = None;
@@ -260,7 +468,11 @@ impl SupplierProxy {
         self.check_connected()?;
         self.confirm_pulled();
         loop {
-            let (entries, expired) = self.queue.next(max).await.ok_or(Disconnected {})?;
+            let (entries, expired) = self
+                .queue
+                .next(max, MAX_BATCH_OCTETS)
+                .await
+                .ok_or(Disconnected {})?;
             *locked(&self.used) = Instant::now();
             self.hand_out(&entries, expired);
             if !entries.is_empty() {
@@ -273,45 +485,51 @@ impl SupplierProxy {
     pub(crate) fn try_pull_entries(&self, max: usize) -> Result<Vec<Arc<Event>>, Disconnected> {
         self.check_connected()?;
         self.confirm_pulled();
-        let (entries, expired) = self.queue.take(max);
+        let (entries, expired) = self.queue.take(max, MAX_BATCH_OCTETS);
         self.hand_out(&entries, expired);
         Ok(entries.into_iter().map(|entry| entry.event).collect())
     }
 }
 
-async fn push(peer: &PushConsumerRef, entries: &[Entry]) -> Result<(), Failed> {
-    for entry in entries {
-        peer.push(&entry.event.to_any()).await?;
-    }
-    Ok(())
+/// How long a sequence is waited for at most.
+const LONGEST_PACING: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn octets_of(entries: &[Entry]) -> usize {
+    let octets = entries.iter().map(|entry| entry.event.octets);
+    octets.fold(0, usize::saturating_add)
 }
 
-impl Disconnect for SupplierProxy {
+/// The operation by which a consumer hears that it is disconnected.
+fn disconnecting(form: Form, is_push: bool) -> &'static str {
+    match (form, is_push) {
+        (Form::Plain | Form::Any, true) => "disconnect_push_consumer",
+        (Form::Plain | Form::Any, false) => "disconnect_pull_consumer",
+        (Form::Structured, true) => "disconnect_structured_push_consumer",
+        (Form::Structured, false) => "disconnect_structured_pull_consumer",
+        (Form::Sequence, true) => "disconnect_sequence_push_consumer",
+        (Form::Sequence, false) => "disconnect_sequence_pull_consumer",
+    }
+}
+
+impl Proxy for SupplierProxy {
     fn disconnect(self: Arc<Self>, is_peer_told: bool) {
         let before = std::mem::replace(&mut *locked(&self.connection), Connection::Over);
         if matches!(before, Connection::Over) {
             return;
         }
         self.confirm_pulled();
-        self.queue.close();
+        self.stop();
+        self.channel
+            .count(Told::Subscriptions, &self.counted, BTreeSet::new());
         let peer = match before {
             Connection::To(peer) if is_peer_told => peer,
             _ => None,
         };
-        let is_push = self.is_push;
+        let operation = disconnecting(self.form, self.is_push);
         self.channel.end_proxy(self.number, async move {
             let Some(peer) = peer else { return };
             let peer = peer.with_round_trip_timeout(DISCONNECT_TIMEOUT);
-            let told = match is_push {
-                true => {
-                    let peer: PushConsumerRef = peer.unchecked_narrow();
-                    peer.disconnect_push_consumer().await
-                }
-                false => {
-                    let peer: PullConsumerRef = peer.unchecked_narrow();
-                    peer.disconnect_pull_consumer().await
-                }
-            };
+            let told = peer.invoke::<_, (), SystemException>(operation, ()).await;
             if let Err(exception) = told {
                 tracing::debug!(%exception, "a consumer is not told that it is disconnected");
             }
@@ -320,6 +538,7 @@ impl Disconnect for SupplierProxy {
 
     fn stop(&self) {
         self.queue.close();
+        self.is_suspended.send_replace(false);
     }
 
     fn idle(&self) -> Idle {
@@ -331,59 +550,370 @@ impl Disconnect for SupplierProxy {
             _ => Idle::Not,
         }
     }
+
+    fn place(&self) -> Place {
+        Place {
+            is_supplier: true,
+            is_push: self.is_push,
+            form: self.form,
+            admin: self.admin.number,
+        }
+    }
+
+    fn inform(&self, changes: &Changes) {
+        if self.form != Form::Plain
+            && let Some(peer) = locked(&self.connection).peer()
+        {
+            self.informer.inform(peer, changes);
+        }
+    }
 }
 
-/// The servant of a proxy.
+/// The servant of a proxy: of any form, since a skeleton serves the operations of its interface alone.
 pub(crate) struct Supplier(pub(crate) Arc<SupplierProxy>);
 
-fn not_nil<T>(peer: Option<T>) -> Result<T, SystemException> {
-    peer.ok_or_else(|| SystemExceptionKind::BadParam.into())
+impl Target for Supplier {
+    fn node(&self) -> &Node {
+        &self.0.node
+    }
+
+    fn channel(&self) -> &Arc<Channel> {
+        &self.0.channel
+    }
+
+    fn level(&self) -> Level {
+        Level::Proxy
+    }
+
+    fn above(&self) -> Option<Qos> {
+        Some(self.0.admin.node.get().qos.clone())
+    }
+
+    fn apply(&self) {
+        self.0.apply();
+    }
+
+    async fn store(&self) -> Result<(), SystemException> {
+        self.0.store(None).await
+    }
 }
 
-impl PushSupplier for Supplier {
-    async fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
+impl Supplier {
+    fn disconnect(&self) {
         Arc::clone(&self.0).disconnect(true);
+    }
+
+    /// Connects to a peer that is called.
+    async fn connect<T: Interface>(
+        &self,
+        peer: Option<T>,
+    ) -> Result<Result<(), AlreadyConnected>, SystemException> {
+        let peer = peer.ok_or(SystemExceptionKind::BadParam)?;
+        self.0.connect(Some(peer.as_object().clone())).await
+    }
+
+    /// Connects to a peer that calls.
+    async fn connect_caller<T: Interface>(
+        &self,
+        peer: Option<T>,
+    ) -> Result<Result<(), AlreadyConnected>, SystemException> {
+        self.0
+            .connect(peer.map(|peer| peer.as_object().clone()))
+            .await
+    }
+
+    async fn set_suspended<E: From<NotConnected> + From<SystemException> + Send>(
+        &self,
+        is_suspended: bool,
+        already: E,
+    ) -> Result<(), E> {
+        self.0.check_connected().map_err(|_| NotConnected {})?;
+        self.change(|state| {
+            if state.is_suspended == is_suspended {
+                return Err(already);
+            }
+            state.is_suspended = is_suspended;
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// How many events a client asks for.
+fn batch(max_number: i32) -> Result<usize, SystemException> {
+    match usize::try_from(max_number) {
+        Ok(max) if max > 0 => Ok(max.min(MAX_BATCH)),
+        _ => Err(SystemExceptionKind::BadParam.into()),
+    }
+}
+
+fn structured(events: &[Arc<Event>]) -> Vec<StructuredEvent> {
+    let events = events.iter().map(|event| event.structured().clone());
+    events.collect()
+}
+
+/// An event for a client that there is none for.
+fn no_event() -> StructuredEvent {
+    use crate::cos_notification::{EventHeader, FixedEventHeader};
+    StructuredEvent {
+        header: EventHeader {
+            fixed_header: FixedEventHeader {
+                event_type: EventType {
+                    domain_name: String::new(),
+                    type_name: String::new(),
+                },
+                event_name: String::new(),
+            },
+            variable_header: Vec::new(),
+        },
+        filterable_data: Vec::new(),
+        remainder_of_body: Any::default(),
+    }
+}
+
+impl comm::NotifySubscribe for Supplier {
+    async fn subscription_change(
+        &self,
+        added: &[EventType],
+        removed: &[EventType],
+    ) -> Result<(), notify_subscribe::SubscriptionChangeError> {
+        self.change_types(added, removed).await
+    }
+}
+
+impl cos::ProxySupplier for Supplier {
+    async fn my_type(&self) -> Result<ProxyType, SystemException> {
+        Ok(self.0.place().proxy_type())
+    }
+
+    async fn my_admin(&self) -> Result<Option<ConsumerAdminRef>, SystemException> {
+        Ok(Some(self.0.admin.reference()?))
+    }
+
+    async fn priority_filter(&self) -> Result<Option<MappingFilterRef>, SystemException> {
+        mapping_reference(self.0.node.get().priority())
+    }
+
+    async fn set_priority_filter(
+        &self,
+        value: Option<MappingFilterRef>,
+    ) -> Result<(), SystemException> {
+        let set = |state: &mut crate::node::Common, filter| state.priority = filter;
+        self.map_by(value, TcKind::Short, set).await
+    }
+
+    async fn lifetime_filter(&self) -> Result<Option<MappingFilterRef>, SystemException> {
+        mapping_reference(self.0.node.get().lifetime())
+    }
+
+    async fn set_lifetime_filter(
+        &self,
+        value: Option<MappingFilterRef>,
+    ) -> Result<(), SystemException> {
+        let set = |state: &mut crate::node::Common, filter| state.lifetime = filter;
+        self.map_by(value, TcKind::ULongLong, set).await
+    }
+
+    async fn obtain_offered_types(
+        &self,
+        mode: ObtainInfoMode,
+    ) -> Result<Vec<EventType>, SystemException> {
+        Ok(self
+            .0
+            .informer
+            .obtain(mode, self.0.channel.types(Told::Offers)))
+    }
+
+    async fn validate_event_qos(
+        &self,
+        required_qos: &[Property],
+    ) -> Result<Vec<NamedPropertyRange>, cos::proxy_supplier::ValidateEventQosError> {
+        Ok(self.validate_event(required_qos)?)
+    }
+}
+
+impl plain_comm::PushSupplier for Supplier {
+    async fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
+        self.disconnect();
         Ok(())
     }
 }
 
-impl ProxyPushSupplier for Supplier {
+impl plain::ProxyPushSupplier for Supplier {
     async fn connect_push_consumer(
         &self,
         push_consumer: Option<PushConsumerRef>,
-    ) -> Result<(), ConnectPushConsumerError> {
-        let peer = not_nil(push_consumer)?.as_object().clone();
-        Ok(self.0.connect(Some(peer)).await??)
+    ) -> Result<(), plain::proxy_push_supplier::ConnectPushConsumerError> {
+        Ok(self.connect(push_consumer).await??)
     }
 }
 
-impl PullSupplier for Supplier {
-    async fn pull(&self) -> Result<Any, PullError> {
+impl plain_comm::PullSupplier for Supplier {
+    async fn pull(&self) -> Result<Any, plain_comm::pull_supplier::PullError> {
         let events = self.0.pull_entries(1).await?;
         let event = events.first().ok_or(Disconnected {})?;
-        Ok(event.to_any())
+        Ok(event.any().clone())
     }
 
-    async fn try_pull(&self) -> Result<(Any, bool), TryPullError> {
+    async fn try_pull(&self) -> Result<(Any, bool), plain_comm::pull_supplier::TryPullError> {
         let events = self.0.try_pull_entries(1)?;
         Ok(match events.first() {
-            Some(event) => (event.to_any(), true),
+            Some(event) => (event.any().clone(), true),
             None => (Any::default(), false),
         })
     }
 
     async fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
-        Arc::clone(&self.0).disconnect(true);
+        self.disconnect();
         Ok(())
     }
 }
 
-impl ProxyPullSupplier for Supplier {
+impl plain::ProxyPullSupplier for Supplier {
     async fn connect_pull_consumer(
         &self,
-        pull_consumer: Option<PullConsumerRef>,
-    ) -> Result<(), ConnectPullConsumerError> {
-        let peer = pull_consumer.map(|peer| peer.as_object().clone());
-        Ok(self.0.connect(peer).await??)
+        pull_consumer: Option<plain_comm::PullConsumerRef>,
+    ) -> Result<(), plain::proxy_pull_supplier::ConnectPullConsumerError> {
+        Ok(self.connect_caller(pull_consumer).await??)
     }
 }
+
+impl comm::PushSupplier for Supplier {}
+impl comm::PullSupplier for Supplier {}
+
+impl comm::StructuredPushSupplier for Supplier {
+    async fn disconnect_structured_push_supplier(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+impl comm::SequencePushSupplier for Supplier {
+    async fn disconnect_sequence_push_supplier(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+impl comm::StructuredPullSupplier for Supplier {
+    async fn pull_structured_event(
+        &self,
+    ) -> Result<StructuredEvent, structured_pull_supplier::PullStructuredEventError> {
+        let events = self.0.pull_entries(1).await?;
+        let event = events.first().ok_or(Disconnected {})?;
+        Ok(event.structured().clone())
+    }
+
+    async fn try_pull_structured_event(
+        &self,
+    ) -> Result<(StructuredEvent, bool), structured_pull_supplier::TryPullStructuredEventError>
+    {
+        let events = self.0.try_pull_entries(1)?;
+        Ok(match events.first() {
+            Some(event) => (event.structured().clone(), true),
+            None => (no_event(), false),
+        })
+    }
+
+    async fn disconnect_structured_pull_supplier(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+impl comm::SequencePullSupplier for Supplier {
+    async fn pull_structured_events(
+        &self,
+        max_number: i32,
+    ) -> Result<Vec<StructuredEvent>, sequence_pull_supplier::PullStructuredEventsError> {
+        let events = self.0.pull_entries(batch(max_number)?).await?;
+        Ok(structured(&events))
+    }
+
+    async fn try_pull_structured_events(
+        &self,
+        max_number: i32,
+    ) -> Result<(Vec<StructuredEvent>, bool), sequence_pull_supplier::TryPullStructuredEventsError>
+    {
+        let events = self.0.try_pull_entries(batch(max_number)?)?;
+        let has_event = !events.is_empty();
+        Ok((structured(&events), has_event))
+    }
+
+    async fn disconnect_sequence_pull_supplier(&self) -> Result<(), SystemException> {
+        self.disconnect();
+        Ok(())
+    }
+}
+
+macro_rules! pushing {
+    ($interface:ident, $module:ident, $connect:ident, $peer:ty, $error:ident) => {
+        impl cos::$interface for Supplier {
+            async fn $connect(&self, peer: Option<$peer>) -> Result<(), cos::$module::$error> {
+                Ok(self.connect(peer).await??)
+            }
+
+            async fn suspend_connection(&self) -> Result<(), cos::$module::SuspendConnectionError> {
+                self.set_suspended(true, ConnectionAlreadyInactive {}.into())
+                    .await
+            }
+
+            async fn resume_connection(&self) -> Result<(), cos::$module::ResumeConnectionError> {
+                self.set_suspended(false, ConnectionAlreadyActive {}.into())
+                    .await
+            }
+        }
+    };
+}
+pushing!(
+    ProxyPushSupplier,
+    proxy_push_supplier,
+    connect_any_push_consumer,
+    PushConsumerRef,
+    ConnectAnyPushConsumerError
+);
+pushing!(
+    StructuredProxyPushSupplier,
+    structured_proxy_push_supplier,
+    connect_structured_push_consumer,
+    StructuredPushConsumerRef,
+    ConnectStructuredPushConsumerError
+);
+pushing!(
+    SequenceProxyPushSupplier,
+    sequence_proxy_push_supplier,
+    connect_sequence_push_consumer,
+    SequencePushConsumerRef,
+    ConnectSequencePushConsumerError
+);
+
+macro_rules! pulled {
+    ($interface:ident, $module:ident, $connect:ident, $peer:ty, $error:ident) => {
+        impl cos::$interface for Supplier {
+            async fn $connect(&self, peer: Option<$peer>) -> Result<(), cos::$module::$error> {
+                Ok(self.connect_caller(peer).await??)
+            }
+        }
+    };
+}
+pulled!(
+    ProxyPullSupplier,
+    proxy_pull_supplier,
+    connect_any_pull_consumer,
+    plain_comm::PullConsumerRef,
+    ConnectAnyPullConsumerError
+);
+pulled!(
+    StructuredProxyPullSupplier,
+    structured_proxy_pull_supplier,
+    connect_structured_pull_consumer,
+    comm::StructuredPullConsumerRef,
+    ConnectStructuredPullConsumerError
+);
+pulled!(
+    SequenceProxyPullSupplier,
+    sequence_proxy_pull_supplier,
+    connect_sequence_pull_consumer,
+    comm::SequencePullConsumerRef,
+    ConnectSequencePullConsumerError
+);

@@ -1,5 +1,8 @@
 //! The program, started for a test, and suppliers and consumers of it.
 
+#[allow(dead_code, reason = "each test uses a part of it")]
+pub(crate) mod notify;
+
 use crate::support::{Ended, HANG, Running};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;

@@ -93,5 +93,10 @@ async fn it_binds_its_objects_in_a_naming_service() {
     assert_eq!(received.number().await, 7);
     let factory: EventChannelFactoryRef = names.resolve("plant/events/EventService").await.unwrap();
     assert!(factory.is_alive().await.unwrap());
+    let notification: zorb_events::cos_notify_channel_admin::EventChannelFactoryRef = names
+        .resolve("plant/events/NotificationService")
+        .await
+        .unwrap();
+    assert_eq!(notification.get_all_channels().await.unwrap(), [1]);
     drop(daemon);
 }

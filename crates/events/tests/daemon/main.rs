@@ -8,7 +8,9 @@ mod support;
 
 mod channels;
 mod full_disk;
+mod hostile_filters;
 mod kills;
 mod lives;
+mod notify;
 mod packaging;
 mod slow;

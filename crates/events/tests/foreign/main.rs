@@ -216,3 +216,31 @@ fn every_operation_works_from_jacorb() {
     }
     passed(cell);
 }
+
+/// Structured events with filters, sequences, properties and types, by an ORB whose IDL is not ours.
+#[test]
+fn every_part_of_the_notification_service_works_from_jacorb() {
+    let cell = "jacorb-zorbnotify/all";
+    let program =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/interop/build/jacorb/notify");
+    if !have(cell, &[&program]) {
+        return;
+    }
+    let daemon = Daemon::start(&[]);
+    let factory = format!("corbaloc::{}/NotificationService", daemon.address());
+    let lines = Running::start(&program, &[&factory]).finish().success();
+    for cell in [
+        "channels",
+        "filtered_push",
+        "filtered_pull",
+        "sequences",
+        "anys",
+        "priorities",
+        "properties",
+        "types",
+    ] {
+        let expected = format!("cell {cell} ok");
+        assert!(lines.contains(&expected), "{expected}: {lines:?}");
+    }
+    passed(cell);
+}
