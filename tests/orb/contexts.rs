@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 use zorb::executor::{Dispatch, WorkerPool};
 use zorb::policy::{PolicyOverrides, ReplyContexts};
+use zorb::real_time::{
+    Priority, PriorityModelPolicy, RtPolicies, ThreadpoolLane, ThreadpoolOptions,
+};
 use zorb::{
-    Blocking, CurrentRequest, Interface, NoContext, Orb, PoaCurrent, ServiceContext,
+    Blocking, CurrentRequest, Interface, NoContext, Orb, Poa, PoaCurrent, Policies, ServiceContext,
     ServiceContextId, SyncScope, SystemException, SystemExceptionKind as Kind, minor,
 };
 
@@ -20,6 +23,8 @@ zorb::idl! {
             void fail(in boolean user) raises (Failed);
             oneway void note();
             string spawned(in boolean inherits);
+            // Panics, at once or behind an await.
+            void panic_there(in boolean later);
         };
     };
 }
@@ -123,6 +128,14 @@ impl Callee for Servant {
         assert_eq!(of_thread, of_task);
         Ok(of_task.unwrap_or_else(|NoContext| "none".to_owned()))
     }
+
+    async fn panic_there(&self, later: bool) -> Result<(), SystemException> {
+        seen();
+        if later {
+            tokio::task::yield_now().await;
+        }
+        panic!("as asked");
+    }
 }
 
 struct World {
@@ -140,6 +153,10 @@ async fn world(dispatch: Option<Dispatch>, blocks: bool) -> World {
     }
     let server = server.build().await.unwrap();
     let poa = server.root_poa();
+    world_of(server, &poa, blocks).await
+}
+
+async fn world_of(server: Orb, poa: &Poa, blocks: bool) -> World {
     poa.the_poa_manager().activate().unwrap();
     let servant = Arc::new(Servant::default());
     let skeleton = CalleeServant::from_arc(Arc::clone(&servant));
@@ -163,7 +180,39 @@ async fn worlds() -> Vec<World> {
         world(None, false).await,
         world(None, true).await,
         world(Some(Dispatch::Pool(pool)), false).await,
+        of_threads(false).await,
+        of_threads(true).await,
+        of_real_time(false).await,
+        of_real_time(true).await,
     ]
+}
+
+/// Each connection has a thread.
+async fn of_threads(blocks: bool) -> World {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = tokio::task::spawn_blocking(|| server.build_blocking().unwrap());
+    let server = Orb::clone(&server.await.unwrap());
+    let poa = server.root_poa();
+    world_of(server, &poa, blocks).await
+}
+
+/// A POA with a pool of its own, with lanes or without.
+async fn of_real_time(with_lanes: bool) -> World {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = server.build().await.unwrap();
+    let options = match with_lanes {
+        false => ThreadpoolOptions::new(2, Priority(3)),
+        true => ThreadpoolOptions::with_lanes([
+            ThreadpoolLane::new(Priority(3), 2).listen("iiop://127.0.0.1:0")
+        ]),
+    };
+    let pool = server.rt_orb().create_threadpool(options).await.unwrap();
+    let model = PriorityModelPolicy::server_declared(Priority(3));
+    let policies = RtPolicies::new().priority_model(model).threadpool(&pool);
+    let poa = (server.root_poa())
+        .create_rt_poa("scheduled", Policies::default(), policies, None)
+        .unwrap();
+    world_of(server, &poa, false).await
 }
 
 fn asks(asked: &str) -> PolicyOverrides {
@@ -201,6 +250,28 @@ async fn a_servant_reads_the_contexts_of_its_request_and_adds_some_to_its_reply_
                 assert!(call.scope(callee.fail(user)).await.is_err());
                 assert_eq!(text(replied.get(ANSWERED).as_deref()), "to why");
             }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_added_to_a_reply_goes_with_the_exception_of_a_panic() {
+    for world in worlds().await {
+        for (callee, later) in [
+            (&world.far, false),
+            (&world.far, true),
+            (&world.near, false),
+            (&world.near, true),
+        ] {
+            let replied = ReplyContexts::new();
+            let call = asks("panic").reply_contexts(&replied);
+            let error = call.scope(callee.panic_there(later)).await.unwrap_err();
+            assert_eq!(error.kind, Kind::Unknown);
+            assert_eq!(text(replied.get(ANSWERED).as_deref()), "to panic");
+            // None of it is left for the next request.
+            let call = PolicyOverrides::new().reply_contexts(&replied);
+            assert!(call.scope(callee.fail(true)).await.is_err());
+            assert_eq!(text(replied.get(ANSWERED).as_deref()), "to -");
         }
     }
 }
@@ -346,6 +417,10 @@ impl Callee for Greedy {
     }
 
     async fn spawned(&self, _: bool) -> Result<String, SystemException> {
+        Err(Kind::NoImplement.into())
+    }
+
+    async fn panic_there(&self, _: bool) -> Result<(), SystemException> {
         Err(Kind::NoImplement.into())
     }
 }

@@ -1,5 +1,6 @@
-//! Names the operation of a servant that has panicked, for the log.
+//! What is left of a request whose servant has panicked: the name of its operation, for the log, and what was to go with its reply.
 
+use crate::shared_request::ReplyContexts;
 use core::any::type_name;
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -8,6 +9,21 @@ use std::thread;
 std::thread_local! {
     /// The method that the last panic on this thread has unwound.
     static PANICKED: Cell<Option<&'static str>> = const { Cell::new(None) };
+    /// The service contexts of the reply of the request that the last panic on this thread has unwound.
+    static CONTEXTS: Cell<Option<ReplyContexts>> = const { Cell::new(None) };
+}
+
+/// Keeps the service contexts of the reply of a request that is dropped, if a panic unwinds it.
+pub(crate) fn keep_contexts(contexts: ReplyContexts) {
+    if thread::panicking() {
+        // At the end of a thread nobody takes them.
+        let _ = CONTEXTS.try_with(|kept| kept.set(Some(contexts)));
+    }
+}
+
+/// Takes the service contexts of the reply of the request that the last panic on this thread has unwound.
+pub(crate) fn take_contexts() -> Option<ReplyContexts> {
+    CONTEXTS.take()
 }
 
 /// Takes the name of the servant's method that the last panic on this thread has unwound. `None` for a skeleton that

@@ -1,6 +1,7 @@
 //! Requests on their way to a servant, and their replies.
 
 use crate::operations::Operations;
+use crate::panicked;
 use crate::pooled_future;
 use crate::shared_request::{Parts, ReplyContexts, SharedRequest, find};
 use crate::skeleton::Started;
@@ -390,11 +391,27 @@ struct Rare {
     /// The service contexts of a typed call.
     contexts: Option<Arc<[ServiceContext]>>,
     /// The service contexts that are added to the reply.
-    reply: OnceLock<ReplyContexts>,
+    reply: OfReply,
     /// The request for code that may outlive its upcall, and what ends with the request.
     shared: OnceLock<(SharedRequest, Option<Box<dyn Any + Send + Sync>>)>,
     /// What the owner of the adapter keeps with a typed call that has to be made anew as a message.
     kept: Option<Box<dyn Any + Send + Sync>>,
+}
+
+/// The service contexts of the reply of a request. A panic that unwinds the request leaves them for the reply that says so.
+#[derive(Default)]
+struct OfReply {
+    contexts: OnceLock<ReplyContexts>,
+    /// Whether the request is a part of another value's, which has the reply.
+    is_shared: bool,
+}
+
+impl Drop for OfReply {
+    fn drop(&mut self) {
+        if let Some(contexts) = self.contexts.take().filter(|_| !self.is_shared) {
+            panicked::keep_contexts(contexts);
+        }
+    }
 }
 
 impl Rare {
@@ -403,6 +420,7 @@ impl Rare {
     fn complete(&self, outcome: Outcome, receipt: &Receipt) -> Outcome {
         let added = self
             .reply
+            .contexts
             .get()
             .map(ReplyContexts::close)
             .unwrap_or_default();
@@ -492,7 +510,20 @@ impl ServerRequest {
         new
     }
 
-    /// A request that has been answered: its upcall has panicked, and taken it along.
+    /// A request whose upcall has panicked just now on this thread, and taken it along: answered by this exception, with the
+    /// service contexts that had been added to its reply.
+    #[must_use]
+    pub fn panicked(receipt: Receipt, exception: &SystemException) -> Self {
+        let new = Self::answered(receipt, receipt.system_exception(exception));
+        if let Some(contexts) = panicked::take_contexts() {
+            let rare = new.0.rare.get_or_init(Box::default);
+            // It is new, and has none.
+            let _ = rare.reply.contexts.set(contexts);
+        }
+        new
+    }
+
+    /// A request that has been answered without its upcall, which has been dropped, or never began.
     #[must_use]
     pub fn answered(receipt: Receipt, outcome: Outcome) -> Self {
         let mut new = Self::empty();
@@ -620,7 +651,7 @@ impl ServerRequest {
 
     fn reply_contexts(&self) -> &ReplyContexts {
         let rare = self.0.rare.get_or_init(Box::default);
-        rare.reply.get_or_init(ReplyContexts::default)
+        (rare.reply.contexts).get_or_init(ReplyContexts::default)
     }
 
     /// Adds a service context to the reply, whatever its status is. A request without a reply drops it. Costs a copy of the
@@ -641,7 +672,7 @@ impl ServerRequest {
     /// Returns the data of a service context that was [added](Self::add_reply_context) to the reply.
     #[must_use]
     pub fn added_reply_context(&self, id: ServiceContextId) -> Option<Bytes> {
-        self.rare()?.reply.get()?.get(id)
+        self.rare()?.reply.contexts.get()?.get(id)
     }
 
     /// Takes the service contexts that were added to the reply of a call that has ended, for a caller of the same ORB whose
@@ -649,7 +680,7 @@ impl ServerRequest {
     #[must_use]
     #[inline]
     pub fn take_reply_contexts(&mut self) -> Vec<ServiceContext> {
-        match self.rare().and_then(|rare| rare.reply.get()) {
+        match self.rare().and_then(|rare| rare.reply.contexts.get()) {
             None => Vec::new(),
             Some(reply) => reply.close(),
         }
@@ -693,7 +724,10 @@ impl ServerRequest {
         state.deadline = parts.deadline;
         let rare = Rare {
             contexts: (!parts.contexts.is_empty()).then_some(parts.contexts),
-            reply: OnceLock::from(parts.reply),
+            reply: OfReply {
+                contexts: OnceLock::from(parts.reply),
+                is_shared: true,
+            },
             shared: OnceLock::from((shared.clone(), None)),
             ..Rare::default()
         };

@@ -170,9 +170,7 @@ impl Points<'_> {
             Some(peer) => Caller::Peer(peer),
             None => Caller::Collocated,
         };
-        let panicked = |exception: SystemException| {
-            ServerRequest::answered(receipt, receipt.system_exception(&exception))
-        };
+        let panicked = |exception: SystemException| ServerRequest::panicked(receipt, &exception);
         let object = self.object;
         let mut upcall = match self.within(caller, || object.start(request)) {
             Ok(Started::Ended(request) | Started::OtherTypes(request)) => return request,

@@ -183,10 +183,8 @@ pub(super) fn begin(
     }
     // Found with the object; a request that has waited has no number, and is reported without its operation.
     let (receipt, number) = (request.receipt(), request.number());
-    enter_object(orb, object, caller, number, || object.start(request)).unwrap_or_else(|panic| {
-        let outcome = receipt.system_exception(&panic);
-        Started::Ended(ServerRequest::answered(receipt, outcome))
-    })
+    enter_object(orb, object, caller, number, || object.start(request))
+        .unwrap_or_else(|panic| Started::Ended(ServerRequest::panicked(receipt, &panic)))
 }
 
 /// Octets of a request beyond which decoding its arguments may take long: 20 ns for each any of 4 to 8 octets, 5 ms in all.
@@ -263,12 +261,8 @@ fn poll(
     receipt: Receipt,
     caller: Caller<'_>,
 ) -> Poll<ServerRequest> {
-    enter_object(orb, object, caller, number, || Pin::new(upcall).poll(cx)).unwrap_or_else(
-        |panic| {
-            let outcome = receipt.system_exception(&panic);
-            Poll::Ready(ServerRequest::answered(receipt, outcome))
-        },
-    )
+    enter_object(orb, object, caller, number, || Pin::new(upcall).poll(cx))
+        .unwrap_or_else(|panic| Poll::Ready(ServerRequest::panicked(receipt, &panic)))
 }
 
 /// Polls an upcall that has begun to its end, in a task of the lane.
