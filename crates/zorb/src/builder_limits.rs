@@ -102,7 +102,7 @@ impl Builder {
 
     /// Measures calls and upcalls, for the recorder of the facade [`metrics`](https://docs.rs/metrics) that the program installs;
     /// off unless set. The counters `zorb_calls_total` and `zorb_upcalls_total` have the labels `operation` and `outcome` (`ok`,
-    /// `user_exception`, `system_exception`, `forward`, `dropped`), the histograms `zorb_call_seconds` and `zorb_upcall_seconds` the
+    /// `user_exception`, `system_exception`, `forward`, `dropped`, `refused`), the histograms `zorb_call_seconds` and `zorb_upcall_seconds` the
     /// label `operation`; octets are `zorb_sent_octets_total`, `zorb_request_octets_total` and `zorb_reply_octets_total`. Only
     /// names of the IDL are labels: other operations are `other`. [`Orb::publish_metrics`](crate::Orb::publish_metrics) adds the
     /// state of the ORB.

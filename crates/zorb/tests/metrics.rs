@@ -183,6 +183,20 @@ async fn calls_and_upcalls_are_counted_by_operation_and_outcome() {
     assert!(values.get("zorb_sent_octets_total{}") > 0.0);
     assert!(values.get("zorb_request_octets_total{}") > 0.0);
     assert!(values.get("zorb_reply_octets_total{}") > 0.0);
+    // What reaches no servant counts as well.
+    let endpoint = server.endpoints()[0].to_string().replace("iiop://", "");
+    let nothing = format!("corbaloc::{endpoint}/Nothing");
+    let nothing = unmeasured.string_to_object(&nothing).await.unwrap();
+    let nothing: TillRef = nothing.unchecked_narrow();
+    assert!(nothing.open().await.is_err());
+    poa.the_poa_manager().discard_requests().unwrap();
+    assert!(far.open().await.is_err());
+    values
+        .reaches(
+            "zorb_upcalls_total{operation=\"other\",outcome=\"refused\"}",
+            2.0,
+        )
+        .await;
     server.publish_metrics();
     assert_eq!(values.get("zorb_connections_served{}"), 2.0);
     assert_eq!(

@@ -44,14 +44,16 @@ enum Ending {
     SystemException,
     Forward,
     Dropped,
+    Refused,
 }
 
-const OUTCOMES: [&str; 5] = [
+const OUTCOMES: [&str; 6] = [
     "ok",
     "user_exception",
     "system_exception",
     "forward",
     "dropped",
+    "refused",
 ];
 
 /// The metrics of an operation, as the recorder has registered them. To register them each time costs more than a call.
@@ -191,6 +193,13 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         self.count(Ending::Dropped);
+    }
+}
+
+/// Counts a request that is refused before its servant is called.
+pub(crate) fn refused() {
+    if let Some(count) = handles(&UPCALLS, OTHER).outcome(Ending::Refused) {
+        count.increment(1);
     }
 }
 

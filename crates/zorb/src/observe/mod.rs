@@ -48,6 +48,8 @@ mod meter {
 
         pub(crate) fn reply(&self, _: usize) {}
     }
+
+    pub(crate) fn refused() {}
 }
 mod trace_context;
 
@@ -151,6 +153,14 @@ fn span_of(
         linked::set_parent(&span, &parent);
     }
     Some(span)
+}
+
+/// Counts a request that is refused before its servant is called.
+#[cold]
+pub(crate) fn refused(orb: &OrbInner) {
+    if orb.settings().metrics {
+        meter::refused();
+    }
 }
 
 /// Runs a part of an upcall in its span, if it has one.

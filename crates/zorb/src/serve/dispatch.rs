@@ -60,6 +60,7 @@ pub(crate) fn dispatch(
         return submit(orb, origin, object, request);
     }
     if deadline::is_late(request.begin_by()) {
+        observe::refused(orb);
         request.set_system_exception(&deadline::late(orb));
         return origin.end(request);
     }

@@ -22,6 +22,7 @@ pub(crate) use origin::{Origin, ReplySink, Served};
 pub(crate) use upcall::{caught, enter, off_reactor, released};
 
 use crate::keys::Found;
+use crate::observe;
 use crate::orb::OrbInner;
 use bytes::Bytes;
 use core::any::Any;
@@ -256,7 +257,7 @@ pub(crate) fn serve(
             let outcome = request.receipt().forward(&target, false);
             origin.answer(request, outcome)
         }
-        RequestTarget::Refused(exception) => refuse(origin, request, &exception),
+        RequestTarget::Refused(exception) => refuse(orb, origin, request, &exception),
     }
 }
 
@@ -312,7 +313,7 @@ fn leave(
         orb.count(Counter::RequestsDiscarded);
     }
     match state.admit() {
-        Err(exception) => refuse(origin, request, &exception),
+        Err(exception) => refuse(orb, origin, request, &exception),
         Ok(()) => Served::Gone,
     }
 }
@@ -417,7 +418,13 @@ fn find_again(orb: &OrbInner, request: &ServerRequest) -> Result<Found, SystemEx
 }
 
 #[cold]
-fn refuse(origin: Origin<'_>, request: ServerRequest, exception: &SystemException) -> Served {
+fn refuse(
+    orb: &OrbInner,
+    origin: Origin<'_>,
+    request: ServerRequest,
+    exception: &SystemException,
+) -> Served {
+    observe::refused(orb);
     let receipt = request.receipt();
     let request_id = receipt.request_id;
     tracing::debug!(request_id, error = ?exception, "request refused");
