@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use zorb::csi::{Authentication, Credentials, Csi, IdentityToken, Login, Refusal};
+use zorb::permissions::{AuditRecord, OperationRule, OperationRules};
 use zorb::policy::{PolicyOverrides, ReplyContexts};
-use zorb::tls::{Tls, TlsOptions};
-use zorb::transport::{PeerIdentity, Principal};
+use zorb::tls::{ClientCertificates, Tls, TlsOptions};
+use zorb::transport::{PeerIdentity, Principal, Rule};
 use zorb::{
     Builder, Interface, Orb, Poa, PoaCurrent, ServiceContext, ServiceContextId, SystemException,
     SystemExceptionKind,
@@ -117,7 +118,15 @@ impl Server {
         authentication: &Authentication,
         folder: Option<TempDir>,
     ) -> Self {
-        let orb = builder.csi(Csi::new()).build().await.unwrap();
+        Self::with(builder.csi(Csi::new()), authentication, folder).await
+    }
+
+    async fn with(
+        builder: Builder,
+        authentication: &Authentication,
+        folder: Option<TempDir>,
+    ) -> Self {
+        let orb = builder.build().await.unwrap();
         let poa = orb.root_poa().create_poa("doors", None).unwrap();
         poa.set_authentication(authentication).unwrap();
         poa.the_poa_manager().activate().unwrap();
@@ -449,6 +458,94 @@ async fn a_trusted_client_acts_for_others_and_no_other_does() {
     assert_refused(as_whom(user("mallory").asserting(bob())).await);
     // Without a password of its own.
     assert_refused(as_whom(Credentials::none().asserting(bob())).await);
+}
+
+#[tokio::test]
+async fn rules_of_operations_know_who_has_logged_in_and_for_whom_a_client_acts() {
+    let (users, certificates) = (Authority::default(), certificates::Authority::new("rules"));
+    let records = Arc::new(Mutex::new(Vec::<AuditRecord>::new()));
+    let kept = Arc::clone(&records);
+    let front = || Rule::allow().certificate("DNS:front.example");
+    let rules = OperationRules::new([
+        OperationRule::deny().of(Rule::allow().principal("mallory")),
+        OperationRule::allow()
+            .of(Rule::allow().principal("alice"))
+            .of(front().asserted_principal("alice"))
+            .operations(["whoami"]),
+    ]);
+    let rules = rules.audit(move |record| kept.lock().unwrap().push(record.clone()));
+    let own = certificates.issue("server", &["127.0.0.1"]);
+    let options = TlsOptions::default()
+        .certificate(&own, &own)
+        .trust(certificates.trust())
+        .client_certificates(ClientCertificates::Optional);
+    let builder = Orb::builder()
+        .transport(Arc::new(Tls::new(options).unwrap()))
+        .listen("ssliop://127.0.0.1:0")
+        .csi(Csi::new())
+        .server_interceptor(rules);
+    // The authority trusts whoever has logged in; the rules do not.
+    let trusting = users.passwords().trusting(async |assertion| {
+        let name = assertion.identity.principal_name();
+        let name = name.map_err(|_| Refusal::Denied)?;
+        Ok(Principal::new(String::from_utf8_lossy(&name.name)))
+    });
+    let server = Server::with(builder, &trusting, None).await;
+    let near = server.open();
+    let door = async |certificate: Option<&str>| {
+        let mut options = TlsOptions::default().trust(certificates.trust());
+        if let Some(name) = certificate {
+            let own = certificates.issue(name, &[&format!("{name}.example")]);
+            options = options.certificate(&own, &own);
+        }
+        let client = Orb::builder().transport(Arc::new(Tls::new(options).unwrap()));
+        let client = client.csi(Csi::new()).build().await.unwrap();
+        let door = far(&client, &near).await;
+        (client, door)
+    };
+    let (_plain, plain) = door(None).await;
+    let (_front, front) = door(Some("front")).await;
+    let (_other, other) = door(Some("other")).await;
+    let as_whom = async |door: &DoorRef, credentials: Credentials| {
+        let credentials = PolicyOverrides::new().credentials(credentials);
+        credentials.scope(door.whoami()).await
+    };
+    let asserted = |by: &str, name: &str| user(by).asserting(IdentityToken::named(name).unwrap());
+    for (door, credentials, name) in [
+        (&plain, user("alice"), Some("alice")),
+        (&front, asserted("front", "alice"), Some("(alice)")),
+        (&plain, user("bob"), None),
+        (&plain, user("mallory"), None),
+        (&other, asserted("other", "alice"), None),
+        (&plain, asserted("bob", "alice"), None),
+        (&front, asserted("front", "bob"), None),
+        // The name of one who has logged in is not that of one who is acted for.
+        (&front, user("front"), None),
+    ] {
+        let outcome = as_whom(door, credentials).await;
+        match name {
+            Some(name) => assert_eq!(outcome.unwrap(), name),
+            None => assert_refused(outcome),
+        }
+    }
+    let records = records.lock().unwrap();
+    assert_eq!(records.len(), 8);
+    assert!(
+        records
+            .iter()
+            .all(|record| record.interface == "IDL:Door:1.0")
+    );
+    let line = records[1].to_string();
+    for part in [
+        "\"CN=front\"",
+        "\"DNS:front.example\"",
+        "in the name of \"alice\"",
+        "\"whoami\" of \"IDL:Door:1.0\"",
+        ": replied",
+    ] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    assert!(records[3].to_string().contains("as \"mallory\""));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Rules of operations: which client may call what, and a record of each request.
 //!
-//! [`OperationRules`] is a ready-made [`ServerRequestInterceptor`]. It judges by the identity that the transport reports
-//! ([`Rule`]), the interface, the operation and the POA; the first rule that fits decides, and what no rule speaks of is
+//! [`OperationRules`] is a ready-made [`ServerRequestInterceptor`]. It judges by the identity that the transport reports,
+//! or a login with the request proves ([`Rule`]), the interface, the operation and the POA; the first rule that fits decides, and what no rule speaks of is
 //! refused with NO_PERMISSION, COMPLETED_NO, which says nothing of the rules. Calls of this process are not judged.
 //!
 //! ```
@@ -14,6 +14,21 @@
 //! ]);
 //! let rules = rules.audit(|record| println!("{record}"));
 //! let builder = zorb::Orb::builder().server_interceptor(rules);
+//! ```
+//!
+//! Who has logged in ([`csi`](crate::csi)) is known to interceptors that the builder gets after [`Builder::csi`](crate::Builder::csi):
+//!
+//! ```
+//! # use zorb::csi::Csi;
+//! # use zorb::permissions::{OperationRule, OperationRules};
+//! # use zorb::transport::Rule;
+//! let front = || Rule::allow().certificate("DNS:front.example");
+//! let rules = OperationRules::new([
+//!     // By a password of her own, or by the front in her name.
+//!     OperationRule::allow().of(Rule::allow().principal("alice")),
+//!     OperationRule::allow().of(front().asserted_principal("alice")),
+//! ]);
+//! let builder = zorb::Orb::builder().csi(Csi::new()).server_interceptor(rules);
 //! ```
 
 use crate::interceptors::{Interception, ReplyStatus, ServerRequestInfo, ServerRequestInterceptor};
@@ -102,6 +117,7 @@ impl OperationRules {
         audit(&AuditRecord {
             when: SystemTime::now(),
             who: info.peer(),
+            interface: info.object.type_id().to_owned(),
             operation: info.operation().to_owned(),
             adapter: info.adapter_name().unwrap_or_default(),
             object: info
@@ -175,7 +191,7 @@ impl OperationRule {
         Self::new(false)
     }
 
-    /// Sets the client: its network, transport, user or certificate. May be repeated, for clients of whom one rule holds.
+    /// Sets the client: its network, transport, user, certificate or principal. May be repeated, for clients of whom one rule holds.
     #[must_use]
     pub fn of(mut self, client: Rule) -> Self {
         let before = self.client.take().unwrap_or_default();
@@ -239,6 +255,8 @@ pub struct AuditRecord {
     pub when: SystemTime,
     /// The client; `None` for this process.
     pub who: Option<Arc<Peer>>,
+    /// The interface of the object, by its repository id; empty if its servant had not been found when the request came.
+    pub interface: String,
     /// The operation, by its name on the wire.
     pub operation: String,
     /// The POA of the object, by its path; empty for the root POA.
@@ -280,6 +298,16 @@ impl fmt::Display for AuditRecord {
                 let certificate = identity.and_then(|of| of.certificate());
                 if let Some(certificate) = certificate.filter(|of| of.is_verified) {
                     write!(f, " {:?}", certificate.subject)?;
+                    for name in &certificate.names {
+                        write!(f, " {:?}", name.to_string())?;
+                    }
+                }
+                if let Some(principal) = identity.and_then(|of| of.principal()) {
+                    let how = match principal.is_asserted {
+                        true => "in the name of",
+                        false => "as",
+                    };
+                    write!(f, " {how} {:?}", principal.name)?;
                 }
             }
         }
@@ -287,8 +315,9 @@ impl fmt::Display for AuditRecord {
         let object = String::from_utf8_lossy(&self.object);
         write!(
             f,
-            " {:?} of {object:?} in /{}: ",
+            " {:?} of {:?} {object:?} in /{}: ",
             self.operation,
+            self.interface,
             self.adapter.join("/").escape_debug()
         )?;
         match &self.outcome {

@@ -3,7 +3,7 @@
 mod mask;
 mod text;
 
-use crate::{Address, Endpoint, PeerIdentity};
+use crate::{Address, Endpoint, PeerIdentity, Principal};
 use mask::Mask;
 use std::{error::Error, fmt, net::IpAddr, ops::RangeInclusive, sync::Arc};
 pub use text::RulesError;
@@ -55,6 +55,7 @@ pub struct Rule {
     ports: Option<RangeInclusive<u16>>,
     user: Option<u32>,
     certificate: Option<Certificate>,
+    principal: Option<Principal>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,6 +226,7 @@ impl Rule {
             ports: None,
             user: None,
             certificate: None,
+            principal: None,
         }
     }
 
@@ -286,6 +288,24 @@ impl Rule {
         self
     }
 
+    /// Has the rule hold for requests of this principal, who has logged in with the request (CSIv2): for rules of operations. Nobody
+    /// has logged in when a client connects, so that the rule holds for no connection.
+    #[must_use]
+    pub fn principal(mut self, name: impl Into<String>) -> Self {
+        self.principal = Some(Principal::new(name));
+        self
+    }
+
+    /// Has the rule hold for requests in the name of this principal that another client has made, who is trusted to act for it.
+    /// The other conditions of the rule are of that client. As with [`principal`](Self::principal), for rules of operations.
+    #[must_use]
+    pub fn asserted_principal(mut self, name: impl Into<String>) -> Self {
+        let mut principal = Principal::new(name);
+        principal.is_asserted = true;
+        self.principal = Some(principal);
+        self
+    }
+
     /// The place of a scheme among those that are permitted.
     fn place(&self, scheme: &str) -> Option<usize> {
         let Some(schemes) = &self.schemes else {
@@ -304,16 +324,20 @@ impl Rule {
             (Some(ports), Some(port)) => Holds::of(ports.contains(&port)),
             (Some(_), None) => Holds::No,
         };
-        let who = match (party.identity, self.user, &self.certificate) {
-            (_, None, None) => Holds::Yes,
-            (None, ..) => Holds::Maybe,
-            (Some(None), ..) => Holds::No,
-            (Some(Some(identity)), user, certificate) => {
-                let process = identity.process();
-                let is_user =
-                    user.is_none_or(|user| process.is_some_and(|process| process.user == user));
-                let has = |wanted: &Certificate| wanted.is_of(identity);
-                Holds::of(is_user && certificate.as_ref().is_none_or(has))
+        let asks = self.user.is_some() || self.certificate.is_some() || self.principal.is_some();
+        let who = match party.identity {
+            _ if !asks => Holds::Yes,
+            None => Holds::Maybe,
+            Some(None) => Holds::No,
+            Some(Some(identity)) => {
+                let process = identity.process().map(|process| process.user);
+                let certificate = self.certificate.as_ref();
+                Holds::of(
+                    (self.user.is_none() || self.user == process)
+                        && certificate.is_none_or(|wanted| wanted.is_of(identity))
+                        && (self.principal.is_none()
+                            || self.principal.as_ref() == identity.principal()),
+                )
             }
         };
         let all = [mask, port, who];

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{PeerCertificate, ProcessCredentials, SubjectName};
+use crate::{PeerCertificate, Principal, ProcessCredentials, SubjectName};
 
 fn rules(text: &str) -> Rules {
     text.parse().unwrap()
@@ -175,4 +175,29 @@ fn clients_are_known_by_what_they_have_proved() {
     assert!(net.may_accept("ssliop", Some([10, 0, 0, 1].into())));
     assert!(net.may_accept("ssliop", None));
     assert!(!net.may_accept("iiop", None));
+}
+
+#[test]
+fn a_principal_that_has_logged_in_is_not_one_that_another_client_acts_for() {
+    let who = |name: &str, is_asserted| {
+        let mut principal = Principal::new(name);
+        principal.is_asserted = is_asserted;
+        PeerIdentity::default().with_principal(principal)
+    };
+    let there = inet("192.0.2.1");
+    let own = Rules::new([Rule::allow().principal("alice")]);
+    let others = Rules::new([Rule::allow().asserted_principal("alice")]);
+    let table = [
+        (who("alice", false), true, false),
+        (who("alice", true), false, true),
+        (who("bob", false), false, false),
+        (PeerIdentity::default(), false, false),
+    ];
+    for (who, is_own, is_other) in table {
+        assert_eq!(own.accepts("iiop", &there, Some(&who)), is_own, "{who:?}");
+        assert_eq!(others.accepts("iiop", &there, Some(&who)), is_other);
+    }
+    assert!(!own.accepts("iiop", &there, None));
+    assert!(own.may_accept("iiop", None));
+    assert!(own.may_connect(&Endpoint::iiop("h", 22)).is_none());
 }
