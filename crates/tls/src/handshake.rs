@@ -2,6 +2,7 @@
 
 use crate::certificate;
 use crate::failure::{self, Failure};
+use crate::turns::Turns;
 use bytes::BytesMut;
 use rustls::Connection as Tls;
 use std::future::poll_fn;
@@ -75,7 +76,7 @@ impl io::Write for Plain<'_> {
     }
 }
 
-/// Carries out the handshake. Returns the octets that were received behind it, which are not decrypted yet.
+/// Carries out the handshake; computes at its `turns`, if there are any. Returns the octets that were received behind it, which are not decrypted yet.
 ///
 /// # Errors
 /// Why the peers did not agree. The peer has been told, as far as the connection took it at once.
@@ -86,7 +87,9 @@ pub(crate) async fn shake_hands(
     plain: &dyn Connection,
     tls: &mut Tls,
     role: Role,
+    turns: Option<&Turns>,
 ) -> Result<Vec<u8>, Failure> {
+    let host = plain.peer().host();
     let mut wire = BytesMut::with_capacity(RECEIVED);
     let mut rest = Vec::new();
     let mut begun = false;
@@ -120,6 +123,10 @@ pub(crate) async fn shake_hands(
             false => failure::not_tls(&wire),
         };
         begun = true;
+        let _turn = match turns {
+            Some(turns) => Some(turns.take(&host).await),
+            None => None,
+        };
         let mut octets = &wire[..];
         // Behind the handshake the peer may have sent more.
         while !octets.is_empty() && tls.is_handshaking() {

@@ -42,6 +42,7 @@ mod keys;
 mod listener;
 mod options;
 mod statistics;
+mod turns;
 mod verifier;
 
 pub use address::ClientCertificates;
@@ -180,7 +181,7 @@ impl Tls {
             let tls = ClientConnection::new(config, name)
                 .map_err(|error| Failure::Tls(Role::Client, error))?;
             let mut tls = rustls::Connection::from(tls);
-            let rest = shake_hands(&*plain, &mut tls, Role::Client).await?;
+            let rest = shake_hands(&*plain, &mut tls, Role::Client, None).await?;
             Ok((tls, rest))
         };
         match tokio::time::timeout(limit, handshake).await {

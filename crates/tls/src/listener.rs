@@ -6,12 +6,14 @@ use crate::failure::Failure;
 use crate::handshake::{Role, identity, shake_hands};
 use crate::keys::Keys;
 use crate::statistics::Statistics;
+use crate::turns::Turns;
 use rustls::ServerConnection;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use zorb_transport::{Connection, Endpoint, HostId, Listener};
@@ -41,6 +43,7 @@ struct Incoming {
     queue: Mutex<Queue>,
     /// Notified when something was taken from the queue.
     taken: Notify,
+    turns: Arc<Turns>,
 }
 
 #[derive(Debug, Default)]
@@ -66,12 +69,15 @@ impl TlsListener {
         keys: Arc<Keys>,
         statistics: Arc<Statistics>,
     ) -> Self {
+        let workers = Handle::current().metrics().num_workers();
         let incoming = Arc::new(Incoming {
             keys,
             statistics,
             plain: Mutex::new(Some(plain)),
             queue: Mutex::default(),
             taken: Notify::new(),
+            // The other half is for calls.
+            turns: Turns::new(workers.div_euclid(2)),
         });
         let acceptor = tokio::spawn(accept_all(Arc::clone(&incoming))).abort_handle();
         Self {
@@ -226,7 +232,7 @@ async fn accept_all(incoming: Arc<Incoming>) {
 async fn shake(incoming: Arc<Incoming>, id: u64, plain: Box<dyn Connection>) {
     let limit = incoming.keys.options.handshake_timeout;
     let peer = end(plain.peer());
-    let done = tokio::time::timeout(limit, protect(&incoming.keys, plain)).await;
+    let done = tokio::time::timeout(limit, protect(&incoming, plain)).await;
     let was_there = incoming.queue().handshakes.remove(&id).is_some();
     if !was_there {
         // Another handshake has taken its place, or the listener is gone.
@@ -241,12 +247,16 @@ async fn shake(incoming: Arc<Incoming>, id: u64, plain: Box<dyn Connection>) {
     }
 }
 
-async fn protect(keys: &Keys, plain: Box<dyn Connection>) -> Result<TlsConnection, Failure> {
-    let config = keys.server();
+async fn protect(
+    incoming: &Incoming,
+    plain: Box<dyn Connection>,
+) -> Result<TlsConnection, Failure> {
+    let config = incoming.keys.server();
     let config = config.map_err(|error| Failure::Connection(error.into()))?;
     let tls = ServerConnection::new(config).map_err(|error| Failure::Tls(Role::Server, error))?;
     let mut tls = rustls::Connection::from(tls);
-    let rest = shake_hands(&*plain, &mut tls, Role::Server).await?;
+    let role = Role::Server;
+    let rest = shake_hands(&*plain, &mut tls, role, Some(&incoming.turns)).await?;
     let identity = identity(&*plain, &tls);
     Ok(TlsConnection::new(plain, tls, rest, identity))
 }
