@@ -70,11 +70,13 @@ impl TlsConnection {
     /// Takes over a connection after the handshake. `received`: what came behind it.
     pub(crate) fn new(
         plain: Box<dyn Connection>,
-        tls: Tls,
+        mut tls: Tls,
         received: Vec<u8>,
         identity: Option<PeerIdentity>,
     ) -> Self {
         let (peer, local) = (end(plain.peer()), end(plain.local()));
+        // What one read of the peer takes is one write: with the 64 KiB of rustls, a message of as many octets would be two.
+        tls.set_buffer_limit(Some(MANY));
         Self {
             plain,
             peer,
