@@ -80,7 +80,7 @@ const AREAS: [Area; 10] = [
     },
     Area {
         name: "tls",
-        about: "calls, handshakes and idle connections over TLS beside tokio-rustls alone",
+        about: "calls, handshakes, idle connections and new certificates over TLS, beside tokio-rustls alone and omniORB",
         rows: |options| programs::rows("tls", options),
     },
     Area {
