@@ -83,7 +83,8 @@ counters! {
     PoolQueueFull = "pool_queue_full",
     /// Requests refused with TIMEOUT because their deadline had passed before a thread of the worker pool began them.
     RequestsLate = "requests_late",
-    /// Upcalls dropped because nobody waited for their results any more, of servants that want it.
+    /// Upcalls dropped because nobody waited for their results any more, of servants that want it; or at the time limit of a
+    /// shutdown.
     UpcallsDropped = "upcalls_dropped",
     /// Requests refused with TRANSIENT by POA managers in state DISCARDING.
     RequestsDiscarded = "requests_discarded",

@@ -112,6 +112,9 @@ pub enum Fault {
     /// The deadline of a request passed during its upcall, which was dropped.
     #[error("the deadline of the request passed, and its servant was told to end")]
     UpcallDropped,
+    /// The server shut down during an upcall, which was dropped at the time limit of that.
+    #[error("the server has shut down before the operation had ended")]
+    DroppedByShutdown,
     /// Too many requests in flight, or too much unsent.
     #[error("{}", Printable(.0))]
     Overload(String),
@@ -394,7 +397,7 @@ impl Fault {
             Self::NoUsableProfile { .. } => (Kind::ImpLimit, minor::NO_USABLE_PROFILE),
             Self::CannotConnect { .. } => (Kind::Transient, minor::CANNOT_CONNECT),
             Self::NotPermitted(_) => (Kind::NoPermission, 0),
-            Self::ConnectionLost { .. } => (Kind::CommFailure, 0),
+            Self::ConnectionLost { .. } | Self::DroppedByShutdown => (Kind::CommFailure, 0),
             Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
             Self::Timeout { .. }
             | Self::SendTimeout { .. }

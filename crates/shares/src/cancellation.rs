@@ -17,16 +17,24 @@ pub enum CancelReason {
     Disconnected,
     /// The deadline of the request has passed.
     DeadlinePassed,
+    /// The ORB that serves the request shuts down, and the time limit of that has passed.
+    ShutDown,
 }
 
 impl CancelReason {
-    const ALL: [Self; 3] = [Self::ByCaller, Self::Disconnected, Self::DeadlinePassed];
+    const ALL: [Self; 4] = [
+        Self::ByCaller,
+        Self::Disconnected,
+        Self::DeadlinePassed,
+        Self::ShutDown,
+    ];
 
     const fn number(self) -> u8 {
         match self {
             Self::ByCaller => 1,
             Self::Disconnected => 2,
             Self::DeadlinePassed => 3,
+            Self::ShutDown => 4,
         }
     }
 }

@@ -39,8 +39,10 @@
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::object::ObjectRef;
+use crate::orb::ShutdownReport;
 use core::fmt;
 use core::ops::Deref;
+use core::time::Duration;
 use zorb_executor::Lane;
 use zorb_giop::SystemException;
 
@@ -118,6 +120,14 @@ impl Orb {
     /// Returns the errors of [`zorb::Orb::shutdown`](crate::Orb::shutdown).
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
         self.0.shutdown(wait_for_completion).wait()
+    }
+
+    /// Shuts the ORB down with a time limit, and blocks: see [`zorb::Orb::shutdown_within`](crate::Orb::shutdown_within).
+    ///
+    /// # Errors
+    /// Returns the errors of [`zorb::Orb::shutdown_within`](crate::Orb::shutdown_within).
+    pub fn shutdown_within(&self, limit: Duration) -> Result<ShutdownReport, SystemException> {
+        self.0.shutdown_within(limit).wait()
     }
 }
 

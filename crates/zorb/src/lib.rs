@@ -99,7 +99,7 @@ pub use marked_servant::{Blocking, Cancellable};
 pub use object::ObjectRef;
 pub use observe::TraceContext;
 pub use options::OptionError;
-pub use orb::Orb;
+pub use orb::{Orb, ShutdownReport};
 pub use panic_hook::install_panic_hook;
 pub use poa::{
     Cleanup, CurrentRequest, NoContext, Poa, PoaCurrent, PoaManagerFactory, Servant,

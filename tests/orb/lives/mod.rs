@@ -1,6 +1,7 @@
 //! The lifetime of ORBs beside that of the programs around them: threads and runtimes, restarts, shutdowns.
 //!
 //! - [`dropped`]: ORBs that are dropped without a shutdown;
+//! - [`limited`]: shutdowns with a time limit;
 //! - [`reconnect`]: servers that come back, in order or not;
 //! - [`shutdown`]: once, twice, from everywhere, during calls;
 //! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes;
@@ -26,6 +27,7 @@ macro_rules! on_both_flavours {
 
 mod cell_servant;
 mod dropped;
+mod limited;
 mod reconnect;
 mod shutdown;
 mod stress;

@@ -107,7 +107,7 @@ use zorb_giop::{
     LocateRequestHeader, Message, ProtocolError, Reader, Received, RequestHeader, Role,
     ServiceContextId, Version, buffers,
 };
-use zorb_shares::Client;
+use zorb_shares::{CancelReason, Client};
 use zorb_transport::{Connection, Endpoint};
 
 /// A received request with its target, ready to be served by the owner.
@@ -547,7 +547,7 @@ impl<O: Owner> ServerConnection<O> {
     /// Notes that the client has gone: nobody waits for its requests.
     fn leave(&self) {
         self.client.leave();
-        self.peer.requests.leave();
+        self.peer.requests.end_all(CancelReason::Disconnected);
     }
 
     /// Returns the peer of the connection, the client.
@@ -561,6 +561,11 @@ impl<O: Owner> ServerConnection<O> {
     #[must_use]
     pub fn has_no_pending(&self) -> bool {
         self.pending.load(Ordering::Acquire) == 0 && self.backlog.is_empty()
+    }
+
+    /// Whether an upcall holds up its driver: it has not taken notice of the end of its owner, and no pending request keeps it.
+    fn is_held_up(&self) -> bool {
+        self.has_no_pending() && self.with_life(|life| life.end().is_none())
     }
 
     fn with_life<T>(&self, run: impl FnOnce(&mut Life) -> T) -> T {

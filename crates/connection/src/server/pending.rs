@@ -37,8 +37,8 @@ pub(crate) struct ClientRequests(Mutex<Entries>);
 #[derive(Debug, Default)]
 struct Entries {
     all: HashMap<u32, Entry>,
-    /// Whether the client has gone.
-    is_gone: bool,
+    /// Why no result is of use any more, to whichever request.
+    over: Option<CancelReason>,
 }
 
 impl ClientRequests {
@@ -92,10 +92,10 @@ impl ClientRequests {
         }
     }
 
-    /// Cancels all requests that are watched: the client has gone.
-    pub(super) fn leave(&self) {
+    /// Cancels all requests that are watched, and those that will be. The first reason stays.
+    pub(super) fn end_all(&self, reason: CancelReason) {
         let mut entries = self.entries();
-        entries.is_gone = true;
+        let reason = *entries.over.get_or_insert(reason);
         let watched = entries
             .all
             .values()
@@ -103,22 +103,22 @@ impl ClientRequests {
         let watched: Vec<_> = watched.collect();
         drop(entries);
         for watched in watched {
-            watched.cancel(CancelReason::Disconnected);
+            watched.cancel(reason);
         }
     }
 
     /// Has `cancellation` learn when the client cancels the request with this id, or goes.
     fn watch(&self, id: u32, cancellation: &Cancellation) {
         let mut entries = self.entries();
-        let is_gone = entries.is_gone;
+        let over = entries.over;
         let entry = entries.all.entry(id).or_default();
         entry.watched = Some(cancellation.clone());
         let is_cancelled = entry.is_cancelled;
         drop(entries);
         if is_cancelled {
             cancellation.cancel(CancelReason::ByCaller);
-        } else if is_gone {
-            cancellation.cancel(CancelReason::Disconnected);
+        } else if let Some(reason) = over {
+            cancellation.cancel(reason);
         }
     }
 

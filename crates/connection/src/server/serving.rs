@@ -7,6 +7,7 @@ use super::ServerConnection;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::Notify;
+use zorb_shares::CancelReason;
 use zorb_transport::{Address, PeerIdentity};
 
 /// The connections that an ORB serves, and the [limits](ServerLimits) on them. Acceptors share one.
@@ -99,6 +100,22 @@ impl<O: Owner> Serving<O> {
         let all = self.all().into_iter();
         all.filter_map(|(_, connection)| connection.upgrade())
             .for_each(|connection| connection.wake());
+    }
+
+    /// Cancels the requests of all connections that are watched, and those that will be: see [`Peer::watch`](super::super::Peer::watch).
+    pub fn cancel_all(&self, reason: CancelReason) {
+        let all = self.all().into_iter();
+        all.filter_map(|(_, connection)| connection.upgrade())
+            .for_each(|connection| connection.peer.requests.end_all(reason));
+    }
+
+    /// Returns the number of connections whose driver is held up by an upcall, some time after the owner has begun to stop.
+    #[must_use]
+    pub fn held_up(&self) -> usize {
+        let all = self.all().into_iter();
+        all.filter_map(|(_, connection)| connection.upgrade())
+            .filter(|connection| connection.is_held_up())
+            .count()
     }
 
     /// Registers a connection, until the result is dropped.

@@ -4,6 +4,7 @@ use super::OrbInner;
 use crate::addresses::read_profile;
 use crate::profile::candidates;
 use crate::real_time::RealTime;
+use crate::serve::UpcallsEnd;
 use bytes::Bytes;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,11 @@ impl OrbInner {
 
     pub(crate) const fn serving(&self) -> &Arc<Serving<Self>> {
         &self.serving
+    }
+
+    /// The end of all upcalls, at the time limit of a shutdown.
+    pub(crate) const fn upcalls_end(&self) -> &UpcallsEnd {
+        &self.upcalls_end
     }
 
     /// Starts the task that checks the pace of all served connections, unless it runs already.

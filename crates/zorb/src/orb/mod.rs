@@ -1,8 +1,11 @@
 //! The ORB: its parts and its shutdown.
 
 mod access;
+mod limited_shutdown;
 mod policy_manager;
 mod startup;
+
+pub use limited_shutdown::ShutdownReport;
 
 use crate::bidirectional::BidirectionalCalls;
 use crate::current;
@@ -16,6 +19,7 @@ use crate::outgoing::NamedSockets;
 use crate::policy::PolicyOverrides;
 use crate::profile::{Published, make_ior};
 use crate::real_time::RealTime;
+use crate::serve::UpcallsEnd;
 use crate::value::ValueRegistry;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -86,6 +90,7 @@ pub(crate) struct OrbInner {
     tasks: TaskTracker,
     down: watch::Sender<bool>,
     serving: Arc<Serving<Self>>,
+    upcalls_end: UpcallsEnd,
     bidirectional: BidirectionalCalls,
     /// Initial references that were registered at run time, as IORs: an [`ObjectRef`](crate::ObjectRef) would keep the
     /// ORB alive.

@@ -15,7 +15,7 @@ use crate::outgoing::{self, NamedSockets};
 use crate::policy::BidirectionalPolicy;
 use crate::profile::{Published, describe_endpoints, describe_key};
 use crate::real_time::RealTime;
-use crate::serve::off_reactor;
+use crate::serve::{UpcallsEnd, off_reactor};
 use arc_swap::ArcSwap;
 use core::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -123,6 +123,7 @@ impl Orb {
             tasks: TaskTracker::new(),
             down: watch::Sender::new(false),
             serving,
+            upcalls_end: UpcallsEnd::default(),
             initial_references: Mutex::default(),
             reported_blocking: Mutex::default(),
             real_time: RealTime::default(),

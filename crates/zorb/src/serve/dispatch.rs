@@ -19,7 +19,7 @@
 //!
 //! A deadline orders the queue, and a call that is late is not made. One-way calls always take the queue.
 
-use super::attend::Attention;
+use super::attend::{Attention, LocalUpcall};
 use super::deadline;
 use super::origin::{Connection, Origin, Served};
 use super::upcall::{begin, beside_others, to_end_in_lane, to_end_on_thread, upcall};
@@ -96,6 +96,7 @@ pub(crate) fn dispatch(
             // The connection goes on reading meanwhile; a caller of this ORB may go.
             let mut sink = origin.into_sink(&receipt, octets);
             drop(sink.turn_to_begin(object.orders_one_ways()));
+            let local = sink.is_local().then(|| LocalUpcall::count(orb));
             let (inner, chain) = (Arc::clone(orb), UpcallChain::current());
             let shared = SharedRequest::take_waiting();
             let attention = Attention::of(&object, deadline, &receipt, shared);
@@ -121,6 +122,7 @@ pub(crate) fn dispatch(
                     }
                     Err(reason) => sink.end_dropped(receipt, reason),
                 }
+                drop(local);
             };
             match main {
                 None => orb.track(rest),
@@ -169,7 +171,7 @@ fn submit(
     let of_job = client.clone();
     let inner = Arc::clone(orb);
     // A shutdown waits for it, as it does for the connections of the others.
-    let token = client.is_none().then(|| orb.task());
+    let token = (client.is_none()).then(|| (LocalUpcall::count(orb), orb.task()));
     let job = async move {
         // Dropped first with a job that is rejected: the request may send an acknowledgement, for which the connection has to
         // be open.
@@ -177,6 +179,9 @@ fn submit(
         let client = of_job.as_ref();
         if client.is_some_and(Client::is_gone) || sink.is_cancelled() {
             return sink.leave_abandoned(&inner, client, &receipt);
+        }
+        if inner.upcalls_end().has_come() {
+            return sink.leave_unbegun(receipt);
         }
         let mut turn = sink.turn_to_begin(object.orders_one_ways());
         let ended = {

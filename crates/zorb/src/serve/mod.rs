@@ -14,7 +14,7 @@ mod located;
 mod origin;
 mod upcall;
 
-pub(crate) use attend::sleep_until;
+pub(crate) use attend::{UpcallsEnd, sleep_until};
 pub(crate) use dispatch::{dispatch, main_loop_of};
 pub(crate) use intercepted::is_of_other_types;
 pub(crate) use located::locate_reply;

@@ -154,6 +154,11 @@ impl Waiter<'_> {
 }
 
 impl ReplySink {
+    /// Whether the call comes from this ORB.
+    pub(super) const fn is_local(&self) -> bool {
+        !matches!(self, Self::Pending(_))
+    }
+
     pub(super) fn caller(&self) -> Caller<'_> {
         match self {
             Self::Pending(pending) => Caller::Pending(pending),

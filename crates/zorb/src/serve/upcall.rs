@@ -1,6 +1,7 @@
 //! Running what is the application's: servants, forwards, key resolvers. For connections that are served
 //! and for collocated calls alike.
 
+use super::attend::LocalUpcall;
 use super::intercepted::begin_intercepted;
 use crate::current;
 use crate::orb::OrbInner;
@@ -222,6 +223,11 @@ pub(crate) fn off_reactor(orb: &Arc<OrbInner>) {
             return upcall;
         };
         let (lane, token) = (orb.lane().handle().clone(), orb.task());
+        let upcall = async move {
+            // The request that waits for this is pending, until it is dropped at the end of all upcalls.
+            let _counted = LocalUpcall::count(&orb);
+            orb.upcalls_end().before(pin!(upcall)).await
+        };
         Box::pin(async move {
             let ended = lane.spawn_blocking(move || {
                 let outcome = catch_unwind(AssertUnwindSafe(|| to_end_on_thread(upcall)));
@@ -230,10 +236,10 @@ pub(crate) fn off_reactor(orb: &Arc<OrbInner>) {
                 outcome
             });
             match ended.await {
-                Ok(Ok(outcome)) => outcome,
+                Ok(Ok(Some(outcome))) => outcome,
                 Ok(Err(panic)) => resume_unwind(panic),
-                // The runtime is going down, and the connection with it.
-                Err(_) => core::future::pending().await,
+                // The upcall or the runtime is going down, and what waits for this with it.
+                Ok(Ok(None)) | Err(_) => core::future::pending().await,
             }
         })
     }));

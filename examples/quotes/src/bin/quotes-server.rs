@@ -44,6 +44,8 @@ const MAX_HISTORY: usize = 10_000;
 const BUCKETS: [f64; 6] = [0.000_1, 0.001, 0.01, 0.1, 1.0, 10.0];
 /// How often what was measured is put in order, so that it takes no more room where nobody reads it.
 const UPKEEP: Duration = Duration::from_secs(5);
+/// How long upcalls may take when the server ends; some watch for ever.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Parser)]
 struct Options {
@@ -229,8 +231,15 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
             done = tokio::signal::ctrl_c() => done,
         }
     };
-    orb.run_until(stopped).await?.transpose()?;
+    tokio::select! {
+        done = stopped => done?,
+        () = orb.run() => {}
+    }
+    let report = orb.shutdown_within(SHUTDOWN_LIMIT).await?;
     println!("the market is closed");
+    if report.upcalls_dropped + report.upcalls_left > 0 {
+        eprintln!("not finished: {report:?}");
+    }
     Ok(())
 }
 
