@@ -401,7 +401,8 @@ async fn count_handshakes(count: usize) -> Result<(), Failure> {
 fn wide(tls: Tls, connections: usize) -> Builder {
     Orb::builder()
         .transport(Arc::new(tls))
-        .connections_to_endpoint(connections)
+        // Each reference its own.
+        .connections_to_endpoint(1 << 20)
         .max_connections_to_host(connections + 1)
 }
 

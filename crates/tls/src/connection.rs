@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use rustls::Connection as Tls;
 use std::{
     cell::Cell,
-    io::{self, BufRead, IoSlice, Write},
+    io::{self, BufRead, IoSlice, Read, Write},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -20,6 +20,9 @@ use zorb_transport::{Address, Capabilities, Connection, PeerIdentity, ReadOutcom
 /// reader that has room for few octets receives few.
 const MANY: usize = 68 << 10;
 const FEW: usize = 20 << 10;
+
+/// Octets of received records that rustls keeps room for while there are none.
+const IDLE: usize = 4 << 10;
 
 /// Octets of a full record (RFC 8446, section 5.1).
 const RECORD: usize = 16 << 10;
@@ -214,6 +217,7 @@ impl Session {
 
     /// Decrypts what was received, as far as there is room for its octets, and keeps the rest.
     fn decrypt(&mut self, mut received: &[u8], buf: &mut BytesMut) {
+        let is_long = received.len() > IDLE;
         while !received.is_empty() && self.end.is_none() {
             match self.tls.read_tls(&mut received) {
                 // Behind the peer's last record, nothing counts.
@@ -230,6 +234,10 @@ impl Session {
             self.deliver(buf);
         }
         self.received.extend_from_slice(received);
+        if is_long {
+            // rustls gives back the buffer of a long record when it reads the next one, which may be long in coming.
+            let _ = self.tls.read_tls(&mut Nothing);
+        }
         if self.end.is_some() {
             self.received = Vec::new();
         }
@@ -295,6 +303,15 @@ impl Session {
             // Where the socket takes no more, the peer sees the end of the socket's stream alone.
             let _ = flush(&mut self.tls, plain);
         }
+    }
+}
+
+/// A reader that has nothing yet.
+struct Nothing;
+
+impl Read for Nothing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
     }
 }
 
