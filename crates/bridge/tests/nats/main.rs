@@ -10,6 +10,7 @@ mod support;
 use async_nats::jetstream;
 use futures_util::StreamExt;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
 use support::{HANG, Running, have, passed};
@@ -443,6 +444,78 @@ async fn messages_reach_a_channel_that_was_away_and_those_of_a_killed_bridge_com
                 .extract::<i32>()
                 .unwrap(),
         );
+    }
+    passed(cell);
+}
+
+/// The words of a line of a file that starts the program, with these in place of others.
+fn words(line: &str, here: &[(&str, &str)]) -> Vec<String> {
+    let word = |word: &str| {
+        let found = here.iter().find(|(its, _)| *its == word);
+        found.map_or(word, |(_, ours)| ours).to_owned()
+    };
+    line.split([' ', ',', '"', '[', ']'])
+        .filter(|word| !word.is_empty())
+        .map(word)
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_unit_and_the_container_start_is_ready_when_it_says_so_and_ends_in_order() {
+    let cell = "bridge/packaging";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    server.start();
+    let channel = Channel::new().await;
+    let setting = |text: &'static str, name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name));
+        value.unwrap_or_else(|| panic!("no {name}"))
+    };
+    let unit = include_str!("../../packaging/zorb-bridge.service");
+    let container = include_str!("../../packaging/Containerfile");
+    let subjects = ["--stream", "plant", "--publish", "plant.out"];
+    for (line, besides) in [
+        (setting(unit, "ExecStart="), &[][..]),
+        (setting(container, "ENTRYPOINT "), &subjects),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let data = data.to_str().unwrap();
+        let endpoint = "iiop://127.0.0.1:0";
+        let here = [
+            ("/var/lib/zorb-bridge", data),
+            ("/data", data),
+            ("iiop://0.0.0.0:11170", endpoint),
+            (
+                "/usr/local/bin/zorb-bridge",
+                env!("CARGO_BIN_EXE_zorb-bridge"),
+            ),
+        ];
+        let words = words(line, &here);
+        let socket = folder.path().join("notify");
+        let listening = UnixDatagram::bind(&socket).unwrap();
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .args(besides)
+            .env("NOTIFY_SOCKET", &socket);
+        command.args(["--nats", &server.address(), "--channel", &channel.url]);
+        if !words.iter().any(|word| word == "--listen") {
+            command.args(["--listen", endpoint]);
+        }
+        let mut bridge = Running::command(command);
+        ready(&mut bridge);
+        let mut said = [0; 100];
+        let length = listening.recv(&mut said).unwrap();
+        assert_eq!(&said[..length], b"READY=1");
+        assert!(Path::new(data).join("consumer.ior").exists());
+        let id = i32::try_from(bridge.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(id.unwrap(), rustix::process::Signal::TERM).unwrap();
+        let ended = bridge.finish();
+        assert_eq!(ended.status.code(), Some(0), "{:?}", ended.lines);
     }
     passed(cell);
 }
