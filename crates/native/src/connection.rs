@@ -1,5 +1,6 @@
 //! Connections and listeners, which know of each peer whether it is alike.
 
+use super::frame::MAX_PREFIXES_OCTETS;
 use super::handshake::{Opening, here, opening_of_client};
 use super::receive::Receiver;
 use super::send::Sender;
@@ -22,6 +23,8 @@ const OTHER_BEHIND: u8 = 2;
 /// Another one: this layer does nothing any more.
 const OTHER: u8 = 3;
 
+/// Octets that a connection may keep, for both directions.
+const OCTETS: usize = FIRST_OCTETS + 2 * MAX_PREFIXES_OCTETS;
 /// Octets that are received at a time until it is known what the peer is.
 const FIRST_OCTETS: usize = 4 << 10;
 
@@ -276,7 +279,7 @@ impl Connection for NativeConnection {
     }
 
     fn memory_octets(&self) -> usize {
-        self.plain.memory_octets()
+        self.plain.memory_octets().saturating_add(OCTETS)
     }
 
     fn peer_identity(&self) -> Option<PeerIdentity> {

@@ -27,6 +27,8 @@ const SIZE_AT: usize = 8;
 const ID_END: usize = 16;
 /// The most numbers of a direction of a connection. Further prefixes have none.
 pub(crate) const MAX_NUMBERS: usize = 256;
+/// The most octets of all prefixes that have numbers in a direction of a connection, which its receiver keeps for the peer.
+pub(crate) const MAX_PREFIXES_OCTETS: usize = 16 << 10;
 /// The longest prefix that has a number. Object keys and names of operations have tens of octets.
 pub(crate) const MAX_PREFIX: usize = 1 << 10;
 /// The end of the prefix of a reply: behind its status.
@@ -109,10 +111,6 @@ pub(crate) fn message_octets(octets: &[u8]) -> Option<usize> {
 pub(crate) struct Prefix(Box<[u8]>);
 
 impl Prefix {
-    pub(crate) fn new(octets: &[u8]) -> Self {
-        Self(octets.into())
-    }
-
     pub(crate) const fn octets(&self) -> usize {
         self.0.len()
     }
@@ -183,4 +181,36 @@ pub(crate) fn prefix_end(message: &[u8]) -> Option<usize> {
 /// Whether so many octets can be the prefix of a message of that length.
 pub(crate) fn is_prefix(octets: usize, message: usize) -> bool {
     (REPLY_PREFIX..=MAX_PREFIX.min(message)).contains(&octets)
+}
+
+/// The prefixes that have numbers, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    prefixes: Vec<Prefix>,
+    octets: usize,
+}
+
+impl Numbers {
+    /// The next number, if a prefix of so many octets may have it.
+    pub(crate) fn next(&self, octets: usize) -> Option<usize> {
+        let all = self.octets.saturating_add(octets);
+        let next = self.prefixes.len();
+        (next < MAX_NUMBERS && all <= MAX_PREFIXES_OCTETS).then_some(next)
+    }
+
+    /// Gives a prefix the next number.
+    pub(crate) fn push(&mut self, prefix: &[u8]) {
+        self.octets = self.octets.saturating_add(prefix.len());
+        self.prefixes.push(Prefix(prefix.into()));
+    }
+
+    pub(crate) fn get(&self, number: usize) -> Option<&Prefix> {
+        self.prefixes.get(number)
+    }
+
+    /// The number that a message begins with.
+    pub(crate) fn find(&self, message: &[u8]) -> Option<(usize, &Prefix)> {
+        let mut all = self.prefixes.iter().enumerate();
+        all.find(|(_, prefix)| prefix.begins(message))
+    }
 }

@@ -55,10 +55,10 @@ use handshake::{Opening, QUESTION, opening_of_server, question};
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use zorb_transport::{
-    Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Properties,
-    Property, PropertyError, Transport, TransportError,
+    Address, Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation,
+    Properties, Property, PropertyError, Transport, TransportError,
 };
 
 /// How long a server may take to say whether it is alike. One that takes longer is connected to anew, and spoken to in GIOP.
@@ -67,8 +67,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Messages by number between alike peers over a transport, and GIOP with all others.
 ///
 /// Costs one round trip for each connection that is opened, a comparison of some sixty octets for each message that is sent, and a
-/// copy of as many for each that is received; up to 256 headers of at most 1 KiB for each direction of a connection. A connection
-/// from or to another host is left alone unless [`across_hosts`](Self::across_hosts) says otherwise.
+/// copy of as many for each that is received; headers of up to 16 KiB for each direction of a connection, which count with the memory
+/// of all connections. A connection from or to another host is left alone unless [`across_hosts`](Self::across_hosts) says otherwise.
 #[derive(Debug, Clone)]
 pub struct Native {
     plain: Arc<dyn Transport>,
@@ -100,6 +100,21 @@ impl Native {
             plain,
             crosses_hosts: self.crosses_hosts,
         })
+    }
+
+    /// Asks the server of a new connection what it is, where that is to be asked.
+    async fn ask_or_reconnect(
+        &self,
+        plain: Box<dyn Connection>,
+        endpoint: &Endpoint,
+    ) -> Result<Box<dyn Connection>, TransportError> {
+        if !self.crosses_hosts && !is_of_this_host(&*plain) {
+            return Ok(plain);
+        }
+        match Self::ask(plain).await {
+            Some(connection) => Ok(Box::new(connection)),
+            None => self.plain.connect(endpoint).await,
+        }
     }
 
     /// Asks a server what it is. `None` if it does not say: the connection is of no use then.
@@ -150,13 +165,29 @@ impl Transport for Native {
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
         Box::pin(async move {
             let plain = self.plain.connect(endpoint).await?;
-            if !self.crosses_hosts && !is_of_this_host(&*plain) {
-                return Ok(plain);
-            }
-            match Self::ask(plain).await {
-                Some(connection) => Ok(Box::new(connection) as Box<dyn Connection>),
-                None => self.plain.connect(endpoint).await,
-            }
+            self.ask_or_reconnect(plain, endpoint).await
+        })
+    }
+
+    fn connect_within<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        Box::pin(async move {
+            let begun = Instant::now();
+            // Its error says what was under way.
+            let plain = self.plain.connect_within(endpoint, limit).await?;
+            let left = limit.saturating_sub(begun.elapsed());
+            let asked = self.ask_or_reconnect(plain, endpoint);
+            let asked = tokio::time::timeout(left, asked).await;
+            asked.unwrap_or_else(|_| {
+                Err(TransportError::late(
+                    Operation::Connect,
+                    endpoint.clone(),
+                    limit,
+                ))
+            })
         })
     }
 

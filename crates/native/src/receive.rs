@@ -1,6 +1,6 @@
 //! The receiving side: frames become messages of GIOP again, however the stream is cut. Sans I/O.
 
-use super::frame::{FRAME, Frame, Kind, MAX_NUMBERS, Prefix, invalid, is_prefix};
+use super::frame::{FRAME, Frame, Kind, Numbers, invalid, is_prefix};
 use bytes::{Buf, BytesMut};
 use std::io;
 
@@ -12,8 +12,7 @@ const DIRECT: usize = 2 << 10;
 /// Turns the frames of a connection into messages.
 #[derive(Debug, Default)]
 pub(crate) struct Receiver {
-    /// The prefixes that have numbers, in their order.
-    numbers: Vec<Prefix>,
+    numbers: Numbers,
     /// Octets that were received and not passed on.
     received: BytesMut,
     /// A prefix that is being passed on, and how much of it has been.
@@ -119,7 +118,7 @@ impl Receiver {
                     let lacks = wanted.saturating_sub(named.len());
                     named.extend_from_slice(part.get(..lacks).unwrap_or(part));
                     if named.len() == *wanted {
-                        self.numbers.push(Prefix::new(named));
+                        self.numbers.push(named);
                         self.named = None;
                     }
                 }
@@ -146,8 +145,8 @@ impl Receiver {
             Kind::Whole => {}
             Kind::Named => {
                 let prefix = usize::try_from(frame.id).map_err(io::Error::other)?;
-                let is_next = usize::from(frame.number) == self.numbers.len();
-                if !is_next || self.numbers.len() >= MAX_NUMBERS || !is_prefix(prefix, length) {
+                let is_next = self.numbers.next(prefix) == Some(usize::from(frame.number));
+                if !is_next || !is_prefix(prefix, length) {
                     return Err(invalid(
                         "expected the next number, for a prefix of its message",
                     ));

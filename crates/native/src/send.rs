@@ -1,7 +1,7 @@
 //! The sending side: messages of GIOP become frames. Sans I/O.
 
 use super::frame::{
-    FRAME, Frame, FrameOctets, GIOP_HEADER, Kind, MAX_NUMBERS, Prefix, message_octets, prefix_end,
+    FRAME, Frame, FrameOctets, GIOP_HEADER, Kind, Numbers, Prefix, message_octets, prefix_end,
 };
 use std::io::{self, IoSlice};
 
@@ -13,8 +13,7 @@ const MAX_COPIED: usize = FRAME + 256;
 /// Turns the messages of a connection into frames.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
-    /// The prefixes that have numbers, in their order.
-    numbers: Vec<Prefix>,
+    numbers: Numbers,
     /// The number of the last message.
     last: usize,
     /// Octets of the message at hand that go out as they are.
@@ -201,9 +200,8 @@ impl Sender {
             };
             return Ok((frame, prefix, None));
         }
-        let next = self.numbers.len();
-        let names = prefix_end(message).filter(|_| next < MAX_NUMBERS);
-        let names = names.and_then(|end| message.get(..end));
+        let names = prefix_end(message).and_then(|end| message.get(..end));
+        let names = names.and_then(|prefix| Some((prefix, self.numbers.next(prefix.len())?)));
         let whole = Frame {
             length: length(octets)?,
             id: 0,
@@ -212,14 +210,14 @@ impl Sender {
         };
         let frame = match names {
             None => whole,
-            Some(prefix) => Frame {
+            Some((prefix, next)) => Frame {
                 id: length(prefix.len())?,
                 number: u16::try_from(next).map_err(io::Error::other)?,
                 kind: Kind::Named,
                 ..whole
             },
         };
-        Ok((frame, 0, names))
+        Ok((frame, 0, names.map(|(prefix, _)| prefix)))
     }
 
     /// The number that stands for the beginning of a message, and the octets that it stands for.
@@ -232,8 +230,8 @@ impl Sender {
         if let Some(prefix) = last.filter(|prefix| prefix.begins(message)) {
             return Some((self.last, prefix.octets()));
         }
-        let mut all = self.numbers.iter().enumerate();
-        all.find_map(|(number, prefix)| (prefix.begins(message)).then(|| (number, prefix.octets())))
+        let (number, prefix) = self.numbers.find(message)?;
+        Some((number, prefix.octets()))
     }
 
     /// Notes what a write took of its pieces, and returns the octets of the messages that count as taken.
@@ -261,7 +259,7 @@ impl Sender {
                         break;
                     }
                     if let Some(prefix) = names {
-                        self.numbers.push(Prefix::new(prefix));
+                        self.numbers.push(prefix);
                     }
                     self.body = body;
                     let rest = FRAME.saturating_sub(from);

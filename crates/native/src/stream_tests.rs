@@ -1,6 +1,6 @@
 //! What is sent in frames is received as the messages that it was made of, however writes and reads are cut.
 
-use super::frame::{FRAME, MAX_NUMBERS};
+use super::frame::{FRAME, MAX_NUMBERS, MAX_PREFIX, MAX_PREFIXES_OCTETS};
 use super::receive::Receiver;
 use super::send::Sender;
 use bytes::BytesMut;
@@ -197,6 +197,19 @@ fn there_are_no_more_numbers_than_the_limit_and_messages_beyond_are_whole() {
         received(&hostile, 100, 100).unwrap_err().kind(),
         ErrorKind::InvalidData
     );
+}
+
+#[test]
+fn prefixes_with_numbers_are_no_more_octets_than_the_limit() {
+    let long = |n: usize| request(1, &vec![n as u8; MAX_PREFIX - 60], "ping", 8);
+    let messages: Vec<_> = (0..40).map(long).collect();
+    let twice = [&messages[..], &messages].concat();
+    let octets = sent(&twice, 1, &mut || usize::MAX);
+    assert!(received(&octets, 1_000, 1_000).unwrap() == twice.concat());
+    let whole = sent(&messages[..1], 1, &mut || usize::MAX).len();
+    // A number has no text the second time; those beyond the limit are whole again.
+    let numbered = (80 * whole - octets.len()) / (messages[0].len() - 8);
+    assert_eq!(numbered, MAX_PREFIXES_OCTETS / (messages[0].len() - 8));
 }
 
 #[test]
