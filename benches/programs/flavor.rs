@@ -1,4 +1,4 @@
-//! The runtime and the waiting of an end of ours: the options `--runtime`, `--wait` and `--sync`.
+//! The runtime and the waiting of an end of ours: the options `--runtime`, `--wait`, `--sync` and `--native`.
 
 use clap::{Args, ValueEnum};
 use std::future::Future;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder as Tokio;
 use zorb::blocking::Wait as _;
 use zorb::executor::{Lane, WaitPolicy};
+use zorb::transport::{Tcp, Transport, Unix};
 use zorb::{Builder, Orb, SyncScope};
 
 /// An error of a program, printed for the person at its terminal.
@@ -57,6 +58,9 @@ pub(crate) struct Life {
     /// When one-way calls are done; only a client makes them.
     #[arg(long)]
     pub(crate) sync: Option<Scope>,
+    /// Asks each peer whether it is alike, and exchanges numbers with those that are.
+    #[arg(long)]
+    pub(crate) native: bool,
     /// Tasks in the ORB's runtime that compute, and let others run every some ten microseconds.
     #[arg(long, default_value_t = 0)]
     pub(crate) busy_tasks: usize,
@@ -91,7 +95,18 @@ impl Life {
     }
 
     fn builder(self) -> Builder {
-        let mut builder = Orb::builder().transport(Arc::new(zorb_shm::Shm::default()));
+        let mut builder = Orb::builder();
+        let transports: [Arc<dyn Transport>; 3] = [
+            Arc::new(Tcp::default()),
+            Arc::new(Unix::default()),
+            Arc::new(zorb_shm::Shm::default()),
+        ];
+        for transport in transports {
+            builder = builder.transport(match self.native {
+                true => Arc::new(zorb_native::Native::over(transport)),
+                false => transport,
+            });
+        }
         if let Some(wait) = self.wait {
             builder = builder.wait_policy(match wait {
                 Wait::Park => WaitPolicy::Park,

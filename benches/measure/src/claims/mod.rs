@@ -2,6 +2,7 @@
 
 mod crowd;
 mod idl;
+mod native;
 mod neighbours;
 mod programs;
 mod speed;
@@ -42,7 +43,7 @@ struct Area {
 }
 
 /// Every area there is.
-const AREAS: [Area; 10] = [
+const AREAS: [Area; 11] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -77,6 +78,11 @@ const AREAS: [Area; 10] = [
         name: "protocols",
         about: "a flood of one-ways; connecting to nothing; several connections; servers that are killed",
         rows: |options| programs::rows("protocols", options),
+    },
+    Area {
+        name: "native",
+        about: "calls through shared memory beside omniORB's UNIX sockets; messages by number beside GIOP",
+        rows: native::rows,
     },
     Area {
         name: "tls",

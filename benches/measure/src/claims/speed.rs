@@ -11,32 +11,56 @@ use crate::measure::statistics::three_digits;
 use crate::row::Aim::{self, AtLeast, AtMost};
 use crate::row::Row;
 
-/// What is called, by whom, where, and what the ratio to omniORB may be.
-type Ratio = (&'static str, Work, &'static str, Placement, Aim);
+/// What is called, by whom, where, and what the ratio to another peer may be.
+pub(super) struct Ratio {
+    pub(super) about: &'static str,
+    pub(super) work: Work,
+    pub(super) of: &'static str,
+    pub(super) to: &'static str,
+    pub(super) placement: Placement,
+    pub(super) aim: Aim,
+}
 
-const NOPARAMS: Work = work("noparams", 0);
+/// A ratio to omniORB.
+const fn to_omni(
+    about: &'static str,
+    work: Work,
+    of: &'static str,
+    placement: Placement,
+    aim: Aim,
+) -> Ratio {
+    Ratio {
+        about,
+        work,
+        of,
+        to: "omni",
+        placement,
+        aim,
+    }
+}
+
+pub(super) const NOPARAMS: Work = work("noparams", 0);
 const OCTET: Work = work("octet", 65_536);
-const STRUCT: Work = work("struct", 1_024);
+pub(super) const STRUCT: Work = work("struct", 1_024);
 const STRING: Work = work("echostring", 10_240);
 const ONE_WAY: Work = work("oneway_noparams", 0);
 const CROWD: Work = four_threads(NOPARAMS);
 
 const RATIOS: [Ratio; 7] = [
-    ("noparams", NOPARAMS, "zorb-default", Split, AtMost(0.65)),
-    ("noparams", NOPARAMS, "zorb-default", Same, AtMost(1.15)),
-    ("octet", OCTET, "zorb-dedicated", Split, AtMost(0.85)),
-    ("struct", STRUCT, "zorb-dedicated", Split, AtMost(0.6)),
-    ("echostring", STRING, "zorb-dedicated", Split, AtMost(0.65)),
-    (
+    to_omni("noparams", NOPARAMS, "zorb-default", Split, AtMost(0.65)),
+    to_omni("noparams", NOPARAMS, "zorb-default", Same, AtMost(1.15)),
+    to_omni("octet", OCTET, "zorb-dedicated", Split, AtMost(0.85)),
+    to_omni("struct", STRUCT, "zorb-dedicated", Split, AtMost(0.6)),
+    to_omni("echostring", STRING, "zorb-dedicated", Split, AtMost(0.65)),
+    to_omni(
         "oneway",
         ONE_WAY,
         "zorb-dedicated-spin",
         Split,
         AtLeast(1.0),
     ),
-    ("four-threads", CROWD, "zorb-default", Free, AtLeast(1.5)),
+    to_omni("four-threads", CROWD, "zorb-default", Free, AtLeast(1.5)),
 ];
-const TO: &str = "omni";
 
 /// Measures the claims that are asked for.
 ///
@@ -45,7 +69,7 @@ const TO: &str = "omni";
 pub(super) fn rows(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
     programs::ready()?;
     options.compare.wait();
-    let mut rows = ratios(options)?;
+    let mut rows = ratios("speed", &RATIOS, options)?;
     if options.wants("allocations/noparams") {
         rows.push(allocations()?);
     }
@@ -55,37 +79,42 @@ pub(super) fn rows(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn ratios(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
-    let name = |(about, _, of, placement, _): &Ratio| format!("{about}/{of}-to-{TO}/{placement}");
-    let wanted: Vec<_> = (RATIOS.iter())
+/// Measures the ratios of an area that are asked for.
+///
+/// # Errors
+/// A program failed.
+pub(super) fn ratios(
+    area: &str,
+    ratios: &[Ratio],
+    options: &ClaimsOptions,
+) -> Result<Vec<Row>, String> {
+    let name = |ratio: &Ratio| {
+        let (about, of, to) = (ratio.about, ratio.of, ratio.to);
+        format!("{about}/{of}-to-{to}/{}", ratio.placement)
+    };
+    let wanted: Vec<_> = (ratios.iter())
         .filter(|ratio| options.wants(&name(ratio)))
         .collect();
     let mut cells: Vec<Cell> = Vec::new();
-    for (_, work, of, placement, _) in &wanted {
-        for peer in [of, TO] {
-            let (peer, work, placement) = (Peer::named(peer)?, *work, *placement);
+    for ratio in &wanted {
+        for peer in [ratio.of, ratio.to] {
             cells.push(Cell {
-                work,
-                peer,
-                placement,
+                work: ratio.work,
+                peer: Peer::named(peer)?,
+                placement: ratio.placement,
             });
         }
     }
     let results = measure_cells(&cells, &options.compare)?;
     let row = |(ratio, both): (&&Ratio, &[Asked])| {
-        let (_, work, _, _, aim) = ratio;
-        let stat = Stat::main_of(work);
+        let stat = Stat::main_of(&ratio.work);
         let [of, to] = both else { return None };
         let [one, other] =
             [of, to].map(|asked| asked.median(stat).map_or_else(String::new, three_digits));
         let note = format!("{one} ÷ {other} {}", stat.unit());
         let measured = of.over(to, stat).unwrap_or(f64::NAN);
-        Some(Row::new(
-            format!("speed:{}", name(ratio)),
-            measured,
-            *aim,
-            note,
-        ))
+        let name = format!("{area}:{}", name(ratio));
+        Some(Row::new(name, measured, ratio.aim, note))
     };
     Ok(wanted
         .iter()

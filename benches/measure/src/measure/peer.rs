@@ -24,6 +24,7 @@ const DEFAULT: &str = "zorb --runtime default";
 const CURRENT: &str = "zorb --runtime current";
 /// Without spinning, as omniORB waits.
 const PARKED: &str = "zorb --runtime dedicated --wait park";
+const NATIVE: &str = "zorb --runtime dedicated --wait park --native";
 const ADAPTIVE: &str = "zorb --runtime dedicated --wait adaptive";
 const BLOCKING: &str = "zorb --runtime blocking --wait park";
 
@@ -46,7 +47,7 @@ const fn unix(name: &'static str, server: &'static str, client: &'static str) ->
 }
 
 /// Every peer there is.
-pub(crate) const PEERS: [Peer; 27] = [
+pub(crate) const PEERS: [Peer; 31] = [
     peer("omni", OMNI_SERVER, OMNI_CLIENT),
     unix("omni-unix", OMNI_SERVER, OMNI_CLIENT),
     peer("raw", "floor --way block", "floor --way block"),
@@ -113,6 +114,18 @@ pub(crate) const PEERS: [Peer; 27] = [
         "zorb-dedicated-spin-shm",
         "zorb --runtime dedicated --wait adaptive --shm",
         ADAPTIVE,
+    ),
+    unix(
+        "zorb-blocking-shm",
+        "zorb --runtime blocking --wait park --shm",
+        BLOCKING,
+    ),
+    peer("zorb-dedicated-native", NATIVE, NATIVE),
+    unix("zorb-dedicated-native-unix", NATIVE, NATIVE),
+    unix(
+        "zorb-dedicated-native-shm",
+        "zorb --runtime dedicated --wait park --native --shm",
+        NATIVE,
     ),
 ];
 
