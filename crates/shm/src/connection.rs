@@ -1,19 +1,22 @@
 //! A connection: a ring for each direction, and two sockets that ring bells.
 //!
-//! A reader that finds its ring empty says so in the memory, and waits for an octet on the socket of the connection; the writer
-//! that puts octets in sends it. A writer that finds no room waits in the same way on a second socket. While neither waits, no
-//! system call is made. The socket of the connection also tells the death of the peer, by the end of its stream.
+//! A reader that finds its ring empty says so in the memory. A task waits for an octet on the socket of the connection; a thread
+//! waits for the word by which it has said so, which is a futex. The writer that puts octets in sends the octet, or wakes the
+//! thread. A writer that finds no room waits on a second socket. While neither waits, no system call is made. The socket of the
+//! connection also tells the death of the peer, by the end of its stream, at which a thread looks now and then.
 
-use crate::ring::{Consumer, Direction, Producer, segment_octets};
+use crate::pool::Mapped;
+use crate::ring::{Consumer, Direction, FOR_WORD, Producer, Wake, stop_waiting};
 use crate::sys::Segment;
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
+use rustix::thread::futex;
 use socket2::Socket;
 use std::io::{self, IoSlice};
 use std::net::Shutdown;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -38,6 +41,10 @@ pub(crate) struct Agreed {
     pub(crate) socket: Socket,
     /// Bells for writers.
     pub(crate) room: Socket,
+    /// The client's, at the server.
+    pub(crate) pool: Option<Arc<Mapped>>,
+    /// All octets that both share.
+    pub(crate) octets: usize,
     pub(crate) sends: Direction,
     pub(crate) local: Address,
     pub(crate) peer: Address,
@@ -56,6 +63,10 @@ pub(crate) struct ShmConnection {
     local: Address,
     peer: Address,
     process: Option<ProcessCredentials>,
+    segment: Arc<Segment>,
+    receives: Direction,
+    /// Places of the client lead into it while the connection is there.
+    _pool: Option<Arc<Mapped>>,
     /// Of the shared memory.
     octets: usize,
 }
@@ -86,6 +97,8 @@ impl ShmConnection {
             capacity,
             socket,
             room,
+            pool,
+            octets,
             sends,
             local,
             peer,
@@ -107,7 +120,10 @@ impl ShmConnection {
             local,
             peer,
             process,
-            octets: segment_octets(capacity),
+            segment,
+            receives: sends.back(),
+            _pool: pool,
+            octets,
         })
     }
 
@@ -119,6 +135,18 @@ impl ShmConnection {
         self.receiving
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the reader of the peer if it waits.
+    fn wake(&self, sending: &Producer) -> io::Result<()> {
+        match sending.wakes() {
+            Wake::Not => Ok(()),
+            Wake::ByBell => ring(&self.socket),
+            Wake::ByWord => {
+                wake_thread(sending.word());
+                Ok(())
+            }
+        }
     }
 
     fn is_closed(&self) -> bool {
@@ -223,25 +251,28 @@ impl Connection for ShmConnection {
             if let Some(taken) = self.take(&mut receiving, buf) {
                 return taken;
             }
-            receiving.ring.wait();
-            if !receiving.ring.is_empty()? || receiving.ring.is_ended_by_peer() {
+            // A peer may wake as often as it likes without an octet in the ring: that makes no wait longer.
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                receiving.ring.look_elsewhere();
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let word = receiving.ring.wait_for_word();
+            // Who closes the connection does so before the wait is taken back.
+            let is_over = receiving.ring.is_ended_by_peer() || self.is_closed();
+            if is_over || !receiving.ring.is_empty()? {
                 receiving.ring.look_elsewhere();
                 continue;
             }
-            // A peer may ring as often as it likes without an octet in the ring: that makes no wait longer.
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let left = left.map(|left| Timespec::try_from(left).unwrap_or(LONGEST));
-            let mut socket = [PollFd::new(&*self.socket, PollFlags::IN)];
-            match poll(&mut socket, left.as_ref()) {
+            let left = left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN));
+            let left = Timespec::try_from(left).map_err(io::Error::other)?;
+            match futex::wait(word, futex::Flags::empty(), FOR_WORD, Some(&left)) {
+                Ok(()) | Err(Errno::AGAIN) => {}
+                Err(Errno::TIMEDOUT) => receiving.is_alone = has_ended(&self.socket),
                 // The caller reads the clock.
-                Ok(0) | Err(Errno::INTR) => {
+                Err(Errno::INTR) => {
                     receiving.ring.look_elsewhere();
                     return Err(io::ErrorKind::WouldBlock.into());
-                }
-                Ok(_) => {
-                    if let Drained::End = drain(&self.socket)? {
-                        receiving.is_alone = true;
-                    }
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -266,9 +297,7 @@ impl Connection for ShmConnection {
                 false => Err(io::ErrorKind::WouldBlock.into()),
             };
         }
-        if sending.takes_bell() {
-            ring(&self.socket)?;
-        }
+        self.wake(&sending)?;
         Ok(octets)
     }
 
@@ -321,20 +350,23 @@ impl Connection for ShmConnection {
             return Err(io::ErrorKind::NotConnected.into());
         }
         sending.end();
-        if sending.takes_bell() {
-            ring(&self.socket)?;
-        }
-        Ok(())
+        self.wake(&sending)
     }
 
     fn close(&self) {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.sending().end();
-        // A reader that blocks holds its lock, and is woken by the end of the socket; so the ring is closed behind that.
+        {
+            let mut sending = self.sending();
+            sending.end();
+            // A peer that is gone needs no bell.
+            let _ = self.wake(&sending);
+        }
         let _ = self.socket.shutdown(Shutdown::Both);
         let _ = self.room.shutdown(Shutdown::Both);
+        // A thread that blocks in a read holds its lock until it is woken; so the ring is closed behind that.
+        wake_thread(stop_waiting(&self.segment, self.receives));
         self.receiving().ring.close();
     }
 
@@ -342,8 +374,7 @@ impl Connection for ShmConnection {
         if self.sending().is_closed_by_peer() {
             return true;
         }
-        let mut socket = [PollFd::new(&*self.socket, PollFlags::RDHUP)];
-        poll(&mut socket, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        has_ended(&self.socket)
     }
 
     fn peer(&self) -> &Address {
@@ -374,11 +405,20 @@ impl Drop for ShmConnection {
     }
 }
 
-/// The longest wait that `poll` can be told.
-const LONGEST: Timespec = Timespec {
-    tv_sec: 1 << 31,
-    tv_nsec: 0,
-};
+/// How long a thread waits before it looks whether its peer is there: one that is killed wakes nobody.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// Wakes the thread that waits for a word.
+fn wake_thread(word: &AtomicU32) {
+    // The word is one of the mapping, so there is no error.
+    let _ = futex::wake(word, futex::Flags::empty(), 1);
+}
+
+/// Whether the other end of a socket is gone.
+fn has_ended(socket: &Socket) -> bool {
+    let mut socket = [PollFd::new(socket, PollFlags::RDHUP)];
+    poll(&mut socket, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
 
 /// Sends an octet that means nothing but itself. If there is no room for it, others wait already.
 fn ring(socket: &Socket) -> io::Result<()> {

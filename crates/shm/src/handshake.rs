@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! client                                            server
-//!   │ "ZSHM", version, capacity (little-endian)       │
-//!   │ with two descriptors: memory, room's socket     │
+//!   │ "ZSHM", version, capacity of a ring, octets and │
+//!   │ name of the pool (little-endian); with two or   │
+//!   │ three descriptors: memory, room's socket, pool  │
 //!   ├────────────────────────────────────────────────►│ looks at credentials, seals, size; maps
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 use crate::connection::{Agreed, process};
 use crate::options::ShmOptions;
+use crate::pool::{Mapped, NAME, Name, Pool, Pools};
 use crate::ring::{Direction, segment_octets};
 use crate::sys::Segment;
 use crate::transport::named;
@@ -29,22 +31,38 @@ use tokio::io::Interest;
 use zorb_transport::{Address, register};
 
 const MAGIC: [u8; 4] = *b"ZSHM";
-const VERSION: u32 = 1;
-const HELLO: usize = 12;
+const VERSION: u32 = 2;
+const HELLO: usize = 20 + NAME;
+/// Descriptors that come with it.
+const DESCRIPTORS: usize = 3;
 
 /// Offers memory to the server at the other end of a socket.
-pub(crate) fn offer(socket: Socket, options: &ShmOptions, peer: Address) -> io::Result<Agreed> {
+pub(crate) fn offer(
+    socket: Socket,
+    options: &ShmOptions,
+    pool: Option<&Pool>,
+    peer: Address,
+) -> io::Result<Agreed> {
     permit(&socket, options)?;
     let capacity = options.capacity();
     let (segment, memory) = Segment::new(segment_octets(capacity))?;
     let (room, of_server) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
+    let of_pool = pool.map_or(0, Pool::octets);
     let mut hello = [0; HELLO];
-    let numbers = [MAGIC, VERSION.to_le_bytes(), capacity.to_le_bytes()];
-    for (to, from) in hello.iter_mut().zip(numbers.as_flattened()) {
+    let parts: [&[u8]; 5] = [
+        &MAGIC,
+        &VERSION.to_le_bytes(),
+        &capacity.to_le_bytes(),
+        &(of_pool as u64).to_le_bytes(),
+        &pool.map_or([0; NAME], Pool::name),
+    ];
+    for (to, from) in hello.iter_mut().zip(parts.into_iter().flatten()) {
         *to = *from;
     }
-    let descriptors = [memory.as_fd(), of_server.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let both = [memory.as_fd(), of_server.as_fd()];
+    let pool = pool.map(|pool| pool.memory().as_fd());
+    let descriptors: Vec<_> = both.into_iter().chain(pool).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
     // The first octets of a new socket find room.
@@ -58,6 +76,8 @@ pub(crate) fn offer(socket: Socket, options: &ShmOptions, peer: Address) -> io::
         capacity,
         socket,
         room,
+        pool: None,
+        octets: segment_octets(capacity).saturating_add(of_pool),
         sends: Direction::ToServer,
         local: named_process(Some(std::process::id())),
         peer,
@@ -68,13 +88,14 @@ pub(crate) fn offer(socket: Socket, options: &ShmOptions, peer: Address) -> io::
 pub(crate) async fn take(
     socket: Socket,
     options: &ShmOptions,
+    pools: &Pools,
     local: Address,
 ) -> io::Result<Agreed> {
     permit(&socket, options)?;
     let mut hello = [0; HELLO];
     let mut descriptors: Vec<OwnedFd> = Vec::new();
     let socket = when_readable(socket, |socket| {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         let mut into = [IoSliceMut::new(&mut hello)];
@@ -91,13 +112,22 @@ pub(crate) async fn take(
         }
     })
     .await?;
-    let (segment, capacity, room) = agree(&hello, descriptors, options)?;
+    let Offer {
+        segment,
+        capacity,
+        room,
+        pool,
+    } = agree(&hello, descriptors, options)?;
+    let of_pool = pool.as_ref().map_or(0, |(_, pool)| pool.octets());
+    let pool = pool.map(|(name, pool)| pools.keep(name, pool));
     let peer = named_process(process(&socket).and_then(|it| it.process));
     Ok(Agreed {
         segment,
         capacity,
         socket,
         room,
+        pool,
+        octets: segment_octets(capacity).saturating_add(of_pool),
         sends: Direction::ToClient,
         local,
         peer,
@@ -112,25 +142,47 @@ fn named_process(id: Option<u32>) -> Address {
     }
 }
 
+/// What a client offers, checked.
+struct Offer {
+    segment: Segment,
+    capacity: u32,
+    room: Socket,
+    pool: Option<(Name, Mapped)>,
+}
+
 fn agree(
     hello: &[u8; HELLO],
     descriptors: Vec<OwnedFd>,
     options: &ShmOptions,
-) -> io::Result<(Segment, u32, Socket)> {
+) -> io::Result<Offer> {
     let refused = |why| io::Error::new(io::ErrorKind::InvalidData, why);
-    let (numbers, _) = hello.as_chunks();
-    let [magic, version, capacity] = *numbers else {
-        return Err(refused("no hello"));
-    };
-    if magic != MAGIC || u32::from_le_bytes(version) != VERSION {
+    let (numbers, name) = hello.split_at(HELLO.saturating_sub(NAME));
+    let [magic, version, capacity, low, high] = first_numbers(numbers);
+    let name = Name::try_from(name).map_err(io::Error::other)?;
+    if magic != u32::from_le_bytes(MAGIC) || version != VERSION {
         return Err(refused("not a client of this version"));
     }
-    let capacity = u32::from_le_bytes(capacity);
     if !options.takes(capacity) {
         return Err(refused("the rings have no permitted size"));
     }
-    let Ok([memory, room]) = <[OwnedFd; 2]>::try_from(descriptors) else {
-        return Err(refused("there are not two descriptors"));
+    let of_pool = usize::try_from(u64::from(high) << 32 | u64::from(low));
+    let of_pool = of_pool.ok().filter(|octets| options.takes_pool(*octets));
+    let of_pool = of_pool.ok_or_else(|| refused("the pool has no permitted size"))?;
+    let mut descriptors = descriptors.into_iter();
+    let (Some(memory), Some(room), pool, None) = (
+        descriptors.next(),
+        descriptors.next(),
+        descriptors.next(),
+        descriptors.next(),
+    ) else {
+        return Err(refused(
+            "there are not the descriptors that belong to a hello",
+        ));
+    };
+    let pool = match (of_pool, pool) {
+        (0, None) => None,
+        (octets @ 1.., Some(memory)) => Some((name, Mapped::new(&memory, octets)?)),
+        _ => return Err(refused("a pool has octets and a descriptor")),
     };
     let segment = Segment::of_peer(&memory, segment_octets(capacity))?;
     let room = Socket::from(room);
@@ -138,7 +190,22 @@ fn agree(
     if room.r#type()? != Type::STREAM {
         return Err(refused("the second descriptor is no stream"));
     }
-    Ok((segment, capacity, room))
+    Ok(Offer {
+        segment,
+        capacity,
+        room,
+        pool,
+    })
+}
+
+/// The numbers of a hello; zeros for those that are not there.
+fn first_numbers(octets: &[u8]) -> [u32; 5] {
+    let mut numbers = [0; 5];
+    let (words, _) = octets.as_chunks();
+    for (number, word) in numbers.iter_mut().zip(words) {
+        *number = u32::from_le_bytes(*word);
+    }
+    numbers
 }
 
 /// Whether the process at the other end may share memory with this one.

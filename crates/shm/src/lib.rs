@@ -24,7 +24,8 @@
 //! References name it beside the other endpoints, in a profile that other ORBs ignore; a client that has registered it too takes
 //! it first if its policy says so.
 //!
-//! While a reader spins (`WaitPolicy`) a message costs no system call. A reader that has parked is woken by an octet on the socket.
+//! While a reader spins (`WaitPolicy`) a message costs no system call. A task that has parked is woken by an octet on the socket, a
+//! thread by a futex. Large values need not be copied at all: [`Shm::with_pool`].
 //! The memory is made by the client, sealed in its size, and all there from the start; a peer can write any nonsense into it, and
 //! gets an error for that. A peer that is killed ends its socket, and so the connection; nothing of it is left behind, since
 //! the memory has no name.
@@ -40,30 +41,36 @@
     )
 )]
 #![cfg_attr(
-    zorb_model,
+    any(zorb_model, miri),
     allow(dead_code, reason = "models need the rings, and not all of them")
 )]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("zorb-shm shares memory by sealed descriptors, which only Linux has");
 
-// Models are of the rings alone, over a segment of their own.
-#[cfg(not(zorb_model))]
+// Models, and what Miri runs, are of the rings alone, over a segment of their own.
+#[cfg(not(any(zorb_model, miri)))]
 mod connection;
-#[cfg(not(zorb_model))]
+#[cfg(not(any(zorb_model, miri)))]
 mod handshake;
-#[cfg(not(zorb_model))]
+#[cfg(not(any(zorb_model, miri)))]
 mod listener;
-#[cfg(not(zorb_model))]
+#[cfg(not(any(zorb_model, miri)))]
 mod options;
+#[cfg(not(any(zorb_model, miri)))]
+mod pool;
 mod ring;
 #[cfg(not(zorb_model))]
 mod sys;
-#[cfg(not(zorb_model))]
+#[cfg(not(any(zorb_model, miri)))]
 mod transport;
 
-#[cfg(not(zorb_model))]
-pub use {options::ShmOptions, transport::Shm};
+#[cfg(not(any(zorb_model, miri)))]
+pub use {
+    options::ShmOptions,
+    pool::{Loan, Place, Pool, Value},
+    transport::Shm,
+};
 
 #[cfg(zorb_model)]
 #[path = "../models/tests/mod.rs"]

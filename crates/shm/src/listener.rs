@@ -3,9 +3,10 @@
 use crate::connection::ShmConnection;
 use crate::handshake;
 use crate::options::ShmOptions;
+use crate::pool::Pools;
 use crate::transport::named;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -21,16 +22,23 @@ pub(crate) struct ShmListener {
     sockets: UnixSockets,
     endpoint: Endpoint,
     options: ShmOptions,
+    pools: Arc<Pools>,
     /// Only the one task that accepts takes the lock.
     handshakes: Mutex<JoinSet<Option<ShmConnection>>>,
 }
 
 impl ShmListener {
-    pub(crate) fn new(sockets: UnixSockets, endpoint: Endpoint, options: ShmOptions) -> Self {
+    pub(crate) fn new(
+        sockets: UnixSockets,
+        endpoint: Endpoint,
+        options: ShmOptions,
+        pools: Arc<Pools>,
+    ) -> Self {
         Self {
             sockets,
             endpoint,
             options,
+            pools,
             handshakes: Mutex::default(),
         }
     }
@@ -52,8 +60,9 @@ impl Listener for ShmListener {
             }
             let socket = ready!(self.sockets.poll_accept(cx))?;
             let (options, local) = (self.options, named(&self.endpoint.to_string()));
+            let pools = Arc::clone(&self.pools);
             handshakes.spawn(async move {
-                let taking = handshake::take(socket, &options, local);
+                let taking = handshake::take(socket, &options, &pools, local);
                 let agreed = tokio::time::timeout(HANDSHAKE_TIMEOUT, taking).await;
                 ShmConnection::new(agreed.ok()?.ok()?).ok()
             });

@@ -10,6 +10,7 @@ pub(crate) const MAX_RING: u32 = 256 << 20;
 pub struct ShmOptions {
     ring: u32,
     max_ring: u32,
+    max_pool: usize,
     any_user: bool,
 }
 
@@ -18,6 +19,7 @@ impl Default for ShmOptions {
         Self {
             ring: Self::DEFAULT_RING_OCTETS,
             max_ring: Self::DEFAULT_MAX_RING_OCTETS,
+            max_pool: Self::DEFAULT_MAX_POOL_OCTETS,
             any_user: false,
         }
     }
@@ -47,6 +49,17 @@ impl ShmOptions {
         self
     }
 
+    /// Octets of the largest [pool](crate::Shm::with_pool) that a listener maps for a client, unless set: 16 MiB.
+    pub const DEFAULT_MAX_POOL_OCTETS: usize = 16 << 20;
+
+    /// Sets the size of the largest [pool](crate::Shm::with_pool) that a listener maps for a client, in octets. It counts with
+    /// the memory of all connections. A client with a larger one is closed.
+    #[must_use]
+    pub const fn max_pool_octets(mut self, octets: usize) -> Self {
+        self.max_pool = octets;
+        self
+    }
+
     /// Shares memory with processes of other users, too. Unless said so, both processes have the same effective user: whoever
     /// shares memory can make the other one wait, but neither read what is not sent to it nor harm it.
     #[must_use]
@@ -57,6 +70,11 @@ impl ShmOptions {
 
     pub(crate) const fn capacity(self) -> u32 {
         self.ring
+    }
+
+    /// Whether a client may have a pool of so many octets.
+    pub(crate) const fn takes_pool(self, octets: usize) -> bool {
+        octets <= self.max_pool
     }
 
     /// Whether a client may have rings of this capacity.
@@ -80,6 +98,10 @@ impl ShmOptions {
                 let octets: u32 = octets.parse().ok()?;
                 let fits = (MIN_RING..=MAX_RING).contains(&octets);
                 fits.then(|| self.max_ring_octets(octets))
+            }
+            ("max_pool_octets", octets) => {
+                let octets = octets.parse().ok()?;
+                Some(self.max_pool_octets(octets))
             }
             ("users", "same") => Some(Self {
                 any_user: false,

@@ -8,16 +8,21 @@
 )]
 
 use bytes::{BufMut, BytesMut};
-use rustix::fs::{MemfdFlags, SealFlags};
-use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU32;
+
+#[cfg(not(miri))]
+use {
+    rustix::fs::{MemfdFlags, SealFlags},
+    rustix::mm::{MapFlags, ProtFlags},
+    std::os::fd::{AsFd, OwnedFd},
+};
 
 /// Octets of the memory before the rings: one page.
 pub(crate) const HEADER: usize = 4096;
 /// The seals of a memory whose size is fixed for ever: what lies within it can be touched without a SIGBUS.
+#[cfg(not(miri))]
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
@@ -36,8 +41,24 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
+    /// Memory of this process alone, on which Miri looks at what the two ends of a ring do: it knows no descriptors of memory.
+    #[cfg(miri)]
+    pub(crate) fn new(octets: usize) -> io::Result<(Self, ())> {
+        let layout = Self::layout(octets);
+        // SAFETY: the layout has octets: those of the header at least.
+        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok((Self { start, octets }, ()))
+    }
+
+    #[cfg(miri)]
+    fn layout(octets: usize) -> std::alloc::Layout {
+        std::alloc::Layout::from_size_align(octets, HEADER).expect("no test needs so much")
+    }
+
     /// Makes memory of this many octets, all of them there, with a size that nobody can change. Returns its descriptor too, for
     /// the peer.
+    #[cfg(not(miri))]
     pub(crate) fn new(octets: usize) -> io::Result<(Self, OwnedFd)> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = rustix::fs::memfd_create(c"zorb-shm", flags)?;
@@ -52,6 +73,7 @@ impl Segment {
     ///
     /// # Errors
     /// `InvalidData` if its size is not this one, or could change.
+    #[cfg(not(miri))]
     pub(crate) fn of_peer(file: &OwnedFd, octets: usize) -> io::Result<Self> {
         let refused = |why| io::Error::new(io::ErrorKind::InvalidData, why);
         let seals = rustix::fs::fcntl_get_seals(file)
@@ -66,6 +88,7 @@ impl Segment {
         Self::map(file, octets)
     }
 
+    #[cfg(not(miri))]
     fn map(file: &OwnedFd, octets: usize) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: no address is asked for, so the kernel chooses one that nothing else has; the result is owned by the new
@@ -129,6 +152,20 @@ impl Segment {
         }
     }
 
+    /// Copies octets of the memory into all of `to`.
+    ///
+    /// # Panics
+    /// They do not lie within the memory behind the header: a fault of this crate.
+    pub(crate) fn read_into(&self, at: usize, to: &mut [u8]) {
+        self.check(at, to.len());
+        // SAFETY: source and destination are valid for that many octets, by `check` and by the type; they do not overlap, since
+        // no reference to the mapping is ever made. A peer that writes meanwhile changes the octets that are copied, and nothing
+        // else.
+        unsafe {
+            ptr::copy_nonoverlapping(self.start.as_ptr().add(at), to.as_mut_ptr(), to.len());
+        }
+    }
+
     fn check(&self, at: usize, octets: usize) {
         let end = at.checked_add(octets);
         assert!(
@@ -139,6 +176,13 @@ impl Segment {
 }
 
 impl Drop for Segment {
+    #[cfg(miri)]
+    fn drop(&mut self) {
+        // SAFETY: `new` has allocated it with this layout.
+        unsafe { std::alloc::dealloc(self.start.as_ptr(), Self::layout(self.octets)) };
+    }
+
+    #[cfg(not(miri))]
     fn drop(&mut self) {
         // SAFETY: the mapping is this one's, whole, and nothing refers to it any more: words are borrowed from `self`.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.octets) };

@@ -4,6 +4,7 @@ use crate::connection::{CAPABILITIES, ShmConnection};
 use crate::handshake;
 use crate::listener::ShmListener;
 use crate::options::ShmOptions;
+use crate::pool::{Place, Pool, Pools, Value};
 use std::io;
 use std::sync::Arc;
 use zorb_transport::{
@@ -23,6 +24,10 @@ pub struct Shm {
     options: ShmOptions,
     sockets: Unix,
     addressing: AddressingOver,
+    /// Of this process.
+    pool: Option<Pool>,
+    /// Of the clients of its listeners.
+    pools: Arc<Pools>,
 }
 
 impl Default for Shm {
@@ -40,7 +45,60 @@ impl Shm {
             options,
             addressing: AddressingOver::new("shm", PROFILE, Arc::new(sockets.clone())),
             sockets,
+            pool: None,
+            pools: Arc::default(),
         }
+    }
+
+    /// Shares a pool of so many octets with every server that it connects to, beside the rings: for values that are so large that
+    /// their copies count. Of a call only their [`Place`]s travel, whatever their size:
+    ///
+    /// ```
+    /// use zorb_shm::{Place, Shm};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// // The client. Its ORB has a clone of `shm`, as its transport.
+    /// let shm = Shm::default().with_pool(1 << 20)?;
+    /// let pool = shm.pool().expect("it has one");
+    /// let loan = pool.loan(600_000)?;
+    /// loan.value().write_at(0, &[7; 600_000])?;
+    /// let place = loan.place().to_octets();
+    /// // shelf.put(&place).await?, and then:
+    /// drop(loan);
+    ///
+    /// // The servant, with a clone of the server's transport.
+    /// # let shm = Shm::default();
+    /// let place = Place::from_octets(&place).expect("a place");
+    /// if let Some(value) = shm.value(&place) {
+    ///     let mut begin = [0; 64];
+    ///     value.read_at(0, &mut begin)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// The servant writes results in the same way, into a loan whose place it was told. The pool counts with the memory of each
+    /// connection. Costs a descriptor.
+    ///
+    /// # Errors
+    /// There is not so much memory, or no descriptor is left.
+    pub fn with_pool(self, octets: usize) -> io::Result<Self> {
+        Ok(Self {
+            pool: Some(Pool::new(octets)?),
+            ..self
+        })
+    }
+
+    /// Returns the pool of this process; `None` without [`with_pool`](Self::with_pool).
+    #[must_use]
+    pub const fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref()
+    }
+
+    /// Returns the value at a place that a client has sent. `None` if no client with that pool is connected to a listener of this
+    /// transport or of its clones, or if the place does not lie within the pool.
+    #[must_use]
+    pub fn value(&self, place: &Place) -> Option<Value> {
+        self.pools.find(&place.pool)?.value(place)
     }
 
     fn plain<'a>(
@@ -73,7 +131,7 @@ impl Transport for Shm {
             let connected = async {
                 let socket = self.sockets.connect_socket(plain).await?;
                 let peer = named(&endpoint.to_string());
-                let agreed = handshake::offer(socket, &self.options, peer)?;
+                let agreed = handshake::offer(socket, &self.options, self.pool.as_ref(), peer)?;
                 ShmConnection::new(agreed)
             };
             match connected.await {
@@ -96,7 +154,8 @@ impl Transport for Shm {
             match self.sockets.listen_socket(plain).await {
                 Ok(sockets) => {
                     let given = self.addressing.wrap(sockets.endpoint().clone());
-                    let listener = ShmListener::new(sockets, given, self.options);
+                    let listener =
+                        ShmListener::new(sockets, given, self.options, Arc::clone(&self.pools));
                     Ok(Box::new(listener) as Box<dyn Listener>)
                 }
                 Err(cause) => Err(TransportError::new(
@@ -134,7 +193,7 @@ impl Transport for Shm {
 }
 
 /// The names of the properties in text, with their values.
-const PROPERTIES: [Property; 3] = [
+const PROPERTIES: [Property; 4] = [
     Property {
         name: "ring_octets",
         values: "a power of two from 4096 to 268435456",
@@ -144,6 +203,11 @@ const PROPERTIES: [Property; 3] = [
         name: "max_ring_octets",
         values: "from 4096 to 268435456",
         default: "4194304",
+    },
+    Property {
+        name: "max_pool_octets",
+        values: "a number",
+        default: "16777216",
     },
     Property {
         name: "users",

@@ -93,7 +93,12 @@ fn send(stream: &UnixStream, octets: &[u8], descriptors: &[BorrowedFd<'_>]) {
 }
 
 fn hello(version: u32, capacity: u32) -> Vec<u8> {
-    [*b"ZSHM", version.to_le_bytes(), capacity.to_le_bytes()].concat()
+    hello_with_pool(version, capacity, 0)
+}
+
+fn hello_with_pool(version: u32, capacity: u32, pool: u64) -> Vec<u8> {
+    let numbers = [*b"ZSHM", version.to_le_bytes(), capacity.to_le_bytes()].concat();
+    [&numbers[..], &pool.to_le_bytes(), b"name of the pool"].concat()
 }
 
 fn memory(octets: u64, seals: rustix::fs::SealFlags) -> OwnedFd {
@@ -114,8 +119,18 @@ async fn a_hello_that_is_none_is_refused_and_the_next_client_is_served() {
     let (room, _other) = UnixStream::pair().unwrap();
     let (loose, short) = (memory(4096 * 3, SealFlags::SHRINK), memory(4096, sealed));
     let file = tempfile::tempfile().unwrap();
-    let ok = hello(1, 4096);
-    let cases: [(&[u8], &[BorrowedFd<'_>]); 11] = [
+    let ok = hello(2, 4096);
+    let (pool, huge) = (
+        hello_with_pool(2, 4096, 4096),
+        hello_with_pool(2, 4096, 1 << 40),
+    );
+    let of_pool = memory(4096 * 2, sealed);
+    let cases: [(&[u8], &[BorrowedFd<'_>]); 16] = [
+        (&ok[..12], &[good.as_fd(), room.as_fd()]),
+        (&pool, &[good.as_fd(), room.as_fd()]),
+        (&ok, &[good.as_fd(), room.as_fd(), of_pool.as_fd()]),
+        (&pool, &[good.as_fd(), room.as_fd(), good.as_fd()]),
+        (&huge, &[good.as_fd(), room.as_fd(), of_pool.as_fd()]),
         (b"GIOP\x01\x02\0\0\0\0\0\0", &[good.as_fd(), room.as_fd()]),
         (&ok[..7], &[good.as_fd(), room.as_fd()]),
         (&ok, &[]),
@@ -125,8 +140,8 @@ async fn a_hello_that_is_none_is_refused_and_the_next_client_is_served() {
         (&ok, &[short.as_fd(), room.as_fd()]),
         (&ok, &[good.as_fd(), file.as_fd()]),
         (&ok, &[file.as_fd(), room.as_fd()]),
-        (&hello(2, 4096), &[good.as_fd(), room.as_fd()]),
-        (&hello(1, 4095), &[good.as_fd(), room.as_fd()]),
+        (&hello(1, 4096), &[good.as_fd(), room.as_fd()]),
+        (&hello(2, 4095), &[good.as_fd(), room.as_fd()]),
     ];
     let mut refused = Vec::new();
     for (octets, descriptors) in cases {
@@ -199,7 +214,7 @@ async fn a_peer_that_writes_nonsense_is_an_error_for_its_partner_alone() {
     let memory = memory(4096 * 3, sealed);
     let (room, _other) = UnixStream::pair().unwrap();
     let hostile = UnixStream::connect(path).unwrap();
-    send(&hostile, &hello(1, 4096), &[memory.as_fd(), room.as_fd()]);
+    send(&hostile, &hello(2, 4096), &[memory.as_fd(), room.as_fd()]);
     let server = accepted(&*listener).await;
     // The head of the ring to the server: further than the ring is long.
     rustix::io::pwrite(&memory, &5000_u32.to_ne_bytes(), 0).unwrap();
@@ -226,7 +241,7 @@ async fn bells_without_octets_make_no_wait_longer() {
     let memory = memory(4096 * 3, sealed);
     let (room, _other) = UnixStream::pair().unwrap();
     let mut hostile = UnixStream::connect(path).unwrap();
-    send(&hostile, &hello(1, 4096), &[memory.as_fd(), room.as_fd()]);
+    send(&hostile, &hello(2, 4096), &[memory.as_fd(), room.as_fd()]);
     let server = accepted(&*listener).await;
     let ringing = std::thread::spawn(move || {
         while hostile.write_all(&[0]).is_ok() {
@@ -240,6 +255,62 @@ async fn bells_without_octets_make_no_wait_longer() {
     ringing.join().unwrap();
 }
 
+/// A thread waits for a word in the memory, which nobody changes when its peer is killed.
+#[tokio::test]
+async fn a_thread_that_waits_learns_that_its_peer_was_killed() {
+    let shm = over(ShmOptions::default());
+    let (listener, path) = listening(&shm).await;
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_client_that_is_killed", "--ignored"])
+        .env("ZORB_SHM_TEST", path)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let server = accepted(&*listener).await;
+    let mut octets = BytesMut::with_capacity(100);
+    while octets != b"last words"[..] {
+        server.read_blocking(&mut octets, None).unwrap();
+    }
+    let reader = std::thread::spawn(move || {
+        let mut octets = BytesMut::with_capacity(100);
+        server.read_blocking(&mut octets, None).unwrap()
+    });
+    child.kill().unwrap();
+    assert_eq!(reader.join().unwrap(), 0);
+    child.wait().unwrap();
+}
+
+/// A peer that writes nonsense into the word wakes the thread, or does not, and no more.
+#[tokio::test]
+async fn a_word_that_a_peer_changes_all_the_time_makes_no_wait_longer() {
+    let shm = over(ShmOptions::default());
+    let (listener, path) = listening(&shm).await;
+    let sealed =
+        rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::SEAL;
+    let memory = memory(4096 * 3, sealed);
+    let (room, _other) = UnixStream::pair().unwrap();
+    let hostile = UnixStream::connect(path).unwrap();
+    send(&hostile, &hello(2, 4096), &[memory.as_fd(), room.as_fd()]);
+    let server = accepted(&*listener).await;
+    let is_over = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let until = Arc::clone(&is_over);
+    let writing = std::thread::spawn(move || {
+        for n in (0..7_u32).cycle() {
+            // Whether the reader of the ring to the server waits.
+            rustix::io::pwrite(&memory, &n.to_ne_bytes(), 2 * 128).unwrap();
+            if until.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+    });
+    let mut octets = BytesMut::with_capacity(100);
+    let read = server.read_blocking(&mut octets, Some(Duration::from_millis(300)));
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock);
+    is_over.store(true, Ordering::Relaxed);
+    writing.join().unwrap();
+    drop(hostile);
+}
+
 #[test]
 fn properties_are_read_from_text() {
     let shm = Shm::default();
@@ -249,6 +320,8 @@ fn properties_are_read_from_text() {
         ("ring_octets", "1024", false),
         ("max_ring_octets", "4096", true),
         ("max_ring_octets", "0", false),
+        ("max_pool_octets", "0", true),
+        ("max_pool_octets", "-1", false),
         ("users", "any", true),
         ("users", "none", false),
         ("color", "red", false),
@@ -268,12 +341,23 @@ zorb::idl! {
             Octets put(in Octets what);
             oneway void drop(in Octets what);
             unsigned long dropped();
+            // By their places.
+            unsigned long long sum(in Octets place);
+            void fill(in Octets place, in octet with);
         };
     };
 }
 
 #[derive(Default)]
-struct Shelf(AtomicUsize);
+struct Shelf(AtomicUsize, Shm);
+
+impl Shelf {
+    fn value(&self, place: &[u8]) -> Result<zorb_shm::Value, zorb::SystemException> {
+        let place = zorb_shm::Place::from_octets(place);
+        let value = place.and_then(|place| self.1.value(&place));
+        value.ok_or_else(|| zorb::SystemExceptionKind::BadParam.into())
+    }
+}
 
 impl store::Shelf for Shelf {
     async fn put(
@@ -285,6 +369,30 @@ impl store::Shelf for Shelf {
 
     async fn drop(&self, octets: zorb::OctetsRef<'_>) -> Result<(), zorb::SystemException> {
         self.0.fetch_add(octets.len(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn sum(&self, place: zorb::OctetsRef<'_>) -> Result<u64, zorb::SystemException> {
+        let value = self.value(&place)?;
+        let (mut sum, mut at) = (0, 0);
+        while at < value.len() {
+            // Where the client wrote it: no more than a part is ever copied.
+            let mut part = [0; 64];
+            let part = &mut part[..64.min(value.len() - at)];
+            value.read_at(at, part).unwrap();
+            sum += part.iter().copied().map(u64::from).sum::<u64>();
+            at += part.len();
+        }
+        Ok(sum)
+    }
+
+    async fn fill(
+        &self,
+        place: zorb::OctetsRef<'_>,
+        with: u8,
+    ) -> Result<(), zorb::SystemException> {
+        let value = self.value(&place)?;
+        value.write_at(0, &vec![with; value.len()]).unwrap();
         Ok(())
     }
 
@@ -409,6 +517,61 @@ async fn the_memory_that_clients_share_counts_with_that_of_all_connections() {
             zorb::SystemExceptionKind::Transient,
             "{error:#}"
         );
+        tokio::task::yield_now().await;
+    }
+    server.shutdown(true).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_servant_reads_where_the_client_wrote_and_the_other_way_round() {
+    let name = format!("shm://@zorb-shm-pool-{}", std::process::id());
+    let of_server = Shm::default();
+    let server = zorb::Orb::builder().transport(Arc::new(of_server.clone()));
+    let server = server.listen(&name).build().await.unwrap();
+    let poa = server.root_poa();
+    let shelf = Shelf(AtomicUsize::new(0), of_server.clone());
+    let shelf = poa.activate(store::ShelfServant::new(shelf)).unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let reference = server.object_to_string(&shelf);
+    let before = server.memory_octets();
+
+    let shm = Shm::default().with_pool(4 << 20).unwrap();
+    let client = zorb::Orb::builder().transport(Arc::new(shm.clone()));
+    let client = client.build().await.unwrap();
+    let object = client.string_to_object(&reference).await.unwrap();
+    let shelf: store::ShelfRef = object.narrow().await.unwrap().expect("a shelf");
+    assert_eq!(shelf.dropped().await.unwrap(), 0);
+    assert!(
+        server.memory_octets() - before >= 4 << 20,
+        "the pool counts"
+    );
+    let pool = shm.pool().unwrap();
+    for octets in [0, 1, 63, 64, 65, 1_000_000_usize] {
+        let loan = pool.loan(octets).unwrap();
+        let value: Vec<u8> = (0..octets).map(|n| n as u8).collect();
+        loan.value().write_at(0, &value).unwrap();
+        let place = loan.place().to_octets();
+        let sum: u64 = value.iter().copied().map(u64::from).sum();
+        assert_eq!(shelf.sum(&place).await.unwrap(), sum);
+        shelf.fill(&place, 7).await.unwrap();
+        assert_eq!(loan.value().to_vec(), vec![7; octets]);
+    }
+    assert_eq!(pool.free_octets(), 4 << 20);
+    // What a peer makes up leads nowhere.
+    let loan = pool.loan(100).unwrap();
+    let mut place = loan.place().to_octets();
+    place[31] = 0xff;
+    let error = shelf.sum(&place).await.unwrap_err();
+    assert_eq!(error.kind, zorb::SystemExceptionKind::BadParam);
+    place = loan.place().to_octets();
+    place[0] ^= 1;
+    assert!(shelf.sum(&place).await.is_err());
+    // Nor does what belongs to a client that has gone.
+    let place = loan.place();
+    assert!(of_server.value(&place).is_some());
+    drop(shelf);
+    client.shutdown(true).await.unwrap();
+    while of_server.value(&place).is_some() {
         tokio::task::yield_now().await;
     }
     server.shutdown(true).await.unwrap();
