@@ -78,7 +78,7 @@ pub use zorb_giop::{ServiceContext, ServiceContextId};
 pub(crate) use client_info::{CallInProgress, ClientEnd, ClientFlow};
 pub(crate) use initializer::Initializers;
 pub(crate) use ior::Established;
-pub(crate) use point::{finished, run};
+pub(crate) use point::{at_point, finished, run};
 pub(crate) use registered::Interceptors;
 pub(crate) use scope::Nested;
 pub(crate) use server_info::{ServerEnd, ServerFlow};

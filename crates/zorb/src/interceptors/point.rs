@@ -135,28 +135,37 @@ pub(super) fn caught<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Option<T> {
         .ok()
 }
 
-/// Awaits the end of an interception that has begun.
-#[inline]
+/// Runs a point of an interceptor to its end: the expression, of which only what waits has a future of its own.
+macro_rules! at_point {
+    ($orb:expr, $nested:expr, $completed:expr, $point:expr) => {
+        match $crate::interceptors::run($orb, $nested, $completed, || $point) {
+            Ok($crate::interceptors::Interception::Ready(result)) => {
+                result.map_err($crate::interceptors::Interrupt::from)
+            }
+            Ok($crate::interceptors::Interception::Pending(waiting)) => {
+                $crate::interceptors::finished($orb, $nested, $completed, waiting).await
+            }
+            Err(panicked) => Err(panicked.into()),
+        }
+    };
+}
+pub(crate) use at_point;
+
+/// Awaits the end of an interception that waits.
 pub(crate) async fn finished<E>(
     orb: &OrbInner,
     nested: Nested,
     completed: CompletionStatus,
-    begun: Result<Interception<'_, E>, SystemException>,
+    mut waiting: Pin<Box<dyn Future<Output = Result<(), E>> + Send + '_>>,
 ) -> Result<(), Interrupt>
 where
     Interrupt: From<E>,
 {
-    match begun {
-        Ok(Interception::Ready(result)) => result.map_err(Interrupt::from),
-        Ok(Interception::Pending(mut future)) => {
-            poll_fn(
-                |cx| match run(orb, nested, completed, || future.as_mut().poll(cx)) {
-                    Ok(polled) => polled.map_err(Interrupt::from),
-                    Err(panicked) => core::task::Poll::Ready(Err(panicked.into())),
-                },
-            )
-            .await
-        }
-        Err(panicked) => Err(panicked.into()),
-    }
+    poll_fn(
+        |cx| match run(orb, nested, completed, || waiting.as_mut().poll(cx)) {
+            Ok(polled) => polled.map_err(Interrupt::from),
+            Err(panicked) => core::task::Poll::Ready(Err(panicked.into())),
+        },
+    )
+    .await
 }

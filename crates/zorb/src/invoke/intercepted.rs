@@ -4,7 +4,7 @@ use super::retry::Retries;
 use super::{Invocation, Outcome};
 use crate::interceptors::{
     CallInProgress, ClientEnd, ClientFlow, ClientRequestInfo, InterceptionPoint, Interceptors,
-    Interrupt, MAX_NESTED, Nested, current_slots, finished, run,
+    Interrupt, MAX_NESTED, Nested, at_point, current_slots,
 };
 use crate::object::{Binding, BindingGuard, ObjectRef};
 use core::sync::atomic::Ordering;
@@ -109,10 +109,8 @@ impl ObjectRef {
                 end: None,
             };
             let completed = CompletionStatus::No;
-            let begun = run(orb, nested, completed, || {
-                interceptor.send_request(&mut info)
-            });
-            if let Err(interrupt) = finished(orb, nested, completed, begun).await {
+            let begun = at_point!(orb, nested, completed, interceptor.send_request(&mut info));
+            if let Err(interrupt) = begun {
                 let end = self.end_of(interrupt);
                 let ending = self.end_attempt(interceptors, binding, invocation, reply, end);
                 // An interceptor behind a forward may have ended the call; a call that goes on would not have begun.
@@ -175,22 +173,18 @@ impl ObjectRef {
             };
             let ended = match point {
                 InterceptionPoint::ReceiveReply => {
-                    let begun = run(orb, nested, completed, || {
-                        interceptor.receive_reply(&mut info)
-                    });
-                    finished(orb, nested, completed, begun).await
+                    at_point!(orb, nested, completed, interceptor.receive_reply(&mut info))
                 }
                 InterceptionPoint::ReceiveException => {
-                    let begun = run(orb, nested, completed, || {
+                    at_point!(
+                        orb,
+                        nested,
+                        completed,
                         interceptor.receive_exception(&mut info)
-                    });
-                    finished(orb, nested, completed, begun).await
+                    )
                 }
                 _ => {
-                    let begun = run(orb, nested, completed, || {
-                        interceptor.receive_other(&mut info)
-                    });
-                    finished(orb, nested, completed, begun).await
+                    at_point!(orb, nested, completed, interceptor.receive_other(&mut info))
                 }
             };
             if let Err(interrupt) = ended {

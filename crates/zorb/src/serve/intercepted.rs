@@ -4,7 +4,7 @@ use super::upcall::{Caller, enter_object};
 use crate::current;
 use crate::interceptors::{
     InterceptionPoint, Interceptors, Interrupt, Nested, ServerEnd, ServerFlow, ServerRequestInfo,
-    finished, run, with_slots,
+    at_point, with_slots,
 };
 use crate::orb::OrbInner;
 use core::future::poll_fn;
@@ -129,18 +129,22 @@ impl Points<'_> {
         for interceptor in self.interceptors.server() {
             let point = InterceptionPoint::ReceiveRequestServiceContexts;
             let mut info = self.info(point, request, None);
-            let begun = run(orb, nested, completed, || {
+            at_point!(
+                orb,
+                nested,
+                completed,
                 interceptor.receive_request_service_contexts(&mut info)
-            });
-            finished(orb, nested, completed, begun).await?;
+            )?;
             self.flow.started = self.flow.started.saturating_add(1);
         }
         for interceptor in self.interceptors.server() {
             let mut info = self.info(InterceptionPoint::ReceiveRequest, request, None);
-            let begun = run(orb, nested, completed, || {
+            at_point!(
+                orb,
+                nested,
+                completed,
                 interceptor.receive_request(&mut info)
-            });
-            finished(orb, nested, completed, begun).await?;
+            )?;
         }
         self.flow.has_passed = true;
         Ok(())
@@ -216,20 +220,20 @@ impl Points<'_> {
                 InterceptionPoint::SendReply => {
                     // The servant has carried the operation out.
                     let completed = CompletionStatus::Yes;
-                    let begun = run(orb, nested, completed, || interceptor.send_reply(&mut info));
-                    finished(orb, nested, completed, begun).await
+                    at_point!(orb, nested, completed, interceptor.send_reply(&mut info))
                 }
                 InterceptionPoint::SendException => {
                     let completed = CompletionStatus::Maybe;
-                    let begun = run(orb, nested, completed, || {
+                    at_point!(
+                        orb,
+                        nested,
+                        completed,
                         interceptor.send_exception(&mut info)
-                    });
-                    finished(orb, nested, completed, begun).await
+                    )
                 }
                 _ => {
                     let completed = CompletionStatus::Maybe;
-                    let begun = run(orb, nested, completed, || interceptor.send_other(&mut info));
-                    finished(orb, nested, completed, begun).await
+                    at_point!(orb, nested, completed, interceptor.send_other(&mut info))
                 }
             };
             if let Err(interrupt) = ended {
