@@ -3,8 +3,11 @@
 //! Without a peer's programs its tests pass and say that they were skipped; those that need none always run.
 
 mod allocations;
+mod ami;
 mod caller;
 mod digest;
+mod gateway;
+mod ifr;
 mod interop;
 mod matrix;
 mod names;

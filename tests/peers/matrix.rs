@@ -1,5 +1,6 @@
 //! One column of the matrix at a time: all cells of one client on one server in one way.
 
+use crate::gateway::{By, in_front};
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Way, profile};
 use crate::runner::{self, Cell, Peer, World, connected};
 use crate::support::{HANG, passed};
@@ -195,6 +196,16 @@ pub(crate) struct Theirs {
 
 /// Another ORB's client on our server.
 pub(crate) async fn their_client<P: Peer>(brand: &'static Brand, talk: Talk, theirs: Theirs) {
+    their_client_through::<P>(brand, talk, theirs, None).await;
+}
+
+/// Another ORB's client on our server, behind a gateway if there is one.
+pub(crate) async fn their_client_through<P: Peer>(
+    brand: &'static Brand,
+    talk: Talk,
+    theirs: Theirs,
+    gateway: Option<By>,
+) {
     let prefix = talk.prefix((brand.name, brand.order), OURS);
     let Some(programs) = brand.find(&prefix) else {
         return;
@@ -202,7 +213,11 @@ pub(crate) async fn their_client<P: Peer>(brand: &'static Brand, talk: Talk, the
     let (orb, folder) = talk.listen().await;
     let peer = P::serve(&orb);
     talk.is_there(&peer);
-    let (reference, tap) = talk.tapped(orb.object_to_string(&peer));
+    let served = match gateway {
+        None => peer.as_object().clone(),
+        Some(by) => in_front(&orb, peer.as_object(), by),
+    };
+    let (reference, tap) = talk.tapped(orb.object_to_string(&served));
     let mut args = talk.args_of(brand);
     if theirs.callbacks == Over::Unix {
         let socket = folder.path().join("theirs");
@@ -211,7 +226,7 @@ pub(crate) async fn their_client<P: Peer>(brand: &'static Brand, talk: Talk, the
     if theirs.callbacks == Over::Tls {
         args.extend((brand.tls_at)(0));
     }
-    if talk.over != Over::Unix {
+    if talk.over != Over::Unix && gateway.is_none() {
         let url = orb.corbaloc_url("Interop").expect("the ORB listens");
         // Some clients take the version of the URL, whatever they are limited to.
         let url = url.replace(":1.2@", &format!(":{}@", talk.giop));

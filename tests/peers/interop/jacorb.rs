@@ -91,6 +91,7 @@ fn heard_locating(prefix: &str, recording: &Recording) {
 
 mod our_client_passes_every_cell {
     use super::*;
+    use crate::gateway::{GATEWAYS, OF_CONNECTIONS, on_peer};
     use crate::matrix::{Talk, our_client};
 
     const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS, VERY_BIG];
@@ -124,6 +125,19 @@ mod our_client_passes_every_cell {
     #[tokio::test(flavor = "multi_thread")]
     async fn on_jacorb_over_giop_1_2() {
         our_client(&JACORB, heard_in("1.2"), WITH_WIDE).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_jacorb_through_gateways() {
+        const GROUPS: &[&[Cell]] = &[DATA, OBJECTS, WAITS, WIDE];
+        for (setting, by) in GATEWAYS {
+            let talk = Talk {
+                setting,
+                ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+                ..latin1("1.2")
+            };
+            on_peer(&JACORB, (talk, by), GROUPS, OF_CONNECTIONS).await;
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -236,8 +250,21 @@ mod our_client_passes_every_cell {
 
 mod jacorb_s_client_passes_every_cell {
     use super::*;
-    use crate::matrix::{Talk, Theirs, their_client};
+    use crate::gateway::GATEWAYS;
+    use crate::matrix::{Talk, Theirs, their_client, their_client_through};
     use zorb::Version;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn through_gateways() {
+        for (setting, by) in GATEWAYS {
+            let talk = Talk {
+                setting,
+                heard: None,
+                ..V1_2
+            };
+            their_client_through::<PeerRef>(&JACORB, talk, ALL, Some(by)).await;
+        }
+    }
 
     const ALL: Theirs = Theirs {
         callbacks: Over::Tcp,

@@ -13,15 +13,15 @@ mod csi;
 mod idl;
 mod idle;
 mod interceptors;
-mod jacorb;
+pub(crate) mod jacorb;
 mod liars;
 mod nodes;
-mod omniorb;
+pub(crate) mod omniorb;
 mod protocols;
 mod restart;
 mod rules;
 mod samples;
-mod server;
+pub(crate) mod server;
 mod tls;
 
 use crate::matrix::{OURS, Talk, run_client};
@@ -30,6 +30,7 @@ use crate::support::{Running, passed, process};
 
 mod our_client_passes_every_cell {
     use super::*;
+    use crate::gateway::By;
     use client::{Cell, DATA, FORWARDS, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE};
 
     const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, UNICODE, WIDE, WIDE_UNICODE];
@@ -51,6 +52,13 @@ mod our_client_passes_every_cell {
             ..Talk::new("1.2", Over::Tcp)
         };
         crate::matrix::among_ourselves(talk, ALL).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn through_gateways_that_do_not_know_the_idl_and_that_read_it() {
+        for by in [By::Octets, By::Types("interop.idl")] {
+            crate::gateway::among_ourselves(by, ALL, &[]).await;
+        }
     }
 }
 

@@ -66,6 +66,7 @@ fn heard_ours(prefix: &str, recording: &Recording, omniorb: Side) {
 
 mod our_client_passes_every_cell {
     use super::*;
+    use crate::gateway::{GATEWAYS, OF_CONNECTIONS, on_peer};
     use crate::matrix::{Talk, our_client};
 
     const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS];
@@ -106,6 +107,19 @@ mod our_client_passes_every_cell {
     #[tokio::test(flavor = "multi_thread")]
     async fn on_omniorb_over_giop_1_2_and_a_unix_socket() {
         our_client(&OMNIORB, natively(Over::Unix), ALL_1_2).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_through_gateways() {
+        const GROUPS: &[&[Cell]] = &[DATA, OBJECTS, WAITS, WIDE];
+        for (setting, by) in GATEWAYS {
+            let talk = Talk {
+                setting,
+                ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+                ..natively(Over::Tcp)
+            };
+            on_peer(&OMNIORB, (talk, by), GROUPS, OF_CONNECTIONS).await;
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -260,7 +274,21 @@ mod our_client_passes_every_cell {
 
 mod omniorb_s_client_passes_every_cell {
     use super::*;
-    use crate::matrix::{Talk, Theirs, their_client};
+    use crate::gateway::GATEWAYS;
+    use crate::matrix::{Talk, Theirs, their_client, their_client_through};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn through_gateways() {
+        for (setting, by) in GATEWAYS {
+            let theirs = Theirs {
+                callbacks: Over::Tcp,
+                only: &[],
+                without: &[],
+            };
+            let talk = Talk { setting, ..V1_2 };
+            their_client_through::<PeerRef>(&OMNIORB, talk, theirs, Some(by)).await;
+        }
+    }
 
     async fn check(talk: Talk, callbacks: Over) {
         let theirs = Theirs {

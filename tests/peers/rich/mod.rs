@@ -38,6 +38,7 @@ impl Peer for client::PeerRef {
 
 mod our_client_passes_every_cell {
     use super::*;
+    use crate::gateway::{By, OF_REFERENCES};
     use client::{
         ANYS, BIG_LABELS, BOXES, CONTEXT, CUSTOM, Cell, DATA, DEFAULTS, EXCEPTION_ANYS,
         MANY_VALUES, ODD_TYPES, ODD_WIDE_ANYS, TRUNCATION, UNION_ANYS, VALUES, WIDE, WIDE_ANYS,
@@ -76,5 +77,12 @@ mod our_client_passes_every_cell {
             ..Talk::new("1.2", Over::Tcp)
         };
         crate::matrix::among_ourselves(talk, ALL).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn through_gateways_that_do_not_know_the_idl_and_that_read_it() {
+        for by in [By::Octets, By::Types("rich.idl")] {
+            crate::gateway::among_ourselves(by, ALL, OF_REFERENCES).await;
+        }
     }
 }

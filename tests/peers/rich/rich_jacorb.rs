@@ -1,13 +1,14 @@
 //! JacORB on the other side of `rich.idl`: which columns there are with it. It writes big-endian.
 
-use crate::matrix::{Talk, Theirs, our_client, their_client};
+use crate::gateway::{OF_REFERENCES, RICH_GATEWAYS, on_peer};
+use crate::matrix::{Talk, Theirs, our_client, their_client, their_client_through};
 use crate::peers::{Brand, Over, Program, Programs};
 use crate::rich::client::{
     ANYS, CUSTOM, Cell, DATA, EXCEPTION_ANYS, MANY_VALUES, PeerRef, TRUNCATABLE_ANYS, UNION_ANYS,
     VALUE_ANYS, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
 };
 use std::path::Path;
-use zorb::{Builder, Version};
+use zorb::{Builder, CharSet, Version};
 
 pub(crate) static JACORB: Brand = Brand {
     name: "jacorb",
@@ -75,6 +76,18 @@ const ALL: &[&[Cell]] = &[
     WIDE_ANYS,
     WIDE_VALUES,
 ];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_client_passes_every_cell_on_jacorb_through_gateways() {
+    for (setting, by) in RICH_GATEWAYS {
+        let talk = Talk {
+            setting,
+            ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+            ..V1_2
+        };
+        on_peer(&JACORB, (talk, by), ALL, OF_REFERENCES).await;
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_client_passes_every_cell_on_jacorb() {
@@ -169,5 +182,18 @@ async fn jacorb_s_client_passes_every_cell() {
             without: &[],
         };
         their_client::<PeerRef>(&JACORB, talk, theirs).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jacorb_s_client_passes_every_cell_through_gateways() {
+    for (setting, by) in RICH_GATEWAYS {
+        let talk = Talk { setting, ..V1_2 };
+        let theirs = Theirs {
+            callbacks: Over::Tcp,
+            only: WITH_WIDE_TEXT,
+            without: OF_REFERENCES,
+        };
+        their_client_through::<PeerRef>(&JACORB, talk, theirs, Some(by)).await;
     }
 }

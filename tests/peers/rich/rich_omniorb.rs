@@ -1,6 +1,7 @@
 //! omniORB on the other side of `rich.idl`: which columns there are with it.
 
-use crate::matrix::{Talk, Theirs, our_client, their_client};
+use crate::gateway::{OF_REFERENCES, RICH_GATEWAYS, on_peer};
+use crate::matrix::{Talk, Theirs, our_client, their_client, their_client_through};
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
 use crate::rich::client::{
     ANYS, BIG_LABELS, BOX_ANYS, BOXES, CONTEXT, Cell, DATA, DEFAULTS, ODD_TYPES, ODD_WIDE_ANYS,
@@ -75,6 +76,17 @@ const ALL: &[&[Cell]] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
+async fn our_client_passes_every_cell_on_omniorb_through_gateways() {
+    for (setting, by) in RICH_GATEWAYS {
+        let talk = Talk {
+            setting,
+            ..talk("1.2")
+        };
+        on_peer(&OMNIORB, (talk, by), ALL, OF_REFERENCES).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn our_client_passes_every_cell_on_omniorb() {
     for giop in ["1.0", "1.1"] {
         let talk = Talk {
@@ -123,6 +135,21 @@ const THEIRS: Theirs = Theirs {
 async fn omniorb_s_client_passes_every_cell() {
     for giop in ["1.0", "1.1", "1.2"] {
         their_client::<PeerRef>(&OMNIORB, talk(giop), THEIRS).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn omniorb_s_client_passes_every_cell_through_gateways() {
+    for (setting, by) in RICH_GATEWAYS {
+        let talk = Talk {
+            setting,
+            ..talk("1.2")
+        };
+        let theirs = Theirs {
+            without: &["any_exception", "type_codes", "any_object"],
+            ..THEIRS
+        };
+        their_client_through::<PeerRef>(&OMNIORB, talk, theirs, Some(by)).await;
     }
 }
 
