@@ -12,6 +12,7 @@
 mod label;
 mod load;
 mod node;
+mod read;
 mod store;
 mod types;
 
@@ -19,6 +20,7 @@ mod types;
 #[zorb::idl_file("idl/ir.idl")]
 pub mod ir {}
 
+pub use read::{MAX_CONTAINERS, ReadError, read};
 pub use store::MAX_DEFINITIONS;
 
 use ir::corba::{ContainedRef, RepositoryRef};

@@ -2,13 +2,14 @@
 
 use zorb::{Any, Interface, Orb, SystemException, SystemExceptionKind as Kind, TypeCode, minor};
 use zorb_dynamic::IdlTypes;
-use zorb_ifr::InterfaceRepository;
+use zorb_dynamic::zorb_idl::description::DefinitionKind as DescriptionKind;
 use zorb_ifr::ir::corba::{
     AttributeMode, ConstantDefRef, ContainerRef, DefinitionKind, IDLTypeRef, InterfaceDefRef,
     ModuleDefRef, OperationDescription, OperationMode, ParameterDescription, ParameterMode,
     PrimitiveKind, RepositoryRef, StructDefRef, StructMember, TypeDescription, UnionDefRef,
     UnionMember, ValueDefRef,
 };
+use zorb_ifr::{InterfaceRepository, ReadError};
 
 const IDL: &str = r#"
 module Bank {
@@ -404,4 +405,90 @@ async fn every_servant_has_an_interface_when_its_orb_has_a_repository() {
             (Kind::IntfRepos, minor::NO_REPOSITORY_ENTRY)
         );
     }
+}
+
+/// The types and operations of `types` are those of `expected`.
+fn assert_same(types: &IdlTypes, expected: &IdlTypes) {
+    for (id, ty) in expected.iter() {
+        assert_eq!(types.by_id(id).as_ref(), Some(ty), "{id}");
+    }
+    for definition in expected.description().definitions() {
+        let id = &definition.repository_id;
+        let DescriptionKind::Interface(interface) = &definition.kind else {
+            continue;
+        };
+        for operation in &interface.operations {
+            let name = &operation.wire_name;
+            if let Ok(signature) = expected.signature(id, name) {
+                assert_eq!(
+                    types.signature(id, name).as_ref(),
+                    Ok(&signature),
+                    "{id} {name}"
+                );
+            }
+        }
+        for base in &interface.ancestors {
+            let base = &expected.description().get(*base).unwrap().repository_id;
+            assert!(types.derives(id, base), "{id} {base}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_reads_a_repository_into_the_types_that_it_was_filled_from() {
+    let (_orbs, _, repositories) = repository().await;
+    for repository in &repositories {
+        let read = zorb_ifr::read(repository).await.unwrap();
+        assert_same(&read, &types());
+        let limit = read.description().by_id("IDL:Bank/LIMIT:1.0").unwrap();
+        assert_eq!(limit.scoped_name, "Bank::LIMIT");
+    }
+}
+
+#[tokio::test]
+async fn a_client_reads_modules_that_need_each_other_and_types_that_hold_themselves() {
+    const IDL: &str = r#"
+        module A { struct Early { long n; }; interface Later; typedef sequence<Later> Laters; };
+        module B {
+            #pragma prefix "example.com"
+            typedef A::Early Again;
+            union Node switch (char) { case 'a': case 'b': sequence<Node> kids; default: Again leaf; };
+            valuetype Base { public long n; };
+            valuetype Box string;
+            valuetype Derived : truncatable Base { private Derived next; public Box text; };
+        };
+        module A {
+            exception Bad { B::Node node; };
+            interface Later {
+                struct Inner { B::Derived value; long grid[2][3]; };
+                enum Kind { first, second };
+                Inner find(in Kind of, in B::Again again) raises (Bad) context ("user", "sys*");
+            };
+            struct interface_ { enum Local { here } where; fixed<5, 2> price; wstring<4> text; };
+        };
+        "#;
+    let types = IdlTypes::from_text("odd.idl", IDL).unwrap();
+    let (_orbs, local, repositories) = repository().await;
+    local.add(&types).unwrap();
+    for repository in &repositories {
+        assert_same(&zorb_ifr::read(repository).await.unwrap(), &types);
+    }
+}
+
+#[tokio::test]
+async fn a_repository_whose_definitions_contradict_each_other_is_refused() {
+    let (_orbs, _, [repository, _]) = repository().await;
+    // A name that would be IDL of its own.
+    let one = ["a".to_owned()];
+    let created = repository.create_enum("IDL:E:1.0", "E { a }; interface F", "1.0", &one);
+    let enumeration = created.await.unwrap().unwrap();
+    let refused = zorb_ifr::read(&repository).await.unwrap_err();
+    assert!(matches!(refused, ReadError::Name(_)), "{refused}");
+    enumeration.set_name("E").await.unwrap();
+    zorb_ifr::read(&repository).await.unwrap();
+    // Two enumerators of one name.
+    let two = ["a".to_owned(), "a".to_owned()];
+    enumeration.set_members(&two).await.unwrap();
+    let refused = zorb_ifr::read(&repository).await.unwrap_err();
+    assert!(matches!(refused, ReadError::Contradiction(_)), "{refused}");
 }
