@@ -90,6 +90,11 @@ const AREAS: [Area; 11] = [
         rows: |options| programs::rows("tls", options),
     },
     Area {
+        name: "dynamic",
+        about: "dynamic calls beside static ones, over TCP",
+        rows: |options| programs::rows("dynamic", options),
+    },
+    Area {
         name: "services",
         about: "the event service beside omniEvents, and with a consumer that stops; the naming service with a million names, killed, and over engines that fail",
         rows: |options| programs::rows("services", options),

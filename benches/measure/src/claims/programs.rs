@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn an_area_has_ten_rows_at_most() {
-        for area in ["poa", "lanes", "protocols", "services", "tls"] {
+        for area in ["poa", "lanes", "protocols", "services", "tls", "dynamic"] {
             let rows = Claim::all(area).unwrap().len();
             assert!((1..=10).contains(&rows), "{area}: {rows}");
         }
