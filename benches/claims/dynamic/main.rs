@@ -11,17 +11,17 @@ use zorb::{Any, OctetsRef, Orb, Request, SystemException};
 zorb::idl! {
     module Dynamic {
         struct Item { long number; double weight; string name; };
-        typedef sequence<Item> Items;
-        typedef sequence<octet> Octets;
+        typedef sequence<Item> Elements;
+        typedef sequence<octet> Data;
         interface Sink {
             void noparams();
-            void octets(in Octets data);
-            void structs(in Items items);
+            void octets(in Data content);
+            void structs(in Elements content);
         };
     };
 }
 
-use dynamic::{ITEMS_TYPE_CODE, Item, OCTETS_TYPE_CODE, Sink, SinkRef, SinkServant};
+use dynamic::{DATA_TYPE_CODE, ELEMENTS_TYPE_CODE, Item, Sink, SinkRef, SinkServant};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -102,8 +102,8 @@ async fn run(options: &Options) -> Result<Value, Failure> {
             name: number.to_string(),
         })
         .collect();
-    let of_octets = Any::with_type_code(&OCTETS_TYPE_CODE, &octets)?;
-    let of_items = Any::with_type_code(&ITEMS_TYPE_CODE, &items)?;
+    let of_octets = Any::with_type_code(&DATA_TYPE_CODE, &octets)?;
+    let of_items = Any::with_type_code(&ELEMENTS_TYPE_CODE, &items)?;
     let (noparams, of_octets, of_items) = (
         object.request("noparams"),
         object.request("octets").argument(of_octets),
