@@ -27,14 +27,45 @@ pub(crate) const GATEWAYS: [(&str, By); 2] = [
     ("typed-gateway", By::Types("interop.idl")),
 ];
 
-/// The gateways to `rich.idl`.
-pub(crate) const RICH_GATEWAYS: [(&str, By); 2] = [
-    ("rich/gateway", By::Octets),
-    ("rich/typed-gateway", By::Types("rich.idl")),
+/// The gateways to `rich.idl`, each with the cells that it does not run.
+pub(crate) const RICH_GATEWAYS: [(&str, By, &[&str]); 2] = [
+    ("rich/gateway", By::Octets, OF_REFERENCES),
+    (
+        "rich/typed-gateway",
+        By::Types("rich.idl"),
+        OF_REFERENCES_AND_VALUES,
+    ),
 ];
 
 /// Cells in which the server puts a reference to itself into an any, which its client does not expect behind a gateway.
-pub(crate) const OF_REFERENCES: &[&str] = &["any_objects", "any_object"];
+const OF_REFERENCES: &[&str] = &["any_objects", "any_object"];
+
+/// The same, and those of value types: a gateway that decodes them needs their factories, and values that several arguments share
+/// are apart behind it, as each argument is an any.
+const OF_REFERENCES_AND_VALUES: &[&str] = &[
+    "any_objects",
+    "any_object",
+    "values",
+    "value_inheritance",
+    "graphs",
+    "value_operations",
+    "value_base",
+    "abstract_interfaces",
+    "truncation",
+    "boxes",
+    "boxes_alone",
+    "boxes_as_value_base",
+    "custom_values",
+    "wide_boxes",
+    "any_values",
+    "plain_values",
+    "derived_values",
+    "shared_values",
+    "values_in_structs",
+    "accounts",
+    "custom",
+    "truncatable",
+];
 
 /// Cells that look at the connection, the address or the process of the target.
 pub(crate) const OF_CONNECTIONS: &[&str] = &[

@@ -38,7 +38,7 @@ impl Peer for client::PeerRef {
 
 mod our_client_passes_every_cell {
     use super::*;
-    use crate::gateway::{By, OF_REFERENCES};
+    use crate::gateway::RICH_GATEWAYS;
     use client::{
         ANYS, BIG_LABELS, BOXES, CONTEXT, CUSTOM, Cell, DATA, DEFAULTS, EXCEPTION_ANYS,
         MANY_VALUES, ODD_TYPES, ODD_WIDE_ANYS, TRUNCATION, UNION_ANYS, VALUES, WIDE, WIDE_ANYS,
@@ -81,8 +81,8 @@ mod our_client_passes_every_cell {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn through_gateways_that_do_not_know_the_idl_and_that_read_it() {
-        for by in [By::Octets, By::Types("rich.idl")] {
-            crate::gateway::among_ourselves(by, ALL, OF_REFERENCES).await;
+        for (_, by, without) in RICH_GATEWAYS {
+            crate::gateway::among_ourselves(by, ALL, without).await;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! JacORB on the other side of `rich.idl`: which columns there are with it. It writes big-endian.
 
-use crate::gateway::{OF_REFERENCES, RICH_GATEWAYS, on_peer};
+use crate::gateway::{RICH_GATEWAYS, on_peer};
 use crate::matrix::{Talk, Theirs, our_client, their_client, their_client_through};
 use crate::peers::{Brand, Over, Program, Programs};
 use crate::rich::client::{
@@ -79,13 +79,13 @@ const ALL: &[&[Cell]] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_client_passes_every_cell_on_jacorb_through_gateways() {
-    for (setting, by) in RICH_GATEWAYS {
+    for (setting, by, without) in RICH_GATEWAYS {
         let talk = Talk {
             setting,
             ours: |builder| builder.native_char_code_set(CharSet::Latin1),
             ..V1_2
         };
-        on_peer(&JACORB, (talk, by), ALL, OF_REFERENCES).await;
+        on_peer(&JACORB, (talk, by), ALL, without).await;
     }
 }
 
@@ -187,12 +187,12 @@ async fn jacorb_s_client_passes_every_cell() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jacorb_s_client_passes_every_cell_through_gateways() {
-    for (setting, by) in RICH_GATEWAYS {
+    for (setting, by, without) in RICH_GATEWAYS {
         let talk = Talk { setting, ..V1_2 };
         let theirs = Theirs {
             callbacks: Over::Tcp,
             only: WITH_WIDE_TEXT,
-            without: OF_REFERENCES,
+            without,
         };
         their_client_through::<PeerRef>(&JACORB, talk, theirs, Some(by)).await;
     }
