@@ -469,10 +469,9 @@ impl<'a> Text<'a> {
                 self.needs_type(&member, units);
             }
         }
-        for part in [ty.content_type(), ty.discriminator_type()] {
-            if let Some(part) = part {
-                self.needs_type(&part, units);
-            }
+        let parts = [ty.content_type(), ty.discriminator_type()];
+        for part in parts.into_iter().flatten() {
+            self.needs_type(&part, units);
         }
     }
 
