@@ -68,6 +68,7 @@ mod lock;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
 mod loom_sync;
+#[cfg(not(zorb_model))]
 mod main_loop;
 #[cfg(target_os = "linux")]
 mod mutex;
@@ -82,6 +83,7 @@ pub use blocking_monitor::BlockingGuard;
 pub use dispatch::Dispatch;
 pub use error::{BuildError, LaneError};
 pub use lane::{Lane, LaneBuilder, LaneId};
+#[cfg(not(zorb_model))]
 pub use main_loop::MainLoop;
 #[cfg(target_os = "linux")]
 pub use mutex::{RtMutex, RtMutexGuard};
