@@ -112,8 +112,9 @@ impl OrbInner {
 
     /// Ends all upcalls: those that await are dropped, the others are told.
     fn end_upcalls(&self) {
-        self.upcalls_end.come();
+        // Told first: a request whose upcall has been dropped is not heard of any more, though its servant may hold a thread.
         self.serving.cancel_all(CancelReason::ShutDown);
+        self.upcalls_end.come();
     }
 
     fn report(&self) -> ShutdownReport {

@@ -101,6 +101,9 @@ impl Attention {
             if let Some(shared) = &self.shared {
                 shared.cancellation().cancel(reason);
             }
+            if reason == CancelReason::ShutDown {
+                return Poll::Ready(Err(ended_by_shutdown(orb)));
+            }
             match self.drops {
                 true => {
                     // Before the upcall is dropped, so that who sees that sees the count.
