@@ -21,6 +21,8 @@ const PER_HOST: usize = 100;
 const MOST_UNDER_WAY: f64 = (1_024 + 256 + 64) as f64;
 /// Connections whose handshake comes an octet at a time.
 const SLOW: usize = 100;
+/// After this, the plain port has closed what was none of its messages: it waits until the peer has read why.
+const PLAIN_PORT_LINGERS: Duration = Duration::from_secs(3);
 /// Seconds after which the victim has closed all of them: the time of a handshake, and some to notice.
 const NAMED_TIME: f64 = 12.0;
 
@@ -58,6 +60,7 @@ pub(crate) fn half_open(scene: &mut Scene) -> Result<(), Failure> {
         }
     }
     slow.trickle(Duration::from_millis(50), Duration::from_secs(1));
+    std::thread::sleep(PLAIN_PORT_LINGERS);
     let under_way = scene
         .victim
         .descriptors()?
