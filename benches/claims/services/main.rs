@@ -2,7 +2,8 @@
 //! service with a million names beside omniNames, killed, and over engines that fail.
 //!
 //! `bench-services rate CONSUMERS EVENTS` and `bench-services stopped CONSUMERS EVENTS` print a line of JSON; `bench-services
-//! serve` is the service that they start, as a process of its own. `names`, `kills` and `failover` do so with the naming service.
+//! serve` is the service that they start, as a process of its own. `names`, `kills` and `failover` do so with the naming service;
+//! `timeline` prints the points of a picture.
 
 #[path = "../../../tests/support/anew.rs"]
 #[allow(dead_code, reason = "clusters use a part of it")]
@@ -225,6 +226,9 @@ async fn main() -> Result<()> {
         }
         ["kills", times, count] => names::kills(times.parse()?, count.parse()?).await?,
         ["failover"] => names::failover().await?,
+        ["timeline", servers, seconds] => {
+            names::timeline(servers.parse()?, seconds.parse()?).await?
+        }
         ["rate", count, events] => {
             let orb = client().await?;
             let (count, events) = (count.parse()?, events.parse()?);
@@ -259,8 +263,8 @@ async fn main() -> Result<()> {
             json!({ "without_us": without, "with_us": with })
         }
         _ => return Err(
-                "rate CONSUMERS EVENTS, stopped CONSUMERS EVENTS, names COUNT CALLERS CALLS, kills TIMES COUNT, or \
-                 failover"
+                "rate CONSUMERS EVENTS, stopped CONSUMERS EVENTS, names COUNT CALLERS CALLS, kills TIMES COUNT, \
+                 failover, or timeline SERVERS SECONDS"
                     .into(),
             ),
     };

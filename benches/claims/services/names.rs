@@ -31,6 +31,9 @@ const BINDS: usize = 300;
 /// Callers while something fails, and binds before and after each failure.
 const CALLERS: usize = 32;
 const STEP: usize = 200;
+/// Points of a picture a second, and the seconds before a failure and after its end.
+const SAMPLES: f64 = 4.0;
+const BESIDE: f64 = 2.0;
 
 fn name(n: usize) -> String {
     format!("name{n:07}")
@@ -318,50 +321,126 @@ pub(super) async fn failover() -> Result<Value> {
     }))
 }
 
-/// How many answers are wrong and names lost over an engine, and the longest time without a change at a service.
-async fn over(engine: Engine) -> Result<Option<(usize, Duration)>> {
-    let Some(mut cluster) = Cluster::start_apart(engine, "claims") else {
-        return Ok(None);
-    };
-    let (orb, object) = caller_of_nothing().await?;
-    let (mut services, mut names) = (Vec::new(), Vec::new());
-    for at in 0..3 {
-        let (process, root, _) = serve_process(&cluster.url_from(at))?;
-        services.push(process);
-        names.push(NamingClient::at(&orb.string_to_object(&root).await?).await?);
+/// An engine of three servers, a naming service beside each, and callers that bind and look.
+struct UnderLoad {
+    cluster: Cluster,
+    _services: Vec<Process>,
+    names: Vec<NamingClient>,
+    load: Arc<Load>,
+    callers: JoinSet<()>,
+}
+
+impl UnderLoad {
+    /// `None` where there is no such engine, or no network namespaces.
+    async fn start(engine: Engine) -> Result<Option<Self>> {
+        let Some(cluster) = Cluster::start_apart(engine, "claims") else {
+            return Ok(None);
+        };
+        let (orb, object) = caller_of_nothing().await?;
+        let (mut services, mut names) = (Vec::new(), Vec::new());
+        for at in 0..3 {
+            let (process, root, _) = serve_process(&cluster.url_from(at))?;
+            services.push(process);
+            names.push(NamingClient::at(&orb.string_to_object(&root).await?).await?);
+        }
+        let load = Arc::new(Load::default());
+        let mut callers = JoinSet::new();
+        for me in 0..CALLERS {
+            callers.spawn(bind_and_look(
+                me,
+                names.clone(),
+                object.clone(),
+                Arc::clone(&load),
+            ));
+        }
+        Ok(Some(Self {
+            cluster,
+            _services: services,
+            names,
+            load,
+            callers,
+        }))
     }
-    let load = Arc::new(Load::default());
-    let mut callers = JoinSet::new();
-    for me in 0..CALLERS {
-        callers.spawn(bind_and_look(
-            me,
-            names.clone(),
-            object.clone(),
-            Arc::clone(&load),
-        ));
-    }
-    let advance = async || {
-        let until = load.acknowledged.load(Ordering::Relaxed) + STEP;
-        while load.acknowledged.load(Ordering::Relaxed) < until {
+
+    /// Waits for some more binds.
+    async fn advance(&self) {
+        let until = self.load.acknowledged.load(Ordering::Relaxed) + STEP;
+        while self.load.acknowledged.load(Ordering::Relaxed) < until {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-    };
-    advance().await;
-    for at in 0..3 {
-        cluster.kill(at);
-        advance().await;
-        cluster.restart(at);
-        advance().await;
-        cluster.cut_from_others(at);
-        advance().await;
-        cluster.mend();
-        advance().await;
     }
-    load.is_over.store(true, Ordering::Relaxed);
-    callers.join_all().await;
+
+    /// Adds the binds a second of the next seconds to a curve.
+    async fn watch(&self, seconds: f64, curve: &mut Vec<f64>) {
+        for _ in 0..(seconds * SAMPLES) as usize {
+            let before = self.load.acknowledged.load(Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs_f64(1.0 / SAMPLES)).await;
+            let more = self.load.acknowledged.load(Ordering::Relaxed) - before;
+            curve.push(more as f64 * SAMPLES);
+        }
+    }
+}
+
+/// `timeline SERVERS SECONDS`: binds a second while each of so many servers is killed, and cut off from the others, for so long.
+pub(super) async fn timeline(servers: usize, seconds: f64) -> Result<Value> {
+    let mut points = Vec::new();
+    for (engine, called) in [(Engine::Etcd, "etcd"), (Engine::Nats, "NATS")] {
+        let Some(mut it) = UnderLoad::start(engine).await? else {
+            return Ok(json!({ "unmeasurable": "no engine, or no network namespaces" }));
+        };
+        for failure in ["killed", "cut off"] {
+            for at in 0..servers {
+                it.advance().await;
+                let mut curve = Vec::new();
+                it.watch(BESIDE, &mut curve).await;
+                match failure {
+                    "killed" => it.cluster.kill(at),
+                    _ => it.cluster.cut_from_others(at),
+                }
+                it.watch(seconds, &mut curve).await;
+                match failure {
+                    "killed" => it.cluster.restart(at),
+                    _ => it.cluster.mend(),
+                }
+                it.watch(BESIDE, &mut curve).await;
+                let points_of_it = curve.iter().enumerate().map(|(n, rate)| {
+                    json!({
+                        "panel": format!("{called}: a server is {failure}"),
+                        "series": format!("server {}", at + 1),
+                        "x": (n as f64 + 0.5) / SAMPLES, "value": rate, "unit": "1/s",
+                    })
+                });
+                points.extend(points_of_it);
+            }
+        }
+        it.load.is_over.store(true, Ordering::Relaxed);
+        it.callers.join_all().await;
+    }
+    Ok(points.into())
+}
+
+/// How many answers are wrong and names lost over an engine, and the longest time without a change at a service.
+async fn over(engine: Engine) -> Result<Option<(usize, Duration)>> {
+    let Some(mut it) = UnderLoad::start(engine).await? else {
+        return Ok(None);
+    };
+    it.advance().await;
+    for at in 0..3 {
+        it.cluster.kill(at);
+        it.advance().await;
+        it.cluster.restart(at);
+        it.advance().await;
+        it.cluster.cut_from_others(at);
+        it.advance().await;
+        it.cluster.mend();
+        it.advance().await;
+    }
+    it.load.is_over.store(true, Ordering::Relaxed);
+    it.callers.join_all().await;
+    let load = it.load;
     let mut lost = 0;
     for name in load.bound.lock().await.iter() {
-        let names = names.first().ok_or("no service")?;
+        let names = it.names.first().ok_or("no service")?;
         if names.resolve::<ObjectRef>(name).await.is_err() {
             lost += 1;
         }

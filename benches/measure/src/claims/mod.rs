@@ -8,6 +8,8 @@ mod programs;
 mod speed;
 mod waiting;
 
+pub(crate) use programs::printed;
+
 use crate::attack;
 use crate::compare::CompareOptions;
 use crate::row::{Aim, Row};

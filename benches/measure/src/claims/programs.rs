@@ -5,6 +5,7 @@ use super::ClaimsOptions;
 use crate::measure::programs;
 use crate::measure::statistics::median;
 use crate::row::{Aim, Row};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::process::Command;
@@ -109,6 +110,30 @@ pub(super) fn rows(area: &str, options: &ClaimsOptions) -> Result<Vec<Row>, Stri
         rows.push(claim.row(answers));
     }
     Ok(rows)
+}
+
+/// A point of a picture that a program prints.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PrintedPoint {
+    pub(crate) panel: String,
+    pub(crate) series: String,
+    pub(crate) x: f64,
+    pub(crate) value: f64,
+    pub(crate) unit: String,
+}
+
+/// What a program prints for a picture; nothing where the machine has not what it needs, which is said.
+///
+/// # Errors
+/// It does not build, run, or say what it has measured.
+pub(crate) fn printed(words: &str) -> Result<Vec<PrintedPoint>, String> {
+    programs::build(&["zorb-claims"], &["--bins"], &[])?;
+    let answer = answer(words)?;
+    if let Some(why) = answer.get("unmeasurable") {
+        eprintln!("unmeasurable: {why}");
+        return Ok(Vec::new());
+    }
+    serde_json::from_value(answer).map_err(|e| format!("{words}: {e}"))
 }
 
 fn answer(words: &str) -> Result<Value, String> {

@@ -18,6 +18,8 @@ pub(crate) enum How {
     Recorded,
     /// Calls are timed.
     Timed(&'static [Panel]),
+    /// A program of claims prints the points: its command line, and the same in short.
+    Printed(&'static str, &'static str),
     /// Instructions of a call are counted by where their source is: by series, operation and size.
     Profiled(&'static str, &'static [(&'static str, &'static str, usize)]),
 }
@@ -111,7 +113,7 @@ const TYPES: &[(&str, &str, usize)] = &[
 ];
 
 /// Every experiment, in the order of the page.
-pub(crate) const EXPERIMENTS: [Experiment; 13] = [
+pub(crate) const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "latency",
         title: "Two-way calls without parameters, by the number of servants",
@@ -268,5 +270,15 @@ pub(crate) const EXPERIMENTS: [Experiment; 13] = [
                 series: CALLERS,
             },
         ]),
+    },
+    Experiment {
+        name: "failover",
+        title: "Binds while a server of the engine fails at 2 s, and is back at 14 s",
+        x: axis("time (s)", Linear),
+        y: axis("binds acknowledged (1/s)", Linear),
+        how: How::Printed(
+            "bench-services timeline 3 12",
+            "bench-services timeline 1 2",
+        ),
     },
 ];

@@ -5,6 +5,7 @@ mod chart;
 mod data;
 mod experiments;
 
+use crate::claims::printed;
 use crate::compare::{Stat, work};
 use crate::instructions::{counted, parked};
 use crate::measure::instructions::parts_of_a_call;
@@ -46,7 +47,7 @@ pub(crate) struct FiguresOptions {
 pub(crate) fn run(options: &FiguresOptions) -> Done {
     let unknown = |name: &&String| !EXPERIMENTS.iter().any(|it| it.name == **name);
     if options.list {
-        for it in &EXPERIMENTS {
+        for it in EXPERIMENTS {
             let how = if matches!(it.how, How::Recorded) {
                 " (recorded)"
             } else {
@@ -86,6 +87,9 @@ pub(crate) fn run(options: &FiguresOptions) -> Done {
             }
             eprintln!("{name}: {}", experiment.title);
             let data = measured(experiment, options)?;
+            if data.points.is_empty() {
+                continue;
+            }
             data.write(&folder.join(format!("{name}.csv")))?;
             data
         };
@@ -99,8 +103,8 @@ pub(crate) fn run(options: &FiguresOptions) -> Done {
 fn measured(experiment: &Experiment, options: &FiguresOptions) -> Result<Data, String> {
     let (rounds, share) = match (options.quick, &experiment.how) {
         (true, _) => (1, 20),
-        // Counts do not vary.
-        (false, How::Profiled(..)) => (1, 1),
+        // Counts do not vary, and what is printed is one run.
+        (false, How::Profiled(..) | How::Printed(..)) => (1, 1),
         (false, _) => (options.rounds.max(1), 1),
     };
     let points = match &experiment.how {
@@ -112,6 +116,13 @@ fn measured(experiment: &Experiment, options: &FiguresOptions) -> Result<Data, S
                 eprintln!("{warning}");
             }
             timed(panels, rounds, share)?
+        }
+        How::Printed(program, quick) => {
+            let printed = printed(if options.quick { quick } else { program })?;
+            printed
+                .iter()
+                .map(|it| Point::of(&it.panel, &it.series, (it.x, ""), &it.unit, &[it.value]))
+                .collect::<Result<_, _>>()?
         }
         How::Profiled(peer, operations) => profiled(Peer::named(peer)?, operations, share)?,
     };
