@@ -6,10 +6,12 @@
 //!   │ name of the pool (little-endian); with two or   │
 //!   │ three descriptors: memory, room's socket, pool  │
 //!   ├────────────────────────────────────────────────►│ looks at credentials, seals, size; maps
+//!   │          an octet: 0, or why it does not share  │
+//!   │◄────────────────────────────────────────────────┤
 //! ```
 //!
-//! The client does not wait for an answer: what it writes is in its ring when the server takes that. A server that does not closes
-//! the socket, which ends the connection.
+//! A client is not connected before the server has answered. So a refusal is a failure to connect, behind which the client uses the
+//! next endpoint of a reference, and not the end of a connection on which requests may have been served.
 
 use crate::connection::{Agreed, process};
 use crate::options::ShmOptions;
@@ -31,13 +33,76 @@ use tokio::io::Interest;
 use zorb_transport::{Address, register};
 
 const MAGIC: [u8; 4] = *b"ZSHM";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HELLO: usize = 20 + NAME;
 /// Descriptors that come with it.
 const DESCRIPTORS: usize = 3;
 
-/// Offers memory to the server at the other end of a socket.
-pub(crate) fn offer(
+/// Why a server does not share memory with a client: the octet with which it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    /// The hello is not one of this version.
+    Hello = 1,
+    /// The rings have no permitted size.
+    Rings = 2,
+    Pool = 3,
+    User = 4,
+    /// The descriptors are not those that belong to the hello, or cannot be used.
+    Descriptors = 5,
+}
+
+/// The answer to a client whose memory was taken.
+const TAKEN: u8 = 0;
+
+/// What a client is told.
+const REFUSALS: [(Refusal, io::ErrorKind, &str); 5] = [
+    (
+        Refusal::Hello,
+        io::ErrorKind::ConnectionRefused,
+        "it does not know this version of shared memory",
+    ),
+    (
+        Refusal::Rings,
+        io::ErrorKind::ConnectionRefused,
+        "its property max_ring_octets permits no rings of this size",
+    ),
+    (
+        Refusal::Pool,
+        io::ErrorKind::ConnectionRefused,
+        "its property max_pool_octets permits no pool of this size",
+    ),
+    (
+        Refusal::User,
+        io::ErrorKind::PermissionDenied,
+        "this process is of another user, and its property is users=same",
+    ),
+    (
+        Refusal::Descriptors,
+        io::ErrorKind::ConnectionRefused,
+        "it cannot use the memory",
+    ),
+];
+
+/// The error of a client that was given this answer. `None` if its memory was taken.
+fn refusal(answer: u8) -> Option<io::Error> {
+    if answer == TAKEN {
+        return None;
+    }
+    let known = REFUSALS
+        .iter()
+        .find(|(refusal, ..)| *refusal as u8 == answer);
+    let (kind, why) = known.map_or(
+        (io::ErrorKind::ConnectionRefused, "it does not say why"),
+        |(_, kind, why)| (*kind, *why),
+    );
+    Some(io::Error::new(
+        kind,
+        format!("the server does not share memory: {why}"),
+    ))
+}
+
+/// Offers memory to the server at the other end of a socket, and waits for its answer.
+pub(crate) async fn offer(
     socket: Socket,
     options: &ShmOptions,
     pool: Option<&Pool>,
@@ -71,6 +136,19 @@ pub(crate) fn offer(
     if sent != HELLO {
         return Err(io::ErrorKind::WriteZero.into());
     }
+    let mut answer = [0];
+    let socket = when_readable(socket, |socket| {
+        // No more than the answer: bells may follow.
+        match rustix::net::recv(socket, &mut answer, RecvFlags::DONTWAIT)? {
+            (1, _) => Ok(()),
+            _ => Err(Errno::CONNREFUSED),
+        }
+    })
+    .await?;
+    let [answer] = answer;
+    if let Some(refused) = refusal(answer) {
+        return Err(refused);
+    }
     Ok(Agreed {
         segment,
         capacity,
@@ -84,14 +162,14 @@ pub(crate) fn offer(
     })
 }
 
-/// Takes the memory that the client at the other end of a socket offers.
+/// Takes the memory that the client at the other end of a socket offers, which waits for [`welcome`]. Answers it if the memory is
+/// not taken.
 pub(crate) async fn take(
     socket: Socket,
     options: &ShmOptions,
     pools: &Pools,
     local: Address,
 ) -> io::Result<Agreed> {
-    permit(&socket, options)?;
     let mut hello = [0; HELLO];
     let mut descriptors: Vec<OwnedFd> = Vec::new();
     let socket = when_readable(socket, |socket| {
@@ -112,12 +190,22 @@ pub(crate) async fn take(
         }
     })
     .await?;
+    let agreed = match permit(&socket, options) {
+        Ok(()) => agree(&hello, descriptors, options),
+        Err(error) => Err((Refusal::User, error)),
+    };
     let Offer {
         segment,
         capacity,
         room,
         pool,
-    } = agree(&hello, descriptors, options)?;
+    } = match agreed {
+        Ok(offer) => offer,
+        Err((refusal, error)) => {
+            answer(&socket, refusal as u8)?;
+            return Err(error);
+        }
+    };
     let of_pool = pool.as_ref().map_or(0, |(_, pool)| pool.octets());
     let pool = pool.map(|(name, pool)| pools.keep(name, pool));
     let peer = named_process(process(&socket).and_then(|it| it.process));
@@ -132,6 +220,18 @@ pub(crate) async fn take(
         local,
         peer,
     })
+}
+
+/// Tells a client that its memory was taken.
+pub(crate) fn welcome(agreed: &Agreed) -> io::Result<()> {
+    answer(&agreed.socket, TAKEN)
+}
+
+fn answer(socket: &Socket, answer: u8) -> io::Result<()> {
+    // The first octet of a socket finds room.
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    rustix::net::send(socket, &[answer], flags)?;
+    Ok(())
 }
 
 /// The address of a client, which has no name but its process.
@@ -154,20 +254,23 @@ fn agree(
     hello: &[u8; HELLO],
     descriptors: Vec<OwnedFd>,
     options: &ShmOptions,
-) -> io::Result<Offer> {
-    let refused = |why| io::Error::new(io::ErrorKind::InvalidData, why);
+) -> Result<Offer, (Refusal, io::Error)> {
+    let refused = |refusal, why| (refusal, io::Error::new(io::ErrorKind::InvalidData, why));
+    let unusable = |error| (Refusal::Descriptors, error);
     let (numbers, name) = hello.split_at(HELLO.saturating_sub(NAME));
     let [magic, version, capacity, low, high] = first_numbers(numbers);
-    let name = Name::try_from(name).map_err(io::Error::other)?;
+    let name = Name::try_from(name).map_err(|error| unusable(io::Error::other(error)))?;
     if magic != u32::from_le_bytes(MAGIC) || version != VERSION {
-        return Err(refused("not a client of this version"));
+        return Err(refused(Refusal::Hello, "not a client of this version"));
     }
     if !options.takes(capacity) {
-        return Err(refused("the rings have no permitted size"));
+        let why = "the rings have no permitted size";
+        return Err(refused(Refusal::Rings, why));
     }
     let of_pool = usize::try_from(u64::from(high) << 32 | u64::from(low));
     let of_pool = of_pool.ok().filter(|octets| options.takes_pool(*octets));
-    let of_pool = of_pool.ok_or_else(|| refused("the pool has no permitted size"))?;
+    let why = "the pool has no permitted size";
+    let of_pool = of_pool.ok_or_else(|| refused(Refusal::Pool, why))?;
     let mut descriptors = descriptors.into_iter();
     let (Some(memory), Some(room), pool, None) = (
         descriptors.next(),
@@ -175,20 +278,25 @@ fn agree(
         descriptors.next(),
         descriptors.next(),
     ) else {
-        return Err(refused(
-            "there are not the descriptors that belong to a hello",
-        ));
+        let why = "there are not the descriptors that belong to a hello";
+        return Err(refused(Refusal::Descriptors, why));
     };
     let pool = match (of_pool, pool) {
         (0, None) => None,
-        (octets @ 1.., Some(memory)) => Some((name, Mapped::new(&memory, octets)?)),
-        _ => return Err(refused("a pool has octets and a descriptor")),
+        (octets @ 1.., Some(memory)) => {
+            Some((name, Mapped::new(&memory, octets).map_err(unusable)?))
+        }
+        _ => {
+            let why = "a pool has octets and a descriptor";
+            return Err(refused(Refusal::Descriptors, why));
+        }
     };
-    let segment = Segment::of_peer(&memory, segment_octets(capacity))?;
+    let segment = Segment::of_peer(&memory, segment_octets(capacity)).map_err(unusable)?;
     let room = Socket::from(room);
     // What is no socket has no type.
-    if room.r#type()? != Type::STREAM {
-        return Err(refused("the second descriptor is no stream"));
+    if room.r#type().map_err(unusable)? != Type::STREAM {
+        let why = "the second descriptor is no stream";
+        return Err(refused(Refusal::Descriptors, why));
     }
     Ok(Offer {
         segment,

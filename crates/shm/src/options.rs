@@ -42,7 +42,8 @@ impl ShmOptions {
     }
 
     /// Sets the size of the largest ring that a listener takes from a client, in octets, within the bounds of
-    /// [`ring_octets`](Self::ring_octets). A client with larger ones is closed before its memory is mapped.
+    /// [`ring_octets`](Self::ring_octets). A client with larger ones is refused before its memory is mapped, and
+    /// uses the next endpoint of a reference.
     #[must_use]
     pub fn max_ring_octets(mut self, octets: u32) -> Self {
         self.max_ring = octets.clamp(MIN_RING, MAX_RING);
@@ -53,7 +54,7 @@ impl ShmOptions {
     pub const DEFAULT_MAX_POOL_OCTETS: usize = 16 << 20;
 
     /// Sets the size of the largest [pool](crate::Shm::with_pool) that a listener maps for a client, in octets. It counts with
-    /// the memory of all connections. A client with a larger one is closed.
+    /// the memory of all connections. A client with a larger one is refused.
     #[must_use]
     pub const fn max_pool_octets(mut self, octets: usize) -> Self {
         self.max_pool = octets;

@@ -131,8 +131,8 @@ impl Transport for Shm {
             let connected = async {
                 let socket = self.sockets.connect_socket(plain).await?;
                 let peer = named(&endpoint.to_string());
-                let agreed = handshake::offer(socket, &self.options, self.pool.as_ref(), peer)?;
-                ShmConnection::new(agreed)
+                let agreed = handshake::offer(socket, &self.options, self.pool.as_ref(), peer);
+                ShmConnection::new(agreed.await?)
             };
             match connected.await {
                 Ok(connection) => Ok(Box::new(connection) as Box<dyn Connection>),

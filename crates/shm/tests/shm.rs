@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
+use zorb::{CompletionStatus, SystemExceptionKind};
 use zorb_shm::{Shm, ShmOptions};
 use zorb_transport::conformance::Fixture;
 use zorb_transport::{Connection, Endpoint, Listener, Transport, conformance_tests};
@@ -119,10 +120,10 @@ async fn a_hello_that_is_none_is_refused_and_the_next_client_is_served() {
     let (room, _other) = UnixStream::pair().unwrap();
     let (loose, short) = (memory(4096 * 3, SealFlags::SHRINK), memory(4096, sealed));
     let file = tempfile::tempfile().unwrap();
-    let ok = hello(2, 4096);
+    let ok = hello(3, 4096);
     let (pool, huge) = (
-        hello_with_pool(2, 4096, 4096),
-        hello_with_pool(2, 4096, 1 << 40),
+        hello_with_pool(3, 4096, 4096),
+        hello_with_pool(3, 4096, 1 << 40),
     );
     let of_pool = memory(4096 * 2, sealed);
     let cases: [(&[u8], &[BorrowedFd<'_>]); 16] = [
@@ -140,8 +141,8 @@ async fn a_hello_that_is_none_is_refused_and_the_next_client_is_served() {
         (&ok, &[short.as_fd(), room.as_fd()]),
         (&ok, &[good.as_fd(), file.as_fd()]),
         (&ok, &[file.as_fd(), room.as_fd()]),
-        (&hello(1, 4096), &[good.as_fd(), room.as_fd()]),
-        (&hello(2, 4095), &[good.as_fd(), room.as_fd()]),
+        (&hello(2, 4096), &[good.as_fd(), room.as_fd()]),
+        (&hello(3, 4095), &[good.as_fd(), room.as_fd()]),
     ];
     let mut refused = Vec::new();
     for (octets, descriptors) in cases {
@@ -164,6 +165,8 @@ async fn a_hello_that_is_none_is_refused_and_the_next_client_is_served() {
             stream.readable().await.unwrap();
             match stream.try_read(&mut octet) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // Why.
+                Ok(1) => assert_ne!(octet, [0], "{number}"),
                 end => break assert!(matches!(end, Ok(0) | Err(_)), "{number}: {end:?}"),
             }
         }
@@ -214,7 +217,7 @@ async fn a_peer_that_writes_nonsense_is_an_error_for_its_partner_alone() {
     let memory = memory(4096 * 3, sealed);
     let (room, _other) = UnixStream::pair().unwrap();
     let hostile = UnixStream::connect(path).unwrap();
-    send(&hostile, &hello(2, 4096), &[memory.as_fd(), room.as_fd()]);
+    send(&hostile, &hello(3, 4096), &[memory.as_fd(), room.as_fd()]);
     let server = accepted(&*listener).await;
     // The head of the ring to the server: further than the ring is long.
     rustix::io::pwrite(&memory, &5000_u32.to_ne_bytes(), 0).unwrap();
@@ -241,7 +244,7 @@ async fn bells_without_octets_make_no_wait_longer() {
     let memory = memory(4096 * 3, sealed);
     let (room, _other) = UnixStream::pair().unwrap();
     let mut hostile = UnixStream::connect(path).unwrap();
-    send(&hostile, &hello(2, 4096), &[memory.as_fd(), room.as_fd()]);
+    send(&hostile, &hello(3, 4096), &[memory.as_fd(), room.as_fd()]);
     let server = accepted(&*listener).await;
     let ringing = std::thread::spawn(move || {
         while hostile.write_all(&[0]).is_ok() {
@@ -290,7 +293,7 @@ async fn a_word_that_a_peer_changes_all_the_time_makes_no_wait_longer() {
     let memory = memory(4096 * 3, sealed);
     let (room, _other) = UnixStream::pair().unwrap();
     let hostile = UnixStream::connect(path).unwrap();
-    send(&hostile, &hello(2, 4096), &[memory.as_fd(), room.as_fd()]);
+    send(&hostile, &hello(3, 4096), &[memory.as_fd(), room.as_fd()]);
     let server = accepted(&*listener).await;
     let is_over = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let until = Arc::clone(&is_over);
@@ -355,7 +358,7 @@ impl Shelf {
     fn value(&self, place: &[u8]) -> Result<zorb_shm::Value, zorb::SystemException> {
         let place = zorb_shm::Place::from_octets(place);
         let value = place.and_then(|place| self.1.value(&place));
-        value.ok_or_else(|| zorb::SystemExceptionKind::BadParam.into())
+        value.ok_or_else(|| SystemExceptionKind::BadParam.into())
     }
 }
 
@@ -500,11 +503,7 @@ async fn the_memory_that_clients_share_counts_with_that_of_all_connections() {
         }
         assert!(clients.len() <= 4, "the memory is used up");
     };
-    assert_eq!(
-        refused.kind,
-        zorb::SystemExceptionKind::Transient,
-        "{refused:#}"
-    );
+    assert_eq!(refused.kind, SystemExceptionKind::Transient, "{refused:#}");
     assert!(server.memory_octets() <= 8 * MIB);
     // One that goes makes room for another.
     let (gone, shelf) = clients.pop().unwrap();
@@ -512,11 +511,7 @@ async fn the_memory_that_clients_share_counts_with_that_of_all_connections() {
     gone.shutdown(true).await.unwrap();
     let (_client, shelf) = client_with(1 << 20, &reference).await;
     while let Err(error) = shelf.put(&[1]).await {
-        assert_eq!(
-            error.kind,
-            zorb::SystemExceptionKind::Transient,
-            "{error:#}"
-        );
+        assert_eq!(error.kind, SystemExceptionKind::Transient, "{error:#}");
         tokio::task::yield_now().await;
     }
     server.shutdown(true).await.unwrap();
@@ -562,7 +557,7 @@ async fn a_servant_reads_where_the_client_wrote_and_the_other_way_round() {
     let mut place = loan.place().to_octets();
     place[31] = 0xff;
     let error = shelf.sum(&place).await.unwrap_err();
-    assert_eq!(error.kind, zorb::SystemExceptionKind::BadParam);
+    assert_eq!(error.kind, SystemExceptionKind::BadParam);
     place = loan.place().to_octets();
     place[0] ^= 1;
     assert!(shelf.sum(&place).await.is_err());
@@ -585,12 +580,126 @@ async fn a_server_says_how_large_the_rings_of_its_clients_may_be() {
     let (_small, shelf) = client_with(64 << 10, &reference).await;
     assert_eq!(shelf.put(&[1]).await.unwrap()[..], [1]);
     let (_large, shelf) = client_with(128 << 10, &reference).await;
-    // The server has closed the socket: it has nothing to say to a peer whose memory it does not map.
     let refused = shelf.put(&[1]).await.unwrap_err();
-    assert_eq!(
-        refused.kind,
-        zorb::SystemExceptionKind::CommFailure,
-        "{refused:#}"
-    );
+    assert_eq!(refused.kind, SystemExceptionKind::Transient, "{refused:#}");
+    assert_eq!(refused.completed, CompletionStatus::No);
+    let why = format!("{refused:#}");
+    assert!(why.contains("max_ring_octets"), "{why}");
     server.shutdown(true).await.unwrap();
+}
+
+/// A server of shared memory and of UNIX sockets, in this order, behind one reference.
+async fn shelf_of_two(octets: usize, transport: Shm, name: &str) -> (zorb::Orb, String) {
+    let server = (zorb::Orb::builder().transport(Arc::new(transport)))
+        .max_memory_octets(octets)
+        .listen(format!("shm://@{name}"))
+        .listen(format!("uiop://@{name}-plain"))
+        .build()
+        .await
+        .unwrap();
+    let poa = server.root_poa();
+    let shelf = store::ShelfServant::new(Shelf::default());
+    let shelf = poa.activate(shelf).unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let reference = server.object_to_string(&shelf);
+    (server, reference)
+}
+
+/// Whatever the reason for which a server refuses rings: the first call, also a one-way one, goes to the next endpoint.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_whose_rings_are_refused_lose_no_call_and_use_the_next_endpoint() {
+    let options = ShmOptions::default();
+    let cases = [
+        // The rings, the pool, the memory of all connections.
+        (
+            64 << 20,
+            options.max_ring_octets(64 << 10),
+            Shm::new(options.ring_octets(128 << 10)),
+        ),
+        (
+            64 << 20,
+            options.max_pool_octets(4096),
+            Shm::default().with_pool(8192).unwrap(),
+        ),
+        (4 << 20, options, Shm::new(options.ring_octets(4 << 20))),
+    ];
+    for (number, (octets, options, of_client)) in cases.into_iter().enumerate() {
+        let name = format!("zorb-shm-next-{number}-{}", std::process::id());
+        let (server, reference) = shelf_of_two(octets, Shm::new(options), &name).await;
+        // The limit of memory is that of the ORB, which refuses any connection by CloseConnection: a one-way request may be in front
+        // of that.
+        let is_refused_first = number < 2;
+        for one_way_first in [true, false] {
+            let client = zorb::Orb::builder().transport(Arc::new(of_client.clone()));
+            let client = client.build().await.unwrap();
+            let object = client.string_to_object(&reference).await.unwrap();
+            let shelf: store::ShelfRef = object.unchecked_narrow();
+            let before = shelf_octets(&reference).await;
+            if one_way_first {
+                shelf.drop(&[1; 10]).await.unwrap();
+                while is_refused_first && shelf_octets(&reference).await == before {}
+            }
+            let calls = (0..8_u8).map(|n| {
+                let shelf = shelf.clone();
+                tokio::spawn(async move { shelf.put(&[n; 9]).await })
+            });
+            for call in calls.collect::<Vec<_>>() {
+                call.await.unwrap().unwrap();
+            }
+            client.shutdown(true).await.unwrap();
+        }
+        server.shutdown(true).await.unwrap();
+    }
+}
+
+/// What a client without shared memory is told.
+async fn shelf_octets(reference: &str) -> u32 {
+    let client = zorb::Orb::builder().build().await.unwrap();
+    let object = client.string_to_object(reference).await.unwrap();
+    let shelf: store::ShelfRef = object.unchecked_narrow();
+    let dropped = shelf.dropped().await.unwrap();
+    client.shutdown(true).await.unwrap();
+    dropped
+}
+
+/// A server that is stopped, or that ends while a client waits for its answer, never took the client's memory.
+#[tokio::test]
+async fn a_client_that_gets_no_answer_is_not_connected() {
+    let shm = over(ShmOptions::default());
+    let listener = std::os::unix::net::UnixListener::bind(shm.folder.path().join("mute")).unwrap();
+    let mute = shm.at("mute");
+    let connecting = shm.transport.connect(&mute);
+    let accepting = tokio::task::spawn_blocking(move || drop(listener.accept().unwrap()));
+    let error = connecting.await.unwrap_err();
+    let kinds = [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset];
+    assert!(kinds.contains(&error.cause().kind()), "{error}");
+    accepting.await.unwrap();
+}
+
+/// The thread that connects is of another user: credentials are those of a thread. Needs the rights of root.
+#[test]
+fn clients_of_other_users_are_refused_before_they_are_connected() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let shm = Shm::default();
+    let name = format!("@zorb-shm-users-{}", std::process::id());
+    let endpoint = shm.addressing().parse(&name).unwrap();
+    let listener = runtime.block_on(shm.listen(&endpoint)).unwrap();
+    let (users, cause) = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().unwrap();
+        let nobody = rustix::process::Uid::from_raw(65_534);
+        rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        let shm = Shm::new(ShmOptions::default().any_user());
+        let users = rustix::process::geteuid();
+        let error = runtime.block_on(shm.connect(&endpoint)).unwrap_err();
+        (users, error.cause().kind())
+    })
+    .join()
+    .unwrap();
+    assert_eq!(users.as_raw(), 65_534);
+    assert_eq!(cause, ErrorKind::PermissionDenied);
+    drop(listener);
 }
