@@ -10,9 +10,9 @@ use rustix::net::{
 };
 use std::io::{BufRead, BufReader, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use zorb::{SystemException, SystemExceptionKind};
@@ -106,6 +106,40 @@ fn held() -> (usize, usize) {
     (mapped, descriptors)
 }
 
+/// Octets of memory that this process has.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.unwrap().split_whitespace().next().unwrap();
+    kibibytes.parse::<usize>().unwrap() << 10
+}
+
+/// The memory that a process may take while peers come and go, beside that which the first tenth of them has made it take. A leak
+/// of 2 KiB for each of ten thousand is more.
+const GROWTH: usize = 16 << 20;
+
+/// Watches the memory of this process over many peers.
+#[derive(Default)]
+struct Growth(Option<usize>);
+
+impl Growth {
+    /// Looks at it behind one of the peers.
+    fn look(&mut self, peer: u64) {
+        let now = resident();
+        if peer < peers() / 10 {
+            return;
+        }
+        let first = *self.0.get_or_insert(now);
+        assert!(
+            now < first + GROWTH,
+            "{now} octets after {first}, behind {peer} peers"
+        );
+    }
+}
+
+/// Calls of a peer that are in flight when it is killed.
+const IN_FLIGHT: u64 = 16;
+
 /// Runs a test of this file as a process of its own, which kills itself.
 fn process(name: &str, seed: u64, of: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
@@ -123,13 +157,12 @@ fn told() -> (Random, String) {
     (Random(seed.parse().unwrap()), of.to_owned())
 }
 
-/// Kills this process once some work of no use is done.
+/// Kills this process within some ten milliseconds: from before it has an ORB to the middle of its calls.
 fn kill_soon(random: &mut Random) {
-    let steps = random.below(3_000_000);
+    let steps = random.below(400_000);
     std::thread::spawn(move || {
-        let mut sum = 0_usize;
-        for step in 0..steps {
-            sum = std::hint::black_box(sum.wrapping_add(step));
+        for _ in 0..steps {
+            std::hint::spin_loop();
         }
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
@@ -146,6 +179,7 @@ async fn clients_that_are_killed_at_any_point_leave_nothing_behind() {
     let mut random = Random(1);
     call(&echo, &mut random).await.unwrap();
     let (before, memory) = (held(), server.memory_octets());
+    let mut growth = Growth::default();
     for seed in 0..peers() {
         let mut killed = process("a_client_that_kills_itself", seed, &reference);
         call(&echo, &mut random).await.unwrap();
@@ -156,6 +190,7 @@ async fn clients_that_are_killed_at_any_point_leave_nothing_behind() {
         }
         killed.wait().unwrap();
         call(&echo, &mut random).await.unwrap();
+        growth.look(seed);
     }
     while held().0 > before.0 || held().1 > before.1 || server.memory_octets() > memory + IN_USE {
         tokio::task::yield_now().await;
@@ -171,7 +206,7 @@ async fn a_client_that_kills_itself() {
     let (mut random, reference) = told();
     kill_soon(&mut random);
     let (_client, echo) = client(&reference).await;
-    let calls = (0..3).map(|n| {
+    let calls = (0..IN_FLIGHT).map(|n| {
         let (echo, mut random) = (echo.clone(), Random(random.next() ^ n));
         tokio::spawn(async move {
             loop {
@@ -189,6 +224,7 @@ async fn servers_that_are_killed_at_any_point_end_the_calls_of_their_clients() {
     let _alone = ALONE.lock().await;
     let folder = tempfile::tempdir().unwrap();
     let mut before = None;
+    let mut growth = Growth::default();
     for seed in 0..peers() {
         let path = folder.path().join(seed.to_string());
         let mut killed = process("a_server_that_kills_itself", seed, path.to_str().unwrap());
@@ -202,7 +238,7 @@ async fn servers_that_are_killed_at_any_point_end_the_calls_of_their_clients() {
         };
         if let Some(reference) = reference {
             let (client, echo) = client(&reference).await;
-            let calls = (0..3).map(|n| {
+            let calls = (0..IN_FLIGHT).map(|n| {
                 let (echo, mut random) = (echo.clone(), Random(seed << 8 | n));
                 tokio::spawn(async move {
                     loop {
@@ -225,6 +261,9 @@ async fn servers_that_are_killed_at_any_point_end_the_calls_of_their_clients() {
         }
         drop(lines);
         killed.wait().unwrap();
+        // The name of its socket is all that is left; the next server of that name would take it over.
+        let _ = std::fs::remove_file(&path);
+        growth.look(seed);
         // What the process holds once all is over, and each time again.
         let now = held();
         match before {
@@ -261,8 +300,16 @@ fn scribble(memory: &OwnedFd, random: &mut Random) {
 }
 
 fn hello() -> Vec<u8> {
-    let numbers = [*b"ZSHM", 2_u32.to_le_bytes(), 4096_u32.to_le_bytes()].concat();
+    let numbers = [*b"ZSHM", 3_u32.to_le_bytes(), 4096_u32.to_le_bytes()].concat();
     [&numbers[..], &[0; 24]].concat()
+}
+
+fn offer(stream: &UnixStream, hello: &[u8], descriptors: &[BorrowedFd<'_>]) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    assert!(ancillary.push(SendAncillaryMessage::ScmRights(descriptors)));
+    let hello = [IoSlice::new(hello)];
+    rustix::net::sendmsg(stream, &hello, &mut ancillary, SendFlags::NOSIGNAL).unwrap();
 }
 
 fn memory() -> OwnedFd {
@@ -288,13 +335,7 @@ async fn clients_that_write_garbage_harm_nobody() {
         let memory = memory();
         let (room, other) = UnixStream::pair().unwrap();
         let hostile = UnixStream::connect(&path).unwrap();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let descriptors = [memory.as_fd(), room.as_fd()];
-        assert!(ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)));
-        let hello = hello();
-        let slices = [IoSlice::new(&hello)];
-        rustix::net::sendmsg(&hostile, &slices, &mut ancillary, SendFlags::NOSIGNAL).unwrap();
+        offer(&hostile, &hello(), &[memory.as_fd(), room.as_fd()]);
         for _ in 0..random.below(6) {
             scribble(&memory, &mut random);
             let bell = [0; 3];
@@ -312,21 +353,22 @@ async fn clients_that_write_garbage_harm_nobody() {
     server.shutdown(true).await.unwrap();
 }
 
-/// Accepts a client's hello, and returns its memory.
-fn accept(listener: &UnixListener) -> (UnixStream, Vec<OwnedFd>) {
+/// Accepts a client's hello, and returns it with its memory.
+fn accept(listener: &UnixListener) -> (UnixStream, Vec<u8>, Vec<OwnedFd>) {
     let (client, _) = listener.accept().unwrap();
     let mut octets = [0; 64];
     let mut descriptors = Vec::new();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut into = [IoSliceMut::new(&mut octets)];
-    rustix::net::recvmsg(&client, &mut into, &mut ancillary, RecvFlags::empty()).unwrap();
+    let received = rustix::net::recvmsg(&client, &mut into, &mut ancillary, RecvFlags::empty());
+    let received = received.unwrap().bytes;
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {
             descriptors.extend(rights);
         }
     }
-    (client, descriptors)
+    (client, octets[..received].to_vec(), descriptors)
 }
 
 fn hostile_server(path: &Path) -> std::thread::JoinHandle<()> {
@@ -334,7 +376,9 @@ fn hostile_server(path: &Path) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let mut random = Random(3);
         for _ in 0..peers() {
-            let (client, descriptors) = accept(&listener);
+            let (client, _, descriptors) = accept(&listener);
+            // Its memory was taken.
+            let _ = rustix::net::send(&client, &[0], SendFlags::NOSIGNAL);
             for _ in 0..random.below(6) {
                 scribble(&descriptors[0], &mut random);
                 let _ =
@@ -373,4 +417,88 @@ async fn servers_that_write_garbage_end_the_calls_of_their_clients() {
     }
     hostile.join().unwrap();
     assert!(ended > 0);
+}
+
+/// Connects clients to a server, passes their bells on, and writes garbage into the memory of both while they talk.
+fn meddler(at: &Path, server: PathBuf) -> std::thread::JoinHandle<()> {
+    let listener = UnixListener::bind(at).unwrap();
+    std::thread::spawn(move || {
+        let mut random = Random(5);
+        for _ in 0..peers() {
+            let (client, hello, descriptors) = accept(&listener);
+            let server = UnixStream::connect(&server).unwrap();
+            let passed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+            offer(&server, &hello, &passed);
+            let mut is_over = false;
+            // The answer, and calls, before the first garbage.
+            let mut scribbles = random.below(200);
+            while !is_over && scribbles < 220 {
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let mut bells = [0; 64];
+                    match rustix::net::recv(from, &mut bells, RecvFlags::DONTWAIT) {
+                        Ok((0, _)) => is_over = true,
+                        Ok((octets, _)) => {
+                            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+                            let _ = rustix::net::send(to, &bells[..octets], flags);
+                        }
+                        Err(rustix::io::Errno::AGAIN) => std::thread::yield_now(),
+                        Err(_) => is_over = true,
+                    }
+                }
+                scribbles += 1;
+                if scribbles > 200 {
+                    scribble(&descriptors[0], &mut random);
+                }
+            }
+        }
+    })
+}
+
+/// Both ends of a connection at the same time read what neither has written, at any point of their calls.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn garbage_in_the_memory_of_two_that_talk_harms_no_other_connection() {
+    let _alone = ALONE.lock().await;
+    let folder = tempfile::tempdir().unwrap();
+    // The name in the reference is the meddler's; the server has another one by then.
+    let (name, moved) = (folder.path().join("server"), folder.path().join("moved"));
+    let (server, reference) = server(name.to_str().unwrap()).await;
+    let (honest, echo) = client(&reference).await;
+    let mut random = Random(6);
+    call(&echo, &mut random).await.unwrap();
+    std::fs::rename(&name, &moved).unwrap();
+    let meddler = meddler(&name, moved.clone());
+    let (before, octets) = (held(), server.memory_octets());
+    let mut growth = Growth::default();
+    let mut peer = 0;
+    while !meddler.is_finished() {
+        let (disturbed, mirror) = client(&reference).await;
+        let calls: Vec<_> = (0..3)
+            .map(|n| {
+                let (mirror, mut random) = (mirror.clone(), Random(random.next() ^ n));
+                tokio::spawn(async move {
+                    let octets = vec![1; random.below(20_000)];
+                    // What comes back may be garbage, and may be missing: the connection ends then, or this end.
+                    while mirror.echo(&octets).await.is_ok() {}
+                })
+            })
+            .collect();
+        // Meanwhile the honest connection is served.
+        for _ in 0..5 {
+            call(&echo, &mut random).await.unwrap();
+        }
+        for call in &calls {
+            call.abort();
+        }
+        drop(mirror);
+        disturbed.shutdown(false).await.unwrap();
+        growth.look(peer);
+        peer += 1;
+    }
+    meddler.join().unwrap();
+    while held().0 > before.0 || held().1 > before.1 || server.memory_octets() > octets + IN_USE {
+        tokio::task::yield_now().await;
+    }
+    call(&echo, &mut random).await.unwrap();
+    honest.shutdown(true).await.unwrap();
+    server.shutdown(true).await.unwrap();
 }
