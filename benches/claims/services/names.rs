@@ -385,11 +385,11 @@ impl UnderLoad {
 pub(super) async fn timeline(servers: usize, seconds: f64) -> Result<Value> {
     let mut points = Vec::new();
     for (engine, called) in [(Engine::Etcd, "etcd"), (Engine::Nats, "NATS")] {
-        let Some(mut it) = UnderLoad::start(engine).await? else {
-            return Ok(json!({ "unmeasurable": "no engine, or no network namespaces" }));
-        };
         for failure in ["killed", "cut off"] {
             for at in 0..servers {
+                let Some(mut it) = UnderLoad::start(engine).await? else {
+                    return Ok(json!({ "unmeasurable": "no engine, or no network namespaces" }));
+                };
                 it.advance().await;
                 let mut curve = Vec::new();
                 it.watch(BESIDE, &mut curve).await;
@@ -403,6 +403,8 @@ pub(super) async fn timeline(servers: usize, seconds: f64) -> Result<Value> {
                     _ => it.cluster.mend(),
                 }
                 it.watch(BESIDE, &mut curve).await;
+                it.load.is_over.store(true, Ordering::Relaxed);
+                it.callers.join_all().await;
                 let points_of_it = curve.iter().enumerate().map(|(n, rate)| {
                     json!({
                         "panel": format!("{called}: a server is {failure}"),
@@ -413,8 +415,6 @@ pub(super) async fn timeline(servers: usize, seconds: f64) -> Result<Value> {
                 points.extend(points_of_it);
             }
         }
-        it.load.is_over.store(true, Ordering::Relaxed);
-        it.callers.join_all().await;
     }
     Ok(points.into())
 }

@@ -155,11 +155,11 @@ impl Cluster {
             .map(|host| format!("nats-route://{host}:6222"))
             .collect();
         let folder = self.folder.path().join(format!("m{at}"));
-        // As docs/naming-service.md asks for: what is acknowledged is on disk.
+        // As docs/naming-service.md asks for: what is acknowledged is on disk, and servers notice soon that one is cut off.
         let text = format!(
             "server_name: m{at}\nlisten: {host}:4222\n\
              jetstream {{ store_dir: {folder:?}, sync_interval: always }}\n\
-             cluster {{ name: zorb, listen: {host}:6222, routes: {routes:?} }}\n"
+             cluster {{ name: zorb, listen: {host}:6222, routes: {routes:?}, ping_interval: 1s, ping_max: 2 }}\n"
         );
         let config = self.folder.path().join(format!("m{at}.conf"));
         std::fs::write(&config, text).expect("a file can be written");

@@ -4,6 +4,7 @@ use crate::store::StoreError;
 use async_nats::connection::State;
 use async_nats::{Client, ConnectOptions, HeaderMap, Message, StatusCode};
 use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
@@ -13,7 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 use zorb::Bytes;
 
 /// How long a server of NATS may take for a request, before the next one is asked.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a read may take before it is asked once more, and twice as long each time after: a server passes reads on to any
+/// replica, also to one that was cut off, until it notices.
+const READ_AGAIN: Duration = Duration::from_millis(50);
 /// How long a request may take in all: the servers elect a new leader of a stream within 9 s after the old one was lost.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// The pause before a request is tried again.
@@ -84,6 +88,8 @@ pub(super) enum Settled {
 pub(super) struct Servers {
     clients: Vec<Client>,
     current: AtomicUsize,
+    /// Reads that were answered.
+    reads: AtomicU64,
     batches: AtomicU64,
     pub(super) stream: String,
     /// What the subjects of the stream begin with.
@@ -122,6 +128,7 @@ impl Servers {
         Ok(Self {
             clients,
             current: AtomicUsize::new(0),
+            reads: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             stream: format!("KV_{bucket}"),
             prefix: format!("$KV.{bucket}."),
@@ -244,33 +251,62 @@ impl Servers {
             self.move_on(at);
             return Err(Failure::NotDone(cause("no connection to a server of NATS")));
         }
-        let subject = format!("$JS.API.DIRECT.GET.{}", self.stream);
         let query = Bytes::from(query.to_string());
         let answer = async {
-            let lost = |error: &dyn core::fmt::Display| Failure::NotDone(cause(error.to_string()));
-            let inbox = client.new_inbox();
-            let mut answers = (client.subscribe(inbox.clone()).await).map_err(|e| lost(&e))?;
-            let sent = client.publish_with_reply(subject, inbox, query).await;
-            sent.map_err(|error| lost(&error))?;
-            let mut rows = Vec::new();
-            while let Some(message) = answers.next().await {
-                match message.status {
-                    None => rows.extend(self.row(message)),
-                    Some(StatusCode::NO_RESPONDERS) => {
-                        return Err(lost(&"no server has the stream"));
-                    }
-                    Some(_) => return Ok((rows, message)),
+            let mut tries = FuturesUnordered::new();
+            let mut patience = READ_AGAIN;
+            loop {
+                tries.push(self.get_once(client, query.clone()));
+                let first = tokio::time::timeout(patience, tries.next()).await;
+                if let Ok(Some(answer)) = first {
+                    return answer;
                 }
+                patience = patience.saturating_mul(2);
             }
-            Err(lost(&"the connection to a server of NATS has ended"))
         };
-        let answer = tokio::time::timeout(REQUEST_TIMEOUT, answer).await;
-        let answer =
-            answer.unwrap_or_else(|_| Err(Failure::NotDone(cause("NATS does not answer in time"))));
-        if answer.is_err() {
-            self.move_on(at);
+        let before = self.reads.load(Ordering::Relaxed);
+        match tokio::time::timeout(REQUEST_TIMEOUT, answer).await {
+            Ok(Ok(answer)) => {
+                self.reads.fetch_add(1, Ordering::Relaxed);
+                Ok(answer)
+            }
+            Ok(Err(failure)) => {
+                self.move_on(at);
+                Err(failure)
+            }
+            Err(_) => {
+                // A server that answers others has passed this one on to a server that is cut off.
+                if self.reads.load(Ordering::Relaxed) == before {
+                    self.move_on(at);
+                }
+                Err(Failure::NotDone(cause("NATS does not answer in time")))
+            }
         }
-        answer
+    }
+
+    /// Asks a server for messages of the stream, and waits until the answer has ended.
+    async fn get_once(
+        &self,
+        client: &Client,
+        query: Bytes,
+    ) -> Result<(Vec<Row>, Message), Failure> {
+        let lost = |error: &dyn core::fmt::Display| Failure::NotDone(cause(error.to_string()));
+        let subject = format!("$JS.API.DIRECT.GET.{}", self.stream);
+        let inbox = client.new_inbox();
+        let mut answers = (client.subscribe(inbox.clone()).await).map_err(|e| lost(&e))?;
+        let sent = client.publish_with_reply(subject, inbox, query).await;
+        sent.map_err(|error| lost(&error))?;
+        let mut rows = Vec::new();
+        while let Some(message) = answers.next().await {
+            match message.status {
+                None => rows.extend(self.row(message)),
+                Some(StatusCode::NO_RESPONDERS) => {
+                    return Err(lost(&"no server has the stream"));
+                }
+                Some(_) => return Ok((rows, message)),
+            }
+        }
+        Err(lost(&"the connection to a server of NATS has ended"))
     }
 
     fn row(&self, message: Message) -> Option<Row> {
@@ -414,11 +450,17 @@ impl Cluster {
             .collect();
         let query = json!({ "multi_last": subjects });
         loop {
+            let (at, _) = servers.current();
             let (cause, pause) = match servers.try_get(&query).await {
                 Ok((rows, end)) => match header(&end, "Nats-UpTo-Sequence") {
                     Some(applied) if applied >= least => return Ok(rows),
                     // A server that was cut off, or catches up.
-                    _ => (cause("a server of NATS lags behind"), CATCH_UP_PAUSE),
+                    _ => {
+                        if started.elapsed() > REQUEST_TIMEOUT {
+                            servers.move_on(at);
+                        }
+                        (cause("a server of NATS lags behind"), CATCH_UP_PAUSE)
+                    }
                 },
                 Err(Failure::NotDone(cause) | Failure::Unknown(cause)) => (cause, PAUSE),
                 Err(_) => (cause("a read is refused"), PAUSE),
