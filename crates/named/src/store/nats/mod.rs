@@ -191,6 +191,14 @@ fn left_open() -> StoreError {
     )))
 }
 
+/// What an error means for a change that was tried before, and then perhaps made.
+fn perhaps_made(may_be_done: bool) -> impl Fn(StoreError) -> StoreError {
+    move |error| match error {
+        StoreError::Unreachable(cause) if may_be_done => StoreError::Failed(cause),
+        error => error,
+    }
+}
+
 /// Why a stream cannot be used, if so.
 fn unsuitable(config: &Value) -> Option<&'static str> {
     let has = |name: &str| config[name] == true;
@@ -359,7 +367,8 @@ impl Cluster {
         loop {
             let mut revision = 0;
             if !core::mem::take(&mut is_new) {
-                let (name, context_slot) = self.look(context, key).await?;
+                let looked = self.look(context, key).await;
+                let (name, context_slot) = looked.map_err(perhaps_made(may_be_done))?;
                 if name.row.is_some() && name.number == Some(number) {
                     return self
                         .confirm(context, &subject, name.revision, number, &besides)
@@ -411,17 +420,13 @@ impl Cluster {
         number: Number,
         besides: &Option<Put>,
     ) -> Result<Outcome, StoreError> {
-        let made = |error| match error {
-            // The binding was made, and may count.
-            StoreError::Unreachable(cause) => StoreError::Failed(cause),
-            error => error,
-        };
+        let made = perhaps_made(true);
         let key = context_key(context);
         loop {
             let rows = self
                 .read_after(revision, core::slice::from_ref(&key))
                 .await
-                .map_err(made)?;
+                .map_err(&made)?;
             let slot = Slot::of(&rows, &key);
             if slot.row.is_none() {
                 let mut undone = vec![delete(subject.to_owned(), number, revision, DELETED_NAME)];
@@ -443,7 +448,7 @@ impl Cluster {
                 return Ok(Outcome::Done);
             }
             let opened = put_context(context, number, OPEN, slot.revision);
-            if let Settled::Done(_) = self.settle(&[opened]).await.map_err(made)? {
+            if let Settled::Done(_) = self.settle(&[opened]).await.map_err(&made)? {
                 return Ok(Outcome::Done);
             }
         }
@@ -453,7 +458,8 @@ impl Cluster {
         let number = number()?;
         let mut tried = None;
         loop {
-            let (name, context_slot) = self.look(context, key).await?;
+            let looked = self.look(context, key).await;
+            let (name, context_slot) = looked.map_err(perhaps_made(tried.is_some()))?;
             if name.number == Some(number) {
                 return Ok(Outcome::Done);
             }
@@ -466,7 +472,8 @@ impl Cluster {
                 (Some(_), Some(_)) => {}
             }
             let deleted = delete(name_key(context, key), number, name.revision, DELETED_NAME);
-            match self.settle(&[deleted]).await? {
+            let settled = self.settle(&[deleted]).await;
+            match settled.map_err(perhaps_made(tried.is_some()))? {
                 Settled::Done(_) => return Ok(Outcome::Done),
                 Settled::Conflict { may_be_done } => tried = may_be_done.then_some(name.revision),
             }
@@ -484,7 +491,8 @@ impl Cluster {
         let key = context_key(context);
         let mut may_be_done = false;
         loop {
-            let rows = self.read(core::slice::from_ref(&key)).await?;
+            let rows = self.read(core::slice::from_ref(&key)).await;
+            let rows = rows.map_err(perhaps_made(may_be_done))?;
             let slot = Slot::of(&rows, &key);
             match slot.row {
                 None if may_be_done && slot.number == Some(number) => return Ok(Outcome::Done),
@@ -508,7 +516,8 @@ impl Cluster {
                 return Ok(Outcome::NotEmpty);
             }
             let gone = delete(key.clone(), number, revision, DESTROYED_CONTEXT);
-            match self.settle(&[gone]).await? {
+            let settled = self.settle(&[gone]).await;
+            match settled.map_err(perhaps_made(may_be_done))? {
                 Settled::Done(_) => {
                     // What it marks as deleted is of no use any more.
                     let _ = self.purge(&format!("n.{context:?}.>")).await;
