@@ -20,6 +20,7 @@ mod interop;
 mod peers;
 #[path = "../peers/runner.rs"]
 mod runner;
+mod streams;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "no program of another ORB is started here")]
 mod support;

@@ -36,6 +36,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-idl-macros", &["zorb-idl"]),
     // The bench programs' own: what is timed without an ORB knows none.
     ("zorb-floor", &[]),
+    // Streams beside the ORB.
+    ("zorb-frames", &[]),
     // A library too: what it shares with what measures, which is on top.
     ("xtask", &[]),
     (
