@@ -70,6 +70,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Crates of the house that are tools and tests: they stand on top, and nothing stands on them.
 const ON_TOP: &[&str] = &[
+    "as-needed",
     "quotes",
     "zorb-workspace",
     "zorb-connection-models",

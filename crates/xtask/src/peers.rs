@@ -75,6 +75,13 @@ const TIMED: PeerBuild = (
     "benches/peers/omniorb/build",
 );
 
+/// The one with a wrapper around its stubs.
+const WRAPPED: PeerBuild = (
+    "examples/as-needed/omniorb",
+    &["examples/as-needed/as_needed.idl"],
+    "examples/as-needed/omniorb/build",
+);
+
 /// The engines that naming services share and events are bridged to, each with its package.
 const ENGINES: [(&str, &str); 2] = [
     ("etcd", "go.etcd.io/etcd/server/v3"),
@@ -104,6 +111,7 @@ pub fn ready() -> Done {
     install_packages()?;
     make(TESTED)?;
     make(TIMED)?;
+    make(WRAPPED)?;
     jacorb()?;
     engines()
 }
@@ -113,6 +121,18 @@ pub fn ready() -> Done {
 /// # Errors
 /// Returns the errors of [`ready`].
 pub fn ready_to_compare() -> Done {
+    ready_timed(TIMED)
+}
+
+/// Makes the peer ready that has a wrapper around its stubs.
+///
+/// # Errors
+/// Returns the errors of [`ready`].
+pub fn ready_to_bypass() -> Done {
+    ready_timed(WRAPPED)
+}
+
+fn ready_timed(peer: PeerBuild) -> Done {
     let missing: Vec<_> = missing()
         .into_iter()
         .filter(|one| TIMED_PACKAGES.contains(one))
@@ -120,7 +140,7 @@ pub fn ready_to_compare() -> Done {
     if !missing.is_empty() {
         install(&missing, &TIMED_PACKAGES)?;
     }
-    make(TIMED)
+    make(peer)
 }
 
 fn make((folder, others, built): PeerBuild) -> Done {

@@ -6,6 +6,7 @@ mod native;
 mod neighbours;
 mod programs;
 mod speed;
+mod table1;
 mod waiting;
 
 pub(crate) use programs::printed;
@@ -83,7 +84,7 @@ const AREAS: [Area; 12] = [
     },
     Area {
         name: "native",
-        about: "calls through shared memory beside omniORB's UNIX sockets; messages by number beside GIOP",
+        about: "calls through shared memory beside omniORB's UNIX sockets; messages by number beside GIOP; Table 1 of the paper on CORBA as needed",
         rows: native::rows,
     },
     Area {

@@ -2,6 +2,7 @@
 
 use super::ClaimsOptions;
 use super::speed::{NOPARAMS, Ratio, STRUCT, ratios};
+use super::table1;
 use crate::measure::place::Placement::Split;
 use crate::measure::programs;
 use crate::row::Aim::AtMost;
@@ -50,5 +51,7 @@ const RATIOS: [Ratio; 4] = [
 pub(super) fn rows(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
     programs::ready()?;
     options.compare.wait();
-    ratios("native", &RATIOS, options)
+    let mut rows = ratios("native", &RATIOS, options)?;
+    rows.extend(table1::rows(options)?);
+    Ok(rows)
 }

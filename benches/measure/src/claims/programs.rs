@@ -136,7 +136,11 @@ pub(crate) fn printed(words: &str) -> Result<Vec<PrintedPoint>, String> {
     serde_json::from_value(answer).map_err(|e| format!("{words}: {e}"))
 }
 
-fn answer(words: &str) -> Result<Value, String> {
+/// What a program says, by its name and arguments.
+///
+/// # Errors
+/// It does not run, or says nothing that is a line of JSON.
+pub(super) fn answer(words: &str) -> Result<Value, String> {
     let (program, args) = words.split_once(' ').unwrap_or((words, ""));
     let output = Command::new(programs::ours(program))
         .args(args.split_whitespace())

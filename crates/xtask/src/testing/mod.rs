@@ -76,7 +76,7 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 15] = [
+const ELSEWHERE: [(&str, &str, Phase); 16] = [
     ("zorb-executor-models", "pool-models", Phase::Models),
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-poa-models", "models", Phase::Models),
@@ -88,6 +88,7 @@ const ELSEWHERE: [(&str, &str, Phase); 15] = [
     ("zorb-cli", "pages", Phase::Peers),
     ("zorb-named", "foreign", Phase::Peers),
     ("zorb-named", "engines", Phase::Peers),
+    ("as-needed", "designs", Phase::Peers),
     ("quotes", "processes", Phase::Peers),
     ("zorb-events", "foreign", Phase::Peers),
     ("zorb-bridge", "nats", Phase::Peers),
