@@ -3,6 +3,7 @@
 #pragma once
 #include "as_needed.hh"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
