@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn every_declared_experiment_has_peers_data_and_a_place_on_the_page() {
         let page = fs::read_to_string(root().join("docs/papers.md")).unwrap();
-        for experiment in &EXPERIMENTS {
+        for experiment in EXPERIMENTS {
             let name = experiment.name;
             assert!(
                 page.contains(&format!("(figures/{name}.svg)")),
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn the_pictures_are_of_the_recorded_data() {
         let folder = root().join("docs/figures");
-        for experiment in &EXPERIMENTS {
+        for experiment in EXPERIMENTS {
             let data = Data::read(&folder.join(format!("{}.csv", experiment.name))).unwrap();
             let svg = chart::draw(experiment.title, experiment.x, experiment.y, &data).unwrap();
             let drawn =
