@@ -15,6 +15,7 @@
 //! The prefix of a request is its header up to the end of the operation's name, that of a reply ends behind its status. A number
 //! stands for all of it but the size of the message and the request id.
 
+use bytes::BufMut;
 use std::io;
 
 /// Octets of a frame before those of the message.
@@ -134,16 +135,15 @@ impl Prefix {
     ///
     /// # Errors
     /// `InvalidData` if no message is so long.
-    pub(crate) fn write(&self, id: u32, rest: u32, to: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn write(&self, id: u32, rest: u32, to: &mut impl BufMut) -> io::Result<()> {
         let behind_header = self.0.len().saturating_sub(GIOP_HEADER);
         let size = u32::try_from(behind_header).ok();
         let size = size.and_then(|size| size.checked_add(rest));
         let size = size.ok_or_else(|| invalid("expected a message of at most 4 GiB"))?;
-        to.clear();
-        to.extend_from_slice(self.0.get(..SIZE_AT).unwrap_or_default());
-        to.extend_from_slice(&size.to_ne_bytes());
-        to.extend_from_slice(&id.to_ne_bytes());
-        to.extend_from_slice(self.0.get(ID_END..).unwrap_or_default());
+        to.put_slice(self.0.get(..SIZE_AT).unwrap_or_default());
+        to.put_slice(&size.to_ne_bytes());
+        to.put_slice(&id.to_ne_bytes());
+        to.put_slice(self.0.get(ID_END..).unwrap_or_default());
         Ok(())
     }
 }
@@ -207,10 +207,110 @@ impl Numbers {
     pub(crate) fn get(&self, number: usize) -> Option<&Prefix> {
         self.prefixes.get(number)
     }
+}
+
+/// The places of [`NumbersByPrefix`]: twice as many as numbers, so that few are between a prefix and its place.
+const PLACES: usize = 2 * MAX_NUMBERS;
+/// Octets of the places.
+pub(crate) const PLACES_OCTETS: usize = size_of::<[Option<u16>; PLACES]>();
+
+/// The prefixes that have numbers, which are found by what they are: in as many steps with [`MAX_NUMBERS`] of them as with one.
+#[derive(Debug, Default)]
+pub(crate) struct NumbersByPrefix {
+    pub(crate) prefixes: Numbers,
+    /// Each number at the first free place from that of its prefix on; allocated by the first.
+    places: Option<Box<[Option<u16>; PLACES]>>,
+}
+
+impl NumbersByPrefix {
+    /// Gives a prefix the next number.
+    pub(crate) fn push(&mut self, prefix: &[u8]) {
+        let number = u16::try_from(self.prefixes.prefixes.len()).ok();
+        self.prefixes.push(prefix);
+        let places = (self.places).get_or_insert_with(|| Box::new([None; PLACES]));
+        for place in from_place_of(prefix) {
+            if let Some(free @ None) = places.get_mut(place) {
+                *free = number;
+                return;
+            }
+        }
+    }
 
     /// The number that a message begins with.
     pub(crate) fn find(&self, message: &[u8]) -> Option<(usize, &Prefix)> {
-        let mut all = self.prefixes.iter().enumerate();
-        all.find(|(_, prefix)| prefix.begins(message))
+        let places = self.places.as_ref()?;
+        let prefix = message.get(..prefix_end(message)?)?;
+        for place in from_place_of(prefix) {
+            let number = usize::from((*places.get(place)?)?);
+            let found = self.prefixes.get(number)?;
+            if found.octets() == prefix.len() && found.begins(message) {
+                return Some((number, found));
+            }
+        }
+        None
+    }
+}
+
+/// All places, from that of a prefix on, whatever its size and request id.
+fn from_place_of(prefix: &[u8]) -> impl Iterator<Item = usize> {
+    // As in FxHash, of which a few multiplications are enough here: whoever sends chooses its own prefixes.
+    let hash = |hash: u64, octets: &[u8]| {
+        let mut word = [0; 8];
+        for (place, octet) in word.iter_mut().zip(octets) {
+            *place = *octet;
+        }
+        (hash.rotate_left(5) ^ u64::from_ne_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95)
+    };
+    let octets = prefix.get(ID_END..).unwrap_or_default();
+    let (words, rest) = octets.as_chunks::<8>();
+    let hashed = words.iter().fold(0, |all, word| hash(all, word));
+    let hashed = hash(hashed, rest) >> 32;
+    let first = usize::try_from(hashed).unwrap_or_default();
+    (0..PLACES).map(move |step| first.wrapping_add(step) % PLACES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request's prefix, with this key and name.
+    fn prefix(key: usize, name: &str) -> Vec<u8> {
+        let mut octets = b"GIOP\x01\x02\0\0".to_vec();
+        octets[6] = u8::from(cfg!(target_endian = "little"));
+        octets.extend_from_slice(&[0; 8]);
+        octets.extend_from_slice(&[3, 0, 0, 0, 0, 0, 0, 0]);
+        octets.extend_from_slice(&8_u32.to_ne_bytes());
+        octets.extend_from_slice(&key.to_ne_bytes()[..8]);
+        octets.extend_from_slice(&(name.len() as u32 + 1).to_ne_bytes());
+        octets.extend_from_slice(name.as_bytes());
+        octets.push(0);
+        octets.resize(octets.len().next_multiple_of(4), 0);
+        octets
+    }
+
+    #[test]
+    fn a_number_is_found_in_a_few_steps_among_as_many_as_there_may_be() {
+        let names = ["ping", "pong", "send_a_long_name", "x"];
+        let prefixes = (0..MAX_NUMBERS).map(|n| prefix(n / 4, names[n % 4]));
+        let prefixes: Vec<_> = prefixes.collect();
+        let mut numbers = NumbersByPrefix::default();
+        for prefix in &prefixes {
+            assert!(numbers.find(prefix).is_none());
+            numbers.push(prefix);
+        }
+        let mut steps = 0;
+        for (number, prefix) in prefixes.iter().enumerate() {
+            let mut message = prefix.clone();
+            // Whatever its size and request id, and what follows.
+            message[8..16].fill(0xa5);
+            message.extend_from_slice(b"arguments");
+            let found = numbers.find(&message).map(|(number, _)| number);
+            assert_eq!(found, Some(number));
+            let places = numbers.places.as_ref().unwrap();
+            let at = from_place_of(prefix).position(|at| places[at] == Some(number as u16));
+            steps += at.unwrap() + 1;
+        }
+        assert!(steps < 3 * MAX_NUMBERS, "{steps} steps");
+        assert!(numbers.find(&prefix(MAX_NUMBERS, "ping")).is_none());
     }
 }

@@ -125,7 +125,7 @@ impl Receiver {
                 self.received.advance(octets);
                 self.body = self.body.saturating_sub(octets);
             } else if let Some(octets) = self.received.first_chunk() {
-                match Frame::of(octets).and_then(|frame| self.begin(frame)) {
+                match Frame::of(octets).and_then(|frame| self.begin(frame, to)) {
                     Ok(()) => self.received.advance(FRAME),
                     // Whole messages are passed on first; the next read finds the error again.
                     Err(_) if to.len() > before => break,
@@ -138,8 +138,8 @@ impl Receiver {
         Ok(to.len().saturating_sub(before))
     }
 
-    /// Begins a message by its frame.
-    fn begin(&mut self, frame: Frame) -> io::Result<()> {
+    /// Begins a message by its frame, and passes on the prefix that it stands for if there is room.
+    fn begin(&mut self, frame: Frame, to: &mut BytesMut) -> io::Result<()> {
         let length = usize::try_from(frame.length).map_err(io::Error::other)?;
         match frame.kind {
             Kind::Whole => {}
@@ -157,8 +157,12 @@ impl Receiver {
                 let Some(prefix) = self.numbers.get(usize::from(frame.number)) else {
                     return Err(invalid("expected a number that stands for a prefix"));
                 };
-                prefix.write(frame.id, frame.length, &mut self.prefix)?;
+                self.prefix.clear();
                 self.passed = 0;
+                match prefix.octets() <= room(to) {
+                    true => prefix.write(frame.id, frame.length, to)?,
+                    false => prefix.write(frame.id, frame.length, &mut self.prefix)?,
+                }
             }
         }
         self.body = length;

@@ -1,19 +1,24 @@
 //! The sending side: messages of GIOP become frames. Sans I/O.
 
 use super::frame::{
-    FRAME, Frame, FrameOctets, GIOP_HEADER, Kind, Numbers, Prefix, message_octets, prefix_end,
+    FRAME, Frame, FrameOctets, GIOP_HEADER, Kind, NumbersByPrefix, Prefix, message_octets,
+    prefix_end,
 };
 use std::io::{self, IoSlice};
 
 /// The limit on slices of one write.
 const MAX_SLICES: usize = 64;
+/// Places for the slices of a message or two in up to [`FEW_CHUNKS`] chunks: most writes are no more, and a place takes time to
+/// make.
+const FEW_SLICES: usize = 5;
+const FEW_CHUNKS: usize = 2;
 /// A frame and what follows it are copied together if they are so few octets: two slices cost the kernel more than the copy.
 const MAX_COPIED: usize = FRAME + 256;
 
 /// Turns the messages of a connection into frames.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
-    numbers: Numbers,
+    numbers: NumbersByPrefix,
     /// The number of the last message.
     last: usize,
     /// Octets of the message at hand that go out as they are.
@@ -94,10 +99,22 @@ impl Sender {
         chunks: &[IoSlice<'_>],
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let mut pieces = [Piece::Octets(&[]); MAX_SLICES];
+        match chunks.len() <= FEW_CHUNKS {
+            true => self.write_pieces::<FEW_SLICES>(chunks, write),
+            false => self.write_pieces::<MAX_SLICES>(chunks, write),
+        }
+    }
+
+    /// Writes up to so many pieces.
+    fn write_pieces<const PIECES: usize>(
+        &mut self,
+        chunks: &[IoSlice<'_>],
+        write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let mut pieces = [Piece::Octets(&[]); PIECES];
         let count = self.plan(chunks, &mut pieces)?;
         let pieces = pieces.get(..count).unwrap_or(&pieces);
-        let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+        let mut slices = [IoSlice::new(&[]); PIECES];
         for (slice, piece) in slices.iter_mut().zip(pieces) {
             *slice = IoSlice::new(match piece {
                 Piece::Frame { octets, from, .. } => octets.get(*from..).unwrap_or_default(),
@@ -125,11 +142,8 @@ impl Sender {
     }
 
     /// Fills in the pieces of the next write, and returns how many there are.
-    fn plan<'a>(
-        &self,
-        chunks: &'a [IoSlice<'a>],
-        pieces: &mut [Piece<'a>; MAX_SLICES],
-    ) -> io::Result<usize> {
+    fn plan<'a>(&self, chunks: &'a [IoSlice<'a>], pieces: &mut [Piece<'a>]) -> io::Result<usize> {
+        let most = pieces.len();
         let mut chunks = Chunks::new(chunks);
         let mut places = pieces.iter_mut();
         let mut body = self.body;
@@ -178,7 +192,7 @@ impl Sender {
             };
         }
         let left = places.len();
-        Ok(MAX_SLICES.saturating_sub(left))
+        Ok(most.saturating_sub(left))
     }
 
     /// The frame of a message of so many octets, of which these are here; the octets that it stands for; and the prefix that
@@ -201,7 +215,8 @@ impl Sender {
             return Ok((frame, prefix, None));
         }
         let names = prefix_end(message).and_then(|end| message.get(..end));
-        let names = names.and_then(|prefix| Some((prefix, self.numbers.next(prefix.len())?)));
+        let names =
+            names.and_then(|prefix| Some((prefix, self.numbers.prefixes.next(prefix.len())?)));
         let whole = Frame {
             length: length(octets)?,
             id: 0,
@@ -226,7 +241,7 @@ impl Sender {
         if message.len() < GIOP_HEADER {
             return None;
         }
-        let last = self.numbers.get(self.last);
+        let last = self.numbers.prefixes.get(self.last);
         if let Some(prefix) = last.filter(|prefix| prefix.begins(message)) {
             return Some((self.last, prefix.octets()));
         }
