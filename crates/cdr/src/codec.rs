@@ -83,6 +83,30 @@ pub trait Codec {
         )
     }
 
+    /// Writes a value as [`Encode::encode_lent`] does.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn encode_lent<'a, O: ByteOrder>(
+        value: &'a Self::Borrowed,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        let _ = lent;
+        Self::encode(value, encoder)
+    }
+
+    /// Writes values as [`Encode::encode_slice_lent`] does.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn encode_slice_lent<'a, O: ByteOrder>(
+        values: &'a [Self::Value],
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        let _ = lent;
+        Self::encode_slice(values, encoder)
+    }
+
     /// Stores a value as [`Encode::encode_fixed`] does.
     #[doc(hidden)]
     #[inline(always)]
@@ -242,6 +266,15 @@ impl<C: Codec> Encode for Enc<'_, C> {
     }
 
     #[inline(always)]
+    fn encode_lent<'a, O: ByteOrder>(
+        &'a self,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        C::encode_lent(self.0, encoder, lent)
+    }
+
+    #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
         C::encode_fixed::<O>(self.0, window)
     }
@@ -333,6 +366,16 @@ impl<C: Codec> Codec for Seq<C> {
     }
 
     #[inline]
+    fn encode_lent<'a, O: ByteOrder>(
+        values: &'a [C::Value],
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        encoder.write_count(values.len())?;
+        C::encode_slice_lent(values, encoder, lent)
+    }
+
+    #[inline]
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
         let len = decoder.read_count(C::MIN_SIZE)?;
         let mut values = Vec::new();
@@ -355,6 +398,16 @@ impl<C: Codec, const N: u32> Codec for BoundedSeq<C, N> {
     ) -> Result<(), EncodeError> {
         encode_bound(N, values.len())?;
         Seq::<C>::encode(values, encoder)
+    }
+
+    #[inline]
+    fn encode_lent<'a, O: ByteOrder>(
+        values: &'a [C::Value],
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        encode_bound(N, values.len())?;
+        Seq::<C>::encode_lent(values, encoder, lent)
     }
 
     #[inline]

@@ -75,6 +75,7 @@ mod format;
 mod frame;
 mod gather;
 mod impls;
+mod in_memory;
 mod layout;
 mod limits;
 mod long_double;
@@ -117,6 +118,7 @@ pub use gather::{Gather, Lending, Lent};
 #[doc(hidden)]
 pub use impls::Number;
 pub use impls::{Char, NotOneOctet, NotOneUnit, WChar};
+pub use in_memory::InMemory;
 pub use layout::Layout;
 pub use limits::Limits;
 pub use long_double::{LongDouble, NotALongDouble};
@@ -137,3 +139,5 @@ pub use typecode::{TcKind, TypeCode, TypeCodeSet, TypeDefinition, TypeSlot};
 pub use value::Shared;
 #[doc(hidden)]
 pub use window::{Window, WindowMut};
+/// The traits by which the compiler proves how types lie in memory: see [`InMemory`].
+pub use zerocopy;

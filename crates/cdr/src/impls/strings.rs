@@ -7,6 +7,7 @@ use crate::{
 };
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use core::fmt;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The range of a `char` where text is UTF-8.
 pub(crate) const ONE_OCTET_OF_UTF_8: &str = "one octet of UTF-8";
@@ -26,7 +27,20 @@ pub(crate) const ONE_OCTET_OF_UTF_8: &str = "one octet of UTF-8";
 /// assert!(Char::try_from('€').is_err());
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    FromBytes,
+    Immutable,
+    IntoBytes,
+    KnownLayout,
+)]
 #[repr(transparent)]
 #[expect(clippy::exhaustive_structs, reason = "any octet is one")]
 pub struct Char(pub u8);
@@ -205,7 +219,20 @@ impl<'de> Decode<'de> for Char {
 /// assert!(char::try_from(WChar(0xd83e)).is_err());
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    FromBytes,
+    Immutable,
+    IntoBytes,
+    KnownLayout,
+)]
 #[repr(transparent)]
 #[expect(clippy::exhaustive_structs, reason = "any unit is one")]
 pub struct WChar(pub u16);
