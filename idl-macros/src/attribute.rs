@@ -23,6 +23,7 @@ pub(crate) struct Arguments {
     natives: Vec<(LitStr, syn::Path)>,
     /// Each with the type that it is for; all types if there is none.
     derives: Vec<(Option<LitStr>, syn::Path)>,
+    in_memory: Vec<LitStr>,
     defaults: bool,
     delegates: bool,
     ami: bool,
@@ -102,10 +103,18 @@ impl Arguments {
             self.lenient = true;
             return Ok(());
         }
-        let known = ["include", "define", "extern", "rename", "native", "derive"];
+        let known = [
+            "include",
+            "define",
+            "extern",
+            "rename",
+            "native",
+            "derive",
+            "in_memory",
+        ];
         if !known.iter().any(|known| name == known) {
             let message = format!(
-                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `derive`, \
+                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `derive`, `in_memory`, \
                  `defaults`, `delegates`, `ami`, `lenient`, `crate`"
             );
             return Err(syn::Error::new(name.span(), message));
@@ -123,6 +132,8 @@ impl Arguments {
             let first: LitStr = list.parse()?;
             if name == "include" {
                 self.include.push(first);
+            } else if name == "in_memory" {
+                self.in_memory.push(first);
             } else if name == "define" {
                 let value = match list.peek(Token![=]) {
                     true => {
@@ -176,6 +187,7 @@ impl Arguments {
             Setting::Native(at) => self.natives.get(at)?.0.span(),
             Setting::NativePath(at) => self.natives.get(at)?.1.span(),
             Setting::DeriveOf(at) => self.derives.get(at)?.0.as_ref()?.span(),
+            Setting::InMemory(at) => self.in_memory.get(at)?.span(),
             Setting::DeriveTrait(at) => self.derives.get(at)?.1.span(),
             _ => return None,
         })
@@ -220,6 +232,7 @@ impl Arguments {
                 (idl.unwrap_or_default(), quote!(#path).to_string())
             })
             .collect();
+        options.in_memory = self.in_memory.iter().map(LitStr::value).collect();
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
         options.ami = self.ami;
         options.lenient = self.lenient;

@@ -103,6 +103,7 @@ pub fn object_ids_tokens(input: TokenStream) -> TokenStream {
 /// | `rename("A::b" = "c", …)` | the Rust name of an IDL definition, member or parameter | by the mapping |
 /// | `native("A::B" = path, …)` | the Rust type that a native type of the IDL stands for | `zorb::Native` |
 /// | `derive(Eq, "serde::Serialize", "A::B" = Copy, …)` | traits that all types derive, or one type or module | none beside `Debug`, `Clone`, `PartialEq`, and of enums `Copy`, `Eq`, `Hash`, `Ord` |
+/// | `in_memory("A::B", …)` | values of the struct may travel as they lie in memory, between programs that have the same layout of it | none |
 /// | `defaults` | operations of servants' traits have a default body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a servant may implement a part of them | no: a missing operation is an error of rustc |
 /// | `delegates` | each interface `Foo` gets a trait `FooDelegate`, whose implementers delegate the operations of `Foo` to another servant, such as a field | no |
 /// | `ami`, `ami = true` | interfaces have the asynchronous calls of the Messaging specification: reply handlers, pollers, `sendc_…`, `sendp_…` | no |

@@ -66,6 +66,9 @@ struct Input {
     /// A trait that all types derive, or that one type or module does
     #[arg(long, value_name = "[A::B=]TRAIT", value_parser = derive)]
     derive: Vec<(String, String)>,
+    /// A struct whose values may travel as they lie in memory
+    #[arg(long, value_name = "A::B")]
+    in_memory: Vec<String>,
     /// Default bodies, which raise NO_IMPLEMENT, for the operations of servants' traits
     #[arg(long)]
     defaults: bool,
@@ -114,6 +117,7 @@ impl Input {
         options.renames.clone_from(&self.rename);
         options.natives.clone_from(&self.native);
         options.derives.clone_from(&self.derive);
+        options.in_memory.clone_from(&self.in_memory);
         (options.defaults, options.delegates) = (self.defaults, self.delegates);
         (options.ami, options.lenient) = (self.ami, self.lenient);
         options

@@ -108,6 +108,13 @@ impl Build {
         self
     }
 
+    /// Lets values of an IDL struct travel as they lie in memory, between programs that have the same layout of it:
+    /// [`Options::in_memory`].
+    pub fn in_memory(mut self, idl: impl Into<String>) -> Self {
+        self.options.in_memory.push(idl.into());
+        self
+    }
+
     /// Gives the operations of servants' traits default bodies: [`Options::defaults`].
     pub fn defaults(mut self) -> Self {
         self.options.defaults = true;

@@ -9,6 +9,7 @@ use crate::ast::DefinitionKind;
 use crate::derives::Derives;
 use crate::diagnostic::{Diagnostics, Sink};
 use crate::generate::generate;
+use crate::in_memory::InMemory;
 use crate::model::Model;
 use crate::names::{Names, assign, is_identifier, module_name};
 use crate::options::{Options, Setting, Settings};
@@ -129,6 +130,7 @@ pub(crate) struct Analysis {
     pub(crate) model: Model,
     pub(crate) names: Names,
     pub(crate) derives: Derives,
+    pub(crate) in_memory: InMemory,
     pub(crate) sources: SourceMap,
     dependencies: Vec<PathBuf>,
 }
@@ -149,12 +151,14 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     }
     let names = assign(&model, options, settings, &sink);
     let derives = Derives::of(&model, options, settings, &sink);
+    let in_memory = InMemory::of(&model, options, settings, &sink);
     match sink.finish(&sources) {
         Some(diagnostics) => Err(diagnostics.with_modules(modules)),
         None => Ok(Analysis {
             model,
             names,
             derives,
+            in_memory,
             dependencies: sources.paths(),
             sources,
         }),

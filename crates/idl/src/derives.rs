@@ -173,6 +173,12 @@ impl Derives {
         paths.map(|path| quote!(, #path)).collect()
     }
 
+    /// Whether the type derives `Copy` on request.
+    pub(crate) fn has_copy(&self, id: DefId) -> bool {
+        let mut paths = self.paths(id).iter();
+        paths.any(|path| Known::of(path) == Some(Known::Copy))
+    }
+
     /// Whether the type derives `Default`.
     pub(crate) fn has_default(&self, id: DefId) -> bool {
         let mut paths = self.paths(id).iter();

@@ -51,6 +51,7 @@ mod diagnostic;
 #[cfg(feature = "format")]
 mod format;
 mod generate;
+mod in_memory;
 mod items;
 #[cfg(any(test, not(feature = "format")))]
 mod layout;

@@ -30,6 +30,12 @@ pub struct Options {
     /// `"serde::Serialize"`). A member that does not allow a trait of the standard library is an error at its type. Default:
     /// none; structs and unions have `Debug`, `Clone` and `PartialEq`, enums also `Copy`, `Eq`, `Hash` and `Ord`.
     pub derives: Vec<(String, String)>,
+    /// Structs whose values may travel as they lie in memory, by scoped IDL name (`"Bank::Quote"`): where a client and an object have the
+    /// same layout of them, operations that pass one, or sequences or arrays of it, need not marshal it. Such a struct, and those in it,
+    /// are `Copy` and `repr(C)`; its fields are in the order of the IDL, or by their alignment where that leaves out padding. A
+    /// struct that has padding nevertheless, or members of another kind than numbers, booleans, characters, enums, and structs and
+    /// arrays of these, is an error. Default: none.
+    pub in_memory: Vec<String>,
     /// Whether operations of servants' traits have a default body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a
     /// servant may implement a part of them. Default: no; rustc then reports every missing operation.
     pub defaults: bool,
@@ -61,6 +67,7 @@ impl Default for Options {
             renames: Vec::new(),
             natives: Vec::new(),
             derives: Vec::new(),
+            in_memory: Vec::new(),
             defaults: false,
             delegates: false,
             ami: false,
@@ -92,17 +99,20 @@ pub enum Setting {
     DeriveOf(usize),
     /// The trait of one of [`Options::derives`].
     DeriveTrait(usize),
+    /// One of [`Options::in_memory`].
+    InMemory(usize),
 }
 
 type Make = fn(usize) -> Setting;
 
 /// The settings without a text of their own, in the order in which [`Settings`] numbers them.
-const PLACED: [Make; 5] = [
+const PLACED: [Make; 6] = [
     Setting::Extern,
     Setting::Rename,
     Setting::RustName,
     Setting::Native,
     Setting::DeriveOf,
+    Setting::InMemory,
 ];
 
 /// Gives settings places, as text has them, in a file that does not exist.

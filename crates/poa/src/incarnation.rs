@@ -7,6 +7,7 @@ use crate::identity::Identity;
 use crate::key::ObjectId;
 use crate::missing::Missing;
 use crate::object::{ActiveObject, taking_turns};
+use crate::operations::declared_name;
 use crate::request::{Outcome, ServerRequest};
 use crate::servant_manager::{Activator, AnyLocator, Incarnated, Locator, Raised};
 use crate::skeleton::Started;
@@ -304,7 +305,7 @@ async fn locate_and_serve<L: Locator>(
     mut request: ServerRequest,
 ) -> ServerRequest {
     let id = identity.to_id();
-    let operation = OperationName::new(request.operation());
+    let operation = OperationName::new(declared_name(request.operation()));
     let (servant, cookie) = match locator.preinvoke(&id, &operation).await {
         Ok(located) => located,
         Err(error) => return raised(&error, request),

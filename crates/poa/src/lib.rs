@@ -116,7 +116,7 @@ pub use missing::Missing;
 pub use names::{Named, Names};
 pub use object::{ActiveObject, Forward};
 pub use object_ids::ObjectIds;
-pub use operations::Operations;
+pub use operations::{Operations, declared_name};
 pub use panicked::take_panicked_operation;
 pub use policy::{
     CancelledUpcalls, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection,

@@ -12,6 +12,27 @@ pub struct Operations {
     longest: usize,
 }
 
+/// The hexadecimal digits of a layout.
+const LAYOUT_DIGITS: usize = 16;
+
+/// The name that IDL gives to an operation whose values lie in memory, which is called `name/` and the hash of their layout on the
+/// wire. Any other name is returned as it is.
+#[must_use]
+pub fn declared_name(name: &[u8]) -> &[u8] {
+    let behind = LAYOUT_DIGITS.saturating_add(1);
+    let declared = (name.len().checked_sub(behind)).and_then(|end| name.split_at_checked(end));
+    match declared {
+        Some((declared, [b'/', layout @ ..])) if is_layout(layout) => declared,
+        _ => name,
+    }
+}
+
+fn is_layout(digits: &[u8]) -> bool {
+    digits
+        .iter()
+        .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 impl Operations {
     /// The table without operations, in which no name is found.
     pub const NONE: Self = Self::new(0, &[], &[]);
@@ -177,6 +198,21 @@ mod tests {
         for count in [1, 2, 3, 4, 64, 65, 500, 2_000] {
             let names = (0..count).map(|n| format!("_get_a{n}").into_bytes());
             check_of(&names.collect(), &[]);
+        }
+    }
+
+    #[test]
+    fn the_declared_name_is_what_stands_before_a_layout() {
+        for (name, declared) in [
+            (&b"turn/0123456789abcdef"[..], &b"turn"[..]),
+            (b"_get_x/0123456789abcdef", b"_get_x"),
+            (b"turn", b"turn"),
+            (b"", b""),
+            (b"turn/0123456789abcdeg", b"turn/0123456789abcdeg"),
+            (b"turn/0123456789abcde", b"turn/0123456789abcde"),
+            (b"turn_0123456789abcdef", b"turn_0123456789abcdef"),
+        ] {
+            assert_eq!(declared_name(name), declared);
         }
     }
 

@@ -181,6 +181,13 @@ pub trait Connection: Send + Sync + Debug + 'static {
         0
     }
 
+    /// Whether the peer has been found to be a program whose values lie in memory as here: the same byte order, and the same sizes and
+    /// alignments of numbers. The ORB then asks objects for operations that pass values in memory. The default is `false`: nobody
+    /// has asked.
+    fn is_to_alike_peer(&self) -> bool {
+        false
+    }
+
     /// Returns who the peer is, as far as the transport knows; `None` where it knows nothing: see
     /// [`Capabilities::reports_peer_identity`]. It does not change while the connection is open.
     fn peer_identity(&self) -> Option<PeerIdentity> {

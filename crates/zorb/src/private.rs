@@ -15,9 +15,9 @@ pub use crate::value::{
 #[cfg(feature = "serde")]
 pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use zorb_cdr::{
-    Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Map,
-    Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask, cdr_bitset, cdr_enum,
-    cdr_struct, cdr_union, idl_enum, idl_exception, idl_type,
+    Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc,
+    InMemory, Map, Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask,
+    cdr_bitset, cdr_enum, cdr_struct, cdr_union, idl_enum, idl_exception, idl_type, zerocopy,
 };
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 pub use zorb_giop::{OperationError, UserException};

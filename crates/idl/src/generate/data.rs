@@ -11,11 +11,24 @@ impl Generator<'_> {
         let private = &self.private;
         let (name, derives) = (self.item_name(id), self.derives.tokens(id));
         let doc = self.doc(id, "Struct");
-        let (fields, codecs) = self.fields(id, body);
+        let (mut fields, codecs) = self.fields(id, body);
+        let (mut import, mut attributes) = (TokenStream::new(), TokenStream::new());
+        if self.in_memory.has_struct(id) {
+            let in_order = self.in_memory.order(id).iter();
+            fields = in_order
+                .filter_map(|&index| fields.get(index).cloned())
+                .collect();
+            (import, attributes) = self.in_memory_attributes(id, "C");
+            if !self.derives.has_copy(id) {
+                attributes = quote!(#[derive(Copy)] #attributes);
+            }
+        }
         let shape = shape(&fields);
         quote! {
+            #import
             #doc
             #[derive(Debug, Clone, PartialEq #derives)]
+            #attributes
             pub struct #name #shape
             #private::cdr_struct!(#name { #(#codecs),* });
         }
@@ -78,9 +91,15 @@ impl Generator<'_> {
             .map(|&enumerator| ident(self.names.of(enumerator)))
             .collect();
         let idl = enumerators.iter().map(|&it| &*self.model.def(it).name);
+        let (import, attributes) = match self.in_memory.has_enum(id) {
+            true => self.in_memory_attributes(id, "u32"),
+            false => (TokenStream::new(), TokenStream::new()),
+        };
         quote! {
+            #import
             #doc
             #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord #derives)]
+            #attributes
             pub enum #name { #(#variants)* }
             #private::cdr_enum!(#name { #(#names),* });
             #private::idl_enum!(#name { #(#names = #idl),* });

@@ -11,6 +11,7 @@ mod data;
 mod delegates;
 pub(crate) mod dispatch;
 mod docs;
+mod in_memory;
 mod local_traits;
 mod markdown;
 mod operations;
@@ -25,6 +26,7 @@ mod typecodes;
 mod union_enums;
 mod value_types;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use proc_macro2::{Ident, Span, TokenStream};
@@ -32,6 +34,7 @@ use quote::quote;
 
 use crate::compile::{Analysis, Locate};
 use crate::derives::Derives;
+use crate::in_memory::InMemory;
 use crate::model::{DefId, DefKind, Interface, InterfaceKind, Model, ScopeId};
 use crate::names::Names;
 use crate::options::Options;
@@ -44,6 +47,7 @@ pub(crate) fn generate(analysis: &Analysis, options: &Options, locate: &Locate<'
         model,
         names,
         derives,
+        in_memory,
         sources,
         ..
     } = analysis;
@@ -58,6 +62,8 @@ pub(crate) fn generate(analysis: &Analysis, options: &Options, locate: &Locate<'
         without_type_code: without_type_code(model),
         plain: plain::plain_definitions(model),
         derives,
+        in_memory,
+        passes_memory: Cell::new(false),
         sources,
         locate,
     };
@@ -80,6 +86,9 @@ struct Generator<'a> {
     /// [Plain](plain::plain_definitions) types: collocated calls may pass a copy.
     plain: HashSet<DefId>,
     derives: &'a Derives,
+    in_memory: &'a InMemory,
+    /// Whether the codecs are those of values in memory.
+    passes_memory: Cell<bool>,
     sources: &'a SourceMap,
     locate: &'a Locate<'a>,
 }

@@ -197,6 +197,13 @@ impl Generator<'_> {
             special: true,
         };
         let bound = |bound: u32| Literal::u32_unsuffixed(bound);
+        if let Type::Named(id) = ty
+            && self.passes_memory.get()
+            && self.in_memory.has_struct(*id)
+        {
+            let value = self.value(from, ty);
+            return special(quote!(#private::InMemory<#value>));
+        }
         if self.is_home_bound(ty) {
             let value = self.value(from, ty);
             return special(quote!(#private::LocalCodec<#value>));
@@ -302,7 +309,7 @@ impl Generator<'_> {
         lifetime: Option<&TokenStream>,
     ) -> Option<TokenStream> {
         let ty = self.model.unaliased(ty);
-        if self.is_handle(ty) || self.is_octets(ty) {
+        if !self.is_common_parameter(ty) {
             return None;
         }
         if self.is_by_value(ty) {
@@ -310,6 +317,11 @@ impl Generator<'_> {
         }
         let lent = self.lent(from, ty);
         Some(quote!(&#lifetime #lent))
+    }
+
+    /// Whether stub and servant share the type of an `in` parameter: a number, or something borrowed.
+    pub(super) fn is_common_parameter(&self, ty: &Type) -> bool {
+        !self.is_handle(ty) && !self.is_octets(ty)
     }
 
     /// The target of a parameter that is passed by reference.

@@ -19,8 +19,12 @@ impl Generator<'_> {
         let repository_id = &self.model.def(id).repository_id;
         let doc = format!(" Serves interface `{repository_id}` with a [`{contract}`].");
         let ids = [id].into_iter().chain(interface.ancestors.iter().copied());
-        let ids = ids.map(|id| &self.model.def(id).repository_id);
-        let (start, operations) = self.start(from, &servant, &self.lineage(id, interface));
+        let ids = ids.map(|id| self.model.def(id).repository_id.clone());
+        let lineage = self.lineage(id, interface);
+        let operations = lineage.iter().flat_map(|(_, owner)| &owner.operations);
+        let in_memory = operations.filter_map(|operation| self.in_memory_name(operation));
+        let ids = ids.chain(in_memory.map(|name| Self::in_memory_question(&name)));
+        let (start, operations) = self.start(from, &servant, &lineage);
         quote! {
             #[doc = #doc]
             #[derive(Debug)]
@@ -85,9 +89,14 @@ impl Generator<'_> {
         if operations.is_empty() {
             return (quote!(request.unknown_operation()), TokenStream::new());
         }
+        let in_memory = operations
+            .iter()
+            .filter_map(|&(id, operation)| Some((id, operation, self.in_memory_name(operation)?)));
+        let in_memory: Vec<_> = in_memory.collect();
         let names: Vec<String> = operations
             .iter()
             .map(|(_, operation)| self.wire_name(operation))
+            .chain(in_memory.iter().map(|(_, _, name)| name.clone()))
             .collect();
         let table = perfect_hash(&names, &quote!(#private::Operations));
         let arms = operations
@@ -99,6 +108,16 @@ impl Generator<'_> {
                 let upcall = self.upcall(from, servant, &contract, operation);
                 quote! { ::core::option::Option::Some(#index) => #upcall, }
             });
+        let arms_in_memory = in_memory
+            .iter()
+            .enumerate()
+            .map(|(index, (id, operation, _))| {
+                let index = Literal::usize_unsuffixed(operations.len() + index);
+                let contract = self.path_to(from, *id);
+                let upcall = self.in_memory(|| self.upcall(from, servant, &contract, operation));
+                quote! { ::core::option::Option::Some(#index) => #upcall, }
+            });
+        let arms = arms.chain(arms_in_memory);
         let start = quote! {
             match request.find(#private::Skeleton::operations(self)) {
                 #(#arms)*

@@ -96,14 +96,18 @@ impl Generator<'_> {
             }
         });
         let arguments: Vec<_> = arguments.chain(context).collect();
-        let arguments = tuple(&arguments);
         let output = self.output_type(from, operation);
         let error = self.error_type(from, owner, operation);
         let allow = lints(inputs.len(), self.outputs(operation).len());
-        let call = match operation.oneway {
-            true => quote!(self.object.invoke_oneway(#wire, #arguments)),
-            false => self.call(from, operation, &arguments),
+        let plain = |arguments: &[TokenStream]| {
+            let arguments = tuple(arguments);
+            match operation.oneway {
+                true => quote!(self.object.invoke_oneway(#wire, #arguments)),
+                false => self.call(from, operation, &arguments),
+            }
         };
+        let call = (self.in_memory_call(from, owner, operation, &plain))
+            .unwrap_or_else(|| plain(&arguments));
         // No `async fn`, as rustc would analyse the body of each as that of a program. One lifetime for all that the call
         // borrows keeps the signature short, and is captured in every edition.
         let named = !operation.context.is_empty() || inputs.iter().any(|(input, _)| input.lifetime);

@@ -22,6 +22,7 @@ fn compile(path: &Path) -> Result<Output, Diagnostics> {
             None if name == "defaults" => options.defaults = true,
             None if name == "delegates" => options.delegates = true,
             None if name == "ami" => options.ami = true,
+            Some(("in_memory", idl)) => options.in_memory.push(idl.to_owned()),
             Some(("extern", module)) => options.externs.push((module.to_owned(), value.to_owned())),
             Some(("native", idl)) => options.natives.push((idl.to_owned(), value.to_owned())),
             Some(("derive", idl)) => options.derives.push((idl.to_owned(), value.to_owned())),

@@ -5,6 +5,7 @@ use super::point::ReplyStatus;
 use super::scope::Nested;
 use super::slots::{self, InvalidSlot, SlotId, Slots};
 use super::validity::{self, InterceptionPoint};
+use crate::invoke::in_memory;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::Orb;
 use crate::policy::{Policy, PolicyType, SyncScope};
@@ -128,7 +129,12 @@ impl ClientRequestInfo<'_> {
     /// The operation, by its name on the wire: an attribute's is `_get_balance` or `_set_balance`.
     #[must_use]
     pub fn operation(&self) -> &str {
-        self.call.operation()
+        in_memory::declared(self.call.operation())
+    }
+
+    /// Whether arguments and results lie in the messages as in memory.
+    fn passes_memory(&self) -> bool {
+        self.operation().len() != self.call.operation().len()
     }
 
     /// Whether the caller waits for a reply.
@@ -242,6 +248,9 @@ impl ClientRequestInfo<'_> {
     /// BAD_INV_ORDER in other points than `send_request` and `receive_reply`; MARSHAL for other types.
     pub fn arguments<A: for<'de> Decode<'de>>(&self) -> Result<A, SystemException> {
         validity::ARGUMENTS.at(self.point)?;
+        if self.passes_memory() {
+            return Err(validity::ARGUMENTS.is_unknown());
+        }
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
         let format = self.binding.map(Binding::format).unwrap_or_default();
         let mut e = Encoder::<NativeEndian>::new(format);
@@ -270,7 +279,7 @@ impl ClientRequestInfo<'_> {
     pub fn results<R: for<'de> Decode<'de>>(&self) -> Result<R, SystemException> {
         validity::RESULTS.at(self.point)?;
         match self.end {
-            Some(ClientEnd::Reply { typed: false }) => {}
+            Some(ClientEnd::Reply { typed: false }) if !self.passes_memory() => {}
             _ => return Err(validity::RESULTS.is_unknown()),
         }
         self.body().results()

@@ -19,7 +19,9 @@ use zorb_giop::{
     CompletionStatus, Fault, Message, MessageHeader, OperationError, ReplySlot, ResponseFlags,
     ServiceContext, ServiceContextId, SystemException,
 };
-use zorb_poa::{ActiveObject, Adapter, Missing, ObjectId, Outcome, Policies, ServerRequest};
+use zorb_poa::{
+    ActiveObject, Adapter, Missing, ObjectId, Outcome, Policies, ServerRequest, declared_name,
+};
 
 /// The state of a request between its interception points.
 #[derive(Debug, Default)]
@@ -92,7 +94,8 @@ impl ServerRequestInfo<'_> {
     /// UTF-8, which no operation has.
     #[must_use]
     pub fn operation(&self) -> &str {
-        let name = core::str::from_utf8(self.request.operation()).unwrap_or_default();
+        let name = declared_name(self.request.operation());
+        let name = core::str::from_utf8(name).unwrap_or_default();
         match self.number {
             Some(number) if name.is_empty() => {
                 self.object.operation_name(number).unwrap_or_default()
@@ -136,6 +139,7 @@ impl ServerRequestInfo<'_> {
     pub fn arguments<A: for<'de> Decode<'de>>(&self) -> Result<A, SystemException> {
         validity::ARGUMENTS.at(self.point)?;
         match self.request.octets() {
+            _ if self.passes_memory() => Err(validity::ARGUMENTS.is_unknown()),
             0 => Err(validity::ARGUMENTS.is_unknown()),
             _ => self.request.arguments(),
         }
@@ -150,8 +154,15 @@ impl ServerRequestInfo<'_> {
     #[doc(alias = "result")]
     pub fn results<R: for<'de> Decode<'de>>(&self) -> Result<R, SystemException> {
         validity::RESULTS.at(self.point)?;
-        let reply = self.reply().ok_or_else(|| validity::RESULTS.is_unknown())?;
+        let reply = self.reply().filter(|_| !self.passes_memory());
+        let reply = reply.ok_or_else(|| validity::RESULTS.is_unknown())?;
         self.body(&reply).results()
+    }
+
+    /// Whether arguments and results lie in the messages as in memory.
+    fn passes_memory(&self) -> bool {
+        let name = self.request.operation();
+        declared_name(name).len() != name.len()
     }
 
     /// A copy of the reply; `None` if there is none.

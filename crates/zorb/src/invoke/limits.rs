@@ -30,7 +30,7 @@ impl ObjectRef {
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
         let orb = self.orb().inner();
-        let operation = invocation.operation;
+        let operation = super::in_memory::declared(invocation.operation);
         let meter = match orb.settings().metrics {
             true => Meter::begin(orb, &CALLS, (!invocation.is_dynamic).then_some(operation)),
             false => None,

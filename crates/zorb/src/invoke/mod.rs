@@ -15,11 +15,13 @@
 //! - `locate`: LocateRequest;
 //! - `prioritised`: calls at a priority;
 //! - `contexts`: the service contexts of a request;
+//! - `in_memory`: whether an object has an operation whose values lie in memory;
 //! - `intercepted`: the interception points of a call.
 
 mod buffered;
 mod collocated;
 mod contexts;
+pub(crate) mod in_memory;
 mod intercepted;
 mod limits;
 mod locate;

@@ -1,5 +1,6 @@
 //! Bindings: the connection, or the local object, of the calls of a reference.
 
+use super::layouts::Layouts;
 use crate::real_time::Selection;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -150,6 +151,8 @@ pub(crate) struct Binding {
     pub(crate) selection: Option<Selection>,
     /// Whether the object was found by a forward.
     pub(crate) forwarded: bool,
+    /// What the object has said of the layouts of operations.
+    pub(crate) layouts: Layouts,
 }
 
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 mod binding;
 mod by_priority;
 mod group;
+mod layouts;
 mod reference_policies;
 
 pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
@@ -19,6 +20,7 @@ use crate::real_time::Selection;
 use binding::BindingSlot;
 use core::fmt;
 use core::time::Duration;
+use layouts::Layouts;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_cdr::CharSet;
@@ -353,6 +355,7 @@ impl ObjectRef {
         }
         let mut binding = Binding {
             addressing: wanted,
+            layouts: Layouts::default(),
             ..binding.clone()
         };
         let requests = RequestTemplate::new(binding.version, &binding.address(), &binding.key)
@@ -446,6 +449,7 @@ impl ObjectRef {
                 reactor: runtime.id(),
                 selection,
                 forwarded,
+                layouts: Layouts::default(),
             })
         };
         if let Some(key) = orb.local_key(ior) {

@@ -57,6 +57,7 @@ pub(crate) use linked::context_of;
 pub(crate) use meter::{CALLS, Meter};
 pub use trace_context::TraceContext;
 
+use crate::invoke::in_memory;
 use crate::object::ObjectRef;
 use crate::orb::OrbInner;
 use crate::serve::is_of_other_types;
@@ -83,6 +84,7 @@ fn wants_spans() -> bool {
 /// The span of a call; `None` if no subscriber wants it.
 #[cold]
 pub(crate) fn call(operation: &str) -> Option<Span> {
+    let operation = in_memory::declared(operation);
     let span = tracing::debug_span!(
         target: "zorb::call",
         "call",
@@ -110,6 +112,7 @@ pub(crate) fn upcall(orb: &OrbInner, object: &ActiveObject, request: &ServerRequ
         .number()
         .or_else(|| object.number_of(request.operation()));
     let known = known.and_then(|number| object.operation_name(number));
+    let known = known.map(in_memory::declared);
     let meter = Meter::begin(orb, &meter::UPCALLS, known);
     if let Some(meter) = &meter {
         meter.request(request.octets());

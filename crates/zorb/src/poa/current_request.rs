@@ -12,7 +12,7 @@ use std::time::Instant;
 use tokio::task::AbortHandle;
 use zorb_connection::{Peer, WatchedRequest};
 use zorb_giop::{ResponseFlags, ServiceContext, ServiceContextId, SystemException};
-use zorb_poa::{ActiveObject, ObjectId, ServerRequest, SharedRequest};
+use zorb_poa::{ActiveObject, ObjectId, ServerRequest, SharedRequest, declared_name};
 use zorb_shares::CancelReason;
 
 /// The request that a servant carries out: who has sent it, for which object and operation, what came with it, and what goes
@@ -118,7 +118,7 @@ impl CurrentRequest {
     /// The name of the operation on the wire; that of an attribute begins with `_get_` or `_set_`. Empty if it is not UTF-8.
     #[must_use]
     pub fn operation(&self) -> &str {
-        core::str::from_utf8(self.0.operation()).unwrap_or_default()
+        core::str::from_utf8(declared_name(self.0.operation())).unwrap_or_default()
     }
 
     /// Whether the client waits for the result, or for the end of the operation. Without that, the reply and what is added to
