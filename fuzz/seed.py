@@ -168,6 +168,28 @@ def native():
             put("native", f"{name}-{cut:02x}", bytes([cut]) + octets)
 
 
+def in_memory():
+    def sample(state=1, valid=(1, 0), count=-7, level=2.5):
+        parts = b"".join(struct.pack("<BBH", flag, 9, 0x20ac) for flag in valid)
+        return struct.pack("<I", state) + parts + struct.pack("<id", count, level)
+    sequence = lambda count, octets: struct.pack("<II", count, 0) + octets
+    octets = {
+        "one": sample(),
+        "three": sample() + sample(2) + sample(0, (0, 0), 1 << 30, float("nan")),
+        "sequence": sequence(3, sample() + sample(2) + sample(0)),
+        "none": sequence(0, b""),
+        "long": sequence(100, sample() * 100),
+        "no-enumerator": sequence(2, sample() + sample(3)),
+        "no-boolean": sequence(2, sample() + sample(1, (1, 2))),
+        "cut": sequence(2, sample() + sample()[:23]),
+        "count": sequence(0xffffffff, sample()),
+        "count-wraps": sequence(0x0aaaaaab, sample()),
+    }
+    for name, octets in octets.items():
+        for shift in (0, 1, 8):
+            put("in_memory", f"{name}-{shift}", bytes([shift]) + octets)
+
+
 def reference():
     for number, line in enumerate(line for line in (ROOT / "tests/wire/iors.txt").read_text().splitlines()
                                   if line.startswith("IOR:")):
@@ -628,5 +650,5 @@ def values():
             put("values", f"hand-{name}-{bit}", bytes([kind << 3 | 2 << 1 | bit]) + write(items, order))
 
 
-for make in (giop, atm, lite, native, reference, csi, cdr, anys, idl, server, values):
+for make in (giop, atm, lite, native, in_memory, reference, csi, cdr, anys, idl, server, values):
     make()

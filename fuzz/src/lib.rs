@@ -23,6 +23,7 @@ mod contexts;
 pub mod csi;
 pub mod giop;
 pub mod idl;
+pub mod in_memory;
 pub mod lite;
 mod memory;
 pub mod native;
@@ -58,6 +59,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("csi", csi::run),
     ("giop", giop::run),
     ("idl", idl::run),
+    ("in_memory", in_memory::run),
     ("lite", lite::run),
     ("native", native::run),
     ("reference", reference::run),
