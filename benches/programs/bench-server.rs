@@ -12,7 +12,7 @@ mod digests;
 mod flavor;
 
 use clap::{Parser, ValueEnum};
-use common::idl::bench::{BinStruct, Ttcp, TtcpServant};
+use common::{idl, in_memory};
 use flavor::{Failure, Life};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,82 +107,89 @@ impl Shared {
     }
 }
 
-impl Ttcp for Server {
-    async fn send_no_params_2way(&self) -> Result<(), SystemException> {
-        self.fold(1);
-        Ok(())
-    }
+/// Serves the interface as either module has it: in native programs structs lie in memory.
+macro_rules! serves {
+    ($($module:ident)*) => {$(
+        impl common::$module::bench::Ttcp for Server {
+            async fn send_no_params_2way(&self) -> Result<(), SystemException> {
+                self.fold(1);
+                Ok(())
+            }
 
-    async fn send_no_params_1way(&self) -> Result<(), SystemException> {
-        self.fold(1);
-        Ok(())
-    }
+            async fn send_no_params_1way(&self) -> Result<(), SystemException> {
+                self.fold(1);
+                Ok(())
+            }
 
-    async fn send_octet_seq_2way(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
-        self.fold_octets(&data);
-        Ok(())
-    }
+            async fn send_octet_seq_2way(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
+                self.fold_octets(&data);
+                Ok(())
+            }
 
-    async fn send_long_seq_2way(&self, data: &[i32]) -> Result<(), SystemException> {
-        self.fold(digest::longs(data));
-        Ok(())
-    }
+            async fn send_long_seq_2way(&self, data: &[i32]) -> Result<(), SystemException> {
+                self.fold(digest::longs(data));
+                Ok(())
+            }
 
-    async fn send_struct_seq_2way(&self, data: &[BinStruct]) -> Result<(), SystemException> {
-        self.fold(digests::of_structs(data));
-        Ok(())
-    }
+            async fn send_struct_seq_2way(&self, data: &[common::$module::bench::BinStruct]) -> Result<(), SystemException> {
+                self.fold(digests::of_structs(data));
+                Ok(())
+            }
 
-    async fn send_octet_seq_1way(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
-        self.fold_octets(&data);
-        Ok(())
-    }
+            async fn send_octet_seq_1way(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
+                self.fold_octets(&data);
+                Ok(())
+            }
 
-    async fn send_struct_seq_1way(&self, data: &[BinStruct]) -> Result<(), SystemException> {
-        self.fold(digests::of_structs(data));
-        Ok(())
-    }
+            async fn send_struct_seq_1way(&self, data: &[common::$module::bench::BinStruct]) -> Result<(), SystemException> {
+                self.fold(digests::of_structs(data));
+                Ok(())
+            }
 
-    async fn sync(&self) -> Result<(), SystemException> {
-        let now = counting::so_far();
-        if let Ok(mut allocated) = self.allocated.lock() {
-            *allocated = (allocated.1, now);
+            async fn sync(&self) -> Result<(), SystemException> {
+                let now = counting::so_far();
+                if let Ok(mut allocated) = self.allocated.lock() {
+                    *allocated = (allocated.1, now);
+                }
+                Ok(())
+            }
+
+            async fn echo_string(&self, str: &str) -> Result<String, SystemException> {
+                self.fold(digest::octets(str.as_bytes()));
+                Ok(str.to_owned())
+            }
+
+            async fn echo_struct_seq(&self, data: &[common::$module::bench::BinStruct]) -> Result<Vec<common::$module::bench::BinStruct>, SystemException> {
+                self.fold(digests::of_structs(data));
+                Ok(data.to_vec())
+            }
+
+            async fn echo_octet_seq(&self, data: OctetsRef<'_>) -> Result<Bytes, SystemException> {
+                self.fold_octets(&data);
+                Ok(data.keep())
+            }
+
+            async fn shutdown(&self) -> Result<(), SystemException> {
+                let (before, last) = self
+                    .allocated
+                    .lock()
+                    .map(|counts| *counts)
+                    .unwrap_or_default();
+                let allocated = counting::between(before, last);
+                let farewell = Farewell {
+                    calls: self.calls.load(Ordering::Relaxed),
+                    digest: self.digest.load(Ordering::Relaxed),
+                    allocations: allocated.map(|(number, _)| number),
+                    allocated_octets: allocated.map(|(_, octets)| octets),
+                };
+                println!("{}", farewell.to_json());
+                self.orb.shutdown(false).await
+            }
         }
-        Ok(())
-    }
-
-    async fn echo_string(&self, str: &str) -> Result<String, SystemException> {
-        self.fold(digest::octets(str.as_bytes()));
-        Ok(str.to_owned())
-    }
-
-    async fn echo_struct_seq(&self, data: &[BinStruct]) -> Result<Vec<BinStruct>, SystemException> {
-        self.fold(digests::of_structs(data));
-        Ok(data.to_vec())
-    }
-
-    async fn echo_octet_seq(&self, data: OctetsRef<'_>) -> Result<Bytes, SystemException> {
-        self.fold_octets(&data);
-        Ok(data.keep())
-    }
-
-    async fn shutdown(&self) -> Result<(), SystemException> {
-        let (before, last) = self
-            .allocated
-            .lock()
-            .map(|counts| *counts)
-            .unwrap_or_default();
-        let allocated = counting::between(before, last);
-        let farewell = Farewell {
-            calls: self.calls.load(Ordering::Relaxed),
-            digest: self.digest.load(Ordering::Relaxed),
-            allocations: allocated.map(|(number, _)| number),
-            allocated_octets: allocated.map(|(_, octets)| octets),
-        };
-        println!("{}", farewell.to_json());
-        self.orb.shutdown(false).await
-    }
+    )*};
 }
+
+serves!(idl in_memory);
 
 async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
     let endpoint = match &options.unix {
@@ -206,8 +213,16 @@ async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
     }));
     let mut references = Vec::new();
     for _ in 0..options.servants.max(1) {
-        let servant = poa.activate(TtcpServant::new(server.clone()))?;
-        references.push(orb.object_to_string(&servant));
+        references.push(match options.life.native {
+            true => {
+                let servant = in_memory::bench::TtcpServant::new(server.clone());
+                orb.object_to_string(&poa.activate(servant)?)
+            }
+            false => {
+                let servant = idl::bench::TtcpServant::new(server.clone());
+                orb.object_to_string(&poa.activate(servant)?)
+            }
+        });
     }
     poa.the_poa_manager().activate()?;
     publish(&options.ior, &references.join("\n"))?;

@@ -1,8 +1,9 @@
 use crate::client::options::{Look, Octets, Options};
 use crate::client::payload::Payload;
 use crate::common::idl::bench::TtcpRef;
+use crate::common::in_memory;
 use crate::flavor::Failure;
-use zorb::{Bytes, SystemException, SystemExceptionKind, minor};
+use zorb::{Bytes, Interface, SystemException, SystemExceptionKind, minor};
 use zorb_floor::{digest, report::Asked};
 
 /// The exception that refuses a one-way call of SYNC_NONE when there is no room for it.
@@ -16,6 +17,8 @@ pub(crate) enum Kind {
     Octet,
     Long,
     Struct,
+    /// Native programs have no other.
+    StructInMemory,
     EchoString,
     EchoStruct,
     EchoOctet,
@@ -51,6 +54,10 @@ impl Operation {
         let Some((_, kind)) = found else {
             let known: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(format!("unknown op {:?}; known: {}", options.op, known.join(", ")).into());
+        };
+        let kind = match kind {
+            Kind::Struct if options.life.native => &Kind::StructInMemory,
+            kind => kind,
         };
         let payload = Payload::new(&options.op, options.size);
         let shared = (options.octets == Octets::Bytes).then(|| payload.octets.clone().into());
@@ -145,6 +152,11 @@ impl Operation {
             (Kind::Octet, Some(shared)) => each!(server.send_octet_seq_2way(shared.clone())),
             (Kind::Long, _) => each!(server.send_long_seq_2way(&payload.longs)),
             (Kind::Struct, _) => each!(server.send_struct_seq_2way(&payload.structs)),
+            (Kind::StructInMemory, _) => {
+                let server = server.as_object();
+                let server: in_memory::bench::TtcpRef = server.unchecked_narrow();
+                each!(server.send_struct_seq_2way(&payload.in_memory));
+            }
             (Kind::EchoString, _) => each!(server.echo_string(&payload.string)),
             (Kind::EchoStruct, _) => each!(server.echo_struct_seq(&payload.structs)),
             (Kind::EchoOctet, _) => each!(server.echo_octet_seq(&payload.octets)),

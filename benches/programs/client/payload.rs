@@ -1,6 +1,7 @@
 //! The arguments of an operation.
 
 use crate::common::idl::bench::BinStruct;
+use crate::common::in_memory;
 use crate::digests;
 use crate::structs::structs;
 use zorb_floor::digest;
@@ -11,6 +12,8 @@ pub(crate) struct Payload {
     pub(crate) octets: Vec<u8>,
     pub(crate) longs: Vec<i32>,
     pub(crate) structs: Vec<BinStruct>,
+    /// The same, as native programs have them.
+    pub(crate) in_memory: Vec<in_memory::bench::BinStruct>,
     pub(crate) string: String,
 }
 
@@ -28,6 +31,16 @@ impl Payload {
             payload.longs = (0..size).map(|i| i as i32).collect();
         } else if op.contains("struct") {
             payload.structs = structs(size);
+            let all = payload.structs.iter();
+            payload.in_memory = all
+                .map(|one| in_memory::bench::BinStruct {
+                    s: one.s,
+                    c: one.c,
+                    l: one.l,
+                    o: one.o,
+                    d: one.d,
+                })
+                .collect();
         } else {
             payload.string = "x".repeat(size);
         }
