@@ -2,6 +2,7 @@
 //! when they are written, and the same values by way of CDR.
 
 use crate::allocated_by;
+use std::borrow::Borrow;
 use std::fmt::Debug;
 use zorb::cdr::{
     Array, BigEndian, ByteOrder, Codec, Dec, Decode, Decoder, Enc, Encode, Encoder, InMemory,
@@ -31,9 +32,9 @@ pub fn run(data: &[u8]) {
     let mut shifted = vec![0; shift];
     shifted.extend_from_slice(octets);
     let octets = shifted.get(shift..).unwrap_or_default();
-    check::<Seq<InMemory<Sample>>, Vec<Sample>>(octets);
-    check::<InMemory<Sample>, Sample>(octets);
-    check::<Array<InMemory<Sample>, 3>, [Sample; 3]>(octets);
+    check::<Seq<InMemory<Sample>>>(octets);
+    check::<InMemory<Sample>>(octets);
+    check::<Array<InMemory<Sample>, 3>>(octets);
     // In the other byte order there are none.
     let is_error = match cfg!(target_endian = "little") {
         true => is_error_in::<BigEndian>(octets),
@@ -47,10 +48,9 @@ fn is_error_in<O: ByteOrder>(octets: &[u8]) -> bool {
     d.get::<Dec<InMemory<Sample>>>().is_err()
 }
 
-fn check<C, T>(octets: &[u8])
+fn check<C: Codec>(octets: &[u8])
 where
-    C: Codec<Value = T>,
-    T: Debug + Encode + for<'de> Decode<'de>,
+    C::Value: Debug + Encode + for<'de> Decode<'de>,
 {
     let mut d = Decoder::<NativeEndian>::from_slice(octets, WireFormat::default());
     let mut read = None;
@@ -59,8 +59,10 @@ where
     let Some(Dec(values)) = read else { return };
     let end = d.position();
     let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
-    e.put(&Enc::<C>(std::borrow::Borrow::borrow(&values)))
-        .expect("values in memory have a form");
+    e.put(&Enc::<C>(<C::Value as Borrow<C::Borrowed>>::borrow(
+        &values,
+    )))
+    .expect("values in memory have a form");
     let written = e.finish().to_vec();
     // But for the padding behind a count, they are the same.
     let same =
@@ -70,7 +72,7 @@ where
     e.put(&values).expect("they have a form in CDR");
     let in_cdr = e.finish().to_vec();
     let mut d = Decoder::<NativeEndian>::from_slice(&in_cdr, WireFormat::default());
-    let again: T = d.get().expect("CDR is read");
+    let again: C::Value = d.get().expect("CDR is read");
     // By their text, as a number that is none is not equal to itself.
     assert_eq!(format!("{again:?}"), format!("{values:?}"));
 }
