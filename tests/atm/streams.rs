@@ -113,7 +113,9 @@ async fn a_film_over_aal5_goes_on_behind_frames_that_are_lost_and_doubled() {
     let film: FilmRef = film.unchecked_narrow();
 
     let socket = open(near);
-    socket.set_receive_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket
+        .set_receive_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
     let _lost = Fault::set("drop_every", 10);
     let _doubled = Fault::set("double_every", 7);
     let stream = film.start(20, 30_000).await.unwrap();
@@ -123,10 +125,15 @@ async fn a_film_over_aal5_goes_on_behind_frames_that_are_lost_and_doubled() {
     film.set_rate(100).await.unwrap();
     tokio::task::block_in_place(|| watch(&socket, &mut assembler, 60, &mut newest));
     let sent = film.stop().await.unwrap();
-    socket.set_receive_timeout(Some(Duration::from_millis(500))).unwrap();
+    socket
+        .set_receive_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
     tokio::task::block_in_place(|| watch(&socket, &mut assembler, u64::MAX, &mut newest));
     let counts = assembler.counts();
-    assert!(counts.frames >= 60 && counts.lost > 0 && counts.doubled > 0, "{counts:?}");
+    assert!(
+        counts.frames >= 60 && counts.lost > 0 && counts.doubled > 0,
+        "{counts:?}"
+    );
     // Of each frame that is lost a part has come; the last one may wait for its end.
     assert!(counts.broken >= counts.lost, "{counts:?}");
     assert_eq!((counts.late, counts.refused), (0, 0), "{counts:?}");

@@ -27,7 +27,8 @@
 //! something else: the next connection finds out, and no call is lost.
 //!
 //! Values are CDR in the byte order of both ends, in which sequences of numbers and octets lie as in memory: zorb lends them from
-//! the caller's memory, and borrows them from the message.
+//! the caller's memory, and borrows them from the message. Structs that the option `in_memory` of the IDL names lie as in memory,
+//! where the other end has the same layout of them.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -66,7 +67,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Messages by number between alike peers over a transport, and GIOP with all others.
 ///
-/// Costs one round trip for each connection that is opened, a comparison of some sixty octets for each message that is sent, and a
+/// Costs one round trip for each connection that is opened, a comparison (or a hash) of some sixty octets for each message that is sent, and a
 /// copy of as many for each that is received; headers of up to 16 KiB for each direction of a connection, which count with the memory
 /// of all connections. A connection from or to another host is left alone unless [`across_hosts`](Self::across_hosts) says otherwise.
 #[derive(Debug, Clone)]
