@@ -1,6 +1,6 @@
 //! Connections and listeners, which know of each peer whether it is alike.
 
-use super::frame::{MAX_PREFIXES_OCTETS, PLACES_OCTETS};
+use super::frame::{MAX_PREFIXES_OCTETS, PLACES};
 use super::handshake::{Opening, here, opening_of_client};
 use super::receive::Receiver;
 use super::send::Sender;
@@ -24,7 +24,7 @@ const OTHER_BEHIND: u8 = 2;
 const OTHER: u8 = 3;
 
 /// Octets that a connection may keep, for both directions.
-const OCTETS: usize = FIRST_OCTETS + 2 * MAX_PREFIXES_OCTETS + PLACES_OCTETS;
+const OCTETS: usize = FIRST_OCTETS + 2 * MAX_PREFIXES_OCTETS + PLACES * size_of::<Option<u16>>();
 /// Octets that are received at a time until it is known what the peer is.
 const FIRST_OCTETS: usize = 4 << 10;
 

@@ -135,15 +135,25 @@ impl Prefix {
     ///
     /// # Errors
     /// `InvalidData` if no message is so long.
-    pub(crate) fn write(&self, id: u32, rest: u32, to: &mut impl BufMut) -> io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        id: u32,
+        rest: u32,
+        to: &mut (impl BufMut + AsMut<[u8]>),
+    ) -> io::Result<()> {
         let behind_header = self.0.len().saturating_sub(GIOP_HEADER);
         let size = u32::try_from(behind_header).ok();
         let size = size.and_then(|size| size.checked_add(rest));
         let size = size.ok_or_else(|| invalid("expected a message of at most 4 GiB"))?;
-        to.put_slice(self.0.get(..SIZE_AT).unwrap_or_default());
-        to.put_slice(&size.to_ne_bytes());
-        to.put_slice(&id.to_ne_bytes());
-        to.put_slice(self.0.get(ID_END..).unwrap_or_default());
+        let before = to.as_mut().len();
+        to.put_slice(&self.0);
+        let written = to.as_mut().get_mut(before..).unwrap_or_default();
+        let places = written.get_mut(SIZE_AT..ID_END).unwrap_or_default();
+        for (place, octet) in
+            (places.iter_mut()).zip(size.to_ne_bytes().into_iter().chain(id.to_ne_bytes()))
+        {
+            *place = octet;
+        }
         Ok(())
     }
 }
@@ -210,9 +220,7 @@ impl Numbers {
 }
 
 /// The places of [`NumbersByPrefix`]: twice as many as numbers, so that few are between a prefix and its place.
-const PLACES: usize = 2 * MAX_NUMBERS;
-/// Octets of the places.
-pub(crate) const PLACES_OCTETS: usize = size_of::<[Option<u16>; PLACES]>();
+pub(crate) const PLACES: usize = 2 * MAX_NUMBERS;
 
 /// The prefixes that have numbers, which are found by what they are: in as many steps with [`MAX_NUMBERS`] of them as with one.
 #[derive(Debug, Default)]

@@ -14,6 +14,8 @@ const FEW_SLICES: usize = 5;
 const FEW_CHUNKS: usize = 2;
 /// A frame and what follows it are copied together if they are so few octets: two slices cost the kernel more than the copy.
 const MAX_COPIED: usize = FRAME + 256;
+/// The most octets behind the prefix of a [short](Sender::short) message.
+const MAX_SHORT: usize = 64;
 
 /// Turns the messages of a connection into frames.
 #[derive(Debug, Default)]
@@ -99,9 +101,72 @@ impl Sender {
         chunks: &[IoSlice<'_>],
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
+        if let [message] = chunks
+            && let Some((frame, rest)) = self.short(message)
+        {
+            return self.write_short(frame, message, rest, write);
+        }
         match chunks.len() <= FEW_CHUNKS {
             true => self.write_pieces::<FEW_SLICES>(chunks, write),
             false => self.write_pieces::<MAX_SLICES>(chunks, write),
+        }
+    }
+
+    /// The frame of a whole message that begins as the last one did, and its rest, which is short: most calls without arguments
+    /// are no more.
+    #[inline]
+    fn short<'a>(&self, message: &'a [u8]) -> Option<(FrameOctets, &'a [u8])> {
+        if self.begun.is_some() || self.body > 0 || message_octets(message)? != message.len() {
+            return None;
+        }
+        let prefix = self.numbers.prefixes.get(self.last)?;
+        if !prefix.begins(message) {
+            return None;
+        }
+        let rest = message.get(prefix.octets()..)?;
+        if rest.len() > MAX_SHORT {
+            return None;
+        }
+        let frame = Frame {
+            length: u32::try_from(rest.len()).ok()?,
+            id: Prefix::id(message),
+            number: u16::try_from(self.last).ok()?,
+            kind: Kind::Numbered,
+        };
+        Some((frame.to_octets(), rest))
+    }
+
+    fn write_short(
+        &mut self,
+        frame: FrameOctets,
+        message: &[u8],
+        rest: &[u8],
+        write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let mut together = [0; FRAME + MAX_SHORT];
+        let (front, behind) = together.split_at_mut(FRAME);
+        front.copy_from_slice(&frame);
+        if let Some(behind) = behind.get_mut(..rest.len()) {
+            behind.copy_from_slice(rest);
+        }
+        let end = FRAME.saturating_add(rest.len());
+        let written = write(&[IoSlice::new(together.get(..end).unwrap_or_default())])?;
+        if written == end {
+            return Ok(message.len());
+        }
+        let pieces = [
+            Piece::Frame {
+                octets: frame,
+                from: 0,
+                stands_for: message.len().saturating_sub(rest.len()),
+                body: rest.len(),
+                names: None,
+            },
+            Piece::Octets(rest),
+        ];
+        match self.note(&pieces, written) {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            taken => Ok(taken),
         }
     }
 
