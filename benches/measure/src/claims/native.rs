@@ -1,8 +1,8 @@
-//! `cargo xtask claims native`: shared memory beside omniORB's UNIX sockets, and messages by number beside GIOP.
+//! `cargo xtask claims native`: shared memory beside omniORB's UNIX sockets, and messages by number beside GIOP; and what `bench-native`
+//! measures: shared memory beside what it is made of.
 
-use super::ClaimsOptions;
 use super::speed::{NOPARAMS, Ratio, STRUCT, ratios};
-use super::table1;
+use super::{ClaimsOptions, programs as claimed, table1};
 use crate::measure::place::Placement::Split;
 use crate::measure::programs;
 use crate::row::Aim::AtMost;
@@ -52,6 +52,7 @@ pub(super) fn rows(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
     programs::ready()?;
     options.compare.wait();
     let mut rows = ratios("native", &RATIOS, options)?;
+    rows.extend(claimed::rows("native", options)?);
     rows.extend(table1::rows(options)?);
     Ok(rows)
 }

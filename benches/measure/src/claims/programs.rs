@@ -128,6 +128,9 @@ pub(crate) struct PrintedPoint {
 /// It does not build, run, or say what it has measured.
 pub(crate) fn printed(words: &str) -> Result<Vec<PrintedPoint>, String> {
     programs::build(&["zorb-claims"], &["--bins"], &[])?;
+    if words.starts_with("bench-native ") {
+        programs::build_iceoryx2();
+    }
     let answer = answer(words)?;
     if let Some(why) = answer.get("unmeasurable") {
         eprintln!("unmeasurable: {why}");
@@ -178,7 +181,15 @@ mod tests {
 
     #[test]
     fn an_area_has_ten_rows_at_most() {
-        for area in ["poa", "lanes", "protocols", "services", "tls", "dynamic"] {
+        for area in [
+            "poa",
+            "lanes",
+            "protocols",
+            "services",
+            "tls",
+            "dynamic",
+            "native",
+        ] {
             let rows = Claim::all(area).unwrap().len();
             assert!((1..=10).contains(&rows), "{area}: {rows}");
         }

@@ -146,6 +146,16 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
             ),
         ]),
     },
+    Experiment {
+        name: "memory-sizes",
+        title: "Two-way calls through shared memory and sockets of a host, a CPU each",
+        x: axis("octets, or structs, in the sequence", Log),
+        y: TIME,
+        how: How::Printed(
+            "bench-native sizes --rounds 7 --calls 300",
+            "bench-native sizes --rounds 1 --calls 10",
+        ),
+    },
     recorded(
         "demultiplexing",
         "Look-ups among many servants, of 10 operations",

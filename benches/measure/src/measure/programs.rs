@@ -67,6 +67,20 @@ pub(crate) fn build(packages: &[&str], args: &[&str], variables: &[(&str, &str)]
     step::run(build.args(args))
 }
 
+/// Builds the pair of iceoryx2, a workspace of its own. Where its crates are not to be had, that is said, and pictures are without it.
+pub(crate) fn build_iceoryx2() {
+    let mut build = cargo();
+    build
+        .current_dir(root())
+        .args(["build", "--quiet", "--profile", profile().name])
+        .args(["--manifest-path", "benches/peers/iceoryx2/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(target());
+    if let Err(why) = step::run(&mut build) {
+        eprintln!("without iceoryx2: {why}");
+    }
+}
+
 /// omniORB's.
 pub(crate) fn omniorb(program: &str) -> String {
     let build: PathBuf = root().join("benches/peers/omniorb/build");
