@@ -6,7 +6,7 @@ mod support;
 
 use std::io::Write;
 use std::process::{Command, Stdio};
-use support::Running;
+use support::{Running, have, passed};
 use zorb::Orb;
 use zorb_events::cos_notify_channel_admin::{ClientType, ObtainInfoMode};
 use zorb_events::{CHANNEL_KEY, EventService, Settings};
@@ -223,4 +223,52 @@ async fn structured_events_are_pushed_filtered_by_their_channel_and_printed() {
         let wrong = Running::command(zorb(&url, &["push", wrong])).finish();
         assert!(!wrong.status.success(), "{:?}", wrong.lines);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_of_jacorbs_notification_service_is_followed_and_pushed_to() {
+    let cell = "zorbtool-jacorbnotify/events";
+    let built = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let notifier = built.join("../../tests/interop/build/jacorb/notifier");
+    if !have(cell, &[&notifier]) {
+        return;
+    }
+    let mut notifier = Running::start(&notifier, &["-printIOR"]);
+    let factory = notifier.reference();
+    let factory = factory.unwrap_or_else(|| panic!("{notifier:?}"));
+    let orb = Orb::builder().build().await.unwrap();
+    let factory = orb.string_to_object(&factory).await.unwrap();
+    let factory: zorb_events::cos_notify_channel_admin::EventChannelFactoryRef =
+        factory.narrow().await.unwrap().unwrap();
+    let (channel, _) = factory.create_channel(&[], &[]).await.unwrap();
+    let channel = channel.unwrap();
+    let url = orb.object_to_string(&channel);
+    let admin = channel.default_consumer_admin().await.unwrap().unwrap();
+    let before = admin.pull_suppliers().await.unwrap().len();
+    let filter = "$type_name == 'Alarm' and $severity > 2";
+    let tail = ["tail", "--count", "2", "--filter", filter];
+    let tail = Running::command(zorb(&url, &tail));
+    while admin.pull_suppliers().await.unwrap().len() == before {
+        tokio::task::yield_now().await;
+    }
+    // Its filter comes right after its proxy, and its connection last: events before that are not for it.
+    let alarm = |severity: i32| {
+        format!(
+            "{{\"event\": {{\"domain\": \"plant\", \"type\": \"Alarm\"}}, \"data\": {{\"severity\": {severity}}}}}"
+        )
+    };
+    let printed = std::thread::spawn(move || tail.finish().success());
+    while !printed.is_finished() {
+        for severity in [1, 3] {
+            let push = Running::command(zorb(&url, &["push", &alarm(severity), "\"text\""]));
+            push.finish().success();
+        }
+    }
+    let printed = printed.join().unwrap();
+    assert_eq!(printed.len(), 2, "{printed:?}");
+    for line in printed {
+        let json: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(json["data"]["severity"], 3, "{line}");
+    }
+    passed(cell);
 }

@@ -1,6 +1,6 @@
 //! A channel's objects that clients get proxies from.
 
-use crate::channel::{Channel, Form, Place, Proxy};
+use crate::channel::{Channel, Form, Place, Proxy, typed_part};
 use crate::consumer_proxy::{Consumer, ConsumerProxy};
 use crate::cos_event_channel_admin as plain;
 use crate::cos_notification::{
@@ -8,23 +8,28 @@ use crate::cos_notification::{
 };
 use crate::cos_notify_channel_admin::{
     self as cos, AdminLimit, AdminLimitExceeded, AdminNotFound, ClientType, ConsumerAdminRef,
-    ConsumerAdminServant, EventChannelFactoryRef, EventChannelRef, EventChannelServant,
-    InterFilterGroupOperator, ProxyConsumerRef, ProxyNotFound, ProxySupplierRef, SupplierAdminRef,
-    SupplierAdminServant, consumer_admin, event_channel, supplier_admin,
+    EventChannelFactoryRef, EventChannelRef, EventChannelServant, InterFilterGroupOperator,
+    ProxyConsumerRef, ProxyNotFound, ProxySupplierRef, SupplierAdminRef, consumer_admin,
+    event_channel, supplier_admin,
 };
 use crate::cos_notify_comm::{self as comm, notify_publish, notify_subscribe};
 use crate::cos_notify_filter::{FilterFactoryRef, FilterFactoryServant, MappingFilterRef};
+use crate::cos_typed_event_channel_admin::{
+    self as typed_plain, InterfaceNotSupported, NoSuchImplementation,
+};
+use crate::cos_typed_notify_channel_admin as typed;
 use crate::filter::FilterFactory;
 use crate::informer::Told;
 use crate::node::{Common, Node, Target, mapping_reference};
 use crate::qos::{Level, Qos};
 use crate::stored::{self, Row};
 use crate::supplier_proxy::{Supplier, SupplierProxy};
+use crate::typed::{TypedConsumer, TypedInterface};
 use crate::types::EventTypes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use zorb::{Any, Interface, SystemException, SystemExceptionKind, TcKind};
+use zorb::{Any, DynamicSkeleton, Interface, SystemException, SystemExceptionKind, TcKind};
 
 /// The number of the admin of suppliers that is there from the beginning. That of consumers has 0, and both have 0 as their id.
 const DEFAULT_SUPPLIERS: u32 = u32::MAX;
@@ -126,10 +131,10 @@ impl Admin {
         let admin = Arc::clone(self);
         match self.is_consumers {
             true => poa
-                .activate_object_with_id(id, ConsumerAdminServant::from_arc(admin))
+                .activate_object_with_id(id, typed::TypedConsumerAdminServant::from_arc(admin))
                 .map(drop)?,
             false => poa
-                .activate_object_with_id(id, SupplierAdminServant::from_arc(admin))
+                .activate_object_with_id(id, typed::TypedSupplierAdminServant::from_arc(admin))
                 .map(drop)?,
         }
         Ok(())
@@ -172,7 +177,7 @@ impl Admin {
         let proxies = self.proxies().into_iter();
         let ids = proxies.filter(|(_, proxy)| {
             let place = proxy.place();
-            place.is_push == is_push && place.form != Form::Plain
+            place.is_push == is_push && place.form.is_notification()
         });
         ids.filter_map(|(number, _)| i32::try_from(number).ok())
             .collect()
@@ -187,7 +192,7 @@ impl Admin {
         let found = proxy.filter(|(_, proxy)| {
             let place = proxy.place();
             (place.admin, place.is_supplier) == (self.number, self.is_consumers)
-                && place.form != Form::Plain
+                && place.form.is_notification()
         });
         match found {
             Some((number, _)) => Ok(Ok(self.channel.proxy_reference(number)?)),
@@ -220,12 +225,13 @@ impl Admin {
         self: &Arc<Self>,
         is_push: bool,
         form: Form,
+        interface: Option<Arc<TypedInterface>>,
     ) -> Result<(Option<T>, i32), NotMade> {
         self.check_limit()?;
         let number = self.channel.new_number();
         match self.is_consumers {
             true => {
-                let proxy = SupplierProxy::new(self, number, is_push, form);
+                let proxy = SupplierProxy::new(self, number, is_push, form, interface);
                 self.channel.activate_supplier(&proxy)?;
                 if let Err(exception) = proxy.store(None).await {
                     proxy.disconnect(false);
@@ -233,7 +239,7 @@ impl Admin {
                 }
             }
             false => {
-                let proxy = ConsumerProxy::new(self, number, is_push, form);
+                let proxy = ConsumerProxy::new(self, number, is_push, form, interface);
                 self.channel.activate_consumer(&proxy)?;
                 if let Err(exception) = proxy.store().await {
                     proxy.disconnect(false);
@@ -265,6 +271,8 @@ impl Channel {
         self.default_admin(false).activate()?;
         let factory = FilterFactoryServant::new(FilterFactory(Arc::clone(self)));
         poa.activate_object_with_id(self.object_id("q"), factory)?;
+        let typed = typed::TypedEventChannelServant::new(ChannelObject(Arc::clone(self)));
+        poa.activate_object_with_id(self.object_id("t"), typed)?;
         let channel = EventChannelServant::new(ChannelObject(Arc::clone(self)));
         poa.activate_object_with_id(self.object_id("e"), channel)
     }
@@ -319,7 +327,7 @@ impl Channel {
 
     /// Deactivates what [`activate`](Self::activate) has activated.
     pub(crate) fn deactivate(&self) {
-        for part in ["e", "c", "s", "q"] {
+        for part in ["e", "c", "s", "q", "t"] {
             let _ = self
                 .context
                 .poa
@@ -347,6 +355,10 @@ impl Channel {
                         let id = self.object_id(&format!("p{}", proxy.number));
                         self.context.poa.activate_object_with_id(id, <$servant>::new(it)).map(drop)
                     })*
+                    // None is made.
+                    Place { form: Form::PlainTyped | Form::Typed, is_push: false, .. } => {
+                        return Err(SystemExceptionKind::BadParam.into());
+                    }
                 }
             };
         }
@@ -359,6 +371,8 @@ impl Channel {
             Structured, false, StructuredProxyPullSupplierServant<Supplier>;
             Sequence, true, SequenceProxyPushSupplierServant<Supplier>;
             Sequence, false, SequenceProxyPullSupplierServant<Supplier>;
+            PlainTyped, true, plain::ProxyPushSupplierServant<Supplier>;
+            Typed, true, typed::TypedProxyPushSupplierServant<Supplier>;
         }?;
         Ok(())
     }
@@ -383,6 +397,10 @@ impl Channel {
                         let id = self.object_id(&format!("p{}", proxy.number));
                         self.context.poa.activate_object_with_id(id, <$servant>::new(it)).map(drop)
                     })*
+                    // None is made.
+                    Place { form: Form::PlainTyped | Form::Typed, is_push: false, .. } => {
+                        return Err(SystemExceptionKind::BadParam.into());
+                    }
                 }
             };
         }
@@ -395,7 +413,18 @@ impl Channel {
             Structured, false, StructuredProxyPullConsumerServant<Consumer>;
             Sequence, true, SequenceProxyPushConsumerServant<Consumer>;
             Sequence, false, SequenceProxyPullConsumerServant<Consumer>;
+            PlainTyped, true, typed_plain::TypedProxyPushConsumerServant<Consumer>;
+            Typed, true, typed::TypedProxyPushConsumerServant<Consumer>;
         }?;
+        if let Some(interface) = &proxy.interface {
+            let typed = TypedConsumer {
+                proxy: Arc::clone(proxy),
+                interface: Arc::clone(interface),
+            };
+            let servant = DynamicSkeleton::new(&interface.id, typed);
+            let id = self.object_id(&typed_part(proxy.number));
+            self.context.poa.activate_object_with_id(id, servant)?;
+        }
         Ok(())
     }
 
@@ -550,6 +579,92 @@ impl cos::EventChannel for ChannelObject {
     }
 }
 
+impl typed_plain::TypedEventChannel for ChannelObject {
+    async fn for_consumers(
+        &self,
+    ) -> Result<Option<typed_plain::TypedConsumerAdminRef>, SystemException> {
+        let admin: typed::TypedConsumerAdminRef = self.0.reference("c")?;
+        Ok(Some(admin.into()))
+    }
+
+    async fn for_suppliers(
+        &self,
+    ) -> Result<Option<typed_plain::TypedSupplierAdminRef>, SystemException> {
+        let admin: typed::TypedSupplierAdminRef = self.0.reference("s")?;
+        Ok(Some(admin.into()))
+    }
+
+    async fn destroy(&self) -> Result<(), SystemException> {
+        self.0.destroy().await
+    }
+}
+
+impl typed::TypedEventChannel for ChannelObject {
+    async fn my_factory(
+        &self,
+    ) -> Result<Option<typed::TypedEventChannelFactoryRef>, SystemException> {
+        Ok(Some(self.0.context.typed_factory()?))
+    }
+
+    async fn default_consumer_admin(
+        &self,
+    ) -> Result<Option<typed::TypedConsumerAdminRef>, SystemException> {
+        Ok(Some(self.0.reference("c")?))
+    }
+
+    async fn default_supplier_admin(
+        &self,
+    ) -> Result<Option<typed::TypedSupplierAdminRef>, SystemException> {
+        Ok(Some(self.0.reference("s")?))
+    }
+
+    async fn default_filter_factory(&self) -> Result<Option<FilterFactoryRef>, SystemException> {
+        Ok(Some(self.0.reference("q")?))
+    }
+
+    async fn new_for_typed_notification_consumers(
+        &self,
+        op: InterFilterGroupOperator,
+    ) -> Result<(Option<typed::TypedConsumerAdminRef>, i32), SystemException> {
+        self.0.new_admin(true, op).await
+    }
+
+    async fn new_for_typed_notification_suppliers(
+        &self,
+        op: InterFilterGroupOperator,
+    ) -> Result<(Option<typed::TypedSupplierAdminRef>, i32), SystemException> {
+        self.0.new_admin(false, op).await
+    }
+
+    async fn get_consumeradmin(
+        &self,
+        id: i32,
+    ) -> Result<
+        Option<typed::TypedConsumerAdminRef>,
+        typed::typed_event_channel::GetConsumeradminError,
+    > {
+        Ok(Some(self.0.admin_of_id(id, true)?.reference()?))
+    }
+
+    async fn get_supplieradmin(
+        &self,
+        id: i32,
+    ) -> Result<
+        Option<typed::TypedSupplierAdminRef>,
+        typed::typed_event_channel::GetSupplieradminError,
+    > {
+        Ok(Some(self.0.admin_of_id(id, false)?.reference()?))
+    }
+
+    async fn get_all_consumeradmins(&self) -> Result<Vec<i32>, SystemException> {
+        Ok(self.0.admin_ids(true))
+    }
+
+    async fn get_all_supplieradmins(&self) -> Result<Vec<i32>, SystemException> {
+        Ok(self.0.admin_ids(false))
+    }
+}
+
 impl Target for Admin {
     fn node(&self) -> &Node {
         &self.node
@@ -614,14 +729,14 @@ impl plain::ConsumerAdmin for Admin {
     async fn obtain_push_supplier(
         &self,
     ) -> Result<Option<plain::ProxyPushSupplierRef>, SystemException> {
-        let made = this(self)?.obtain(true, Form::Plain).await;
+        let made = this(self)?.obtain(true, Form::Plain, None).await;
         made.map(|(proxy, _)| proxy).map_err(NotMade::into_system)
     }
 
     async fn obtain_pull_supplier(
         &self,
     ) -> Result<Option<plain::ProxyPullSupplierRef>, SystemException> {
-        let made = this(self)?.obtain(false, Form::Plain).await;
+        let made = this(self)?.obtain(false, Form::Plain, None).await;
         made.map(|(proxy, _)| proxy).map_err(NotMade::into_system)
     }
 }
@@ -630,14 +745,14 @@ impl plain::SupplierAdmin for Admin {
     async fn obtain_push_consumer(
         &self,
     ) -> Result<Option<plain::ProxyPushConsumerRef>, SystemException> {
-        let made = this(self)?.obtain(true, Form::Plain).await;
+        let made = this(self)?.obtain(true, Form::Plain, None).await;
         made.map(|(proxy, _)| proxy).map_err(NotMade::into_system)
     }
 
     async fn obtain_pull_consumer(
         &self,
     ) -> Result<Option<plain::ProxyPullConsumerRef>, SystemException> {
-        let made = this(self)?.obtain(false, Form::Plain).await;
+        let made = this(self)?.obtain(false, Form::Plain, None).await;
         made.map(|(proxy, _)| proxy).map_err(NotMade::into_system)
     }
 }
@@ -706,7 +821,7 @@ impl cos::ConsumerAdmin for Admin {
         ctype: ClientType,
     ) -> Result<(Option<ProxySupplierRef>, i32), consumer_admin::ObtainNotificationPullSupplierError>
     {
-        let made = this(self)?.obtain(false, form(ctype)).await;
+        let made = this(self)?.obtain(false, form(ctype), None).await;
         made.map_err(NotMade::into_error)
     }
 
@@ -715,7 +830,7 @@ impl cos::ConsumerAdmin for Admin {
         ctype: ClientType,
     ) -> Result<(Option<ProxySupplierRef>, i32), consumer_admin::ObtainNotificationPushSupplierError>
     {
-        let made = this(self)?.obtain(true, form(ctype)).await;
+        let made = this(self)?.obtain(true, form(ctype), None).await;
         made.map_err(NotMade::into_error)
     }
 
@@ -758,7 +873,7 @@ impl cos::SupplierAdmin for Admin {
         ctype: ClientType,
     ) -> Result<(Option<ProxyConsumerRef>, i32), supplier_admin::ObtainNotificationPullConsumerError>
     {
-        let made = this(self)?.obtain(false, form(ctype)).await;
+        let made = this(self)?.obtain(false, form(ctype), None).await;
         made.map_err(NotMade::into_error)
     }
 
@@ -767,12 +882,124 @@ impl cos::SupplierAdmin for Admin {
         ctype: ClientType,
     ) -> Result<(Option<ProxyConsumerRef>, i32), supplier_admin::ObtainNotificationPushConsumerError>
     {
-        let made = this(self)?.obtain(true, form(ctype)).await;
+        let made = this(self)?.obtain(true, form(ctype), None).await;
         made.map_err(NotMade::into_error)
     }
 
     async fn destroy(&self) -> Result<(), SystemException> {
         self.end();
         Ok(())
+    }
+}
+
+impl Admin {
+    /// The interface of a new typed proxy.
+    fn interface(&self, id: &str) -> Option<Arc<TypedInterface>> {
+        self.channel.context.interfaces.find(id)
+    }
+}
+
+impl typed_plain::TypedConsumerAdmin for Admin {
+    /// No `Pull` interface is served: which of its operations belongs to which one that is pushed is nowhere in IDL.
+    async fn obtain_typed_pull_supplier(
+        &self,
+        _supported_interface: &str,
+    ) -> Result<
+        Option<typed_plain::TypedProxyPullSupplierRef>,
+        typed_plain::typed_consumer_admin::ObtainTypedPullSupplierError,
+    > {
+        Err(InterfaceNotSupported {}.into())
+    }
+
+    async fn obtain_typed_push_supplier(
+        &self,
+        uses_interface: &str,
+    ) -> Result<
+        Option<plain::ProxyPushSupplierRef>,
+        typed_plain::typed_consumer_admin::ObtainTypedPushSupplierError,
+    > {
+        let interface = self.interface(uses_interface);
+        let interface = interface.ok_or(NoSuchImplementation {})?;
+        let made = this(self)?;
+        let made = made.obtain(true, Form::PlainTyped, Some(interface)).await;
+        Ok(made.map_err(NotMade::into_system)?.0)
+    }
+}
+
+impl typed_plain::TypedSupplierAdmin for Admin {
+    async fn obtain_typed_push_consumer(
+        &self,
+        supported_interface: &str,
+    ) -> Result<
+        Option<typed_plain::TypedProxyPushConsumerRef>,
+        typed_plain::typed_supplier_admin::ObtainTypedPushConsumerError,
+    > {
+        let interface = self.interface(supported_interface);
+        let interface = interface.ok_or(InterfaceNotSupported {})?;
+        let made = this(self)?;
+        let made = made.obtain(true, Form::PlainTyped, Some(interface)).await;
+        Ok(made.map_err(NotMade::into_system)?.0)
+    }
+
+    async fn obtain_typed_pull_consumer(
+        &self,
+        _uses_interface: &str,
+    ) -> Result<
+        Option<plain::ProxyPullConsumerRef>,
+        typed_plain::typed_supplier_admin::ObtainTypedPullConsumerError,
+    > {
+        Err(NoSuchImplementation {}.into())
+    }
+}
+
+impl typed::TypedConsumerAdmin for Admin {
+    async fn obtain_typed_notification_pull_supplier(
+        &self,
+        _supported_interface: &str,
+    ) -> Result<
+        (Option<typed::TypedProxyPullSupplierRef>, i32),
+        typed::typed_consumer_admin::ObtainTypedNotificationPullSupplierError,
+    > {
+        Err(InterfaceNotSupported {}.into())
+    }
+
+    async fn obtain_typed_notification_push_supplier(
+        &self,
+        uses_interface: &str,
+    ) -> Result<
+        (Option<typed::TypedProxyPushSupplierRef>, i32),
+        typed::typed_consumer_admin::ObtainTypedNotificationPushSupplierError,
+    > {
+        let interface = self.interface(uses_interface);
+        let interface = interface.ok_or(NoSuchImplementation {})?;
+        let made = this(self)?;
+        let made = made.obtain(true, Form::Typed, Some(interface)).await;
+        made.map_err(NotMade::into_error)
+    }
+}
+
+impl typed::TypedSupplierAdmin for Admin {
+    async fn obtain_typed_notification_push_consumer(
+        &self,
+        supported_interface: &str,
+    ) -> Result<
+        (Option<typed::TypedProxyPushConsumerRef>, i32),
+        typed::typed_supplier_admin::ObtainTypedNotificationPushConsumerError,
+    > {
+        let interface = self.interface(supported_interface);
+        let interface = interface.ok_or(InterfaceNotSupported {})?;
+        let made = this(self)?;
+        let made = made.obtain(true, Form::Typed, Some(interface)).await;
+        made.map_err(NotMade::into_error)
+    }
+
+    async fn obtain_typed_notification_pull_consumer(
+        &self,
+        _uses_interface: &str,
+    ) -> Result<
+        (Option<typed::TypedProxyPullConsumerRef>, i32),
+        typed::typed_supplier_admin::ObtainTypedNotificationPullConsumerError,
+    > {
+        Err(NoSuchImplementation {}.into())
     }
 }

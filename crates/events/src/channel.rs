@@ -36,6 +36,9 @@ pub(crate) enum Form {
     Any = 1,
     Structured = 2,
     Sequence = 3,
+    /// Calls of an interface, by the operations of CosTypedEvent alone.
+    PlainTyped = 4,
+    Typed = 5,
 }
 
 impl Form {
@@ -44,8 +47,15 @@ impl Form {
             1 => Self::Any,
             2 => Self::Structured,
             3 => Self::Sequence,
+            4 => Self::PlainTyped,
+            5 => Self::Typed,
             _ => Self::Plain,
         }
+    }
+
+    /// Whether its objects have the operations of CosNotification.
+    pub(crate) const fn is_notification(self) -> bool {
+        !matches!(self, Self::Plain | Self::PlainTyped)
     }
 }
 
@@ -147,6 +157,8 @@ impl Place {
             (Form::Structured, false) => ProxyType::PullStructured,
             (Form::Sequence, true) => ProxyType::PushSequence,
             (Form::Sequence, false) => ProxyType::PullSequence,
+            (Form::PlainTyped | Form::Typed, true) => ProxyType::PushTyped,
+            (Form::PlainTyped | Form::Typed, false) => ProxyType::PullTyped,
         }
     }
 }
@@ -215,6 +227,11 @@ impl std::fmt::Debug for Channel {
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
+}
+
+/// The part of the object of a typed consumer, beside that of its proxy.
+pub(crate) fn typed_part(proxy: u32) -> String {
+    format!("t{proxy}")
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -604,9 +621,11 @@ impl Channel {
         then: impl Future<Output = ()> + Send + 'static,
     ) {
         self.remove_proxy(number);
-        let id = self.object_id(&format!("p{number}"));
-        // It may never have been activated.
-        let _ = self.context.poa.deactivate_object_with_id(id);
+        // They may never have been activated.
+        for part in [format!("p{number}"), typed_part(number)] {
+            let id = self.object_id(&part);
+            let _ = self.context.poa.deactivate_object_with_id(id);
+        }
         let channel = Arc::clone(self);
         tokio::spawn(async move {
             channel.remove_row(number).await;

@@ -1,7 +1,7 @@
 //! The proxies that suppliers have: of a consumer that they push to, or that pulls from them.
 
 use crate::admin::Admin;
-use crate::channel::{Channel, Connection, Counted, Form, Idle, Place, Proxy};
+use crate::channel::{Channel, Connection, Counted, Form, Idle, Place, Proxy, typed_part};
 use crate::cos_event_channel_admin::{self as plain, AlreadyConnected};
 use crate::cos_event_comm::{
     self as plain_comm, Disconnected, PullSupplierRef, pull_supplier, push_consumer,
@@ -26,7 +26,12 @@ use crate::stored::{self, Row};
 use crate::supplier_proxy::{
     DISCONNECT_TIMEOUT, FIRST_PAUSE, MAX_BATCH, MAX_FAILURES, PUSH_TIMEOUT, pause,
 };
+use crate::typed::TypedInterface;
 use crate::types::{Changes, EventTypes};
+use crate::{
+    cos_typed_event_channel_admin as typed_plain, cos_typed_event_comm as typed_plain_comm,
+    cos_typed_notify_channel_admin as typed, cos_typed_notify_comm as typed_comm,
+};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,6 +47,8 @@ pub(crate) struct ConsumerProxy {
     pub(crate) number: u32,
     pub(crate) is_push: bool,
     pub(crate) form: Form,
+    /// The interface of a typed one.
+    pub(crate) interface: Option<Arc<TypedInterface>>,
     pub(crate) node: Node,
     connection: Mutex<Connection>,
     /// Whether the supplier is not pulled from for now.
@@ -84,13 +91,20 @@ not_pulled!(
 );
 
 impl ConsumerProxy {
-    pub(crate) fn new(admin: &Arc<Admin>, number: u32, is_push: bool, form: Form) -> Arc<Self> {
+    pub(crate) fn new(
+        admin: &Arc<Admin>,
+        number: u32,
+        is_push: bool,
+        form: Form,
+        interface: Option<Arc<TypedInterface>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             channel: Arc::clone(&admin.channel),
             admin: Arc::clone(admin),
             number,
             is_push,
             form,
+            interface,
             node: Node::new(admin.node.get().qos.clone(), EventTypes::default()),
             connection: Mutex::new(Connection::Not),
             is_suspended: watch::channel(false).0,
@@ -138,14 +152,17 @@ impl ConsumerProxy {
             return Ok(());
         }
         let connection = locked(&self.connection).clone();
-        let row = Row::OfProxy(stored::Proxy {
-            is_supplier: false,
-            is_push: self.is_push,
-            form: self.form as u8,
-            admin: self.admin.number,
-            is_connected: matches!(connection, Connection::To(_)),
-            common: self.node.stored(),
-        });
+        let row = stored_row(
+            self.interface.as_deref(),
+            stored::Proxy {
+                is_supplier: false,
+                is_push: self.is_push,
+                form: self.form as u8,
+                admin: self.admin.number,
+                is_connected: matches!(connection, Connection::To(_)),
+                common: self.node.stored(),
+            },
+        );
         self.channel
             .store(self.number, &row, connection.peer(), None)
             .await
@@ -195,10 +212,19 @@ impl ConsumerProxy {
         }
     }
 
+    /// Publishes a call of the typed consumer.
+    pub(crate) async fn accept_call(&self, call: Body) -> Result<(), SystemException> {
+        if self.check_connected().is_err() {
+            // Operations of applications have no Disconnected.
+            return Err(SystemExceptionKind::BadInvOrder.into());
+        }
+        self.publish(vec![call]).await
+    }
+
     /// Asks a supplier for events.
     async fn try_pull(&self, peer: &ObjectRef) -> Result<Vec<Body>, NotPulled> {
         Ok(match self.form {
-            Form::Plain | Form::Any => {
+            Form::Plain | Form::Any | Form::PlainTyped | Form::Typed => {
                 let peer: PullSupplierRef = peer.unchecked_narrow();
                 let (event, has_event) = peer.try_pull().await?;
                 has_event.then_some(Body::Any(event)).into_iter().collect()
@@ -274,11 +300,26 @@ impl ConsumerProxy {
     }
 }
 
+/// What is stored of a proxy.
+pub(crate) fn stored_row(interface: Option<&TypedInterface>, base: stored::Proxy) -> Row {
+    match interface {
+        Some(interface) => Row::OfTypedProxy(stored::TypedProxy {
+            base,
+            interface_id: interface.id.clone(),
+        }),
+        None => Row::OfProxy(base),
+    }
+}
+
 /// The operation by which a supplier hears that it is disconnected.
 fn disconnecting(form: Form, is_push: bool) -> &'static str {
     match (form, is_push) {
-        (Form::Plain | Form::Any, true) => "disconnect_push_supplier",
-        (Form::Plain | Form::Any, false) => "disconnect_pull_supplier",
+        (Form::Plain | Form::Any | Form::PlainTyped | Form::Typed, true) => {
+            "disconnect_push_supplier"
+        }
+        (Form::Plain | Form::Any | Form::PlainTyped | Form::Typed, false) => {
+            "disconnect_pull_supplier"
+        }
         (Form::Structured, true) => "disconnect_structured_push_supplier",
         (Form::Structured, false) => "disconnect_structured_pull_supplier",
         (Form::Sequence, true) => "disconnect_sequence_push_supplier",
@@ -331,7 +372,7 @@ impl Proxy for ConsumerProxy {
     }
 
     fn inform(&self, changes: &Changes) {
-        if self.form != Form::Plain
+        if self.form.is_notification()
             && let Some(peer) = locked(&self.connection).peer()
         {
             self.informer.inform(peer, changes);
@@ -472,6 +513,17 @@ impl plain::ProxyPushConsumer for Consumer {
     }
 }
 
+impl typed_plain_comm::TypedPushConsumer for Consumer {
+    async fn get_typed_consumer(&self) -> Result<Option<ObjectRef>, SystemException> {
+        let channel = &self.0.channel;
+        let id = channel.object_id(&typed_part(self.0.number));
+        Ok(Some(channel.context.poa.id_to_reference(id)?))
+    }
+}
+
+impl typed_plain::TypedProxyPushConsumer for Consumer {}
+impl typed_comm::TypedPushConsumer for Consumer {}
+
 impl plain_comm::PullConsumer for Consumer {
     async fn disconnect_pull_consumer(&self) -> Result<(), SystemException> {
         self.disconnect();
@@ -544,6 +596,15 @@ macro_rules! pushed {
         }
     };
 }
+impl typed::TypedProxyPushConsumer for Consumer {
+    async fn connect_typed_push_supplier(
+        &self,
+        push_supplier: Option<plain_comm::PushSupplierRef>,
+    ) -> Result<(), typed::typed_proxy_push_consumer::ConnectTypedPushSupplierError> {
+        Ok(self.connect_caller(push_supplier).await??)
+    }
+}
+
 pushed!(
     ProxyPushConsumer,
     proxy_push_consumer,

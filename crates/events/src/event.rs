@@ -1,11 +1,14 @@
 //! Events, as channels hold them.
 
-use crate::cos_notification::{EventHeader, EventType, FixedEventHeader, StructuredEvent};
+use crate::cos_notification::{
+    EventHeader, EventType, FixedEventHeader, Property, StructuredEvent,
+};
 use crate::qos::{EventQos, Qos};
+use crate::typed::TYPED;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use zorb::cdr::{ByteOrder, Decode, Decoder, EncapsulationVisitor, NativeEndian, WireFormat};
-use zorb::{Any, DecodeError, EncodeError};
+use zorb::{Any, DecodeError, EncodeError, TypeCode};
 
 /// The name of the type of events that are anys.
 pub(crate) const ANY_TYPE: &str = "%ANY";
@@ -28,16 +31,29 @@ impl Drop for Hold {
 pub(crate) enum Body {
     Any(Any),
     Structured(StructuredEvent),
+    /// The operation that it called, and its arguments.
+    Typed(Vec<Property>),
+}
+
+/// What a supplier has sent, without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Any,
+    Structured,
+    Typed,
 }
 
 /// An event of a channel. Consumers share it.
 #[derive(Debug)]
 pub(crate) struct Event {
-    /// What consumers of anys get, and constraints are about: for a structured event that one as a whole.
+    /// What constraints are about, and consumers of anys get: for a structured event that one as a whole, for a call its
+    /// properties.
     any: Any,
     /// What other consumers get, made when the first of them needs it.
     structured: OnceLock<StructuredEvent>,
-    is_structured: bool,
+    /// The properties of a call, if it is one, for consumers with an interface.
+    call: OnceLock<Option<Vec<Property>>>,
+    kind: Kind,
     /// What counts against the limits of queues.
     pub(crate) octets: usize,
     /// What its header says, and else its supplier's proxy.
@@ -53,13 +69,19 @@ const OVERHEAD: usize = 128;
 impl Event {
     fn made(body: Body, published: i64, held: &Held) -> Result<Self, EncodeError> {
         let structured = OnceLock::new();
-        let (any, is_structured, qos) = match body {
-            Body::Any(any) => (any, false, EventQos::default()),
+        let call = OnceLock::new();
+        let (any, kind, qos) = match body {
+            Body::Any(any) => (any, Kind::Any, EventQos::default()),
+            Body::Typed(properties) => {
+                let any = Any::with_type_code(properties_type(), &properties)?;
+                let _ = call.set(Some(properties));
+                (any, Kind::Typed, EventQos::default())
+            }
             Body::Structured(event) => {
                 let any = Any::new(&event)?;
                 let qos = EventQos::of(&event.header.variable_header);
                 let _ = structured.set(event);
-                (any, true, qos)
+                (any, Kind::Structured, qos)
             }
         };
         held.fetch_add(1, Ordering::Relaxed);
@@ -67,11 +89,12 @@ impl Event {
             // Twice as much where both forms are there.
             octets: any
                 .value_octets()
-                .saturating_mul(1 + usize::from(is_structured))
+                .saturating_mul(1 + usize::from(kind != Kind::Any))
                 .saturating_add(OVERHEAD),
             any,
             structured,
-            is_structured,
+            call,
+            kind,
             qos,
             published,
             _hold: Hold(Arc::clone(held)),
@@ -105,36 +128,74 @@ impl Event {
         self.qos.is_persistent == Some(true)
     }
 
-    /// The event as a consumer of anys gets it, and as constraints see it.
+    /// The event as constraints see it.
     pub(crate) fn any(&self) -> &Any {
         &self.any
     }
 
-    /// The event as a consumer of structured events gets it. An any is its remainder.
+    /// The event as a consumer of anys gets it. A structured event that says it is an any, with more in its header at most, is its
+    /// remainder.
+    pub(crate) fn plain(&self) -> &Any {
+        match self.structured.get() {
+            Some(event) if self.kind == Kind::Structured => {
+                let is_any = self.event_type() == ("", ANY_TYPE);
+                match is_any && event.filterable_data.is_empty() {
+                    true => &event.remainder_of_body,
+                    false => &self.any,
+                }
+            }
+            _ => &self.any,
+        }
+    }
+
+    /// The event as a consumer of structured events gets it. An any is its remainder, the properties of a call its filterable data.
     pub(crate) fn structured(&self) -> &StructuredEvent {
-        self.structured.get_or_init(|| StructuredEvent {
-            header: EventHeader {
-                fixed_header: FixedEventHeader {
-                    event_type: EventType {
-                        domain_name: String::new(),
-                        type_name: ANY_TYPE.to_owned(),
+        self.structured.get_or_init(|| {
+            let (filterable_data, remainder_of_body) = match (self.kind, self.call.get()) {
+                (Kind::Typed, Some(Some(call))) => (call.clone(), Any::default()),
+                _ => (Vec::new(), self.any.clone()),
+            };
+            StructuredEvent {
+                header: EventHeader {
+                    fixed_header: FixedEventHeader {
+                        event_type: EventType {
+                            domain_name: String::new(),
+                            type_name: self.event_type().1.to_owned(),
+                        },
+                        event_name: String::new(),
                     },
-                    event_name: String::new(),
+                    variable_header: Vec::new(),
                 },
-                variable_header: Vec::new(),
-            },
-            filterable_data: Vec::new(),
-            remainder_of_body: self.any.clone(),
+                filterable_data,
+                remainder_of_body,
+            }
         })
+    }
+
+    /// The properties of the call that the event is: that of a typed supplier, a structured event of type `%TYPED`, an any with
+    /// properties. They are looked at once.
+    pub(crate) fn call(&self) -> Option<&[Property]> {
+        let call = self.call.get_or_init(|| match self.structured.get() {
+            Some(event) if self.kind == Kind::Structured => {
+                let is_typed = event.header.fixed_header.event_type.type_name == TYPED;
+                is_typed.then(|| event.filterable_data.clone())
+            }
+            _ => {
+                let is_list = self.any.type_code().equivalent(properties_type());
+                is_list.then(|| self.any.extract().ok()).flatten()
+            }
+        });
+        call.as_deref()
     }
 
     /// Domain and name of its type.
     pub(crate) fn event_type(&self) -> (&str, &str) {
         match self.structured.get() {
-            Some(event) if self.is_structured => {
+            Some(event) if self.kind == Kind::Structured => {
                 let ty = &event.header.fixed_header.event_type;
                 (&ty.domain_name, &ty.type_name)
             }
+            _ if self.kind == Kind::Typed => ("", TYPED),
             _ => ("", ANY_TYPE),
         }
     }
@@ -158,10 +219,14 @@ impl Event {
             for time in [qos.timeout, qos.start, qos.stop] {
                 e.put(&time.unwrap_or(i64::MIN))?;
             }
-            match self.structured.get() {
-                Some(event) if self.is_structured => {
+            match (self.kind, self.structured.get()) {
+                (Kind::Structured, Some(event)) => {
                     e.put(&STRUCTURED)?;
                     e.put(event)
+                }
+                (Kind::Typed, _) => {
+                    e.put(&CALL)?;
+                    e.put(&self.any)
                 }
                 _ => {
                     e.put(&ANY)?;
@@ -184,6 +249,16 @@ impl Event {
 /// The octets that say what a stored event is.
 const ANY: u8 = 0;
 const STRUCTURED: u8 = 1;
+const CALL: u8 = 2;
+
+/// The type of the properties of a call.
+fn properties_type() -> &'static TypeCode {
+    static TYPE: OnceLock<TypeCode> = OnceLock::new();
+    TYPE.get_or_init(|| {
+        let id = "IDL:omg.org/CosNotification/PropertySeq:1.0";
+        TypeCode::alias(id, "PropertySeq", &TypeCode::of::<Vec<Property>>())
+    })
+}
 
 struct ReadEvent;
 
@@ -203,7 +278,13 @@ impl<'de> EncapsulationVisitor<'de> for ReadEvent {
         let [timeout, start, stop] = times;
         let body = match u8::decode(decoder)? {
             STRUCTURED => Body::Structured(StructuredEvent::decode(decoder)?),
-            _ => Body::Any(Any::decode(decoder)?),
+            tag => {
+                let any = Any::decode(decoder)?;
+                match any.extract() {
+                    Ok(properties) if tag == CALL => Body::Typed(properties),
+                    _ => Body::Any(any),
+                }
+            }
         };
         let qos = EventQos {
             is_persistent: Some(true),

@@ -1,11 +1,13 @@
 //! The factory of channels.
 
+use crate::channel::Channel;
 use crate::cos_event_channel_admin::EventChannelRef;
 use crate::cos_life_cycle::{
     self, GenericFactory, InvalidCriteria, NVP, generic_factory::CreateObjectError,
 };
 use crate::cos_notification::{Property, UnsupportedAdmin};
 use crate::cos_notify_channel_admin::{self as notify, ChannelNotFound, event_channel_factory};
+use crate::cos_typed_notify_channel_admin as typed;
 use crate::event_channel_admin;
 use crate::ft::PullMonitorable;
 use crate::node::unsupported;
@@ -112,13 +114,13 @@ impl open_orb::EventChannelFactory for Factory {
 
 impl omni_events::EventChannelFactory for Factory {}
 
-impl notify::EventChannelFactory for Factory {
-    async fn create_channel(
+impl Factory {
+    /// Makes a channel without a name, of these properties.
+    async fn create_with(
         &self,
         initial_qos: &[Property],
         initial_admin: &[Property],
-    ) -> Result<(Option<notify::EventChannelRef>, i32), event_channel_factory::CreateChannelError>
-    {
+    ) -> Result<(notify::EventChannelRef, i32), event_channel_factory::CreateChannelError> {
         let ability = self.0.ability();
         let mut qos = Qos::of_service(ability);
         qos.set(Level::Channel, initial_qos, None, ability)
@@ -130,13 +132,75 @@ impl notify::EventChannelFactory for Factory {
         match self.0.create(None, Some((qos, admin))).await {
             Ok(channel) => {
                 let id = self.0.channel_id(&channel).unwrap_or_default();
-                Ok((Some(channel), id))
+                Ok((channel, id))
             }
             Err(NotMade::NameInUse) => {
                 Err(SystemException::from(SystemExceptionKind::Internal).into())
             }
             Err(NotMade::Failed(exception)) => Err(exception.into()),
         }
+    }
+
+    fn channel(&self, id: i32) -> Result<Arc<Channel>, ChannelNotFound> {
+        let channel = u32::try_from(id)
+            .ok()
+            .and_then(|id| self.0.find_channel(id));
+        channel.ok_or(ChannelNotFound {})
+    }
+}
+
+/// Every channel has both interfaces: it is the same one.
+impl typed::TypedEventChannelFactory for Factory {
+    async fn create_typed_channel(
+        &self,
+        initial_qos: &[Property],
+        initial_admin: &[Property],
+    ) -> Result<
+        (Option<typed::TypedEventChannelRef>, i32),
+        typed::typed_event_channel_factory::CreateTypedChannelError,
+    > {
+        use event_channel_factory::CreateChannelError as Error;
+        let made = self.create_with(initial_qos, initial_admin).await;
+        let (_, id) = made.map_err(|error| match error {
+            Error::UnsupportedQoS(error) => error.into(),
+            Error::UnsupportedAdmin(error) => error.into(),
+            Error::System(exception) => {
+                typed::typed_event_channel_factory::CreateTypedChannelError::from(exception)
+            }
+        })?;
+        let channel = self.channel(id).ok();
+        let channel = channel.ok_or(SystemExceptionKind::ObjectNotExist)?;
+        Ok((
+            Some(channel.reference("t").map_err(SystemException::from)?),
+            id,
+        ))
+    }
+
+    async fn get_all_typed_channels(&self) -> Result<Vec<i32>, SystemException> {
+        notify::EventChannelFactory::get_all_channels(self).await
+    }
+
+    async fn get_typed_event_channel(
+        &self,
+        id: i32,
+    ) -> Result<
+        Option<typed::TypedEventChannelRef>,
+        typed::typed_event_channel_factory::GetTypedEventChannelError,
+    > {
+        let channel = self.channel(id)?;
+        Ok(Some(channel.reference("t").map_err(SystemException::from)?))
+    }
+}
+
+impl notify::EventChannelFactory for Factory {
+    async fn create_channel(
+        &self,
+        initial_qos: &[Property],
+        initial_admin: &[Property],
+    ) -> Result<(Option<notify::EventChannelRef>, i32), event_channel_factory::CreateChannelError>
+    {
+        let (channel, id) = self.create_with(initial_qos, initial_admin).await?;
+        Ok((Some(channel), id))
     }
 
     async fn get_all_channels(&self) -> Result<Vec<i32>, SystemException> {
@@ -150,10 +214,7 @@ impl notify::EventChannelFactory for Factory {
         &self,
         id: i32,
     ) -> Result<Option<notify::EventChannelRef>, event_channel_factory::GetEventChannelError> {
-        let channel = u32::try_from(id)
-            .ok()
-            .and_then(|id| self.0.find_channel(id));
-        let channel = channel.ok_or(ChannelNotFound {})?;
+        let channel = self.channel(id)?;
         Ok(Some(channel.reference("e").map_err(SystemException::from)?))
     }
 }

@@ -33,9 +33,6 @@ pub(crate) const MAX_FILTERS: usize = 1_000;
 /// Callbacks of a filter.
 pub(crate) const MAX_CALLBACKS: usize = 64;
 
-/// The name of the type of typed events.
-const TYPED: &str = "%TYPED";
-
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -361,7 +358,7 @@ impl<V: Mapped> FilterObject<V> {
 
     fn asked_typed(&self, event: &[Property]) -> Result<Option<Arc<Rule<V>>>, SystemException> {
         let any = Any::new(&event.to_vec()).map_err(not_encoded)?;
-        Ok(self.asked(("", TYPED), &any))
+        Ok(self.asked(("", crate::typed::TYPED), &any))
     }
 }
 

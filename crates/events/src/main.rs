@@ -6,13 +6,16 @@ use clap::Parser;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use zorb::naming::{NamingClient, NamingError};
 use zorb::{Error, Orb};
+use zorb_dynamic::IdlTypes;
 use zorb_events::{
     CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, NOTIFICATION_KEY, OpenError,
-    SERVICE_KEY, Settings,
+    SERVICE_KEY, Settings, TYPED_CHANNEL_KEY, TYPED_NOTIFICATION_KEY,
 };
+use zorb_ifr::ir::corba::RepositoryRef;
 use zorb_service::{Signals, notify, shown, write_whole};
 
 /// How often proxies that clients have left behind are looked for.
@@ -34,6 +37,15 @@ struct Options {
     /// Write the reference of the channel to a file
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
+    /// A file of IDL with the interfaces of typed events; may be repeated
+    #[arg(long, value_name = "FILE")]
+    idl: Vec<PathBuf>,
+    /// A folder in which included files of IDL are searched; may be repeated
+    #[arg(long, value_name = "DIR", requires = "idl")]
+    include: Vec<PathBuf>,
+    /// An interface repository with the interfaces of typed events, read when the program starts: an object URL
+    #[arg(long, value_name = "URL", conflicts_with = "idl")]
+    repository: Option<String>,
     /// Events that wait for a consumer; beyond it the oldest is discarded
     #[arg(long, value_name = "N", default_value_t = Settings::MAX_EVENTS_PER_CONSUMER)]
     max_events: usize,
@@ -44,11 +56,13 @@ struct Options {
 
 const AFTER_HELP: &str = "\
 Clients find the channel at corbaloc::HOST:11169/EventChannel, and a factory of more at corbaloc::HOST:11169/EventService; that
-is also where omniEvents' tools look for it. That of CosNotification is at corbaloc::HOST:11169/NotificationService. The -ORB… options are taken, too: -ORBListenEndpoints, -ORBInitRef, ….
+is also where omniEvents' tools look for it. That of CosNotification is at corbaloc::HOST:11169/NotificationService. For typed
+events they are at TypedEventChannel and TypedNotificationService. The -ORB… options are taken, too: -ORBListenEndpoints, -ORBInitRef, ….
 
 Examples:
   zorb-events
   zorb-events --data /var/lib/zorb-events --listen iiop://0.0.0.0:11169
+  zorb-events --idl plant.idl
   zorb-events --bind events -ORBInitRef NameService=corbaloc::names:2809/NameService
 
 A line on standard output says that it is ready. SIGTERM and SIGINT end it in order; a second one at once.
@@ -162,6 +176,7 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
         .fold(builder, |builder, endpoint| builder.listen(endpoint));
     let orb = builder.build().await?;
     let mut settings = Settings::default();
+    settings.types = types(&orb, options).await?;
     settings.max_events_per_consumer = options.max_events.max(1);
     settings.unreachable_for = Duration::from_secs(options.evict_after);
     let service = EventService::start(&orb, store, settings).await?;
@@ -194,6 +209,39 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
     Ok(())
 }
 
+/// The interfaces of typed events.
+async fn types(orb: &Orb, options: &Options) -> Result<Option<Arc<IdlTypes>>, Failure> {
+    if let Some(url) = &options.repository {
+        let failed = |error: &dyn core::fmt::Display| Failure {
+            status: FAILED,
+            what: format!("the interface repository {url}: {error:#}"),
+        };
+        let repository: RepositoryRef = orb
+            .string_to_object(url)
+            .await
+            .map_err(|error| failed(&error))?
+            .unchecked_narrow();
+        let read = zorb_ifr::read(&repository).await;
+        return Ok(Some(Arc::new(read.map_err(|error| failed(&error))?)));
+    }
+    if options.idl.is_empty() {
+        return Ok(None);
+    }
+    let (files, include) = (options.idl.clone(), options.include.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let mut reading = zorb_dynamic::zorb_idl::Options::default();
+        reading.include_dirs = include;
+        IdlTypes::from_files(&files, &reading).map_err(|error| error.to_string())
+    });
+    match read.await.map_err(std::io::Error::other)? {
+        Ok(types) => Ok(Some(Arc::new(types))),
+        Err(what) => Err(Failure {
+            status: WRONG_USAGE,
+            what,
+        }),
+    }
+}
+
 /// Binds the objects of the service in a context of the naming service.
 async fn bind(orb: &Orb, service: &EventService, name: &str) -> Result<(), Failure> {
     let names = NamingClient::find(orb).await?;
@@ -208,6 +256,18 @@ async fn bind(orb: &Orb, service: &EventService, name: &str) -> Result<(), Failu
         .rebind(
             format!("{name}/{NOTIFICATION_KEY}").as_str(),
             service.notification_factory(),
+        )
+        .await?;
+    names
+        .rebind(
+            format!("{name}/{TYPED_CHANNEL_KEY}").as_str(),
+            &service.typed_channel()?,
+        )
+        .await?;
+    names
+        .rebind(
+            format!("{name}/{TYPED_NOTIFICATION_KEY}").as_str(),
+            &service.typed_factory()?,
         )
         .await?;
     Ok(())

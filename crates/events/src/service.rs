@@ -7,6 +7,7 @@ use crate::cos_notify_channel_admin::{
     self as notify, EventChannelFactoryServant as NotificationServant,
 };
 use crate::cos_notify_filter::{FilterRef, MappingFilterRef};
+use crate::cos_typed_notify_channel_admin as typed;
 use crate::counters::{Counters, Counts};
 use crate::event::Event;
 use crate::factory::Factory;
@@ -16,6 +17,7 @@ use crate::omni_events::{EventChannelFactoryRef, EventChannelFactoryServant};
 use crate::qos::{Ability, AdminProperties, Qos};
 use crate::stored::{self, Row};
 use crate::supplier_proxy::{MAX_BATCH, SupplierProxy};
+use crate::typed::{Interfaces, TypedInterface};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -24,6 +26,7 @@ use zorb::{
     Error, IdAssignment, IdUniqueness, Interface, Ior, ObjectRef, Orb, Poa, Policies,
     SystemException, SystemExceptionKind,
 };
+use zorb_dynamic::IdlTypes;
 use zorb_service::OpenError;
 
 /// The plain key of the factory of event channels: `corbaloc::host:11169/EventService`.
@@ -31,10 +34,14 @@ pub const SERVICE_KEY: &str = "EventService";
 /// The plain key of the factory of CosNotification: `corbaloc::host:11169/NotificationService`. Its channels are those of
 /// [`SERVICE_KEY`], which have the interfaces of both specifications.
 pub const NOTIFICATION_KEY: &str = "NotificationService";
+/// The plain key of the factory of typed channels, which are those of [`NOTIFICATION_KEY`].
+pub const TYPED_NOTIFICATION_KEY: &str = "TypedNotificationService";
 /// The key of the same factory in omniEvents, whose tools look for it there.
 pub const OMNIEVENTS_KEY: &str = "omniEvents";
 /// The name and the plain key of the channel that is there from the beginning.
 pub const CHANNEL_KEY: &str = "EventChannel";
+/// The plain key of the same channel as one of typed events.
+pub const TYPED_CHANNEL_KEY: &str = "TypedEventChannel";
 /// The endpoint that clients of omniEvents expect a service at, of this host alone.
 pub const DEFAULT_ENDPOINT: &str = "iiop://127.0.0.1:11169";
 /// The POA of all objects, whose name is part of all references.
@@ -43,7 +50,7 @@ const POA: &str = "events";
 pub(crate) const MAX_NAME_OCTETS: usize = 1_024;
 
 /// The limits of a service.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
     /// Channels that there may be.
@@ -59,6 +66,8 @@ pub struct Settings {
     pub unreachable_for: Duration,
     /// How long a proxy may be unconnected, and unused before another one takes its place where there are too many.
     pub idle_for: Duration,
+    /// The interfaces of typed events. Without them none is supported.
+    pub types: Option<Arc<IdlTypes>>,
 }
 
 impl Settings {
@@ -85,6 +94,7 @@ impl Default for Settings {
             max_octets_per_consumer: Self::MAX_OCTETS_PER_CONSUMER,
             unreachable_for: Self::UNREACHABLE_FOR,
             idle_for: Self::IDLE_FOR,
+            types: None,
         }
     }
 }
@@ -95,6 +105,7 @@ pub(crate) struct Context {
     pub(crate) poa: Poa,
     pub(crate) journal: Option<Journal>,
     pub(crate) settings: Settings,
+    pub(crate) interfaces: Interfaces,
     pub(crate) counts: Counts,
     /// What the ids of all objects begin with, so that a reference of another store or run is to no other object.
     pub(crate) instance: String,
@@ -176,6 +187,14 @@ impl Context {
         &self,
     ) -> Result<notify::EventChannelFactoryRef, SystemException> {
         let id = format!("{}n", self.instance);
+        Ok(self.poa.create_reference_with_id(id)?)
+    }
+
+    /// The factory of typed channels.
+    pub(crate) fn typed_factory(
+        &self,
+    ) -> Result<typed::TypedEventChannelFactoryRef, SystemException> {
+        let id = format!("{}y", self.instance);
         Ok(self.poa.create_reference_with_id(id)?)
     }
 
@@ -304,9 +323,26 @@ impl Context {
         }
         let mut consumers = Vec::new();
         for (number, row, peer, progress) in rows {
-            let Row::OfProxy(stored) = row else { continue };
+            let (stored, interface) = match row {
+                Row::OfProxy(stored) => (stored, None),
+                Row::OfTypedProxy(typed) => {
+                    let id = typed.interface_id;
+                    let Some(interface) = channel.context.interfaces.find(&id) else {
+                        channel.number_is_used(number);
+                        tracing::error!(
+                            channel = channel.id,
+                            number,
+                            id,
+                            "a stored proxy waits for a run with the IDL of its interface"
+                        );
+                        continue;
+                    };
+                    (typed.base, Some(interface))
+                }
+                _ => continue,
+            };
             let peer = (!peer.is_nil()).then(|| channel.context.orb.object(peer));
-            let consumer = Self::restore_proxy(channel, number, &stored, peer.clone())?;
+            let consumer = Self::restore_proxy(channel, number, &stored, interface, peer.clone())?;
             if let Some(proxy) = consumer {
                 consumers.push((proxy, peer, progress.unwrap_or(0)));
             }
@@ -334,6 +370,7 @@ impl Context {
         channel: &Arc<Channel>,
         number: u32,
         stored: &stored::Proxy,
+        interface: Option<Arc<TypedInterface>>,
         peer: Option<ObjectRef>,
     ) -> Result<Option<Arc<SupplierProxy>>, Error> {
         let Some(admin) = channel.find_admin(stored.admin) else {
@@ -342,13 +379,13 @@ impl Context {
         };
         let form = Form::of_stored(stored.form);
         if stored.is_supplier {
-            let proxy = SupplierProxy::new(&admin, number, stored.is_push, form);
+            let proxy = SupplierProxy::new(&admin, number, stored.is_push, form, interface);
             proxy.node.restore(channel, &stored.common);
             proxy.apply();
             channel.activate_supplier(&proxy)?;
             return Ok(stored.is_connected.then_some(proxy));
         }
-        let proxy = ConsumerProxy::new(&admin, number, stored.is_push, form);
+        let proxy = ConsumerProxy::new(&admin, number, stored.is_push, form, interface);
         proxy.node.restore(channel, &stored.common);
         channel.activate_consumer(&proxy)?;
         if stored.is_connected {
@@ -421,6 +458,7 @@ impl EventService {
             orb: orb.clone(),
             poa: poa.clone(),
             journal,
+            interfaces: Interfaces::new(settings.types.clone()),
             settings,
             counts: Counts::default(),
             instance: format!("{:016x}.", id >> 64),
@@ -433,6 +471,9 @@ impl EventService {
         let notification =
             poa.activate_object_with_id(format!("{}n", context.instance), servant)?;
         orb.key_table().bind(NOTIFICATION_KEY, &notification)?;
+        let servant = typed::TypedEventChannelFactoryServant::new(Factory(Arc::clone(&context)));
+        let typed = poa.activate_object_with_id(format!("{}y", context.instance), servant)?;
+        orb.key_table().bind(TYPED_NOTIFICATION_KEY, &typed)?;
         for key in [SERVICE_KEY, OMNIEVENTS_KEY] {
             orb.key_table().bind(key, &factory)?;
         }
@@ -465,6 +506,10 @@ impl EventService {
                 }
             },
         };
+        if let Some(found) = context.find(CHANNEL_KEY) {
+            let typed: typed::TypedEventChannelRef = found.reference("t")?;
+            orb.key_table().bind(TYPED_CHANNEL_KEY, &typed)?;
+        }
         poa.the_poa_manager().activate()?;
         Ok(Self {
             context,
@@ -490,6 +535,25 @@ impl EventService {
     #[must_use]
     pub fn channel(&self) -> &EventChannelRef {
         &self.channel
+    }
+
+    /// The same channel as one of typed events.
+    ///
+    /// # Errors
+    /// It is destroyed, or the ORB has been shut down.
+    pub fn typed_channel(&self) -> Result<typed::TypedEventChannelRef, Error> {
+        let channel = self.context.find(CHANNEL_KEY);
+        let channel =
+            channel.ok_or_else(|| SystemException::from(SystemExceptionKind::ObjectNotExist))?;
+        channel.reference("t")
+    }
+
+    /// The factory of typed channels, which are those of [`notification_factory`](Self::notification_factory).
+    ///
+    /// # Errors
+    /// The ORB has been shut down.
+    pub fn typed_factory(&self) -> Result<typed::TypedEventChannelFactoryRef, Error> {
+        Ok(self.context.typed_factory()?)
     }
 
     /// What has happened to events.

@@ -2,7 +2,8 @@
 
 use crate::admin::Admin;
 use crate::channel::{Channel, Connection, Counted, Form, Idle, Place, Proxy};
-use crate::cos_event_channel_admin::{self as plain, AlreadyConnected};
+use crate::consumer_proxy::stored_row;
+use crate::cos_event_channel_admin::{self as plain, AlreadyConnected, TypeError};
 use crate::cos_event_comm::{self as plain_comm, Disconnected, PushConsumerRef, push_consumer};
 use crate::cos_notification::{EventType, NamedPropertyRange, Property, StructuredEvent};
 use crate::cos_notify_channel_admin::{
@@ -15,6 +16,8 @@ use crate::cos_notify_comm::{
     structured_push_consumer,
 };
 use crate::cos_notify_filter::MappingFilterRef;
+use crate::cos_typed_event_comm::TypedPushConsumerRef;
+use crate::cos_typed_notify_channel_admin as typed;
 use crate::counters::add;
 use crate::etcl::Budget;
 use crate::event::Event;
@@ -22,14 +25,16 @@ use crate::informer::{Informer, Told};
 use crate::node::{Node, Target, mapping_reference};
 use crate::qos::{Level, Qos};
 use crate::queue::{Entry, Queue};
-use crate::stored::{self, Row};
+use crate::stored;
+use crate::typed::TypedInterface;
 use crate::types::{Changes, EventTypes};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use zorb::{
-    Any, CompletionStatus, Interface, ObjectRef, SystemException, SystemExceptionKind, TcKind,
+    Any, CompletionStatus, Interface, ObjectRef, RequestError, SyncScope, SystemException,
+    SystemExceptionKind, TcKind,
 };
 
 /// How long a consumer may take for an event.
@@ -53,6 +58,8 @@ pub(crate) struct SupplierProxy {
     pub(crate) number: u32,
     pub(crate) is_push: bool,
     pub(crate) form: Form,
+    /// The interface of a typed one.
+    interface: Option<Arc<TypedInterface>>,
     pub(crate) node: Node,
     pub(crate) queue: Queue,
     connection: Mutex<Connection>,
@@ -120,7 +127,13 @@ pub(crate) fn pause(failures: u32) -> Duration {
 }
 
 impl SupplierProxy {
-    pub(crate) fn new(admin: &Arc<Admin>, number: u32, is_push: bool, form: Form) -> Arc<Self> {
+    pub(crate) fn new(
+        admin: &Arc<Admin>,
+        number: u32,
+        is_push: bool,
+        form: Form,
+        interface: Option<Arc<TypedInterface>>,
+    ) -> Arc<Self> {
         let channel = &admin.channel;
         let qos = admin.node.get().qos.clone();
         let policy = qos.policy(&channel.admin_properties(), channel.context.ability());
@@ -130,6 +143,7 @@ impl SupplierProxy {
             number,
             is_push,
             form,
+            interface,
             node: Node::new(qos, EventTypes::all()),
             queue: Queue::new(policy),
             connection: Mutex::new(Connection::Not),
@@ -148,7 +162,7 @@ impl SupplierProxy {
 
     /// Whether it gets all events, as they are.
     pub(crate) fn is_open(&self) -> bool {
-        self.node.is_open() && self.admin.node.is_open()
+        self.interface.is_none() && self.node.is_open() && self.admin.node.is_open()
     }
 
     /// With what an event goes to the consumer; `None` if it does not. Filters take no more steps than one constraint alone may.
@@ -162,6 +176,9 @@ impl SupplierProxy {
             let ty = event.event_type();
             if !(own.types.matches(ty) && admin.types.matches(ty)) {
                 return None;
+            }
+            if let Some(interface) = &self.interface {
+                interface.call(event.call()?)?;
             }
             let passes = match self.admin.is_or {
                 true => own.passes(event, &budget) || admin.passes(event, &budget),
@@ -235,7 +252,7 @@ impl SupplierProxy {
             .policy(&properties, self.channel.context.ability());
         self.discarded(self.queue.set_policy(policy));
         self.is_suspended.send_replace(state.is_suspended);
-        if self.form != Form::Plain && matches!(*locked(&self.connection), Connection::To(_)) {
+        if self.form.is_notification() && matches!(*locked(&self.connection), Connection::To(_)) {
             let types = state.types.keys();
             self.channel
                 .count(Told::Subscriptions, &self.counted, types);
@@ -284,14 +301,17 @@ impl SupplierProxy {
             return Ok(());
         }
         let connection = locked(&self.connection).clone();
-        let row = Row::OfProxy(stored::Proxy {
-            is_supplier: true,
-            is_push: self.is_push,
-            form: self.form as u8,
-            admin: self.admin.number,
-            is_connected: matches!(connection, Connection::To(_)),
-            common: self.node.stored(),
-        });
+        let row = stored_row(
+            self.interface.as_deref(),
+            stored::Proxy {
+                is_supplier: true,
+                is_push: self.is_push,
+                form: self.form as u8,
+                admin: self.admin.number,
+                is_connected: matches!(connection, Connection::To(_)),
+                common: self.node.stored(),
+            },
+        );
         // One that is connected has a place to go on from.
         let progress = match connection {
             Connection::To(_) => progress.or_else(|| Some(self.queue.progress())),
@@ -362,12 +382,71 @@ impl SupplierProxy {
         }
     }
 
-    async fn push(&self, peer: &ObjectRef, entries: &[Entry]) -> Result<(), Failed> {
+    /// The object of a typed consumer that is called, or why there is none.
+    async fn typed_consumer(&self, peer: &ObjectRef) -> Result<ObjectRef, SystemException> {
+        let peer: TypedPushConsumerRef = peer.unchecked_narrow();
+        let target = peer.get_typed_consumer().await?;
+        let target = target.ok_or(SystemExceptionKind::InvObjref)?;
+        Ok(target
+            .with_round_trip_timeout(PUSH_TIMEOUT)
+            // A one-way call is answered, too: an event that is lost on the way is tried again.
+            .with_sync_scope(SyncScope::WithTarget))
+    }
+
+    /// Calls the operations that events are.
+    async fn call(
+        &self,
+        interface: &TypedInterface,
+        target: &ObjectRef,
+        entries: &[Entry],
+    ) -> Result<(), Failed> {
+        for entry in entries {
+            // A queue has nothing else.
+            let Some((operation, arguments)) = entry.event.call().and_then(|it| interface.call(it))
+            else {
+                continue;
+            };
+            let signature = &operation.signature;
+            let request = signature.request(target, &arguments)?;
+            match signature.is_oneway {
+                true => request.send().await?,
+                false => {
+                    let called = request.invoke().await.map_err(|error| match error {
+                        RequestError::System(exception) => exception,
+                        error => error.into(),
+                    });
+                    called?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn push(
+        &self,
+        peer: &ObjectRef,
+        target: &mut Option<ObjectRef>,
+        entries: &[Entry],
+    ) -> Result<(), Failed> {
+        if let Some(interface) = &self.interface {
+            let target = match target {
+                Some(target) => target,
+                None => {
+                    let found = self.typed_consumer(peer).await.map_err(|mut exception| {
+                        // No event was under way.
+                        exception.completed = CompletionStatus::No;
+                        exception
+                    });
+                    target.insert(found?)
+                }
+            };
+            return self.call(interface, target, entries).await;
+        }
         match self.form {
-            Form::Plain | Form::Any => {
+            Form::Plain | Form::Any | Form::PlainTyped | Form::Typed => {
                 let peer: PushConsumerRef = peer.unchecked_narrow();
                 for entry in entries {
-                    peer.push(entry.event.any()).await?;
+                    peer.push(entry.event.plain()).await?;
                 }
             }
             Form::Structured => {
@@ -393,8 +472,9 @@ impl SupplierProxy {
         let counts = &self.channel.context.counts;
         let mut failures: u32 = 0;
         let mut failing_since = None;
+        let mut target = None;
         while let Some((mut entries, expired)) = self.next_events().await {
-            match self.push(&peer, &entries).await {
+            match self.push(&peer, &mut target, &entries).await {
                 Ok(()) => {
                     failures = 0;
                     failing_since = None;
@@ -405,6 +485,8 @@ impl SupplierProxy {
                     return;
                 }
                 Err(Failed::Now(exception)) => {
+                    // It may be another one by now.
+                    target = None;
                     failures = failures.saturating_add(1);
                     let since = *failing_since.get_or_insert_with(Instant::now);
                     tracing::info!(%exception, failures, "a consumer does not take an event");
@@ -502,8 +584,12 @@ fn octets_of(entries: &[Entry]) -> usize {
 /// The operation by which a consumer hears that it is disconnected.
 fn disconnecting(form: Form, is_push: bool) -> &'static str {
     match (form, is_push) {
-        (Form::Plain | Form::Any, true) => "disconnect_push_consumer",
-        (Form::Plain | Form::Any, false) => "disconnect_pull_consumer",
+        (Form::Plain | Form::Any | Form::PlainTyped | Form::Typed, true) => {
+            "disconnect_push_consumer"
+        }
+        (Form::Plain | Form::Any | Form::PlainTyped | Form::Typed, false) => {
+            "disconnect_pull_consumer"
+        }
         (Form::Structured, true) => "disconnect_structured_push_consumer",
         (Form::Structured, false) => "disconnect_structured_pull_consumer",
         (Form::Sequence, true) => "disconnect_sequence_push_consumer",
@@ -561,7 +647,7 @@ impl Proxy for SupplierProxy {
     }
 
     fn inform(&self, changes: &Changes) {
-        if self.form != Form::Plain
+        if self.form.is_notification()
             && let Some(peer) = locked(&self.connection).peer()
         {
             self.informer.inform(peer, changes);
@@ -604,12 +690,36 @@ impl Supplier {
     }
 
     /// Connects to a peer that is called.
-    async fn connect<T: Interface>(
-        &self,
-        peer: Option<T>,
-    ) -> Result<Result<(), AlreadyConnected>, SystemException> {
-        let peer = peer.ok_or(SystemExceptionKind::BadParam)?;
-        self.0.connect(Some(peer.as_object().clone())).await
+    async fn connect_to<T: Interface, E>(&self, peer: Option<T>) -> Result<(), E>
+    where
+        E: From<AlreadyConnected> + From<SystemException>,
+    {
+        let peer = peer.ok_or_else(|| SystemException::from(SystemExceptionKind::BadParam))?;
+        Ok(self.0.connect(Some(peer.as_object().clone())).await??)
+    }
+
+    /// Connects to a typed consumer, if it gives an object of the interface.
+    async fn connect_typed<E>(&self, peer: Option<TypedPushConsumerRef>) -> Result<(), E>
+    where
+        E: From<AlreadyConnected> + From<TypeError> + From<SystemException>,
+    {
+        let peer = peer.ok_or_else(|| SystemException::from(SystemExceptionKind::BadParam))?;
+        let peer = peer.as_object();
+        if let Some(interface) = &self.0.interface {
+            let asked = peer.with_round_trip_timeout(PUSH_TIMEOUT);
+            let is_typed = match self.0.typed_consumer(&asked).await {
+                Ok(target) => target.is_a(&interface.id).await?,
+                Err(exception) => match exception.kind {
+                    // It has no such operation, or no such object.
+                    SystemExceptionKind::BadOperation | SystemExceptionKind::InvObjref => false,
+                    _ => return Err(exception.into()),
+                },
+            };
+            if !is_typed {
+                return Err(TypeError {}.into());
+            }
+        }
+        Ok(self.0.connect(Some(peer.clone())).await??)
     }
 
     /// Connects to a peer that calls.
@@ -744,7 +854,8 @@ impl plain::ProxyPushSupplier for Supplier {
         &self,
         push_consumer: Option<PushConsumerRef>,
     ) -> Result<(), plain::proxy_push_supplier::ConnectPushConsumerError> {
-        Ok(self.connect(push_consumer).await??)
+        let peer = push_consumer.map(|peer| peer.as_object().unchecked_narrow());
+        self.connect_typed(peer).await
     }
 }
 
@@ -752,13 +863,13 @@ impl plain_comm::PullSupplier for Supplier {
     async fn pull(&self) -> Result<Any, plain_comm::pull_supplier::PullError> {
         let events = self.0.pull_entries(1).await?;
         let event = events.first().ok_or(Disconnected {})?;
-        Ok(event.any().clone())
+        Ok(event.plain().clone())
     }
 
     async fn try_pull(&self) -> Result<(Any, bool), plain_comm::pull_supplier::TryPullError> {
         let events = self.0.try_pull_entries(1)?;
         Ok(match events.first() {
-            Some(event) => (event.any().clone(), true),
+            Some(event) => (event.plain().clone(), true),
             None => (Any::default(), false),
         })
     }
@@ -848,23 +959,37 @@ impl comm::SequencePullSupplier for Supplier {
 
 macro_rules! pushing {
     ($interface:ident, $module:ident, $connect:ident, $peer:ty, $error:ident) => {
-        impl cos::$interface for Supplier {
-            async fn $connect(&self, peer: Option<$peer>) -> Result<(), cos::$module::$error> {
-                Ok(self.connect(peer).await??)
+        pushing!(
+            cos, connect_to, $interface, $module, $connect, $peer, $error
+        );
+    };
+    ($in:ident, $to:ident, $interface:ident, $module:ident, $connect:ident, $peer:ty, $error:ident) => {
+        impl $in::$interface for Supplier {
+            async fn $connect(&self, peer: Option<$peer>) -> Result<(), $in::$module::$error> {
+                self.$to(peer).await
             }
 
-            async fn suspend_connection(&self) -> Result<(), cos::$module::SuspendConnectionError> {
+            async fn suspend_connection(&self) -> Result<(), $in::$module::SuspendConnectionError> {
                 self.set_suspended(true, ConnectionAlreadyInactive {}.into())
                     .await
             }
 
-            async fn resume_connection(&self) -> Result<(), cos::$module::ResumeConnectionError> {
+            async fn resume_connection(&self) -> Result<(), $in::$module::ResumeConnectionError> {
                 self.set_suspended(false, ConnectionAlreadyActive {}.into())
                     .await
             }
         }
     };
 }
+pushing!(
+    typed,
+    connect_typed,
+    TypedProxyPushSupplier,
+    typed_proxy_push_supplier,
+    connect_typed_push_consumer,
+    TypedPushConsumerRef,
+    ConnectTypedPushConsumerError
+);
 pushing!(
     ProxyPushSupplier,
     proxy_push_supplier,

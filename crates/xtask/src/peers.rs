@@ -64,6 +64,9 @@ const TESTED: PeerBuild = (
         "tests/interop/interop.idl",
         "tests/interop/rich.idl",
         "tests/interop/include",
+        "crates/events/idl",
+        "crates/events/tests/plant.idl",
+        "crates/properties/idl",
     ],
     "tests/interop/build/omniorb",
 );

@@ -28,7 +28,7 @@ use zorb_events::cos_notify_filter::{
     ConstraintExp, FilterFactoryRef, FilterRef, MappingConstraintPair, MappingFilterRef,
 };
 
-pub(crate) fn property<T: IdlType>(name: &str, value: &T) -> Property {
+pub(crate) fn property<T: IdlType + ?Sized>(name: &str, value: &T) -> Property {
     Property {
         name: name.to_owned(),
         value: Any::new(value).unwrap(),

@@ -14,3 +14,7 @@ mod lives;
 mod notify;
 mod packaging;
 mod slow;
+mod typed;
+
+#[zorb::idl_file("tests/plant.idl")]
+mod plant {}

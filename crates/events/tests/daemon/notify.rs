@@ -785,3 +785,34 @@ async fn a_connection_of_best_effort_ends_with_the_program_and_keeps_nothing() {
     assert!(is_gone(&lost).await);
     assert_eq!(number_of(&kept.pull_structured_event().await.unwrap()), 1);
 }
+
+/// As a bridge sends them, which says more of an any than that has room for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_structured_event_that_says_it_is_an_any_is_one_for_consumers_of_anys() {
+    let (_server, _service, url) = service().await;
+    let orb = orb().await;
+    let channel = Notifications::at(&orb, &url).await;
+    let plain = Channel::at(&orb, &url).await;
+    let (mut received, _) = plain.consumer().await;
+    let plain_pull = plain.pull_proxy().await;
+    let (mut pushed, _) = channel.consumer().await;
+    let (mut marked, proxy) = channel.consumer().await;
+    let filter = channel
+        .filter(&[event_type("", "%ANY")], "$Redelivered == TRUE")
+        .await;
+    proxy.add_filter(&filter).await.unwrap();
+    let push = channel.pusher().await;
+    let mut sent = structured("%ANY", 0, vec![property("Redelivered", &true)]);
+    sent.header.fixed_header.event_type = event_type("", "%ANY");
+    sent.filterable_data.clear();
+    sent.remainder_of_body = event(7);
+    push.push_structured_event(&sent).await.unwrap();
+    assert_eq!(received.number().await, 7);
+    assert_eq!(number(&plain_pull.pull().await.unwrap()), 7);
+    assert_eq!(pushed.next().await, Some(vec![sent.clone()]));
+    assert_eq!(marked.next().await, Some(vec![sent.clone()]));
+    // One with data of its own is more than an any.
+    sent.filterable_data.push(property("number", &1_i32));
+    push.push_structured_event(&sent).await.unwrap();
+    assert_eq!(received.next().await, Some(Any::new(&sent).unwrap()));
+}

@@ -8,6 +8,7 @@ mod common;
 #[path = "../../../../tests/support/mod.rs"]
 mod support;
 
+use common::notify::{Notifications, alarm, event_type, number_of};
 use common::{Channel, Daemon, event, number, orb};
 use std::io::Write;
 use std::net::TcpListener;
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use support::{Running, have, passed};
 use tempfile::TempDir;
+use zorb_events::cos_notify_channel_admin::{EventChannelFactoryRef, InterFilterGroupOperator};
 
 /// omniEvents' daemon in a folder of its own.
 struct OmniEvents {
@@ -191,6 +193,157 @@ async fn the_tools_of_omnievents_work_with_our_channels() {
     drop(input);
     playing.kill().unwrap();
     playing.wait().unwrap();
+    passed(cell);
+}
+
+/// JacORB's notification service.
+const NOTIFIER: &str = "../../tests/interop/build/jacorb/notifier";
+
+/// Every form of events there, with a filter of its own: as a supplier that pushes and one that is pulled from, and as
+/// consumers of both kinds.
+#[tokio::test(flavor = "multi_thread")]
+async fn our_suppliers_and_consumers_work_with_jacorbs_notification_service() {
+    let cell = "zorb-jacorbnotify/all";
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(NOTIFIER);
+    if !have(cell, &[&program]) {
+        return;
+    }
+    let mut notifier = Running::start(&program, &["-printIOR"]);
+    let factory = notifier.reference();
+    let factory = factory.unwrap_or_else(|| panic!("{notifier:?}"));
+    let orb = orb().await;
+    let factory = orb.string_to_object(&factory).await.unwrap();
+    let factory: EventChannelFactoryRef = factory.narrow().await.unwrap().unwrap();
+    let (made, id) = factory.create_channel(&[], &[]).await.unwrap();
+    assert!(factory.get_all_channels().await.unwrap().contains(&id));
+    let made = made.unwrap();
+    let channel = Notifications::of(&orb, made.clone()).await;
+
+    let (mut pushed, _) = channel.consumer().await;
+    let (mut sequences, _) = channel.sequence_consumer(&[]).await;
+    let puller = channel.puller(&channel.consumers).await;
+    let (admin, _) = made
+        .new_for_consumers(InterFilterGroupOperator::AndOp)
+        .await
+        .unwrap();
+    let filtered = channel.puller(&admin.unwrap()).await;
+    let filter = channel
+        .filter(&[event_type("plant", "Alarm")], "$number > 1")
+        .await;
+    filtered.add_filter(&filter).await.unwrap();
+    let push = channel.pusher().await;
+    for n in 1..=3 {
+        push.push_structured_event(&alarm(n)).await.unwrap();
+    }
+    // It gives events to its queues by several threads: AnyOrder is that, too.
+    let sorted = |mut numbers: Vec<i32>| {
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!(sorted(pushed.numbers(3).await), [1, 2, 3]);
+    assert_eq!(sorted(sequences.numbers(3).await), [1, 2, 3]);
+    let mut pulled = Vec::new();
+    for _ in 1..=3 {
+        let event = puller.pull_structured_event().await.unwrap();
+        let number = number_of(&event);
+        assert_eq!(event, alarm(number));
+        pulled.push(number);
+    }
+    assert_eq!(sorted(pulled), [1, 2, 3]);
+    let mut pulled = Vec::new();
+    for _ in 2..=3 {
+        pulled.push(number_of(&filtered.pull_structured_event().await.unwrap()));
+    }
+    assert_eq!(sorted(pulled), [2, 3]);
+    let (offer, _proxy) = channel.supplier().await;
+    offer.send(alarm(4)).unwrap();
+    assert_eq!(pushed.numbers(1).await, [4]);
+
+    // The same channel as one of CosEvent.
+    let plain = Channel::of(&orb, made.clone().into()).await;
+    let (mut received, _) = plain.consumer().await;
+    let pull = plain.pull_proxy().await;
+    let push = plain.push_proxy().await;
+    for n in 0..5 {
+        push.push(&event(n)).await.unwrap();
+    }
+    let mut numbers = received.numbers(5).await;
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..5).collect::<Vec<_>>());
+    let mut pulled = Vec::new();
+    for _ in 0..5 {
+        pulled.push(number(&pull.pull().await.unwrap()));
+    }
+    pulled.sort_unstable();
+    assert_eq!(pulled, numbers);
+    passed(cell);
+}
+
+const TYPED: &str = "../../tests/interop/build/omniorb/typed";
+const PLANT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/plant.idl");
+
+/// The calls of omniORB's supplier, for consumers of structured events.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_typed_supplier_of_omniorb_calls_our_channel() {
+    let cell = "omniorb-zorbtyped/supplier";
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(TYPED);
+    if !have(cell, &[&program]) {
+        return;
+    }
+    let daemon = Daemon::start(&["--idl", PLANT]);
+    let orb = orb().await;
+    let notifications = Notifications::at(&orb, &daemon.url).await;
+    let puller = notifications.puller(&notifications.consumers).await;
+    let channel = format!("corbaloc::{}/TypedEventChannel", daemon.address());
+    let lines = Running::start(&program, &["supplier", &channel]).finish();
+    assert_eq!(lines.success(), ["refused", "supplied"]);
+    let mut called = Vec::new();
+    for _ in 0..3 {
+        let event = puller.pull_structured_event().await.unwrap();
+        let (first, rest) = event.filterable_data.split_first().unwrap();
+        let operation: String = first.value.extract().unwrap();
+        let names: Vec<&str> = rest.iter().map(|it| it.name.as_str()).collect();
+        called.push(format!("{operation}({})", names.join(", ")));
+    }
+    // A one-way call may be overtaken by the one behind it.
+    called.sort_unstable();
+    assert_eq!(
+        called,
+        [
+            "Plant::Alarms::cleared(severity)",
+            "Plant::Alarms::raised(severity, all)",
+            "Plant::Machine::stopped(why)",
+        ]
+    );
+    passed(cell);
+}
+
+/// From omniORB's supplier to its consumer, which our channel calls by the types of IDL.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_typed_consumer_of_omniorb_is_called_by_our_channel() {
+    let cell = "omniorb-zorbtyped/consumer";
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(TYPED);
+    if !have(cell, &[&program]) {
+        return;
+    }
+    let daemon = Daemon::start(&["--idl", PLANT]);
+    let channel = format!("corbaloc::{}/TypedEventChannel", daemon.address());
+    let mut consumer = Running::start(&program, &["consumer", &channel]);
+    consumer.find(|line| (line == "connected").then_some(()));
+    let supplier = Running::start(&program, &["supplier", &channel]).finish();
+    supplier.success();
+    let mut lines = consumer.finish().success();
+    // A one-way call may be overtaken by the one behind it.
+    lines[1..4].sort_unstable();
+    assert_eq!(
+        lines[..4],
+        [
+            "connected",
+            "cleared 4",
+            "raised 3 7:1.5 8:-2",
+            "stopped maintenance"
+        ]
+    );
     passed(cell);
 }
 
