@@ -16,7 +16,7 @@ use zorb::naming::cos_naming::{BindingType, NameComponent};
 use zorb::naming::{NamingClient, NamingError};
 use zorb::{Bytes, CompletionStatus, ObjectRef, Orb};
 use zorb_named::store::{
-    Binding, Change, EmbeddedStore, EtcdStore, Key, NatsStore, Replace, Store, Target,
+    Access, Binding, Change, EmbeddedStore, EtcdStore, Key, NatsStore, Replace, Store, Target,
 };
 use zorb_named::{NamingService, Settings};
 
@@ -89,8 +89,8 @@ pub(super) async fn serve(of: &str) -> Result<()> {
     }
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().await?;
     match of.split_once(':') {
-        Some(("etcd", _)) => run(orb, EtcdStore::open(of).await?).await,
-        Some(("nats", _)) => run(orb, NatsStore::open(of).await?).await,
+        Some(("etcd", _)) => run(orb, EtcdStore::open(of, &Access::default()).await?).await,
+        Some(("nats", _)) => run(orb, NatsStore::open(of, &Access::default()).await?).await,
         _ => run(orb, EmbeddedStore::open(of.as_ref())?).await,
     }
 }

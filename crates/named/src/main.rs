@@ -16,6 +16,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use zorb::{Error, Orb};
 use zorb_named::store::{EmbeddedStore, EtcdStore, NatsStore, OpenError, Store};
 use zorb_named::{DEFAULT_ENDPOINT, Liveness, NamingService, SERVICE_KEY, Settings};
+use zorb_service::access::{AccessError, AccessOptions};
 use zorb_service::{Metrics, Signals, notify, shown, write_whole};
 
 /// How often idle iterators are looked for.
@@ -31,6 +32,8 @@ struct Options {
     /// A store that several services share: etcd://HOST:PORT,HOST:PORT/PREFIX or nats://HOST:PORT,HOST:PORT/BUCKET
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     store: Option<String>,
+    #[command(flatten)]
+    access: AccessOptions,
     /// Where to listen; may be repeated
     #[arg(long, value_name = "ENDPOINT", default_value = DEFAULT_ENDPOINT)]
     listen: Vec<String>,
@@ -66,6 +69,7 @@ and names in it at corbaname::HOST:2809#NAME. The -ORB… options are taken, too
 
 Examples:
   zorb-named --data /var/lib/zorb-named
+  zorb-named --store etcd://e1:2379,e2:2379,e3:2379/names --engine-ca ca.pem --engine-user zorb --engine-password-file password
   zorb-named --data names --listen iiop://0.0.0.0:2809 -ORBEndPointPublish giop:tcp:names.example.com:2809
 
 A line on standard output says that it is ready. SIGTERM and SIGINT end it in order; a second one at once.
@@ -91,6 +95,8 @@ impl From<OpenError> for Failure {
         let status = match error {
             OpenError::InUse { .. } => IN_USE,
             OpenError::Url { .. } => WRONG_USAGE,
+            OpenError::Access(AccessError::Refused { .. }) => FAILED,
+            OpenError::Access(_) => WRONG_USAGE,
             _ => UNUSABLE,
         };
         let what = shown(&error);
@@ -154,16 +160,17 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
     let mut signals = Signals::new()?;
     if let Some(url) = &options.store {
         let kept = format!("in {url}");
+        let access = options.access.read().map_err(OpenError::from)?;
         // A signal may come while it waits for the store.
         if url.starts_with("nats:") {
             let store = tokio::select! {
-                store = NatsStore::open(url) => store?,
+                store = NatsStore::open(url, &access) => store?,
                 () = signals.next() => return Ok(()),
             };
             return run(builder, options, store, &kept, signals).await;
         }
         let store = tokio::select! {
-            store = EtcdStore::open(url) => store?,
+            store = EtcdStore::open(url, &access) => store?,
             () = signals.next() => return Ok(()),
         };
         return run(builder, options, store, &kept, signals).await;

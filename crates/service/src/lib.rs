@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "engines")]
+pub mod access;
 mod daemon;
 mod embedded;
 mod metrics;

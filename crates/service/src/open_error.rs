@@ -49,6 +49,10 @@ pub enum OpenError {
         /// What it lacks.
         why: &'static str,
     },
+    /// The engine does not let the program in.
+    #[cfg(feature = "engines")]
+    #[error("the store cannot be used")]
+    Access(#[from] crate::access::AccessError),
     /// A file or folder cannot be made or opened.
     #[error("cannot open {}", path.display())]
     Io {

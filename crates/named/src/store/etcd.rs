@@ -9,15 +9,16 @@
 //! Every change is a transaction of etcd with the conditions that it depends on, so that of two services which bind a name at
 //! the same time one does. Reads are linearizable: what was acknowledged by any service is seen by all.
 
-use super::etcd_http::{Failure, Server};
+use super::etcd_http::{Failure, Server, Way};
 use super::{
-    Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Place, Replace,
-    Store, StoreError, Target,
+    Access, AccessError, Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page,
+    PageLimits, Place, Replace, Store, StoreError, Target,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use zorb::naming::cos_naming::BindingType;
@@ -88,7 +89,12 @@ impl Cluster {
             match self.try_txn(txn).await {
                 Ok(response) => return Ok(response),
                 Err(Failure::Full) => return Err(StoreError::Full),
-                Err(Failure::NotDone(cause) | Failure::Unknown(cause)) => {
+                Err(
+                    Failure::NotDone(cause)
+                    | Failure::Refused(cause)
+                    | Failure::Token(cause)
+                    | Failure::Unknown(cause),
+                ) => {
                     if started.elapsed() > PATIENCE {
                         return Err(StoreError::Unreachable(cause));
                     }
@@ -105,7 +111,9 @@ impl Cluster {
         loop {
             match self.try_txn(txn).await {
                 Ok(response) => return Ok(response),
-                Err(Failure::NotDone(_)) if started.elapsed() <= PATIENCE => {
+                Err(Failure::NotDone(_) | Failure::Refused(_) | Failure::Token(_))
+                    if started.elapsed() <= PATIENCE =>
+                {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(failure) => return Err(failure.into_error()),
@@ -251,8 +259,10 @@ fn parse(url: &str) -> Option<(Vec<String>, String)> {
         "" => "zorb-named",
         prefix => prefix,
     };
-    let servers: Vec<_> = servers.split(',').map(str::to_owned).collect();
-    (servers.iter().all(|server| server.contains(':'))).then(|| (servers, format!("/{prefix}/")))
+    Some((
+        zorb_service::access::servers(servers)?,
+        format!("/{prefix}/"),
+    ))
 }
 
 impl EtcdStore {
@@ -260,14 +270,18 @@ impl EtcdStore {
     /// until etcd answers.
     ///
     /// # Errors
-    /// The URL is malformed, or the store of another version.
-    pub async fn open(url: &str) -> Result<Self, OpenError> {
+    /// The URL is malformed, or the store of another version; a server refuses the credentials, or TLS.
+    pub async fn open(url: &str, access: &Access) -> Result<Self, OpenError> {
         let (servers, prefix) = parse(url).ok_or_else(|| OpenError::Url {
-            url: url.to_owned(),
+            url: zorb_service::access::without_password(url),
             expected: "etcd://HOST:PORT,HOST:PORT/PREFIX",
         })?;
+        let way = Arc::new(Way::new(access)?);
+        let servers = servers.into_iter();
         let cluster = Cluster {
-            servers: servers.into_iter().map(Server::new).collect(),
+            servers: servers
+                .map(|server| Server::new(server, Arc::clone(&way)))
+                .collect(),
             prefix,
             current: AtomicUsize::new(0),
         };
@@ -276,12 +290,25 @@ impl EtcdStore {
             found,
             expected: FORMAT,
         };
+        for server in &cluster.servers {
+            let get = Txn::reads([get(&cluster.about_key())])
+                .to_json()
+                .to_string();
+            let asked = server.post("/v3/kv/txn", get);
+            if let Ok(Err(Failure::Refused(source))) =
+                tokio::time::timeout(REQUEST_TIMEOUT, asked).await
+            {
+                let server = server.address().to_owned();
+                return Err(AccessError::Refused { server, source }.into());
+            }
+        }
         let mut has_warned = false;
         let about = loop {
             match cluster.about().await {
                 Ok(about) => break about,
                 Err(error) if !has_warned => {
-                    tracing::error!(url, %error, "waits for etcd, which does not answer");
+                    let error = zorb_service::shown(&error);
+                    tracing::error!(url, error, "waits for etcd, which does not answer");
                     has_warned = true;
                 }
                 Err(_) => tokio::time::sleep(RETRY).await,

@@ -1,20 +1,36 @@
 //! Requests to a server of etcd, by its gateway for JSON (etcd's "gRPC gateway", `/v3/`).
 
-use super::StoreError;
+use super::{Access, AccessError, Credentials, StoreError};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Request, header};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use rustls::pki_types::ServerName;
+use serde_json::{Value, json};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 use zorb::Bytes;
 
 /// Octets of an answer.
 const MAX_ANSWER_OCTETS: usize = 256 * 1024 * 1024;
 /// Connections that are kept for the next requests.
 const MAX_KEPT: usize = 32;
+
+/// What etcd says when a token is over, or of other users than there are now.
+const TOKEN_REFUSALS: [&str; 2] = ["invalid auth token", "revision of auth store is old"];
+/// What etcd says to a client that it lets not in.
+const ACCESS_REFUSALS: [&str; 6] = [
+    // Its gateway takes no certificate with one.
+    "CommonName of client",
+    "authentication failed",
+    "authentication is not enabled",
+    "permission denied",
+    "user name is empty",
+    "user name not found",
+];
 
 type Cause = Arc<dyn core::error::Error + Send + Sync>;
 
@@ -23,6 +39,10 @@ type Cause = Arc<dyn core::error::Error + Send + Sync>;
 pub(super) enum Failure {
     /// There is no room for it.
     Full,
+    /// The server lets the service not in; it was surely not carried out.
+    Refused(Cause),
+    /// The token is one no more; it was surely not carried out.
+    Token(Cause),
     /// It was surely not carried out.
     NotDone(Cause),
     /// It may have been carried out, or may be still.
@@ -40,10 +60,15 @@ impl Failure {
         if text.contains("database space exceeded") {
             return Self::Full;
         }
-        let is_surely_refused = ["no leader", "too many requests", "not capable"]
-            .iter()
-            .any(|refusal| text.contains(refusal));
-        let error = Arc::new(io::Error::other(text.to_owned()));
+        let is_one_of = |texts: &[&str]| texts.iter().any(|refusal| text.contains(refusal));
+        let error: Cause = Arc::new(io::Error::other(text.trim().to_owned()));
+        if is_one_of(&TOKEN_REFUSALS) {
+            return Self::Token(error);
+        }
+        if is_one_of(&ACCESS_REFUSALS) {
+            return Self::Refused(error);
+        }
+        let is_surely_refused = is_one_of(&["no leader", "too many requests", "not capable"]);
         match is_surely_refused {
             true => Self::NotDone(error),
             false => Self::Unknown(error),
@@ -53,7 +78,9 @@ impl Failure {
     pub(super) fn into_error(self) -> StoreError {
         match self {
             Self::Full => StoreError::Full,
-            Self::NotDone(cause) => StoreError::Unreachable(cause),
+            Self::NotDone(cause) | Self::Refused(cause) | Self::Token(cause) => {
+                StoreError::Unreachable(cause)
+            }
             Self::Unknown(cause) => StoreError::Failed(cause),
         }
     }
@@ -61,24 +88,101 @@ impl Failure {
 
 type Connection = SendRequest<Full<Bytes>>;
 
+/// How connections are made, and who the service is.
+pub(super) struct Way {
+    tls: Option<TlsConnector>,
+    /// The body of the request that a user gets a token by.
+    login: Option<String>,
+    token: Mutex<Option<String>>,
+}
+
+impl core::fmt::Debug for Way {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Way").finish_non_exhaustive()
+    }
+}
+
+impl Way {
+    pub(super) fn new(access: &Access) -> Result<Self, AccessError> {
+        let login = match &access.credentials {
+            None => None,
+            Some(Credentials::Password { user, password }) => {
+                let login = json!({ "name": user, "password": password.reveal() });
+                Some(login.to_string())
+            }
+            Some(_) => {
+                let why = "etcd knows users with passwords, and no tokens, creds or nkeys";
+                return Err(AccessError::Credentials(why));
+            }
+        };
+        Ok(Self {
+            tls: access.tls()?.map(TlsConnector::from),
+            login,
+            token: Mutex::default(),
+        })
+    }
+
+    fn token(&self) -> Option<String> {
+        let token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        token.clone()
+    }
+
+    fn set_token(&self, new: Option<String>) {
+        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+}
+
 /// A server, and the connections to it that no request uses.
 #[derive(Debug)]
 pub(super) struct Server {
     address: String,
+    way: Arc<Way>,
     unused: Mutex<Vec<Connection>>,
 }
 
 impl Server {
-    pub(super) fn new(address: String) -> Self {
+    pub(super) fn new(address: String, way: Arc<Way>) -> Self {
         Self {
             address,
+            way,
             unused: Mutex::default(),
         }
     }
 
-    /// Sends a request and reads its answer. Dropping it closes its connection.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Sends a request as the user that the service is, and reads its answer. Dropping it closes its connection.
     pub(super) async fn post(&self, path: &str, body: String) -> Result<Value, Failure> {
-        let request = Request::post(path)
+        let Some(login) = &self.way.login else {
+            return self.send(path, body, None).await;
+        };
+        if let Some(token) = self.way.token() {
+            match self.send(path, body.clone(), Some(&token)).await {
+                Err(Failure::Token(_)) => self.way.set_token(None),
+                done => return done,
+            }
+        }
+        let answer = self
+            .send("/v3/auth/authenticate", login.clone(), None)
+            .await;
+        let answer = answer.map_err(|failure| match failure {
+            // The request itself is not sent.
+            Failure::Unknown(cause) => Failure::NotDone(cause),
+            failure => failure,
+        })?;
+        let token = answer["token"].as_str().unwrap_or_default().to_owned();
+        self.way.set_token(Some(token.clone()));
+        self.send(path, body, Some(&token)).await
+    }
+
+    async fn send(&self, path: &str, body: String, token: Option<&str>) -> Result<Value, Failure> {
+        let mut request = Request::post(path);
+        if let Some(token) = token {
+            request = request.header(header::AUTHORIZATION, token);
+        }
+        let request = request
             .header(header::HOST, &self.address)
             .header(header::CONTENT_TYPE, "application/json")
             // A server without a leader says so at once.
@@ -89,6 +193,8 @@ impl Server {
         let sent = connection.send_request(request).await;
         let response = sent.map_err(|error| match error.is_canceled() {
             true => Failure::NotDone(Arc::new(error)),
+            // An alert of a server that wants a certificate comes here.
+            false if zorb_service::access::is_of_tls(&error) => Failure::Refused(Arc::new(error)),
             false => Failure::Unknown(Arc::new(error)),
         })?;
         let is_success = response.status().is_success();
@@ -115,12 +221,20 @@ impl Server {
         }
         let stream = TcpStream::connect(&self.address).await.map_err(not_done)?;
         stream.set_nodelay(true).map_err(not_done)?;
-        let (connection, driver) = handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| Failure::NotDone(Arc::new(error)))?;
-        // It ends with the connection, whose failure its request reports.
-        tokio::spawn(driver);
-        Ok(connection)
+        let Some(tls) = &self.way.tls else {
+            return over(stream).await;
+        };
+        let host = self.address.rsplit_once(':').map_or("", |(host, _)| host);
+        let host = host.trim_matches(['[', ']']).to_owned();
+        let name = ServerName::try_from(host)
+            .map_err(|error| Failure::NotDone(Arc::new(io::Error::other(error))))?;
+        match tls.connect(name, stream).await {
+            Ok(stream) => over(stream).await,
+            Err(error) if zorb_service::access::is_of_tls(&error) => {
+                Err(Failure::Refused(Arc::new(error)))
+            }
+            Err(error) => Err(not_done(error)),
+        }
     }
 
     fn take(&self) -> Option<Connection> {
@@ -134,4 +248,16 @@ impl Server {
             unused.push(connection);
         }
     }
+}
+
+/// A connection of HTTP over one of TCP or TLS.
+async fn over(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> Result<Connection, Failure> {
+    let (connection, driver) = handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| Failure::NotDone(Arc::new(error)))?;
+    // It ends with the connection, whose failure its request reports.
+    tokio::spawn(driver);
+    Ok(connection)
 }

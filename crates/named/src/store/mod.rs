@@ -9,6 +9,7 @@ pub use embedded::EmbeddedStore;
 pub use etcd::EtcdStore;
 pub use nats::NatsStore;
 pub use zorb_service::OpenError;
+pub use zorb_service::access::{Access, AccessError, Credentials, Secret};
 
 use core::fmt;
 use std::sync::Arc;

@@ -23,6 +23,12 @@ impl Engine {
         }
     }
 
+    /// Where `cargo xtask peers` builds it.
+    pub(crate) fn path(self) -> PathBuf {
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/engines/build");
+        built.join(self.program())
+    }
+
     /// A test of the engine, as `tests/interop/cells.txt` names it.
     pub(crate) fn cell(self, what: &str) -> String {
         match self {
@@ -44,7 +50,7 @@ pub(crate) struct Cluster {
 }
 
 /// An address that no other test uses.
-fn host() -> String {
+pub(crate) fn host() -> String {
     let endpoint = anywhere();
     let rest = endpoint.trim_start_matches("iiop://");
     rest.split(':').next().expect("an address").to_owned()
@@ -58,8 +64,7 @@ fn signal(member: &Running, signal: Signal) {
 impl Cluster {
     /// A cluster none of whose servers runs; `None`, and a word about it, without the engine.
     pub(crate) fn new(engine: Engine, what: &str) -> Option<Self> {
-        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/engines/build");
-        let program = built.join(engine.program());
+        let program = engine.path();
         if !have(what, &[&program]) {
             return None;
         }

@@ -13,7 +13,10 @@ mod conformance;
 #[path = "../../../../tests/support/mod.rs"]
 mod support;
 
+#[path = "../../../tls/tests/support/mod.rs"]
+mod certificates;
 mod cluster;
 mod failures;
 mod network;
+mod secured;
 mod together;

@@ -7,7 +7,7 @@ use crate::support::{Running, passed};
 use std::sync::Arc;
 use zorb::naming::{NamingClient, NamingError};
 use zorb::{ObjectRef, SystemExceptionKind};
-use zorb_named::store::{EtcdStore, NatsStore};
+use zorb_named::store::{Access, EtcdStore, NatsStore};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn etcd_does_what_a_store_has_to_do() {
@@ -15,7 +15,9 @@ async fn etcd_does_what_a_store_has_to_do() {
     let Some(cluster) = Cluster::start(Engine::Etcd, cell) else {
         return;
     };
-    let store = EtcdStore::open(&cluster.url()).await.unwrap();
+    let store = EtcdStore::open(&cluster.url(), &Access::default())
+        .await
+        .unwrap();
     conformance::check(Arc::new(store)).await;
     passed(cell);
 }
@@ -26,7 +28,9 @@ async fn nats_does_what_a_store_has_to_do() {
     let Some(cluster) = Cluster::start(Engine::Nats, cell) else {
         return;
     };
-    let store = NatsStore::open(&cluster.url()).await.unwrap();
+    let store = NatsStore::open(&cluster.url(), &Access::default())
+        .await
+        .unwrap();
     conformance::check(Arc::new(store)).await;
     passed(cell);
 }

@@ -1,6 +1,6 @@
 //! Requests to the servers of NATS: atomic changes of a stream, and reads of it that no change acknowledged before is missing from.
 
-use crate::store::StoreError;
+use crate::store::{Access, OpenError, StoreError};
 use async_nats::connection::State;
 use async_nats::{Client, ConnectOptions, HeaderMap, Message, StatusCode};
 use futures_util::StreamExt;
@@ -113,17 +113,22 @@ impl Servers {
     pub(super) async fn new(
         addresses: &[String],
         bucket: &str,
-    ) -> Result<Self, async_nats::ConnectError> {
+        access: &Access,
+        malformed: impl Fn() -> OpenError,
+    ) -> Result<Self, OpenError> {
         let mut clients = Vec::new();
         for address in addresses {
-            let options = ConnectOptions::new()
+            access.ask_nats(address, REQUEST_TIMEOUT).await?;
+            let options = access
+                .nats(ConnectOptions::new())?
                 .name("zorb-named")
                 .retry_on_initial_connect()
                 .ignore_discovered_servers()
                 .connection_timeout(REQUEST_TIMEOUT)
                 .reconnect_delay_callback(|_| RECONNECT)
                 .request_timeout(None);
-            clients.push(options.connect(format!("nats://{address}")).await?);
+            let client = options.connect(format!("nats://{address}")).await;
+            clients.push(client.map_err(|_| malformed())?);
         }
         Ok(Self {
             clients,

@@ -23,8 +23,8 @@
 mod cluster;
 
 use super::{
-    Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Place, Replace,
-    Store, StoreError, Target,
+    Access, Binding, Change, ContextId, Found, Key, OpenError, Outcome, Page, PageLimits, Place,
+    Replace, Store, StoreError, Target,
 };
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -82,9 +82,8 @@ fn parse(url: &str) -> Option<(Vec<String>, &str)> {
         bucket => bucket,
     };
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let servers: Vec<_> = servers.split(',').map(str::to_owned).collect();
-    let is_url = bucket.chars().all(is_allowed) && servers.iter().all(|s| s.contains(':'));
-    is_url.then_some((servers, bucket))
+    let servers = zorb_service::access::servers(servers)?;
+    bucket.chars().all(is_allowed).then_some((servers, bucket))
 }
 
 fn context_key(context: ContextId) -> String {
@@ -221,15 +220,16 @@ impl NatsStore {
     /// none: with three replicas if the URL names three servers or more. Waits until NATS answers.
     ///
     /// # Errors
-    /// The URL is malformed, the store of another version, or the bucket one that names cannot be kept in.
-    pub async fn open(url: &str) -> Result<Self, OpenError> {
+    /// The URL is malformed, the store of another version, or the bucket one that names cannot be kept in; a server refuses the
+    /// credentials, or TLS.
+    pub async fn open(url: &str, access: &Access) -> Result<Self, OpenError> {
         let malformed = || OpenError::Url {
-            url: url.to_owned(),
+            url: zorb_service::access::without_password(url),
             expected: "nats://HOST:PORT,HOST:PORT/BUCKET",
         };
         let (addresses, bucket) = parse(url).ok_or_else(malformed)?;
-        let servers = Servers::new(&addresses, bucket).await;
-        let cluster = Arc::new(Cluster::new(servers.map_err(|_| malformed())?));
+        let servers = Servers::new(&addresses, bucket, access, malformed).await?;
+        let cluster = Arc::new(Cluster::new(servers));
         let mut has_warned = false;
         let mut warn = |error: &dyn core::fmt::Debug| {
             if !has_warned {
