@@ -3,6 +3,7 @@
 use async_nats::jetstream::{self, stream};
 use async_nats::{Client, ConnectOptions};
 use std::time::Duration;
+use zorb_service::access::{self, Access, AccessError};
 
 /// How long NATS may take to answer.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(2);
@@ -17,11 +18,17 @@ const REPLICAS: usize = 3;
 
 /// Why a connection to NATS cannot be made.
 #[derive(Debug, thiserror::Error)]
-#[error("{servers:?} are no addresses of NATS: expected HOST:PORT,HOST:PORT")]
-pub struct EngineError {
-    servers: String,
-    #[source]
-    cause: async_nats::ConnectError,
+#[non_exhaustive]
+pub enum EngineError {
+    /// The addresses are malformed. They are not shown: they may have a password.
+    #[error("expected servers of NATS as HOST:PORT,HOST:PORT")]
+    Servers,
+    /// A server does not let the bridge in, or a file cannot be used.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The client cannot be made.
+    #[error("no connection to NATS")]
+    Connect(#[source] async_nats::ConnectError),
 }
 
 /// A stream of NATS JetStream. A clone is another handle of it.
@@ -42,7 +49,7 @@ impl Engine {
     /// replicas if three servers are named. Waits until NATS answers.
     ///
     /// # Errors
-    /// The addresses are malformed.
+    /// The addresses are malformed; a server refuses the credentials, or TLS.
     ///
     /// # Cancel safety
     /// The stream may have been made.
@@ -51,13 +58,17 @@ impl Engine {
         stream: &str,
         subjects: &[&str],
         name: &str,
+        access: &Access,
     ) -> Result<Self, EngineError> {
-        let urls: Vec<String> = servers
-            .split(',')
-            .map(|one| format!("nats://{one}"))
-            .collect();
-        let count = urls.len();
-        let client = ConnectOptions::new()
+        let addresses = access::servers(servers).ok_or(EngineError::Servers)?;
+        let count = addresses.len();
+        let mut urls = Vec::with_capacity(count);
+        for address in addresses {
+            access.ask_nats(&address, ANSWER_WITHIN).await?;
+            urls.push(format!("nats://{address}"));
+        }
+        let client = access
+            .nats(ConnectOptions::new())?
             .name(name)
             .retry_on_initial_connect()
             .connection_timeout(ANSWER_WITHIN)
@@ -65,10 +76,7 @@ impl Engine {
             .ping_interval(PING)
             .connect(urls)
             .await
-            .map_err(|cause| EngineError {
-                servers: servers.to_owned(),
-                cause,
-            })?;
+            .map_err(EngineError::Connect)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(ANSWER_WITHIN);
         let mut has_warned = false;

@@ -8,7 +8,7 @@ mod payload;
 mod proxy;
 
 pub use engine::{Engine, EngineError};
-pub use incoming::subscribe;
+pub use incoming::{Push, REDELIVERED, SEQUENCE, STREAM, subscribe};
 pub use outgoing::{REPEATS, publish};
 pub use payload::{Payload, PayloadError};
 

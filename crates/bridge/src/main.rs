@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::sync::oneshot;
 use zorb::{Error, Orb};
-use zorb_bridge::{Channel, Engine, Payload};
+use zorb_bridge::{Channel, Engine, EngineError, Payload, Push};
+use zorb_service::access::{AccessError, AccessOptions};
 use zorb_service::{Signals, notify, shown};
 
 /// Bridge an event channel and subjects of NATS JetStream, each way at least once
@@ -29,6 +30,8 @@ struct Options {
     /// The stream of the subjects, made if it is missing
     #[arg(long, value_name = "STREAM")]
     stream: String,
+    #[command(flatten)]
+    access: AccessOptions,
     /// Publish each event of the channel on a subject
     #[arg(long, value_name = "SUBJECT")]
     publish: Option<String>,
@@ -38,6 +41,9 @@ struct Options {
     /// The form of messages: json or cdr
     #[arg(long, value_name = "FORM", default_value = "json")]
     payload: Payload,
+    /// Push messages as structured events, whose header says which message they are and whether they come again; for channels of CosNotification
+    #[arg(long, requires = "subscribe")]
+    structured: bool,
     /// The name of this bridge, which is that of its consumer of the stream
     #[arg(long, value_name = "NAME", default_value = "zorb-bridge")]
     name: String,
@@ -155,11 +161,19 @@ async fn bridge(orb: &Orb, options: &Options) -> Result<(), Failure> {
         .into_iter()
         .filter_map(Option::as_deref)
         .collect();
-    let engine = Engine::connect(&options.nats, &options.stream, &subjects, &options.name).await;
-    let engine = engine.map_err(|error| Failure {
-        status: WRONG_USAGE,
+    let failure = |error: EngineError| Failure {
+        status: match error {
+            EngineError::Servers => WRONG_USAGE,
+            EngineError::Access(AccessError::Refused { .. }) | EngineError::Connect(_) => FAILED,
+            _ => WRONG_USAGE,
+        },
         what: shown(&error),
-    })?;
+    };
+    let access = options.access.read();
+    let access = access.map_err(|error| failure(error.into()))?;
+    let (servers, stream) = (&options.nats, &options.stream);
+    let engine = Engine::connect(servers, stream, &subjects, &options.name, &access).await;
+    let engine = engine.map_err(failure)?;
     let channel = Channel {
         url: options.channel.clone(),
         folder: options.data.clone(),
@@ -180,6 +194,10 @@ async fn bridge(orb: &Orb, options: &Options) -> Result<(), Failure> {
             }
         }
     };
+    let push = match options.structured {
+        true => Push::Structured,
+        false => Push::Any,
+    };
     let into = async {
         match &options.subscribe {
             Some(subject) => {
@@ -189,7 +207,7 @@ async fn bridge(orb: &Orb, options: &Options) -> Result<(), Failure> {
                     &channel,
                     engine,
                     subject,
-                    options.payload,
+                    (options.payload, push),
                     subscribed,
                 );
                 match never.await {}

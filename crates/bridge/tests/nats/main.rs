@@ -3,6 +3,13 @@
 
 #[path = "../../../../tests/support/anew.rs"]
 mod anew;
+#[path = "../../../tls/tests/support/mod.rs"]
+mod certificates;
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../named/tests/engines/cluster.rs"]
+mod cluster;
+#[path = "../../../named/tests/engines/network.rs"]
+mod network;
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../../tests/support/mod.rs"]
 mod support;
@@ -16,11 +23,15 @@ use std::process::Command;
 use support::{HANG, Running, have, passed};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use zorb::{Any, Bytes, Orb, SystemException};
-use zorb_bridge::{Payload, REPEATS};
+use zorb::{Any, Bytes, Interface, Orb, SystemException};
+use zorb_bridge::{Payload, REDELIVERED, REPEATS, SEQUENCE, STREAM};
 use zorb_events::cos_event_channel_admin::ProxyPushConsumerRef;
 use zorb_events::cos_event_comm::push_consumer::PushError;
 use zorb_events::cos_event_comm::{PushConsumer, PushConsumerServant};
+use zorb_events::cos_notification::StructuredEvent;
+use zorb_events::cos_notify_channel_admin::{
+    ClientType, EventChannelRef, StructuredProxyPullSupplierRef,
+};
 use zorb_events::{CHANNEL_KEY, EventService, EventStore, Settings};
 
 /// A server of NATS in a folder, at an address of its own.
@@ -444,6 +455,227 @@ async fn messages_reach_a_channel_that_was_away_and_those_of_a_killed_bridge_com
                 .extract::<i32>()
                 .unwrap(),
         );
+    }
+    passed(cell);
+}
+
+/// What a bridge says of an event in its header.
+fn header(event: &StructuredEvent, name: &str) -> Option<Any> {
+    let mut header = event.header.variable_header.iter();
+    let found = header.find(|property| property.name == name);
+    found.map(|property| property.value.clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn structured_events_say_which_message_they_are_and_whether_it_came_before() {
+    let cell = "bridge/marks";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    server.start();
+    let channel = Channel::new().await;
+    let mut anys = channel.consumer().await;
+    let object = channel.service.channel().as_object().clone();
+    let notifications: EventChannelRef = object.narrow().await.unwrap().unwrap();
+    let admin = notifications
+        .default_consumer_admin()
+        .await
+        .unwrap()
+        .unwrap();
+    let obtained = admin.obtain_notification_pull_supplier(ClientType::StructuredEvent);
+    let proxy = obtained.await.unwrap().0.unwrap().as_object().clone();
+    let proxy: StructuredProxyPullSupplierRef = proxy.narrow().await.unwrap().unwrap();
+    proxy.connect_structured_pull_consumer(None).await.unwrap();
+
+    let args = ["--subscribe", "plant.in", "--structured"];
+    let mut running = bridge(&server, &channel.url, &args);
+    ready(&mut running);
+    let context = jetstream::new(server.client().await);
+    let publish = |n: i32| {
+        let context = context.clone();
+        async move {
+            let sent = context
+                .publish("plant.in", Bytes::from(n.to_string()))
+                .await;
+            sent.unwrap().await.unwrap().sequence
+        }
+    };
+    let first = publish(1).await;
+    let event = proxy.pull_structured_event().await.unwrap();
+    assert_eq!(header(&event, STREAM), Some(Any::new("plant").unwrap()));
+    assert_eq!(header(&event, SEQUENCE), Some(Any::new(&first).unwrap()));
+    assert_eq!(header(&event, REDELIVERED), None);
+    assert_eq!(event.remainder_of_body, number(1));
+    assert_eq!(anys.recv().await.unwrap(), number(1));
+    drop(running);
+
+    // Fetched by another client of the same consumer, which does not say that it has it; by the bridge that is gone before, perhaps, whose fetch
+    // ends later than it.
+    let consumer: jetstream::consumer::PullConsumer = (context.get_stream("plant").await.unwrap())
+        .get_consumer("zorb-bridge")
+        .await
+        .unwrap();
+    let second = publish(2).await;
+    let fetch = consumer.fetch().max_messages(1).expires(HANG);
+    let mut fetched = fetch.messages().await.unwrap();
+    let message = fetched.next().await.unwrap().unwrap();
+    message
+        .ack_with(jetstream::AckKind::Nak(None))
+        .await
+        .unwrap();
+    let mut running = bridge(&server, &channel.url, &args);
+    ready(&mut running);
+    let event = proxy.pull_structured_event().await.unwrap();
+    assert_eq!(header(&event, SEQUENCE), Some(Any::new(&second).unwrap()));
+    assert_eq!(header(&event, REDELIVERED), Some(Any::new(&true).unwrap()));
+    assert_eq!(event.remainder_of_body, number(2));
+    assert_eq!(anys.recv().await.unwrap(), number(2));
+    passed(cell);
+}
+
+/// omniEvents' channel, to which messages go while the cluster loses a server, and another one has no network.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_channel_gets_every_message_of_a_cluster_that_loses_a_server_and_is_parted() {
+    let cell = "bridge/cluster";
+    if !have(cell, &[Path::new("omniEvents")]) {
+        return;
+    }
+    let Some(mut cluster) = cluster::Cluster::start_apart(cluster::Engine::Nats, cell) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let free = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let mut command = Command::new("omniEvents");
+    command.env("OMNIORB_CONFIG", "/dev/null");
+    command.args(["-f", "-v", "-t", "/dev/stdout", "-p", &port, "-l"]);
+    let mut events = Running::command({
+        command.arg(folder.path());
+        command
+    });
+    let factory = events.reference().unwrap_or_else(|| panic!("{events:?}"));
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0");
+    let orb = orb.build().await.unwrap();
+    let factory = orb.string_to_object(&factory).await.unwrap();
+    let factory: zorb_events::omni_events::EventChannelFactoryRef =
+        factory.narrow().await.unwrap().unwrap();
+    let key = [zorb::naming::cos_naming::NameComponent {
+        id: "EventChannel".to_owned(),
+        kind: "object interface".to_owned(),
+    }];
+    let made = factory.create_object(&key, &[]).await.unwrap().unwrap();
+    let url = orb.object_to_string(&made);
+    let made: zorb_events::cos_event_channel_admin::EventChannelRef = made.unchecked_narrow();
+    let (sender, mut received) = unbounded_channel();
+    let poa = orb.root_poa();
+    poa.the_poa_manager().activate().unwrap();
+    let consumer = poa
+        .activate(PushConsumerServant::new(Received(sender)))
+        .unwrap();
+    let admin = made.for_consumers().await.unwrap().unwrap();
+    let proxy = admin.obtain_push_supplier().await.unwrap().unwrap();
+    proxy.connect_push_consumer(&consumer).await.unwrap();
+
+    let servers = cluster.url();
+    let servers = servers.strip_prefix("nats://").unwrap();
+    let servers = servers.strip_suffix("/names").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zorb-bridge"));
+    command.args(["--listen", "iiop://127.0.0.1:0", "--stream", "plant"]);
+    command.args([
+        "--nats",
+        servers,
+        "--channel",
+        &url,
+        "--subscribe",
+        "plant.in",
+    ]);
+    let mut bridge = Running::command(command);
+    ready(&mut bridge);
+    let urls: Vec<String> = servers
+        .split(',')
+        .map(|one| format!("nats://{one}"))
+        .collect();
+    let client = async_nats::ConnectOptions::new()
+        .ping_interval(std::time::Duration::from_secs(1))
+        .connect(urls)
+        .await
+        .unwrap();
+    let mut context = jetstream::new(client);
+    context.set_timeout(std::time::Duration::from_secs(2));
+    for n in 0..120 {
+        // Until it is acknowledged; stored once, by its id.
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert("Nats-Msg-Id", n.to_string());
+        loop {
+            let payload = Bytes::from(n.to_string());
+            let sent = context.publish_with_headers("plant.in", headers.clone(), payload);
+            if let Ok(stored) = sent.await
+                && stored.await.is_ok()
+            {
+                break;
+            }
+        }
+        match n {
+            20 => cluster.kill(0),
+            50 => cluster.restart(0),
+            60 => cluster.cut_off(1),
+            90 => cluster.mend(),
+            _ => {}
+        }
+    }
+    let mut all = BTreeSet::new();
+    let mut again = 0;
+    while all.len() < 120 {
+        let event = tokio::time::timeout(HANG, received.recv()).await;
+        let event: i32 = event.expect("more events").unwrap().extract().unwrap();
+        again += usize::from(!all.insert(event));
+    }
+    eprintln!("{again} come again");
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_over_tls_opens_nats_and_a_wrong_one_is_said() {
+    let cell = "bridge/secured";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    let authority = certificates::Authority::new("engines");
+    let pem = authority.issue("server", &[&server.host]);
+    let config = server.folder.path().join("nats.conf");
+    let store = server.folder.path().join("store");
+    let text = format!(
+        "listen: \"{}:4222\"\njetstream {{ store_dir: {store:?} }}\n\
+         tls {{ cert_file: {pem:?}, key_file: {pem:?} }}\n\
+         authorization {{ user: zorb, password: \"hush-4711\" }}\n",
+        server.host
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut command = Command::new(Server::program());
+    command.arg("--config").arg(&config);
+    let mut running = Running::command(command);
+    let is_ready = running.find(|line| line.contains("Server is ready").then_some(()));
+    assert!(is_ready.is_some(), "{running:?}");
+    server.running = Some(running);
+    let channel = Channel::new().await;
+    let ca = authority.trust();
+    for (password, is_right) in [("hush-4711", true), ("other-4711", false)] {
+        let file = server.folder.path().join(password);
+        std::fs::write(&file, password).unwrap();
+        let (ca, file) = (ca.to_str().unwrap(), file.to_str().unwrap());
+        let user = ["--engine-user", "zorb", "--engine-password-file", file];
+        let args = [&["--publish", "plant.out", "--engine-ca", ca][..], &user].concat();
+        let mut bridge = bridge(&server, &channel.url, &args);
+        if is_right {
+            ready(&mut bridge);
+            continue;
+        }
+        let ended = bridge.finish();
+        assert_eq!(ended.status.code(), Some(1));
+        let said = ended.lines.join("\n");
+        assert!(said.contains("authorization violation"), "{said}");
+        assert!(!said.contains("4711"), "{said}");
     }
     passed(cell);
 }
