@@ -59,8 +59,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Services, on the facade alone.
     ("zorb-service", &[]),
     ("zorb-named", &["zorb", "zorb-service"]),
-    ("zorb-events", &["zorb", "zorb-service"]),
+    (
+        "zorb-events",
+        &["zorb", "zorb-dynamic", "zorb-ifr", "zorb-service"],
+    ),
     ("zorb-bridge", &["zorb", "zorb-events", "zorb-service"]),
+    ("zorb-properties", &["zorb", "zorb-service"]),
     ("zorb-dynamic", &["zorb", "zorb-cdr", "zorb-idl"]),
     (
         "zorb-ifr",

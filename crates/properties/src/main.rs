@@ -1,0 +1,178 @@
+//! `zorb-properties`: a property service that keeps its sets.
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use zorb::{Error, Orb};
+use zorb_properties::{
+    DEFAULT_ENDPOINT, FACTORY_KEY, OpenError, PropertyService, PropertyStore, Settings,
+};
+use zorb_service::{Signals, notify, shown, write_whole};
+
+/// How often idle iterators are looked for.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// A CORBA property service: CosPropertyService, durable
+#[derive(Debug, Parser)]
+#[command(name = "zorb-properties", version, after_help = AFTER_HELP)]
+struct Options {
+    /// The folder of the sets, made if it is missing; without it they are lost when the program ends
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where to listen; may be repeated
+    #[arg(long, value_name = "ENDPOINT", default_value = DEFAULT_ENDPOINT)]
+    listen: Vec<String>,
+    /// Write the reference of the factory of sets to a file
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Sets that there may be
+    #[arg(long, value_name = "N", default_value_t = Settings::MAX_SETS)]
+    max_sets: usize,
+}
+
+const AFTER_HELP: &str = "\
+Clients find the factories at corbaloc::HOST:11171/PropertySetFactory and corbaloc::HOST:11171/PropertySetDefFactory.
+The -ORB… options are taken, too: -ORBListenEndpoints, -ORBEndPointPublish, ….
+
+Examples:
+  zorb-properties --data /var/lib/zorb-properties
+
+A line on standard output says that it is ready. SIGTERM and SIGINT end it in order; a second one at once.
+
+Exit status: 0 when it was ended by a signal; 2 for wrong usage; 3 if another process has the folder open; 4 if the folder
+holds a store of another version or one that is damaged, or cannot be written; 5 if it cannot listen; 1 for anything else.";
+
+/// The exit statuses of failures, beside that of clap.
+const FAILED: u8 = 1;
+const WRONG_USAGE: u8 = 2;
+const IN_USE: u8 = 3;
+const UNUSABLE: u8 = 4;
+const NOT_LISTENING: u8 = 5;
+
+/// A failure, and the exit status that it ends with.
+struct Failure {
+    status: u8,
+    what: String,
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let status = match error {
+            OpenError::InUse { .. } => IN_USE,
+            _ => UNUSABLE,
+        };
+        let what = shown(&error);
+        Self { status, what }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match error {
+            Error::Transport(_) => NOT_LISTENING,
+            Error::Option(_) => WRONG_USAGE,
+            _ => FAILED,
+        };
+        let what = format!("{error:#}");
+        Self { status, what }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        let what = error.to_string();
+        Self {
+            status: FAILED,
+            what,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    // RUST_LOG says what is logged; unset, errors alone.
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .init();
+    let mut arguments: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    // Before clap parses the arguments, which would take -ORBListenEndpoints for several short options.
+    let builder = Orb::builder().env().args(&mut arguments);
+    let options = Options::parse_from(arguments);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(serve(builder, &options)),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { status, what }) => {
+            let _ = writeln!(std::io::stderr(), "zorb-properties: {what}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
+    // Before anything that takes time: a signal that comes meanwhile ends the program in order.
+    let mut signals = Signals::new()?;
+    // First: a second daemon of a folder says so, and not that its endpoint is in use.
+    let (store, kept) = match options.data.clone() {
+        Some(folder) => {
+            let kept = format!("in {}", folder.display());
+            let opened = tokio::task::spawn_blocking(move || PropertyStore::open(&folder)).await;
+            (opened.map_err(std::io::Error::other)??, kept)
+        }
+        None => {
+            let kept = "in memory: its sets are lost when it ends (--data keeps them)";
+            (PropertyStore::in_memory()?, kept.to_owned())
+        }
+    };
+    let builder = options
+        .listen
+        .iter()
+        .fold(builder, |builder, endpoint| builder.listen(endpoint));
+    let orb = builder.build().await?;
+    let mut settings = Settings::default();
+    settings.max_sets = options.max_sets;
+    let service = PropertyService::start(&orb, store, settings)?;
+    if let Some(file) = &options.ior_file {
+        let factory = orb.object_to_string(service.factory());
+        write_whole(file, &format!("{factory}\n"))?;
+    }
+    {
+        let mut out = std::io::stdout();
+        let url = orb.corbaloc_url(FACTORY_KEY)?;
+        // Whoever has started it may read no more.
+        let _ = writeln!(out, "zorb-properties is ready: {url} {kept}").and_then(|()| out.flush());
+    }
+    notify("READY=1");
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        tokio::select! {
+            () = signals.next() => break,
+            _ = sweep.tick() => service.evict_idle_iterators(),
+        }
+    }
+    notify("STOPPING=1");
+    tokio::select! {
+        () = end(&orb, &service) => {}
+        () = signals.next() => {}
+    }
+    Ok(())
+}
+
+/// Ends in order: what was begun is done and answered, then the store is closed.
+async fn end(orb: &Orb, service: &PropertyService) {
+    // It fails in upcalls alone.
+    let _ = orb.shutdown(true).await;
+    service.close().await;
+}
