@@ -146,7 +146,12 @@ pub fn measure(
     for (name, design) in DESIGNS {
         let mut command = match (design, omniorb) {
             ("", None) => continue,
-            ("", Some(program)) => on(program.to_str().ok_or("a path in UTF-8")?),
+            ("", Some(program)) => {
+                let mut command = on(program.to_str().ok_or("a path in UTF-8")?);
+                // As what it says to be: the server's code set, so that neither end converts.
+                command.args(["-ORBnativeCharCodeSet", "UTF-8"]);
+                command
+            }
             _ => {
                 let mut command = on(ours);
                 command.args(["client", "--design", design]);

@@ -58,7 +58,7 @@ const PARTS: [(&str, &str, &str, f64, &str); 5] = [
         "longs_ns",
         "octets_ns",
         1.5,
-        "4,096 longs of a peer of the same order ÷ as many octets",
+        "4,000 longs of a peer of the same order ÷ as many octets",
     ),
     (
         "parts/byte-order/swapped",
@@ -72,21 +72,21 @@ const PARTS: [(&str, &str, &str, f64, &str); 5] = [
         "structs_ns",
         "structs_filled_ns",
         1.25,
-        "1,024 structs with three octets of padding each ÷ without",
+        "1,000 structs with three octets of padding each ÷ without",
     ),
     (
         "parts/marshalling",
         "structs_ns",
         "octets_ns",
         20.0,
-        "1,024 structs ÷ as many octets",
+        "1,000 structs ÷ as many octets",
     ),
     (
         "parts/any",
         "structs_any_ns",
         "structs_ns",
         4.0,
-        "1,024 structs in an any ÷ without",
+        "1,000 structs in an any ÷ without",
     ),
 ];
 
