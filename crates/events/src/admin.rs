@@ -10,7 +10,7 @@ use crate::cos_notify_channel_admin::{
     self as cos, AdminLimit, AdminLimitExceeded, AdminNotFound, ClientType, ConsumerAdminRef,
     EventChannelFactoryRef, EventChannelRef, EventChannelServant, InterFilterGroupOperator,
     ProxyConsumerRef, ProxyNotFound, ProxySupplierRef, SupplierAdminRef, consumer_admin,
-    event_channel, supplier_admin,
+    supplier_admin,
 };
 use crate::cos_notify_comm::{self as comm, notify_publish, notify_subscribe};
 use crate::cos_notify_filter::{FilterFactoryRef, FilterFactoryServant, MappingFilterRef};
@@ -525,60 +525,6 @@ impl plain::EventChannel for ChannelObject {
     }
 }
 
-impl cos::EventChannel for ChannelObject {
-    async fn my_factory(&self) -> Result<Option<EventChannelFactoryRef>, SystemException> {
-        Ok(Some(self.0.context.notification_factory()?))
-    }
-
-    async fn default_consumer_admin(&self) -> Result<Option<ConsumerAdminRef>, SystemException> {
-        Ok(Some(self.0.reference("c")?))
-    }
-
-    async fn default_supplier_admin(&self) -> Result<Option<SupplierAdminRef>, SystemException> {
-        Ok(Some(self.0.reference("s")?))
-    }
-
-    async fn default_filter_factory(&self) -> Result<Option<FilterFactoryRef>, SystemException> {
-        Ok(Some(self.0.reference("q")?))
-    }
-
-    async fn new_for_consumers(
-        &self,
-        op: InterFilterGroupOperator,
-    ) -> Result<(Option<ConsumerAdminRef>, i32), SystemException> {
-        self.0.new_admin(true, op).await
-    }
-
-    async fn new_for_suppliers(
-        &self,
-        op: InterFilterGroupOperator,
-    ) -> Result<(Option<SupplierAdminRef>, i32), SystemException> {
-        self.0.new_admin(false, op).await
-    }
-
-    async fn get_consumeradmin(
-        &self,
-        id: i32,
-    ) -> Result<Option<ConsumerAdminRef>, event_channel::GetConsumeradminError> {
-        Ok(Some(self.0.admin_of_id(id, true)?.reference()?))
-    }
-
-    async fn get_supplieradmin(
-        &self,
-        id: i32,
-    ) -> Result<Option<SupplierAdminRef>, event_channel::GetSupplieradminError> {
-        Ok(Some(self.0.admin_of_id(id, false)?.reference()?))
-    }
-
-    async fn get_all_consumeradmins(&self) -> Result<Vec<i32>, SystemException> {
-        Ok(self.0.admin_ids(true))
-    }
-
-    async fn get_all_supplieradmins(&self) -> Result<Vec<i32>, SystemException> {
-        Ok(self.0.admin_ids(false))
-    }
-}
-
 impl typed_plain::TypedEventChannel for ChannelObject {
     async fn for_consumers(
         &self,
@@ -599,71 +545,83 @@ impl typed_plain::TypedEventChannel for ChannelObject {
     }
 }
 
-impl typed::TypedEventChannel for ChannelObject {
-    async fn my_factory(
-        &self,
-    ) -> Result<Option<typed::TypedEventChannelFactoryRef>, SystemException> {
-        Ok(Some(self.0.context.typed_factory()?))
-    }
+/// What a channel of CosNotification and one of CosTypedNotify have in common: all but the interfaces of what they give.
+macro_rules! event_channel {
+    (
+        $specification:ident::$interface:ident, $errors:ident, $factory:ty = $my_factory:ident,
+        $consumers:ty = $new_consumers:ident, $suppliers:ty = $new_suppliers:ident
+    ) => {
+        impl $specification::$interface for ChannelObject {
+            async fn my_factory(&self) -> Result<Option<$factory>, SystemException> {
+                Ok(Some(self.0.context.$my_factory()?))
+            }
 
-    async fn default_consumer_admin(
-        &self,
-    ) -> Result<Option<typed::TypedConsumerAdminRef>, SystemException> {
-        Ok(Some(self.0.reference("c")?))
-    }
+            async fn default_consumer_admin(&self) -> Result<Option<$consumers>, SystemException> {
+                Ok(Some(self.0.reference("c")?))
+            }
 
-    async fn default_supplier_admin(
-        &self,
-    ) -> Result<Option<typed::TypedSupplierAdminRef>, SystemException> {
-        Ok(Some(self.0.reference("s")?))
-    }
+            async fn default_supplier_admin(&self) -> Result<Option<$suppliers>, SystemException> {
+                Ok(Some(self.0.reference("s")?))
+            }
 
-    async fn default_filter_factory(&self) -> Result<Option<FilterFactoryRef>, SystemException> {
-        Ok(Some(self.0.reference("q")?))
-    }
+            async fn default_filter_factory(
+                &self,
+            ) -> Result<Option<FilterFactoryRef>, SystemException> {
+                Ok(Some(self.0.reference("q")?))
+            }
 
-    async fn new_for_typed_notification_consumers(
-        &self,
-        op: InterFilterGroupOperator,
-    ) -> Result<(Option<typed::TypedConsumerAdminRef>, i32), SystemException> {
-        self.0.new_admin(true, op).await
-    }
+            async fn $new_consumers(
+                &self,
+                op: InterFilterGroupOperator,
+            ) -> Result<(Option<$consumers>, i32), SystemException> {
+                self.0.new_admin(true, op).await
+            }
 
-    async fn new_for_typed_notification_suppliers(
-        &self,
-        op: InterFilterGroupOperator,
-    ) -> Result<(Option<typed::TypedSupplierAdminRef>, i32), SystemException> {
-        self.0.new_admin(false, op).await
-    }
+            async fn $new_suppliers(
+                &self,
+                op: InterFilterGroupOperator,
+            ) -> Result<(Option<$suppliers>, i32), SystemException> {
+                self.0.new_admin(false, op).await
+            }
 
-    async fn get_consumeradmin(
-        &self,
-        id: i32,
-    ) -> Result<
-        Option<typed::TypedConsumerAdminRef>,
-        typed::typed_event_channel::GetConsumeradminError,
-    > {
-        Ok(Some(self.0.admin_of_id(id, true)?.reference()?))
-    }
+            async fn get_consumeradmin(
+                &self,
+                id: i32,
+            ) -> Result<Option<$consumers>, $specification::$errors::GetConsumeradminError> {
+                Ok(Some(self.0.admin_of_id(id, true)?.reference()?))
+            }
 
-    async fn get_supplieradmin(
-        &self,
-        id: i32,
-    ) -> Result<
-        Option<typed::TypedSupplierAdminRef>,
-        typed::typed_event_channel::GetSupplieradminError,
-    > {
-        Ok(Some(self.0.admin_of_id(id, false)?.reference()?))
-    }
+            async fn get_supplieradmin(
+                &self,
+                id: i32,
+            ) -> Result<Option<$suppliers>, $specification::$errors::GetSupplieradminError> {
+                Ok(Some(self.0.admin_of_id(id, false)?.reference()?))
+            }
 
-    async fn get_all_consumeradmins(&self) -> Result<Vec<i32>, SystemException> {
-        Ok(self.0.admin_ids(true))
-    }
+            async fn get_all_consumeradmins(&self) -> Result<Vec<i32>, SystemException> {
+                Ok(self.0.admin_ids(true))
+            }
 
-    async fn get_all_supplieradmins(&self) -> Result<Vec<i32>, SystemException> {
-        Ok(self.0.admin_ids(false))
-    }
+            async fn get_all_supplieradmins(&self) -> Result<Vec<i32>, SystemException> {
+                Ok(self.0.admin_ids(false))
+            }
+        }
+    };
 }
+event_channel!(
+    cos::EventChannel,
+    event_channel,
+    EventChannelFactoryRef = notification_factory,
+    ConsumerAdminRef = new_for_consumers,
+    SupplierAdminRef = new_for_suppliers
+);
+event_channel!(
+    typed::TypedEventChannel,
+    typed_event_channel,
+    typed::TypedEventChannelFactoryRef = typed_factory,
+    typed::TypedConsumerAdminRef = new_for_typed_notification_consumers,
+    typed::TypedSupplierAdminRef = new_for_typed_notification_suppliers
+);
 
 impl Target for Admin {
     fn node(&self) -> &Node {

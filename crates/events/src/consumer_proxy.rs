@@ -8,8 +8,8 @@ use crate::cos_event_comm::{
 };
 use crate::cos_notification::{EventType, NamedPropertyRange, Property, StructuredEvent};
 use crate::cos_notify_channel_admin::{
-    self as cos, ConnectionAlreadyActive, ConnectionAlreadyInactive, NotConnected, ObtainInfoMode,
-    ProxyType, SupplierAdminRef,
+    self as cos, ConnectionAlreadyActive, ConnectionAlreadyInactive, ObtainInfoMode, ProxyType,
+    SupplierAdminRef,
 };
 use crate::cos_notify_comm::{
     self as comm, SequencePullSupplierRef, StructuredPullSupplierRef, notify_publish,
@@ -440,22 +440,6 @@ impl Consumer {
         self.0.check_connected()?;
         Ok(self.0.publish(bodies).await?)
     }
-
-    async fn set_suspended<E: From<NotConnected> + From<SystemException> + Send>(
-        &self,
-        is_suspended: bool,
-        already: E,
-    ) -> Result<(), E> {
-        self.0.check_connected().map_err(|_| NotConnected {})?;
-        self.change(|state| {
-            if state.is_suspended == is_suspended {
-                return Err(already);
-            }
-            state.is_suspended = is_suspended;
-            Ok(())
-        })
-        .await
-    }
 }
 
 impl comm::NotifyPublish for Consumer {
@@ -635,13 +619,21 @@ macro_rules! pulling {
             }
 
             async fn suspend_connection(&self) -> Result<(), cos::$module::SuspendConnectionError> {
-                self.set_suspended(true, ConnectionAlreadyInactive {}.into())
-                    .await
+                self.set_suspended(
+                    self.0.check_connected().is_ok(),
+                    true,
+                    ConnectionAlreadyInactive {}.into(),
+                )
+                .await
             }
 
             async fn resume_connection(&self) -> Result<(), cos::$module::ResumeConnectionError> {
-                self.set_suspended(false, ConnectionAlreadyActive {}.into())
-                    .await
+                self.set_suspended(
+                    self.0.check_connected().is_ok(),
+                    false,
+                    ConnectionAlreadyActive {}.into(),
+                )
+                .await
             }
         }
     };

@@ -4,6 +4,7 @@ use crate::channel::Channel;
 use crate::cos_notification::{
     EventType, NamedPropertyRange, Property, PropertyError, QoSAdmin, UnsupportedQoS, qo_s_admin,
 };
+use crate::cos_notify_channel_admin::NotConnected;
 use crate::cos_notify_filter::{
     FilterAdmin, FilterNotFound, FilterRef, MappingFilterRef, filter_admin,
 };
@@ -232,6 +233,28 @@ pub(crate) trait Target: Send + Sync + 'static {
                     NotChanged::Invalid(invalid) => invalid.into(),
                     NotChanged::System(exception) => exception.into(),
                 })
+            })
+            .await
+        }
+    }
+
+    /// Has deliveries of a proxy that is connected wait, or go on; `already` is the exception for one that does so.
+    fn set_suspended<E: From<NotConnected> + From<SystemException> + Send>(
+        &self,
+        is_connected: bool,
+        is_suspended: bool,
+        already: E,
+    ) -> impl Future<Output = Result<(), E>> + Send {
+        async move {
+            if !is_connected {
+                return Err(NotConnected {}.into());
+            }
+            self.change(|state| {
+                if state.is_suspended == is_suspended {
+                    return Err(already);
+                }
+                state.is_suspended = is_suspended;
+                Ok(())
             })
             .await
         }

@@ -8,7 +8,7 @@ use crate::cos_event_comm::{self as plain_comm, Disconnected, PushConsumerRef, p
 use crate::cos_notification::{EventType, NamedPropertyRange, Property, StructuredEvent};
 use crate::cos_notify_channel_admin::{
     self as cos, ConnectionAlreadyActive, ConnectionAlreadyInactive, ConsumerAdminRef,
-    NotConnected, ObtainInfoMode, ProxyType,
+    ObtainInfoMode, ProxyType,
 };
 use crate::cos_notify_comm::{
     self as comm, SequencePushConsumerRef, StructuredPushConsumerRef, notify_subscribe,
@@ -731,22 +731,6 @@ impl Supplier {
             .connect(peer.map(|peer| peer.as_object().clone()))
             .await
     }
-
-    async fn set_suspended<E: From<NotConnected> + From<SystemException> + Send>(
-        &self,
-        is_suspended: bool,
-        already: E,
-    ) -> Result<(), E> {
-        self.0.check_connected().map_err(|_| NotConnected {})?;
-        self.change(|state| {
-            if state.is_suspended == is_suspended {
-                return Err(already);
-            }
-            state.is_suspended = is_suspended;
-            Ok(())
-        })
-        .await
-    }
 }
 
 /// How many events a client asks for.
@@ -970,13 +954,21 @@ macro_rules! pushing {
             }
 
             async fn suspend_connection(&self) -> Result<(), $in::$module::SuspendConnectionError> {
-                self.set_suspended(true, ConnectionAlreadyInactive {}.into())
-                    .await
+                self.set_suspended(
+                    self.0.check_connected().is_ok(),
+                    true,
+                    ConnectionAlreadyInactive {}.into(),
+                )
+                .await
             }
 
             async fn resume_connection(&self) -> Result<(), $in::$module::ResumeConnectionError> {
-                self.set_suspended(false, ConnectionAlreadyActive {}.into())
-                    .await
+                self.set_suspended(
+                    self.0.check_connected().is_ok(),
+                    false,
+                    ConnectionAlreadyActive {}.into(),
+                )
+                .await
             }
         }
     };
