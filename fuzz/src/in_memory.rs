@@ -2,6 +2,7 @@
 //! when they are written, and the same values by way of CDR.
 
 use crate::allocated_by;
+use crate::work::Work;
 use std::borrow::Borrow;
 use std::fmt::Debug;
 use zorb::cdr::{
@@ -41,6 +42,20 @@ pub fn run(data: &[u8]) {
         false => is_error_in::<LittleEndian>(octets),
     };
     assert!(is_error);
+}
+
+/// Values that are not aligned, and so checked one by one.
+pub(crate) fn work(octets: usize) -> Work {
+    let count = octets / size_of::<Sample>();
+    let mut shifted = vec![0; 1];
+    shifted.extend_from_slice(&u32::try_from(count).expect("few").to_ne_bytes());
+    shifted.resize(1 + 8 + count * size_of::<Sample>(), 0);
+    Box::new(move || {
+        let octets = shifted.get(1..).unwrap_or_default();
+        let mut d = Decoder::<NativeEndian>::from_slice(octets, WireFormat::default());
+        let read = d.get::<Dec<Seq<InMemory<Sample>>>>();
+        assert_eq!(read.map(|Dec(values)| values.len()), Ok(count));
+    })
 }
 
 fn is_error_in<O: ByteOrder>(octets: &[u8]) -> bool {

@@ -57,6 +57,7 @@ pub const CASES: &[(&str, Case)] = &[
         empty_elements,
     ),
     ("values", values),
+    ("values in memory", crate::in_memory::work),
     ("values that refer to a long id", long_ids),
     ("values that refer to each other", shared_values),
     ("chunks of values", chunks),
