@@ -83,6 +83,7 @@ impl Context for Registry {
             .into_iter()
             .find(|ty| TypeCode::from_static(ty).id() == Some(id))?;
         let is_custom = core::ptr::eq(ty, &raw const SPECIAL);
+        let ty = TypeCode::from_static(ty);
         let custom = is_custom.then_some(copy as zorb_cdr::CopyState);
         Some(KnownValue { ty, custom })
     }
@@ -140,6 +141,33 @@ fn check<O: ByteOrder>(octets: &Bytes, start: usize) {
     assert!(sent.len() <= most, "{} from {}", sent.len(), octets.len());
     let again = read::<O>(&Frame::new(sent), 0);
     assert_eq!(again, anys, "what was written reads otherwise");
+    // As arguments, and again with what they have in common: each is there twice.
+    let Some(arguments) = pass::<O>(&anys) else {
+        return;
+    };
+    assert_eq!(arguments, anys, "arguments read otherwise");
+    let twice = [&*arguments, &*arguments].concat();
+    if let Some(again) = pass::<O>(&twice) {
+        assert_eq!(again, twice, "arguments in common read otherwise");
+        if let Some(again) = pass::<O>(&again) {
+            assert_eq!(again, twice, "and again");
+        }
+    }
+}
+
+/// Writes the values as arguments of one message, and reads them again; `None` where that is beyond a limit of readers.
+fn pass<O: ByteOrder>(anys: &[Any]) -> Option<Vec<Any>> {
+    let mut e = Encoder::<O>::new(format());
+    for any in anys {
+        any.encode_value(&mut e).expect("it was sent with its type");
+    }
+    let frame = Frame::new(e.finish().into_bytes());
+    let d = Decoder::<O>::at(&frame, 0, format()).expect("the first octet");
+    let mut d = d.with_context(&Registry);
+    let arguments = anys.iter();
+    arguments
+        .map(|any| Any::decode_value(any.type_code(), &mut d).ok())
+        .collect()
 }
 
 /// Components that are taken apart and put together of one any.

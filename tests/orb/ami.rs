@@ -5,7 +5,7 @@ use core::future::pending;
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, mpsc};
-use zorb::messaging::{Poller, ReplyHandlerRef};
+use zorb::messaging::{Pollable, PollableSet, Poller, ReplyHandlerRef};
 use zorb::policy::PolicyOverrides;
 use zorb::{
     Bytes, CompletionStatus, Interface, ObjectRef, OctetsRef, Orb, SystemException,
@@ -537,5 +537,130 @@ async fn a_poller_that_is_dropped_cancels_its_call() {
     in_time(scene.worker.release()).await.unwrap();
     in_time(scene.worker.release()).await.unwrap();
     in_time(second.wait(None)).await.unwrap();
+    scene.end().await;
+}
+
+/// A handler whose calls never return.
+struct Stuck(mpsc::UnboundedSender<()>);
+
+impl AmiBaseHandler for Stuck {
+    async fn twice(&self, _: i32) -> Result<(), SystemException> {
+        self.0.send(()).unwrap();
+        pending().await
+    }
+
+    async fn twice_excep(&self, error: &SystemException) -> Result<(), SystemException> {
+        panic!("{error}")
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_with_a_limit_drops_handlers_that_never_return() {
+    for mut scene in [Scene::remote().await, Scene::collocated().await] {
+        let (sender, mut begun) = mpsc::unbounded_channel();
+        let stuck = ami::AmiBaseHandlerServant::new(Stuck(sender));
+        let stuck = scene.client.root_poa().activate(stuck).unwrap();
+        for n in 0..3 {
+            scene.worker.sendc_twice(&stuck, n);
+            in_time(begun.recv()).await.unwrap();
+        }
+        // Nobody else waits for them.
+        let (worker, handler) = (scene.worker.clone(), scene.handler.clone());
+        worker.sendc_twice(&handler, 4);
+        assert_eq!(scene.next().await, Twice(8));
+        let limit = Duration::from_millis(10);
+        let report = in_time(scene.client.shutdown_within(limit)).await.unwrap();
+        assert!(report.is_complete, "{report:?}");
+        assert_eq!((report.upcalls_dropped, report.upcalls_left), (3, 0));
+        in_time(scene.server.shutdown(true)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn any_of_several_calls_is_waited_for() {
+    for scene in [Scene::remote().await, Scene::collocated().await] {
+        let mut set = PollableSet::new();
+        assert!(set.is_empty());
+        assert!(in_time(set.ready(None)).await.unwrap().is_none());
+        let worker = &scene.worker;
+        set.add("waits", worker.sendp_wait());
+        let wait = worker.as_object().request("wait");
+        set.add("waits, too", wait.send_deferred());
+        // Neither has ended.
+        let at_once = set.ready(Some(Duration::ZERO)).await.unwrap_err();
+        assert_eq!(at_once.kind, Kind::NoResponse);
+        let late = set.ready(Some(Duration::from_millis(1))).await.unwrap_err();
+        assert_eq!(late.kind, Kind::Timeout);
+        assert_eq!(set.len(), 2);
+
+        // A later one ends first.
+        set.add("twice", worker.sendp_twice(4));
+        let (key, call) = in_time(set.ready(None)).await.unwrap().unwrap();
+        assert_eq!((key, set.len()), ("twice", 2));
+        let Pollable::Poller(poller) = call else {
+            panic!("a poller");
+        };
+        let poller = AmiBasePoller::from(poller);
+        assert_eq!(poller.twice(Some(Duration::ZERO)).await.unwrap(), 8);
+        let twice = worker.as_object().request("twice");
+        let twice = twice.argument(zorb::Any::new(&5_i32).unwrap());
+        let twice = twice.returns(zorb::TypeCode::of::<i32>());
+        set.add("dynamic", twice.send_deferred());
+        let minute = Some(Duration::from_secs(60));
+        let (key, call) = in_time(set.ready(minute)).await.unwrap().unwrap();
+        assert_eq!(key, "dynamic");
+        let Pollable::Response(response) = call else {
+            panic!("a response");
+        };
+        let response = response.await.unwrap().result.unwrap();
+        assert_eq!(response.extract::<i32>().unwrap(), 10);
+
+        // One is taken out, and goes on.
+        assert!(set.remove(&"nothing").is_none());
+        let removed = set.remove(&"waits").unwrap();
+        in_time(worker.release()).await.unwrap();
+        in_time(worker.release()).await.unwrap();
+        let (key, _) = in_time(set.ready(None)).await.unwrap().unwrap();
+        assert_eq!((key, set.is_empty()), ("waits, too", true));
+        let Pollable::Poller(poller) = removed else {
+            panic!("a poller");
+        };
+        in_time(AmiWorkerPoller::from(poller).wait(None))
+            .await
+            .unwrap();
+        scene.end().await;
+    }
+}
+
+#[tokio::test]
+async fn calls_of_a_set_end_once_when_the_orb_shuts_down_and_are_cancelled_with_it() {
+    let scene = Scene::remote().await;
+    let mut set = PollableSet::new();
+    for n in 0..3 {
+        set.add(n, scene.worker.sendp_wait());
+        set.add(n, scene.worker.as_object().request("wait").send_deferred());
+    }
+    in_time(scene.client.shutdown(true)).await.unwrap();
+    let mut ended = Vec::new();
+    while let Some((n, call)) = in_time(set.ready(None)).await.unwrap() {
+        ended.push(n);
+        let error = match call {
+            Pollable::Poller(poller) => AmiWorkerPoller::from(poller).wait(None).await,
+            Pollable::Response(response) => match response.await.unwrap_err() {
+                zorb::RequestError::System(error) => Err(error),
+                other => panic!("{other}"),
+            },
+        };
+        assert_eq!(error.unwrap_err().kind, Kind::BadInvOrder);
+    }
+    assert_eq!(ended, [0, 0, 1, 1, 2, 2]);
+    scene.server.shutdown(false).await.unwrap();
+
+    // Without the set nobody waits for the calls.
+    let scene = Scene::remote().await;
+    let mut set = PollableSet::new();
+    set.add((), scene.worker.sendp_wait());
+    set.add((), scene.worker.as_object().request("wait").send_deferred());
+    drop(set);
     scene.end().await;
 }

@@ -12,8 +12,9 @@ use zorb::policy::{PolicyOverrides, ReplyContexts};
 use zorb::tls::{ClientCertificates, Tls, TlsOptions};
 use zorb::transport::{PeerIdentity, Principal, Rule};
 use zorb::{
-    Builder, Interface, Orb, Poa, PoaCurrent, ServiceContext, ServiceContextId, SystemException,
-    SystemExceptionKind,
+    Any, Builder, DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton, Interface, Orb,
+    Poa, PoaCurrent, RequestError, ServiceContext, ServiceContextId, SystemException,
+    SystemExceptionKind, TypeCode,
 };
 use zorb_csi::{ContextId, SasContext, Status};
 use zorb_giop::ior::{ComponentTag, IiopProfile};
@@ -177,6 +178,51 @@ async fn a_servant_knows_the_user_and_a_context_is_verified_once() {
     assert_eq!(authority.times("alice"), 1);
     // A call within the server is asked nothing.
     assert_eq!(near.whoami().await.unwrap(), "nobody");
+}
+
+/// A door without generated code.
+struct ByName;
+
+impl DynamicServant for ByName {
+    async fn invoke(&self, request: &DynamicRequest<'_>) -> Result<DynamicReply, RequestError> {
+        let peer = request.peer().expect("a remote call");
+        let principal = peer.identity.as_ref().and_then(PeerIdentity::principal);
+        let name = principal.map_or("nobody", |it| &it.name);
+        assert_eq!(name, caller());
+        tokio::task::yield_now().await;
+        assert_eq!(name, caller());
+        let name = Any::new(name).map_err(SystemException::from)?;
+        Ok(DynamicReply::new(Some(name), Vec::new()))
+    }
+}
+
+#[tokio::test]
+async fn dynamic_calls_have_the_identity_of_their_caller_and_dynamic_servants_learn_it() {
+    let server = Server::start(&Authority::default().passwords()).await;
+    let skeleton = DynamicSkeleton::new(DoorRef::REPOSITORY_ID, ByName);
+    let dynamic: DoorRef = server.poa.activate(skeleton).unwrap().unchecked_narrow();
+    for near in [server.open(), dynamic] {
+        let (_client, door) = calling("ada", &near).await;
+        assert_eq!(door.whoami().await.unwrap(), "ada");
+        let whoami = door.as_object().request("whoami");
+        let whoami = whoami.returns(TypeCode::string(0));
+        let name = |response: zorb::Response| response.result.unwrap().extract::<String>().unwrap();
+        assert_eq!(name(whoami.invoke().await.unwrap()), "ada");
+        assert_eq!(name(whoami.send_deferred().await.unwrap()), "ada");
+        // The credentials of the caller's task, when it sends.
+        let bob = PolicyOverrides::new().credentials(user("bob"));
+        let pending = bob.scope_blocking(|| whoami.send_deferred());
+        assert_eq!(name(pending.await.unwrap()), "bob");
+        let (_client, refused) = calling("eve", &near).await;
+        let refused = refused.with_policies(
+            &PolicyOverrides::new().credentials(Credentials::password("eve", "wrong")),
+        );
+        let whoami = refused.as_object().request("whoami");
+        let RequestError::System(refused) = whoami.invoke().await.unwrap_err() else {
+            panic!("a system exception");
+        };
+        assert_eq!(refused.kind, SystemExceptionKind::NoPermission);
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use zorb::executor::{Dispatch, WorkerPool};
 use zorb::policy::PolicyOverrides;
 use zorb::{
-    CompletionStatus, Counter, Interface, Orb, SystemException, SystemExceptionKind as Kind,
+    Any, CompletionStatus, Counter, DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton,
+    Interface, Orb, RequestError, SystemException, SystemExceptionKind as Kind, TypeCode,
 };
 
 zorb::idl! {
@@ -147,4 +148,67 @@ async fn a_request_whose_deadline_passes_in_the_queue_calls_no_servant() {
     assert_eq!(*world.servant.run.lock().unwrap(), [2]);
     assert_eq!(world.server.counters().get(Counter::RequestsLate), 1);
     assert_eq!(world.pool.counters()[0].late, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dynamic_requests_are_queued_and_late_as_static_ones() {
+    let world = world(&deadline(3_000)).await;
+    let run = |number: u32, policies: &PolicyOverrides| {
+        let work = world.work.as_object().with_policies(policies);
+        let number = Any::new(&number).unwrap();
+        work.request("run").argument(number)
+    };
+    let none = PolicyOverrides::new();
+    let first = run(0, &none).send_deferred();
+    world.queued(1).await;
+    let second = run(1, &deadline(2_000)).send_deferred();
+    world.queued(2).await;
+    // The policies of the task, when the call is sent.
+    let third = deadline(1_000).scope_blocking(|| run(2, &none).send_deferred());
+    world.queued(3).await;
+    let hasty = PolicyOverrides::new().relative_deadline(Duration::from_nanos(100));
+    let late = run(3, &hasty).send_deferred();
+    world.queued(4).await;
+    drop(world.end);
+    for call in [first, second, third] {
+        call.await.unwrap();
+    }
+    let RequestError::System(late) = late.await.unwrap_err() else {
+        panic!("a system exception");
+    };
+    assert_eq!(
+        (late.kind, late.completed),
+        (Kind::Timeout, CompletionStatus::No)
+    );
+    world.held.await.unwrap().unwrap();
+    assert_eq!(*world.servant.run.lock().unwrap(), [2, 1, 0]);
+}
+
+/// Says whether its request states a deadline.
+struct Hurried;
+
+impl DynamicServant for Hurried {
+    async fn invoke(&self, request: &DynamicRequest<'_>) -> Result<DynamicReply, RequestError> {
+        let is_stated = Any::new(&request.deadline().is_some()).map_err(SystemException::from)?;
+        Ok(DynamicReply::new(Some(is_stated), Vec::new()))
+    }
+}
+
+#[tokio::test]
+async fn a_dynamic_servant_learns_the_deadline_of_its_request() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = server.build().await.unwrap();
+    server.root_poa().the_poa_manager().activate().unwrap();
+    let near = (server.root_poa()).activate(DynamicSkeleton::new("", Hurried));
+    let near = near.unwrap();
+    let client = Orb::builder().build().await.unwrap();
+    let far = client.string_to_object(&near.to_string()).await.unwrap();
+    for (object, expected) in [
+        (far.clone(), false),
+        (far.with_policies(&deadline(60)), true),
+    ] {
+        let call = object.request("call").returns(TypeCode::of::<bool>());
+        let is_stated = call.invoke().await.unwrap().result.unwrap();
+        assert_eq!(is_stated.extract::<bool>().unwrap(), expected);
+    }
 }

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use tokio::sync::Barrier;
 use zorb::policy::PolicyOverrides;
 use zorb::{
-    Any, Char, CharSet, CompletionStatus, Interface, ObjectRef, Orb, RequestError, SyncScope,
-    SystemException, SystemExceptionKind as Kind, TypeCode, Version, minor,
+    Any, Char, CharSet, CompletionStatus, DynamicReply, DynamicRequest, DynamicServant,
+    DynamicSkeleton, Interface, ObjectRef, Orb, RequestError, SyncScope, SystemException,
+    SystemExceptionKind as Kind, TypeCode, Version, minor,
 };
 
 zorb::idl! {
@@ -273,6 +274,94 @@ async fn a_request_names_its_parameters_and_is_used_again() {
     }
 }
 
+/// Types whose values there are none of, or too many.
+fn lying() -> Vec<TypeCode> {
+    let mut large = TypeCode::of::<i32>();
+    for _ in 0..4 {
+        large = TypeCode::array(&large, 60_000);
+    }
+    let itself = TypeCode::recursive("IDL:S:1.0");
+    let endless = TypeCode::structure("IDL:S:1.0", "S", &[("s", itself)]);
+    let nothing = TypeCode::structure("IDL:N:1.0", "N", &[]);
+    vec![
+        large,
+        TypeCode::sequence(&endless, 0),
+        endless,
+        TypeCode::recursive("IDL:S:1.0"),
+        TypeCode::fixed(32, 0),
+        TypeCode::fixed(0, 0),
+        TypeCode::enumeration("IDL:E:1.0", "E", &[]),
+        TypeCode::array(&nothing, u32::MAX),
+    ]
+}
+
+#[tokio::test]
+async fn types_that_lie_about_results_are_marshal_in_bounded_work() {
+    let (_orbs, things) = things().await;
+    let malformed = |called| {
+        let Err(RequestError::System(malformed)) = called else {
+            panic!("{called:?}");
+        };
+        let found = (malformed.kind, malformed.completed);
+        assert_eq!(found, (Kind::Marshal, CompletionStatus::Yes), "{malformed}");
+    };
+    for thing in &things {
+        let level = || thing.request("_get_level");
+        for ty in lying() {
+            malformed(in_time(level().returns(ty.clone()).invoke()).await);
+            malformed(in_time(level().out(ty.clone()).invoke()).await);
+            malformed(in_time(level().returns(ty.clone()).send_deferred()).await);
+            // An exception of the right id.
+            let id = TypeCode::of::<Refused>().id().unwrap().to_owned();
+            let raised = TypeCode::exception(&id, "Refused", &[("why", ty)]);
+            let turn = thing
+                .request("turn")
+                .argument(Any::new(&points()).unwrap())
+                .inout(Any::new("refuse").unwrap())
+                .argument(Any::new(thing).unwrap())
+                .argument(Any::new(&Any::new(&5_i32).unwrap()).unwrap())
+                .raises(raised);
+            malformed(in_time(turn.invoke()).await);
+        }
+        // Its connection serves the next call.
+        let level = level().returns(TypeCode::of::<i32>());
+        assert!(in_time(level.invoke()).await.unwrap().result.is_some());
+    }
+}
+
+/// Decodes its arguments by types that lie.
+struct Gullible;
+
+impl DynamicServant for Gullible {
+    async fn invoke(&self, request: &DynamicRequest<'_>) -> Result<DynamicReply, RequestError> {
+        let which: usize = request.operation().parse().expect("a number");
+        let arguments = request.arguments(&[lying().remove(which)])?;
+        panic!("{arguments:?}")
+    }
+}
+
+#[tokio::test]
+async fn types_that_lie_about_arguments_are_marshal_at_a_dynamic_servant() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = server.build().await.unwrap();
+    server.root_poa().the_poa_manager().activate().unwrap();
+    let near = (server.root_poa()).activate(DynamicSkeleton::new("", Gullible));
+    let near = near.unwrap();
+    let client = Orb::builder().build().await.unwrap();
+    let far = client.string_to_object(&near.to_string()).await.unwrap();
+    for object in [near, far] {
+        for which in 0..lying().len() {
+            let call = object.request(which.to_string());
+            let call = call.argument(Any::new(&[7_u8; 64][..]).unwrap());
+            let Err(RequestError::System(malformed)) = in_time(call.invoke()).await else {
+                panic!("a system exception");
+            };
+            let found = (malformed.kind, malformed.completed);
+            assert_eq!(found, (Kind::Marshal, CompletionStatus::No), "{which}");
+        }
+    }
+}
+
 zorb::idl! {
     module Slow {
         exception Late { long by; };
@@ -344,7 +433,8 @@ async fn deferred_calls_go_on_together() {
         let RequestError::System(again) = in_time(first).await.unwrap_err() else {
             panic!("a system exception");
         };
-        assert_eq!(again.kind, Kind::BadInvOrder);
+        let taken = (Kind::BadInvOrder, minor::RESULT_TAKEN);
+        assert_eq!((again.kind, again.minor), taken);
     }
 }
 

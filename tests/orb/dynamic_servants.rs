@@ -10,8 +10,8 @@ use zorb::{
     Any, Char, CompletionStatus, DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton,
     Error, IdUniqueness, Interface, ObjectId, ObjectRef, Orb, ParameterMode, ParameterType, Poa,
     PoaCurrent, Policies, RequestError, RequestProcessing, ServantActivator, ServantLocator,
-    ServantManagerError, ServantRetention, Signature, SyncScope, SystemException,
-    SystemExceptionKind as Kind, TypeCode, minor,
+    ServantManagerError, ServantRetention, ServiceContext, ServiceContextId, Signature, SyncScope,
+    SystemException, SystemExceptionKind as Kind, TypeCode, minor,
 };
 use zorb_cdr::{BigEndian, ByteOrder, Encoder, LittleEndian, WireFormat};
 use zorb_giop::{
@@ -370,14 +370,24 @@ async fn exchange(port: &str, request: Vec<u8>) -> Message {
     Message { header, frame }
 }
 
+/// The service context by which TAO's gateways align the bodies that they pass on.
+const FILLER_OF_TAO: ServiceContextId = ServiceContextId(0x5441_4f00);
+
 fn request<O: ByteOrder>(version: Version, operation: &str, octets: usize) -> Vec<u8> {
+    let filler = ServiceContext {
+        id: FILLER_OF_TAO,
+        data: zorb::Bytes::from_static(&[0; 4]),
+    };
+    // One in two has it.
+    let contexts = [filler];
+    let contexts = if octets == 0 { &contexts[..] } else { &[] };
     let builder = RequestBuilder {
         version,
         request_id: 7,
         response: ResponseFlags::WithTarget,
         key: b"Gate",
         operation,
-        contexts: &[],
+        contexts,
     };
     let format = WireFormat {
         minor: version.minor,

@@ -12,8 +12,8 @@ use std::time::Duration;
 use zorb::blocking::Wait;
 use zorb::policy::{EndpointOrder, PolicyOverrides};
 use zorb::{
-    Builder, CompletionStatus as Completed, Interface, ObjectRef, Orb, SystemException,
-    SystemExceptionKind as Kind,
+    Builder, CompletionStatus as Completed, Interface, ObjectRef, Orb, RequestError,
+    SystemException, SystemExceptionKind as Kind, TypeCode,
 };
 use zorb_cdr::{Encoder, LittleEndian, WireFormat};
 use zorb_giop::ior::{
@@ -361,6 +361,40 @@ async fn an_endpoint_that_does_not_serve_hides_no_other_one() {
         wrong.len(),
         wrong.join("\n")
     );
+    in_time(server.shutdown(true)).await.unwrap();
+}
+
+#[tokio::test]
+async fn dynamic_calls_go_to_the_endpoints_that_static_ones_go_to() {
+    let (server, good) = good("good").await;
+    for how in How::ALL {
+        for deferred in [false, true] {
+            let bad = Bad::start(how);
+            let orb = client().build().await.unwrap();
+            let account = Way::Profiles.reference(&orb, bad.address, good).await;
+            let owner = account.as_object().request("_get_owner");
+            let owner = owner.returns(TypeCode::string(0));
+            let (may_serve, may_fail) = how.first();
+            for number in 0..4 {
+                let called = match deferred {
+                    true => in_time(owner.send_deferred()).await,
+                    false => in_time(owner.invoke()).await,
+                };
+                match called {
+                    Ok(response) => {
+                        let owner: String = response.result.unwrap().extract().unwrap();
+                        assert_eq!(owner, "good");
+                        assert!(number > 0 || may_serve, "{how:?}");
+                    }
+                    Err(RequestError::System(error)) => {
+                        let failed = Some((error.kind, error.completed));
+                        assert!(number == 0 && failed == may_fail, "{how:?} {error}");
+                    }
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        }
+    }
     in_time(server.shutdown(true)).await.unwrap();
 }
 

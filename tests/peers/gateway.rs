@@ -3,6 +3,7 @@
 
 use crate::matrix::Talk;
 use crate::peers::{Brand, Way};
+use crate::rich::rich_idl::rich::Special;
 use crate::runner::{self, Cell, Peer, World};
 use std::path::Path;
 use zorb::{
@@ -30,42 +31,11 @@ pub(crate) const GATEWAYS: [(&str, By); 2] = [
 /// The gateways to `rich.idl`, each with the cells that it does not run.
 pub(crate) const RICH_GATEWAYS: [(&str, By, &[&str]); 2] = [
     ("rich/gateway", By::Octets, OF_REFERENCES),
-    (
-        "rich/typed-gateway",
-        By::Types("rich.idl"),
-        OF_REFERENCES_AND_VALUES,
-    ),
+    ("rich/typed-gateway", By::Types("rich.idl"), OF_REFERENCES),
 ];
 
 /// Cells in which the server puts a reference to itself into an any, which its client does not expect behind a gateway.
 const OF_REFERENCES: &[&str] = &["any_objects", "any_object"];
-
-/// The same, and those of value types: a gateway that decodes them needs their factories, and values that several arguments share
-/// are apart behind it, as each argument is an any.
-const OF_REFERENCES_AND_VALUES: &[&str] = &[
-    "any_objects",
-    "any_object",
-    "values",
-    "value_inheritance",
-    "graphs",
-    "value_operations",
-    "value_base",
-    "abstract_interfaces",
-    "truncation",
-    "boxes",
-    "boxes_alone",
-    "boxes_as_value_base",
-    "custom_values",
-    "wide_boxes",
-    "any_values",
-    "plain_values",
-    "derived_values",
-    "shared_values",
-    "values_in_structs",
-    "accounts",
-    "custom",
-    "truncatable",
-];
 
 /// Cells that look at the connection, the address or the process of the target.
 pub(crate) const OF_CONNECTIONS: &[&str] = &[
@@ -156,7 +126,13 @@ impl DynamicServant for Gateway {
 pub(crate) fn in_front(orb: &Orb, target: &ObjectRef, by: By) -> ObjectRef {
     let poa = orb.root_poa();
     poa.the_poa_manager().activate().expect("not inactive");
-    let skeleton = DynamicSkeleton::new(target.type_id(), Gateway::new(target, by));
+    let gateway = Gateway::new(target, by);
+    if let Some(types) = &gateway.types {
+        types.register_values(orb);
+        // What custom marshalling writes, IDL does not say.
+        orb.register_value::<Special>();
+    }
+    let skeleton = DynamicSkeleton::new(target.type_id(), gateway);
     poa.activate(skeleton).expect("the ORB listens")
 }
 

@@ -38,7 +38,7 @@ async fn repeat(
     after: impl FnMut(),
 ) -> Result<(), Failure> {
     match servers {
-        [server] => operation.repeat(server, calls, after).await?,
+        [server] if !operation.is_dynamic() => operation.repeat(server, calls, after).await?,
         _ => operation.repeat_at_random(servers, calls, after).await?,
     }
     Ok(())

@@ -1,9 +1,11 @@
-use crate::client::options::{Look, Octets, Options};
+use crate::client::options::{Dii, Look, Octets, Options};
 use crate::client::payload::Payload;
-use crate::common::idl::bench::TtcpRef;
+use crate::common::idl::bench::{
+    LONG_SEQ_TYPE_CODE, OCTET_SEQ_TYPE_CODE, STRUCT_SEQ_TYPE_CODE, TtcpRef,
+};
 use crate::common::in_memory;
 use crate::flavor::Failure;
-use zorb::{Bytes, Interface, SystemException, SystemExceptionKind, minor};
+use zorb::{Any, Bytes, Interface, Request, SystemException, SystemExceptionKind, minor};
 use zorb_floor::{digest, report::Asked};
 
 /// The exception that refuses a one-way call of SYNC_NONE when there is no room for it.
@@ -46,6 +48,7 @@ pub(crate) struct Operation {
     pub(crate) payload: Payload,
     /// The payload's octets, to be shared rather than lent.
     shared: Option<Bytes>,
+    dii: Option<Dii>,
 }
 
 impl Operation {
@@ -65,7 +68,71 @@ impl Operation {
             kind: *kind,
             payload,
             shared,
+            dii: options.dii,
         })
+    }
+
+    /// A request for the operation, with its argument.
+    fn request(&self, server: &TtcpRef) -> Result<Request, Failure> {
+        let payload = &self.payload;
+        let octets = || Any::with_type_code(&OCTET_SEQ_TYPE_CODE, &payload.octets);
+        let structs = || Any::with_type_code(&STRUCT_SEQ_TYPE_CODE, &payload.structs);
+        let (name, argument) = match self.kind {
+            Kind::NoParams => ("sendNoParams_2way", None),
+            Kind::Octet => ("sendOctetSeq_2way", Some(octets()?)),
+            Kind::Long => {
+                let longs = Any::with_type_code(&LONG_SEQ_TYPE_CODE, &payload.longs);
+                ("sendLongSeq_2way", Some(longs?))
+            }
+            Kind::Struct => ("sendStructSeq_2way", Some(structs()?)),
+            Kind::OneWayNoParams => ("sendNoParams_1way", None),
+            Kind::OneWayOctet => ("sendOctetSeq_1way", Some(octets()?)),
+            Kind::OneWayStruct => ("sendStructSeq_1way", Some(structs()?)),
+            Kind::EchoString | Kind::EchoStruct | Kind::EchoOctet => {
+                return Err("operations with results are called by their stubs".into());
+            }
+        };
+        let request = server.as_object().request(name);
+        Ok(match argument {
+            Some(argument) => request.argument(argument),
+            None => request,
+        })
+    }
+
+    async fn send(&self, request: &Request) -> Result<(), Failure> {
+        match self.is_one_way() {
+            true => request.send().await?,
+            false => drop(request.invoke().await?),
+        }
+        Ok(())
+    }
+
+    /// Calls any of the servers so many times by requests, as [`repeat_at_random`](Self::repeat_at_random) does by stubs.
+    async fn repeat_by_requests(
+        &self,
+        servers: &[TtcpRef],
+        calls: usize,
+        is_new: bool,
+        mut after: impl FnMut(),
+    ) -> Result<(), Failure> {
+        let made: Result<Vec<_>, _> = servers.iter().map(|it| self.request(it)).collect();
+        let kept = made?;
+        let mut random = Random::default();
+        for _ in 0..calls {
+            let at = random.below(servers.len());
+            match (servers.get(at), kept.get(at)) {
+                (Some(server), _) if is_new => self.send(&self.request(server)?).await?,
+                (_, Some(request)) => self.send(request).await?,
+                _ => return Err("no reference".into()),
+            }
+            after();
+        }
+        Ok(())
+    }
+
+    /// Whether calls are made without stubs.
+    pub(crate) const fn is_dynamic(&self) -> bool {
+        self.dii.is_some()
     }
 
     pub(crate) fn is_one_way(&self) -> bool {
@@ -100,16 +167,17 @@ impl Operation {
         calls: usize,
         mut after: impl FnMut(),
     ) -> Result<(), Failure> {
+        if let Some(dii) = self.dii {
+            let is_new = dii == Dii::New;
+            return self.repeat_by_requests(servers, calls, is_new, after).await;
+        }
         if self.kind != Kind::NoParams {
             return Err("several servants are called without parameters".into());
         }
-        let mut random = 1_u64;
+        let mut random = Random::default();
         for _ in 0..calls {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let at = (random >> 33) as usize % servers.len().max(1);
-            let server = servers.get(at).ok_or("no reference")?;
+            let server = servers.get(random.below(servers.len()));
+            let server = server.ok_or("no reference")?;
             server.send_no_params_2way().await?;
             after();
         }
@@ -168,5 +236,26 @@ impl Operation {
             (Kind::OneWayStruct, _) => each_one_way!(server.send_struct_seq_1way(&payload.structs)),
         }
         Ok(())
+    }
+}
+
+/// The numbers by which every peer's client chooses servers.
+struct Random(u64);
+
+impl Default for Random {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl Random {
+    fn below(&mut self, many: usize) -> usize {
+        if many <= 1 {
+            return 0;
+        }
+        self.0 = (self.0)
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % many
     }
 }

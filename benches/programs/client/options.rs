@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// The type by which octet sequences are passed.
     #[arg(long, default_value = "slice")]
     pub(crate) octets: Octets,
+    /// Call without the stubs, by requests that are made at run time. They have one argument, or none, and no result.
+    #[arg(long)]
+    pub(crate) dii: Option<Dii>,
     /// Tell what is allocated during the timed calls.
     #[arg(long)]
     pub(crate) count_allocations: bool,
@@ -50,6 +53,14 @@ pub(crate) struct Options {
 pub(crate) enum Octets {
     Slice,
     Bytes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum Dii {
+    /// One request for all calls, with its argument.
+    Reused,
+    /// A request for each call, and an argument made for it.
+    New,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]

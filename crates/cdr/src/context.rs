@@ -1,8 +1,6 @@
 //! The context of a decoder: limits, registered value types, and the ORB of object references.
 
-use crate::{
-    AnyDecoder, AnyEncoder, DecodeError, EncodeError, Limits, StaticType, typecode::data::TypeRef,
-};
+use crate::{AnyDecoder, AnyEncoder, DecodeError, EncodeError, Limits, TypeCode, value::Shared};
 use alloc::{sync::Arc, vec::Vec};
 use core::any::Any;
 
@@ -43,6 +41,12 @@ pub trait Context: Send + Sync {
     fn value_type(&self, _id: &str) -> Option<KnownValue> {
         None
     }
+
+    /// Returns what the value at this position was in the message that it came in.
+    #[doc(hidden)]
+    fn value_identity(&self, _position: usize) -> Option<Shared> {
+        None
+    }
 }
 
 /// The memory that messages are decoded to at the same time: see [`Context::memory_budget`].
@@ -63,21 +67,21 @@ impl Context for () {
 
 /// A registered value type. The TypeCode of an any may state only a base of it; the repository id of the value leads to
 /// this description.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "made by the registry of value types"
 )]
 pub struct KnownValue {
-    /// The TypeCode of the registered type, as static data of generated code.
-    pub ty: &'static StaticType,
+    /// The TypeCode of the registered type.
+    pub ty: TypeCode,
     /// Copies the state from one stream to another; `None` unless the type has custom marshalling.
     pub custom: Option<CopyState>,
 }
 
 impl KnownValue {
-    fn id(&self) -> &'static str {
-        TypeRef::Static(self.ty).id()
+    fn id(&self) -> &str {
+        self.ty.view().id()
     }
 }
 
@@ -94,6 +98,21 @@ pub enum CopyError {
     Write(EncodeError),
 }
 
+/// The identity of a value that an any has a copy of: references to one value share its address.
+pub(crate) struct Copied {
+    /// A field, so that each allocation has an address of its own.
+    _place: u8,
+}
+
+impl Copied {
+    pub(crate) fn shared() -> Shared {
+        Arc::new(Self { _place: 0 })
+    }
+}
+
+/// Octets of memory that an identity takes, with its reference counts.
+pub(crate) const IDENTITY_OCTETS: usize = size_of::<([usize; 2], Copied)>();
+
 /// The context and the value types noted while the value of an any is written, by which it is decoded later.
 #[derive(Default)]
 pub(crate) struct AnyContext {
@@ -101,6 +120,8 @@ pub(crate) struct AnyContext {
     /// The types that the values were written as. The types that the ORB has registered may change before they are
     /// decoded.
     types: Vec<KnownValue>,
+    /// The values by their positions in the any, the first ones first, if others of the same message may be the same.
+    identities: Vec<(usize, Shared)>,
 }
 
 impl AnyContext {
@@ -110,7 +131,17 @@ impl AnyContext {
             .types
             .capacity()
             .saturating_mul(size_of::<KnownValue>());
-        size_of::<([usize; 2], Self)>().saturating_add(types)
+        let identities = self
+            .identities
+            .capacity()
+            .saturating_mul(size_of::<(usize, Shared)>().saturating_add(IDENTITY_OCTETS));
+        size_of::<([usize; 2], Self)>()
+            .saturating_add(types)
+            .saturating_add(identities)
+    }
+
+    pub(crate) fn note_identities(&mut self, identities: Vec<(usize, Shared)>) {
+        self.identities = identities;
     }
 
     pub(crate) fn note_context(&mut self, context: impl FnOnce() -> Option<Arc<dyn Context>>) {
@@ -119,9 +150,9 @@ impl AnyContext {
         }
     }
 
-    pub(crate) fn note_type(&mut self, known: KnownValue) {
+    pub(crate) fn note_type(&mut self, known: &KnownValue) {
         if self.value_type(known.id()).is_none() {
-            self.types.push(known);
+            self.types.push(known.clone());
         }
     }
 }
@@ -141,6 +172,12 @@ impl Context for AnyContext {
 
     fn value_type(&self, id: &str) -> Option<KnownValue> {
         let named = |known: &&KnownValue| known.id() == id;
-        self.types.iter().find(named).copied()
+        self.types.iter().find(named).cloned()
+    }
+
+    fn value_identity(&self, position: usize) -> Option<Shared> {
+        let found = self.identities.binary_search_by_key(&position, |it| it.0);
+        let (_, identity) = self.identities.get(found.ok()?)?;
+        Some(Arc::clone(identity))
     }
 }

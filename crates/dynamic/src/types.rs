@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use zorb::Orb;
+
 use zorb_cdr::{TcKind, TypeCode, TypeCodeSet, TypeDefinition, TypeSlot};
 use zorb_idl::description::{
     DefinitionIndex, DefinitionKind, Description, IdlType, InterfaceKind, Member, describe_files,
@@ -117,6 +119,14 @@ impl IdlTypes {
         definitions
             .zip(&self.types)
             .filter_map(|(definition, ty)| Some((&*definition.repository_id, ty.as_ref()?)))
+    }
+
+    /// Registers the value types and value boxes of the IDL with an ORB, so that its dynamic calls and servants have values of
+    /// derived types as they are: see [`Orb::register_value_type`]. Types with custom marshalling are left out.
+    pub fn register_values(&self, orb: &Orb) {
+        for (_, ty) in self.iter() {
+            orb.register_value_type(ty);
+        }
     }
 
     /// Returns the definitions of which the types were made: operations and constants, too.

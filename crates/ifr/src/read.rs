@@ -98,6 +98,7 @@ impl Graph {
         let mut graph = Self::default();
         let root: ContainerRef = repository.clone().into();
         let mut open = vec![(root, None, 0_usize)];
+        let mut described = 0_usize;
         while let Some((container, within, depth)) = open.pop() {
             if depth > MAX_CONTAINERS {
                 return Err(ReadError::TooLarge);
@@ -105,7 +106,9 @@ impl Graph {
             let contents = container.contents(Kind::DkAll, true).await?;
             let mut inner = Vec::new();
             for contained in contents.into_iter().flatten() {
-                if graph.nodes.len() >= MAX_DEFINITIONS {
+                // Those that are left out, or there twice, cost a call, too.
+                described = described.saturating_add(1);
+                if described > MAX_DEFINITIONS {
                     return Err(ReadError::TooLarge);
                 }
                 let Some(node) = node(&contained, within).await? else {
@@ -223,12 +226,13 @@ async fn node(contained: &ContainedRef, within: Option<usize>) -> Result<Option<
     }
 }
 
-/// The name as an escaped identifier, which is none of IDL's keywords.
+/// The name as an escaped identifier, which is none of IDL's keywords. JacORB's enumerators are escaped already.
 fn identifier(name: String) -> Result<String, ReadError> {
-    let mut chars = name.chars();
+    let mut chars = name.strip_prefix('_').unwrap_or(&name).chars();
     let is_one = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
     match is_one {
+        true if name.starts_with('_') => Ok(name),
         true => Ok(format!("_{name}")),
         false => Err(ReadError::Name(name)),
     }

@@ -70,6 +70,7 @@ mod panic_hook;
 pub mod permissions;
 mod poa;
 pub mod policy;
+mod pollable_set;
 mod profile;
 mod protection;
 mod race;

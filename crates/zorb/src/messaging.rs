@@ -57,6 +57,7 @@
 //!
 //! Source: CORBA 3.3 Part 1, CORBA Messaging (asynchronous method invocation).
 
+pub use crate::pollable_set::{Pollable, PollableSet};
 pub use generated::all::messaging::*;
 
 use crate::dynamic::begin;
@@ -373,7 +374,7 @@ where
 /// The pollers of interfaces, such as `AmiQuoterPoller`, dereference to it, and have a method for each operation. The reply is
 /// handed out once. Dropping a poller cancels its call, unless a handler is associated.
 ///
-/// The specification's sets of pollers are `select!` and the like over [`is_ready`](Self::is_ready).
+/// A [`PollableSet`] waits for any of several.
 ///
 /// Costs a task and some allocations for each call. Source: CORBA 3.3 Part 1, CORBA Messaging (`Messaging::Poller`).
 #[must_use = "a call whose poller is dropped is cancelled"]
@@ -506,12 +507,10 @@ impl Poller {
             return Err(bad_operation(operation));
         }
         if !self.is_ready(timeout).await {
-            let kind = match timeout {
-                Some(Duration::ZERO) => SystemExceptionKind::NoResponse,
-                _ => SystemExceptionKind::Timeout,
-            };
-            let exception = SystemException::new(kind, 0, CompletionStatus::Maybe);
-            return Err(exception.with_local_detail("there is no reply to the poller's call yet"));
+            return Err(time_up(
+                timeout,
+                "there is no reply to the poller's call yet",
+            ));
         }
         match core::mem::replace(&mut *self.shared.state(), State::Delivered) {
             State::Ready(reply) => Ok(reply),
@@ -519,6 +518,15 @@ impl Poller {
             State::Pending(_) | State::Delivered => Err(delivered()),
         }
     }
+}
+
+/// The exception of a wait that ended without a reply.
+pub(crate) fn time_up(timeout: Option<Duration>, detail: &str) -> SystemException {
+    let kind = match timeout {
+        Some(Duration::ZERO) => SystemExceptionKind::NoResponse,
+        _ => SystemExceptionKind::Timeout,
+    };
+    SystemException::new(kind, 0, CompletionStatus::Maybe).with_local_detail(detail)
 }
 
 fn delivered() -> SystemException {

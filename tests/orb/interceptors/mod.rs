@@ -1,6 +1,7 @@
 //! Portable interceptors: order, flow stack, what they may do to a call, and what they see of it, of remote calls and of
 //! calls within an ORB alike.
 
+mod dynamic;
 mod hostile;
 mod outcomes;
 mod slots;

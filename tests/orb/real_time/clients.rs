@@ -6,7 +6,10 @@ use std::pin::pin;
 use std::task::Poll;
 use zorb::policy::{Policy, PolicyOverrides, PolicyType, Protocol, SetOverrideType};
 use zorb::real_time::{PriorityBand, PriorityTransform, ThreadpoolOptions};
-use zorb::{Interface, ObjectId, ObjectRef};
+use zorb::{
+    Any, DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton, Interface, ObjectId,
+    ObjectRef, RequestError,
+};
 
 fn band(low: i16, high: i16) -> PriorityBand {
     PriorityBand { low, high }
@@ -39,6 +42,60 @@ async fn a_client_s_priority_chooses_the_lane_of_its_request() {
     // An endpoint of no lane.
     raises(at(&client, &object, 11).await, Kind::InvPolicy, 1);
     assert_eq!(at(&client, &object, 40).await.unwrap().priority, 40);
+    server.shutdown(true).await.unwrap();
+}
+
+/// A probe without generated code.
+struct ByName(Teller);
+
+impl DynamicServant for ByName {
+    async fn invoke(&self, _: &DynamicRequest<'_>) -> Result<DynamicReply, RequestError> {
+        let place = Any::new(&self.0.place().await?).map_err(SystemException::from)?;
+        Ok(DynamicReply::new(Some(place), Vec::new()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dynamic_calls_and_servants_have_the_lanes_of_static_ones() {
+    let (server, client) = (server().await, client().await);
+    let pool = lanes(&server, &[10, 40]).await;
+    let poa = poa(&server, "propagated", propagated(10).threadpool(&pool)).unwrap();
+    let of_skeleton: ProbeRef = poa.activate(Teller::new(&server)).unwrap();
+    let dynamic = ByName(Teller {
+        orb: server.clone(),
+        gate: Arc::new(tokio::sync::Semaphore::new(0)),
+    });
+    let dynamic = DynamicSkeleton::new(ProbeRef::REPOSITORY_ID, dynamic);
+    let dynamic: ProbeRef = poa.activate(dynamic).unwrap().unchecked_narrow();
+    for near in [of_skeleton, dynamic] {
+        let far = seen_by(&client, &near).await;
+        for (orb, object) in [(&client, far), (&server, near)] {
+            let place = object.as_object().request("place");
+            let place = place.returns(zorb::TypeCode::of::<Spot>());
+            let spot = |response: zorb::Response| {
+                let spot: Spot = response.result.unwrap().extract().unwrap();
+                (spot.priority, spot.scheduled)
+            };
+            let current = orb.rt_current();
+            for priority in [10, 40] {
+                let expected = (priority, native(i32::from(priority)));
+                let stub = at(orb, &object, priority).await.unwrap();
+                assert_eq!((stub.priority, stub.scheduled), expected);
+                let invoked = current.scope(Priority(priority), place.invoke()).await;
+                assert_eq!(spot(invoked.unwrap().unwrap()), expected);
+                // At the priority of its caller, although the task that waits has none.
+                let sent = async { place.send_deferred() };
+                let pending = current.scope(Priority(priority), sent).await.unwrap();
+                assert_eq!(spot(pending.await.unwrap()), expected);
+            }
+            let nowhere = current.scope(Priority(11), place.invoke()).await.unwrap();
+            let RequestError::System(nowhere) = nowhere.unwrap_err() else {
+                panic!("a system exception");
+            };
+            let stub = at(orb, &object, 11).await.unwrap_err();
+            assert_eq!((nowhere.kind, nowhere.minor), (stub.kind, stub.minor));
+        }
+    }
     server.shutdown(true).await.unwrap();
 }
 
@@ -332,8 +389,8 @@ async fn clients_override_no_policy_of_the_server() {
             .set_policy_overrides(&[policy], SetOverrideType::AddOverride);
         raises(refused.map(drop), Kind::NoPermission, 0);
     }
-    let created = |policy_type, value: &zorb::Any| Policy::create(policy_type, value);
-    let number = zorb::Any::new(&7_u32).unwrap();
+    let created = |policy_type, value: &Any| Policy::create(policy_type, value);
+    let number = Any::new(&7_u32).unwrap();
     assert_eq!(
         created(PolicyType::THREADPOOL, &number),
         Ok(Policy::Threadpool(7))

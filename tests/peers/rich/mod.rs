@@ -8,7 +8,7 @@ mod anys;
 mod client;
 mod hidden;
 mod rich_big_endian;
-mod rich_idl;
+pub(crate) mod rich_idl;
 mod rich_jacorb;
 mod rich_omniorb;
 mod rich_rules;

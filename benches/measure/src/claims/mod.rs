@@ -94,8 +94,8 @@ const AREAS: [Area; 12] = [
     },
     Area {
         name: "dynamic",
-        about: "dynamic calls beside static ones, over TCP",
-        rows: |options| programs::rows("dynamic", options),
+        about: "dynamic calls beside static ones and beside omniORB's, over TCP",
+        rows: speed::dynamic_rows,
     },
     Area {
         name: "services",

@@ -62,6 +62,35 @@ const RATIOS: [Ratio; 7] = [
     to_omni("four-threads", CROWD, "zorb-default", Free, AtLeast(1.5)),
 ];
 
+const DYNAMIC: [Ratio; 3] = [
+    to_omni_s_requests("noparams", NOPARAMS, "zorb-dii"),
+    to_omni_s_requests("octets", work("octet", 1_024), "zorb-dii"),
+    to_omni_s_requests("structs", STRUCT, "zorb-dedicated-dii"),
+];
+
+/// A ratio of dynamic calls, of both ORBs with what they can use again.
+const fn to_omni_s_requests(about: &'static str, work: Work, of: &'static str) -> Ratio {
+    Ratio {
+        about,
+        work,
+        of,
+        to: "omni-dii",
+        placement: Split,
+        aim: AtMost(0.7),
+    }
+}
+
+/// Measures the claims about dynamic calls that are asked for.
+///
+/// # Errors
+/// Nothing could be built, or a program failed.
+pub(super) fn dynamic_rows(options: &ClaimsOptions) -> Result<Vec<Row>, String> {
+    let mut rows = super::programs::rows("dynamic", options)?;
+    programs::ready()?;
+    rows.extend(ratios("dynamic", &DYNAMIC, options)?);
+    Ok(rows)
+}
+
 /// Measures the claims that are asked for.
 ///
 /// # Errors

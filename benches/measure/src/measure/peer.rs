@@ -20,6 +20,8 @@ pub(crate) struct Peer {
 const OMNI_SERVER: &str =
     "omni -ORBsupportCurrent 0 -ORBscanGranularity 0 -ORBgiopMaxMsgSize 67108864";
 const OMNI_CLIENT: &str = "omni -ORBscanGranularity 0 -ORBgiopMaxMsgSize 67108864";
+const OMNI_DII: &str = "omni -ORBscanGranularity 0 -ORBgiopMaxMsgSize 67108864 --dii reused";
+const OMNI_DII_NEW: &str = "omni -ORBscanGranularity 0 -ORBgiopMaxMsgSize 67108864 --dii new";
 const DEFAULT: &str = "zorb --runtime default";
 const CURRENT: &str = "zorb --runtime current";
 /// Without spinning, as omniORB waits.
@@ -47,7 +49,7 @@ const fn unix(name: &'static str, server: &'static str, client: &'static str) ->
 }
 
 /// Every peer there is.
-pub(crate) const PEERS: [Peer; 31] = [
+pub(crate) const PEERS: [Peer; 36] = [
     peer("omni", OMNI_SERVER, OMNI_CLIENT),
     unix("omni-unix", OMNI_SERVER, OMNI_CLIENT),
     peer("raw", "floor --way block", "floor --way block"),
@@ -120,6 +122,16 @@ pub(crate) const PEERS: [Peer; 31] = [
         "zorb --runtime blocking --wait park --shm",
         BLOCKING,
     ),
+    // Dynamic invocation: with a request that is used again, and with a new one for each call.
+    peer("zorb-dii", "zorb", "zorb --runtime default --dii reused"),
+    peer("zorb-dii-new", "zorb", "zorb --runtime default --dii new"),
+    peer(
+        "zorb-dedicated-dii",
+        PARKED,
+        "zorb --runtime dedicated --wait park --dii reused",
+    ),
+    peer("omni-dii", OMNI_SERVER, OMNI_DII),
+    peer("omni-dii-new", OMNI_SERVER, OMNI_DII_NEW),
     peer("zorb-dedicated-native", NATIVE, NATIVE),
     unix("zorb-dedicated-native-unix", NATIVE, NATIVE),
     unix(

@@ -36,6 +36,7 @@ use bytes::Bytes;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use stored_value::StoredValue;
+use values::Values;
 use walk::{Walk, encode_error};
 
 /// The format of stored values: GIOP 1.2 in UTF-8 and UTF-16, except that a `char` keeps all of its 256 values.
@@ -260,7 +261,15 @@ impl Any {
 
     /// Writes the value without its TypeCode, as a value of type `to`, to which its type is convertible.
     fn write<O: ByteOrder>(&self, to: TypeRef<'_>, e: &mut Encoder<O>) -> Result<(), EncodeError> {
-        let mut walk = Walk::default();
+        self.write_by(Walk::default(), to, e)
+    }
+
+    fn write_by<O: ByteOrder>(
+        &self,
+        mut walk: Walk,
+        to: TypeRef<'_>,
+        e: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
         let mut d = self.decoder();
         walk.copy(self.ty.view(), to, &mut d, e)
             .map_err(|error| encode_error(&walk, error))
@@ -288,13 +297,26 @@ impl Any {
         d: &mut Decoder<'_, O>,
         e: &mut Encoder<NativeEndian>,
     ) -> Result<Self, DecodeError> {
+        Self::read_by(Walk::default(), ty, d, e)
+    }
+
+    #[inline]
+    fn read_by<O: ByteOrder>(
+        mut walk: Walk,
+        ty: TypeCode,
+        d: &mut Decoder<'_, O>,
+        e: &mut Encoder<NativeEndian>,
+    ) -> Result<Self, DecodeError> {
         if matches!(ty.kind(), TcKind::Null | TcKind::Void) {
             // There is no value to copy. One request may have seven million such anys, so they skip the rest.
             let value = StoredValue::NOTHING;
             return Ok(Self { ty, value });
         }
         e.hold_anew();
-        Walk::default().copy(ty.view(), ty.view(), d, e)?;
+        walk.copy(ty.view(), ty.view(), d, e)?;
+        if walk.values == Values::OfMessage {
+            e.note_identities();
+        }
         let any = Self::written(ty, e);
         d.charge_memory(any.value.memory(COPIED))?;
         Ok(any)

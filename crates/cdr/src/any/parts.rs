@@ -128,10 +128,11 @@ impl Any {
             ValueStart::Indirection(_) => return None,
         };
         d.share_value(&head, Arc::new(()));
-        let state = match choose(ty, head.ids(), d).ok()? {
+        let chosen = choose(ty, head.ids(), d).ok()?;
+        let state = match &chosen {
             Chosen::Stated => ty,
             Chosen::Known(known) if known.custom.is_some() => return None,
-            Chosen::Known(known) => TypeRef::Static(known.ty),
+            Chosen::Known(known) => known.ty.view(),
         };
         let mut members = Vec::new();
         d.value_state(|d| {

@@ -225,14 +225,14 @@ fn value_type(
         }
         ValueStart::New(head) => {
             d.share_value(&head, Arc::new(()));
-            match choose(ty, head.ids(), d)? {
+            match &choose(ty, head.ids(), d)? {
                 Chosen::Stated => state(ty, d, f)?,
                 Chosen::Known(known) if known.custom.is_some() => {
-                    scoped_name(TypeRef::Static(known.ty), f)?;
+                    scoped_name(known.ty.view(), f)?;
                     // Only the application can read the contents. They are in chunks, so they can be skipped.
                     f.write_str(" { custom }")?;
                 }
-                Chosen::Known(known) => state(TypeRef::Static(known.ty), d, f)?,
+                Chosen::Known(known) => state(known.ty.view(), d, f)?,
             }
             d.end_value(head)?;
         }

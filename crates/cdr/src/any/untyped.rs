@@ -1,10 +1,11 @@
 //! Values of anys as arguments and results, without their TypeCodes, which both sides have.
 
-use super::{Any, STORED};
+use super::{Any, STORED, values::Values, walk::Walk};
 use crate::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, TypeCode};
 
 impl Any {
-    /// Writes the value without its type, as an argument or a result of that type is written.
+    /// Writes the value without its type, as an argument or a result of that type is written. Values of value types that several
+    /// anys had in common in the message that they were [read](Self::decode_value) from, they have in common in this one.
     ///
     /// ```
     /// # mod zorb { pub extern crate zorb_cdr as cdr; }
@@ -24,7 +25,7 @@ impl Any {
     /// # Errors
     /// An error if the value has no form in the format of the encoder, such as text outside of its code set.
     pub fn encode_value<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
-        self.write(self.ty.view(), e)
+        self.write_by(Walk::of(Values::OfMessage), self.ty.view(), e)
     }
 
     /// Reads a value of this type, as an argument or a result of that type is written. Allocates, within the memory
@@ -37,6 +38,6 @@ impl Any {
         d: &mut Decoder<'_, O>,
     ) -> Result<Self, DecodeError> {
         let mut e = Encoder::holding(STORED);
-        d.nested(|d| Self::read(ty.clone(), d, &mut e))
+        d.nested(|d| Self::read_by(Walk::of(Values::OfMessage), ty.clone(), d, &mut e))
     }
 }

@@ -1,9 +1,13 @@
 //! Copying value types in anys, whose state their TypeCode describes or whose Rust type is registered.
 
-use super::walk::{Walk, Walked};
+use super::{
+    STORED,
+    walk::{Walk, Walked},
+};
 use crate::{
     AnyDecoder, AnyEncoder, ByteOrder, CopyError, CopyState, DecodeError, DecodeErrorKind, Decoder,
-    Encoder, KnownValue, Limits, Shared, ValueHead, ValueStart,
+    Encoder, KnownValue, Limits, NativeEndian, Shared, ValueHead, ValueStart,
+    context::{Copied, IDENTITY_OCTETS},
     encoder::WRITTEN_VALUE_OCTETS,
     typecode::{TcKind, data::TypeRef},
 };
@@ -22,17 +26,10 @@ const TRUNCATABLE: i64 = 3;
 
 const VALUE_BASE: &str = "IDL:omg.org/CORBA/ValueBase:1.0";
 
-/// The identity of a value that is copied: references to one value share its address.
-struct Copied {
-    /// A field, so that each allocation has an address of its own.
-    _place: u8,
-}
-
 /// Octets of memory that the identity of a copied value takes, with its place among the values that were written.
-const COPIED_OCTETS: usize = size_of::<([usize; 2], Copied)>() + WRITTEN_VALUE_OCTETS;
+const COPIED_OCTETS: usize = IDENTITY_OCTETS + WRITTEN_VALUE_OCTETS;
 
 /// The form in which a value of an any is copied.
-#[derive(Clone, Copy)]
 pub(super) enum Chosen {
     /// The type that the any's TypeCode states.
     Stated,
@@ -53,7 +50,7 @@ pub(super) fn choose<I: ByteOrder>(
     // A TypeCode without state does not show which types are derived from it, so it accepts all.
     let is_one = |known: &KnownValue| {
         !has_state
-            || bases(TypeRef::Static(known.ty))
+            || bases(known.ty.view())
                 .take(MAX_CHAIN)
                 .any(|base| base.id() == ty.id())
     };
@@ -82,6 +79,18 @@ fn has_state(ty: TypeRef<'_>) -> bool {
     }
 }
 
+/// What a value of the any is, beside a value of another any.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Values {
+    /// Another value, so that the any has all that it needs.
+    #[default]
+    OfAny,
+    /// Maybe the same: both are arguments of one message.
+    OfMessage,
+    /// Nothing of it is written.
+    Skipped,
+}
+
 impl Walk {
     /// Copies a value, which is new, null, or shared with an earlier place of the same any.
     #[inline(never)]
@@ -95,16 +104,17 @@ impl Walk {
         let Some((head, chosen, copied)) = self.begin(from, d, e)? else {
             return Ok(());
         };
-        let (from, to, custom) = match chosen {
+        let (from, to, custom) = match &chosen {
             Chosen::Stated => (from, to, None),
             Chosen::Known(known) => {
                 e.note_value_type(known);
-                let ty = TypeRef::Static(known.ty);
+                let ty = known.ty.view();
                 (ty, ty, known.custom)
             }
         };
         let mark = match e.begin_value(&copied, &ids(to), custom.is_some()) {
-            Ok(mark) => mark,
+            Ok(Some(mark)) => mark,
+            Ok(None) => return self.skip(from, to, custom, d, head),
             Err(error) => return self.wrote(Err(error), d),
         };
         // Encoder and decoder run on the same stack.
@@ -112,8 +122,26 @@ impl Walk {
         d.value_state(|d| self.state_of(from, to, custom, d, e))?;
         e.end_on_same_stack(levels);
         d.end_value(head)?;
-        let written = mark.map_or(Ok(()), |mark| e.end_value(mark));
+        let written = e.end_value(mark);
         self.wrote(written, d)
+    }
+
+    /// Passes over the state of a value that an earlier any of the same message has.
+    #[inline(never)]
+    fn skip<'de, I: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        custom: Option<CopyState>,
+        d: &mut Decoder<'de, I>,
+        head: ValueHead<'de>,
+    ) -> Walked {
+        let outer = core::mem::replace(&mut self.values, Values::Skipped);
+        let mut nothing = Encoder::<NativeEndian>::holding(STORED);
+        let skipped = d.value_state(|d| self.state_of(from, to, custom, d, &mut nothing));
+        self.values = outer;
+        skipped?;
+        d.end_value(head)
     }
 
     /// Copies the header before the state; `None` if no state follows.
@@ -130,6 +158,7 @@ impl Walk {
                 e.write_null_value();
                 return Ok(None);
             }
+            ValueStart::Indirection(_) if self.values == Values::Skipped => return Ok(None),
             ValueStart::Indirection(shared) => match e.write_value_indirection(&shared) {
                 Ok(true) => return Ok(None),
                 // The value is outside of this any, which needs a copy of its own.
@@ -138,7 +167,12 @@ impl Walk {
             },
         };
         d.charge_memory(COPIED_OCTETS)?;
-        let copied: Shared = Arc::new(Copied { _place: 0 });
+        let before = match self.values {
+            // A later one may refer to a value within one that is skipped.
+            Values::OfMessage | Values::Skipped => d.copied_value(&head),
+            Values::OfAny => None,
+        };
+        let copied = before.unwrap_or_else(Copied::shared);
         d.share_value(&head, Arc::clone(&copied));
         let chosen = choose(from, head.ids(), d)?;
         // The ORB may have registered types that are derived from this one.

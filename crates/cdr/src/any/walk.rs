@@ -1,5 +1,6 @@
 //! Reading, checking, converting and writing a value by its TypeCode alone.
 
+use super::values::Values;
 use crate::{
     ByteOrder, Char, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
     EncodeErrorKind, Encoder, LongDouble, TypeCode, WChar,
@@ -26,11 +27,20 @@ pub(super) struct Walk {
     empty: u32,
     /// The encoder's error, if the walk failed in writing.
     pub(super) not_written: Option<EncodeError>,
+    pub(super) values: Values,
 }
 
 pub(super) type Walked = Result<(), DecodeError>;
 
 impl Walk {
+    /// Begins a walk over a value whose values of value types are these.
+    pub(super) fn of(values: Values) -> Self {
+        Self {
+            values,
+            ..Self::default()
+        }
+    }
+
     /// Copies a value of type `from` as one of type `to`, which is the same type or one that `from` is convertible to.
     pub(super) fn copy<I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -166,7 +176,12 @@ impl Walk {
             _ => {
                 let ty = self.type_code(d, e)?;
                 let ids = e.begin_any();
+                let outer = self.values;
+                if outer == Values::OfMessage {
+                    self.values = Values::OfAny;
+                }
                 self.copy(ty.view(), ty.view(), d, e)?;
+                self.values = outer;
                 e.end_any(ids);
                 Ok(())
             }
@@ -248,14 +263,60 @@ impl Walk {
             K::Short | K::UShort => self.numbers::<u16, I, P>(count, d, e),
             K::Long | K::ULong | K::Float => self.numbers::<u32, I, P>(count, d, e),
             K::LongLong | K::ULongLong | K::Double => self.numbers::<u64, I, P>(count, d, e),
-            _ => {
-                for _ in 0..count {
-                    d.count_steps(1)?;
-                    self.copy(from, to, d, e)?;
+            K::Struct if count >= MANY => match Parts::of(from, to) {
+                Some(parts) => self.alike(count, &parts, d, e),
+                None => self.each(count, from, to, d, e),
+            },
+            _ => self.each(count, from, to, d, e),
+        }
+    }
+
+    fn each<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        count: usize,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        for _ in 0..count {
+            d.count_steps(1)?;
+            self.copy(from, to, d, e)?;
+        }
+        Ok(())
+    }
+
+    /// Copies elements that consist of the same few parts, without a look at their type for each.
+    fn alike<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        count: usize,
+        parts: &Parts,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        for _ in 0..count {
+            d.count_steps(1)?;
+            for part in &parts.0 {
+                match *part {
+                    Part::One => e.write_u8(d.read_u8()?),
+                    Part::Two => e.write_u16(d.read_u16()?),
+                    Part::Four => e.write_u32(d.read_u32()?),
+                    Part::Eight => e.write_u64(d.read_u64()?),
+                    Part::Boolean => e.write_bool(d.read_bool()?),
+                    Part::Char => {
+                        let value: Char = d.get()?;
+                        let written = e.put(&value);
+                        self.wrote(written, d)?;
+                    }
+                    Part::Enum(count) => {
+                        let found = d.read_u32()?;
+                        in_range(found, count, d)?;
+                        e.write_u32(found);
+                    }
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn numbers<T: Encode + for<'de> Decode<'de>, I: ByteOrder, P: ByteOrder>(
@@ -333,6 +394,65 @@ impl Walk {
     }
 }
 
+/// Elements from which on it pays to make their [`Parts`].
+const MANY: usize = 4;
+
+/// Parts of an element, at most: more are copied by their type.
+const MAX_PARTS: usize = 64;
+
+/// A value without others in it, of the same size always.
+#[derive(Clone, Copy)]
+enum Part {
+    One,
+    Two,
+    Four,
+    Eight,
+    Boolean,
+    Char,
+    /// With so many enumerators.
+    Enum(u32),
+}
+
+/// The parts of a struct, those of structs and arrays in it included, one after the other.
+struct Parts(Vec<Part>);
+
+impl Parts {
+    /// Returns the parts of a type; `None` if they are too many, or some differ from value to value.
+    fn of(from: TypeRef<'_>, to: TypeRef<'_>) -> Option<Self> {
+        let mut parts = Self(Vec::new());
+        let mut looks = 2 * MAX_PARTS;
+        parts.add(from, to, &mut looks)?;
+        Some(parts)
+    }
+
+    fn add(&mut self, from: TypeRef<'_>, to: TypeRef<'_>, looks: &mut usize) -> Option<()> {
+        use TcKind as K;
+        // A type may contain itself.
+        *looks = looks.checked_sub(1)?;
+        let (from, to) = (from.unaliased(), to.unaliased());
+        let part = match from.kind() {
+            K::Octet => Part::One,
+            K::Short | K::UShort => Part::Two,
+            K::Long | K::ULong | K::Float => Part::Four,
+            K::LongLong | K::ULongLong | K::Double => Part::Eight,
+            K::Boolean => Part::Boolean,
+            K::Char => Part::Char,
+            K::Enum => Part::Enum(u32::try_from(from.member_count()).ok()?),
+            K::Struct if from.member_count() > 0 && from.member_count() == to.member_count() => {
+                let mut members = from.members().zip(to.members());
+                return members.try_for_each(|(from, to)| self.add(from.ty, to.ty, looks));
+            }
+            K::Array if from.bound() > 0 => {
+                let (from_content, to_content) = (from.content(), to.content());
+                return (0..from.bound())
+                    .try_for_each(|_| self.add(from_content, to_content, looks));
+            }
+            _ => return None,
+        };
+        (self.0.len() < MAX_PARTS && from.kind() == to.kind()).then(|| self.0.push(part))
+    }
+}
+
 /// Reads the text of a string or a wide string.
 pub(super) fn read_text<'de, I: ByteOrder>(
     ty: TypeRef<'_>,
@@ -395,11 +515,18 @@ pub(super) fn enum_in_range<I: ByteOrder>(
     found: u32,
     d: &Decoder<'_, I>,
 ) -> Walked {
-    let count = u32::try_from(ty.member_count()).unwrap_or(u32::MAX);
-    if found >= count {
-        return Err(d.error_behind(4, DecodeErrorKind::InvalidEnum { found, count }));
+    in_range(
+        found,
+        u32::try_from(ty.member_count()).unwrap_or(u32::MAX),
+        d,
+    )
+}
+
+fn in_range<I: ByteOrder>(found: u32, count: u32, d: &Decoder<'_, I>) -> Walked {
+    match found < count {
+        true => Ok(()),
+        false => Err(d.error_behind(4, DecodeErrorKind::InvalidEnum { found, count })),
     }
-    Ok(())
 }
 
 fn bounded<I: ByteOrder>(ty: TypeRef<'_>, found: usize, d: &Decoder<'_, I>) -> Walked {

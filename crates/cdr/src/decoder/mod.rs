@@ -181,6 +181,12 @@ impl<'de, O> Decoder<'de, O> {
         self.context.and_then(|context| context.value_type(id))
     }
 
+    /// Returns what the value was in the message that its any came in, if the context knows.
+    pub(crate) fn value_identity(&self, position: usize) -> Option<crate::Shared> {
+        self.context
+            .and_then(|context| context.value_identity(position))
+    }
+
     /// Replaces the default [`Limits`], before anything is read.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {

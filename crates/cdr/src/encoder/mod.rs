@@ -150,7 +150,7 @@ impl<O: ByteOrder> Encoder<O> {
 
     /// Notes the type of a value that is written to an any. Does nothing in other messages.
     #[inline]
-    pub fn note_value_type(&mut self, known: KnownValue) {
+    pub fn note_value_type(&mut self, known: &KnownValue) {
         if self.keeps_context {
             self.any_context
                 .get_or_insert_with(Box::default)

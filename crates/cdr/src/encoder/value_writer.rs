@@ -6,6 +6,7 @@
 use super::Encoder;
 use crate::{
     ByteOrder, EncodeError, EncodeErrorKind, Limits,
+    context::Copied,
     stack::{self, PIECE_IN_VALUES, Pieces, Room, WriterPiece},
     value::{CHUNKED, ID_LIST, INDIRECTION, ONE_ID, Shared, TAG},
 };
@@ -252,6 +253,22 @@ impl<O: ByteOrder> Encoder<O> {
             values.levels = values.levels.saturating_sub(1);
         }
         Ok(())
+    }
+
+    /// Notes what the copied values of the any are, each at its position: see [`Any::decode_value`](crate::Any::decode_value).
+    pub(crate) fn note_identities(&mut self) {
+        let Some(values) = &mut *self.values else {
+            return;
+        };
+        let written = core::mem::take(&mut values.values).into_values();
+        let mut written: Vec<_> = written.filter(|(_, it)| it.is::<Copied>()).collect();
+        if !written.is_empty() {
+            written.sort_unstable_by_key(|(position, _)| *position);
+            written.shrink_to_fit();
+            self.any_context
+                .get_or_insert_with(Box::default)
+                .note_identities(written);
+        }
     }
 
     fn write_ids(&mut self, ids: &[&str]) -> Result<(), EncodeError> {

@@ -8,7 +8,7 @@ use core::task::{Context, Poll, Waker};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use zorb_connection::blocking::without_blocking;
-use zorb_giop::{CompletionStatus, Fault, SystemException};
+use zorb_giop::{CompletionStatus, Fault, SystemException, SystemExceptionKind, minor};
 
 /// Begins a call at once, on this thread, so that the policies and the priority of the caller apply, and goes on with it in a
 /// task. `deliver` gets its outcome. A call that a collocated servant ends at once is over when this returns.
@@ -43,6 +43,11 @@ fn runtime_gone() -> RequestError {
     exception.into()
 }
 
+fn result_taken() -> RequestError {
+    let (kind, minor) = (SystemExceptionKind::BadInvOrder, minor::RESULT_TAKEN);
+    SystemException::new(kind, minor, CompletionStatus::Yes).into()
+}
+
 /// The task of a deferred call, which is cancelled when this is dropped.
 struct Task(Option<AbortHandle>);
 
@@ -63,6 +68,7 @@ impl Drop for Task {
 #[must_use = "a call that is dropped is cancelled"]
 #[doc(alias = "get_response")]
 pub struct PendingResponse {
+    target: ObjectRef,
     receiver: oneshot::Receiver<Result<Response, RequestError>>,
     received: Option<Result<Response, RequestError>>,
     task: Task,
@@ -81,9 +87,25 @@ impl PendingResponse {
         }
         self.received.is_some()
     }
+
+    /// The object that is called.
+    pub(crate) const fn target(&self) -> &ObjectRef {
+        &self.target
+    }
+
+    /// Ready when the call has ended: its results are there then.
+    pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.received.is_none() {
+            let Poll::Ready(received) = Pin::new(&mut *self).poll(cx) else {
+                return Poll::Pending;
+            };
+            self.received = Some(received);
+        }
+        Poll::Ready(())
+    }
 }
 
-/// The results of the call. Polled again after it was ready, it is BAD_INV_ORDER.
+/// The results of the call. Polled again after it was ready, it is BAD_INV_ORDER (minor code 12).
 impl Future for PendingResponse {
     type Output = Result<Response, RequestError>;
 
@@ -92,7 +114,7 @@ impl Future for PendingResponse {
             return Poll::Ready(received);
         }
         if self.receiver.is_terminated() {
-            return Poll::Ready(Err(runtime_gone()));
+            return Poll::Ready(Err(result_taken()));
         }
         let received = Pin::new(&mut self.receiver).poll(cx);
         received.map(|outcome| {
@@ -203,6 +225,7 @@ impl Request {
             let _ = sender.send(outcome);
         });
         PendingResponse {
+            target: self.target().clone(),
             receiver,
             received: None,
             task: Task(task),

@@ -132,7 +132,7 @@ fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(),
         let shared: Shared = Arc::clone(cell) as Shared;
         e.begin_value(&shared, cell.info().ids, behaviour.custom)
     };
-    e.note_value_type(behaviour.known);
+    e.note_value_type(&behaviour.known());
     let mark = match begun {
         Ok(Some(mark)) => mark,
         Ok(None) => return Ok(()),

@@ -9,7 +9,7 @@ use core::error::Error;
 use core::fmt;
 use zorb_cdr::{
     AnyDecoder, AnyEncoder, ByteOrder, Codec, CopyError, Decode, DecodeError, DecodeErrorKind,
-    Decoder, Encode, EncodeError, EncodeErrorKind, KnownValue,
+    Decoder, Encode, EncodeError, EncodeErrorKind,
 };
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 
@@ -273,10 +273,8 @@ impl Behaviour {
         Self {
             info: T::info,
             custom: true,
-            known: KnownValue {
-                ty: T::TYPE,
-                custom: Some(copy::<T>),
-            },
+            ty: T::TYPE,
+            copy: Some(copy::<T>),
             write: |state, e| match state.downcast_ref::<T>() {
                 Some(state) => write(state, e),
                 None => Ok(()),

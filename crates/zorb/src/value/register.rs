@@ -3,6 +3,7 @@
 use super::types::Concrete;
 use crate::builder::Builder;
 use crate::orb::Orb;
+use zorb_cdr::TypeCode;
 
 impl Builder {
     /// Registers the value type `T` before the ORB starts: see [`Orb::register_value`].
@@ -50,5 +51,15 @@ impl Orb {
     #[doc(alias = "register_value_factory")]
     pub fn register_value<T: Concrete>(&self) {
         self.inner().values().register::<T>();
+    }
+
+    /// Registers a value type or a value box that the program has no Rust type for, so that anys, dynamic calls and dynamic
+    /// servants of this ORB have its values where the IDL states a base of it, a `ValueBase` or an abstract interface. A Rust type
+    /// of the same repository id goes first. `zorb_dynamic::IdlTypes` registers all types of some IDL.
+    ///
+    /// Returns `false`, and registers nothing, for other types, and for those whose state a TypeCode does not show: abstract
+    /// ones, and those with custom marshalling, for which the program needs a Rust type.
+    pub fn register_value_type(&self, ty: &TypeCode) -> bool {
+        self.inner().values().describe(ty)
     }
 }

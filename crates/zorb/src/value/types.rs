@@ -5,8 +5,8 @@ use core::fmt;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 use zorb_cdr::{
-    AnyDecoder, AnyEncoder, BigEndian, ByteOrder, Decode, DecodeError, Decoder, Encode,
-    EncodeError, KnownValue, LittleEndian, StaticType, TcKind,
+    AnyDecoder, AnyEncoder, BigEndian, ByteOrder, CopyState, Decode, DecodeError, Decoder, Encode,
+    EncodeError, KnownValue, LittleEndian, StaticType, TcKind, TypeCode,
 };
 
 /// A value type, with state or abstract: the `T` of [`Value<T>`](super::Value). The IDL compiler implements it.
@@ -132,7 +132,9 @@ type Read<O> =
 pub struct Behaviour {
     pub(super) info: fn() -> &'static ValueInfo,
     pub(super) custom: bool,
-    pub(super) known: KnownValue,
+    pub(super) ty: &'static StaticType,
+    /// Copies the state of a type with custom marshalling.
+    pub(super) copy: Option<CopyState>,
     pub(super) write: fn(&dyn Any, AnyEncoder<'_>) -> Result<(), EncodeError>,
     pub(super) read_big: Read<BigEndian>,
     pub(super) read_little: Read<LittleEndian>,
@@ -166,10 +168,8 @@ impl Behaviour {
         Self {
             info: T::info,
             custom: false,
-            known: KnownValue {
-                ty: T::TYPE,
-                custom: None,
-            },
+            ty: T::TYPE,
+            copy: None,
             write: |state, e| match (state.downcast_ref::<T>(), e) {
                 (Some(state), AnyEncoder::Big(e)) => T::encode(state, e),
                 (Some(state), AnyEncoder::Little(e)) => T::encode(state, e),
@@ -178,6 +178,14 @@ impl Behaviour {
             read_big: read::<T, BigEndian>,
             read_little: read::<T, LittleEndian>,
             operations,
+        }
+    }
+
+    /// The description of the type, for anys.
+    pub(super) const fn known(&self) -> KnownValue {
+        KnownValue {
+            ty: TypeCode::from_static(self.ty),
+            custom: self.copy,
         }
     }
 
@@ -211,6 +219,8 @@ fn read<T: ValueState + for<'de> Decode<'de>, O: ByteOrder>(
 #[derive(Default)]
 pub(crate) struct ValueRegistry {
     registered: RwLock<HashMap<&'static str, &'static Behaviour>>,
+    /// Types without Rust types, for anys and for arguments without generated code.
+    described: RwLock<HashMap<String, TypeCode>>,
     /// Whether types that are not registered are refused.
     registered_only: bool,
 }
@@ -235,7 +245,33 @@ impl ValueRegistry {
 
     /// The description of a registered type, for anys.
     pub(crate) fn known(&self, id: &str) -> Option<KnownValue> {
-        Some(self.get(id)?.known)
+        if let Some(registered) = self.get(id) {
+            return Some(registered.known());
+        }
+        let described = self
+            .described
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let ty = described.get(id)?.clone();
+        Some(KnownValue { ty, custom: None })
+    }
+
+    /// Registers a type without Rust type; `false` if a TypeCode does not show what its values consist of.
+    pub(crate) fn describe(&self, ty: &TypeCode) -> bool {
+        const CUSTOM: i16 = 1;
+        const ABSTRACT: i16 = 2;
+        let ty = ty.unaliased();
+        let is_shown =
+            ty.state().is_some() && !matches!(ty.type_modifier(), Some(CUSTOM | ABSTRACT));
+        let Some(id) = ty.id().filter(|id| is_shown && !id.is_empty()) else {
+            return false;
+        };
+        let mut described = self
+            .described
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        described.insert(id.to_owned(), ty.clone());
+        true
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&'static Behaviour> {

@@ -20,6 +20,7 @@ use value_reader::{
 use super::Decoder;
 use crate::{
     DecodeError, DecodeErrorKind, Limits,
+    context::Copied,
     stack::{self, PIECE_IN_VALUES, Room},
     value::{INDIRECTION, Shared},
 };
@@ -146,6 +147,17 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             && let Some(displaced) = entry.value.replace(value)
         {
             values.shared.displaced.push(displaced);
+        }
+    }
+
+    /// Returns the identity of a copied value that has begun, if it was copied before: from this message, or from the one that
+    /// its any came in.
+    pub(crate) fn copied_value(&self, head: &ValueHead<'de>) -> Option<Shared> {
+        let entry = self.values.as_ref()?.entry(head.number)?;
+        match &entry.value {
+            Some(value) if value.is::<Copied>() => Some(Arc::clone(value)),
+            Some(_) => None,
+            None => self.value_identity(usize::try_from(entry.position).ok()?),
         }
     }
 
