@@ -91,6 +91,8 @@ struct Graph {
     /// Those outside of all modules.
     outermost: Vec<usize>,
     by_id: HashMap<String, usize>,
+    /// By absolute names such as `Bank.Account`, by which JacORB's repository refers to bases.
+    by_name: HashMap<String, usize>,
 }
 
 impl Graph {
@@ -138,6 +140,12 @@ impl Graph {
                 Some(node) => node.inner = inner,
                 None => graph.outermost = inner,
             }
+        }
+        for at in 0..graph.nodes.len() {
+            let path = graph.path(at);
+            let path: Vec<&str> = path.iter().map(|it| it.trim_start_matches('_')).collect();
+            let name = path.join(".");
+            graph.by_name.insert(name, at);
         }
         Ok(graph)
     }
@@ -480,7 +488,8 @@ impl<'a> Text<'a> {
     }
 
     fn find(&self, id: &str) -> Result<usize, ReadError> {
-        let found = self.graph.by_id.get(id).copied();
+        let by_name = || self.graph.by_name.get(id);
+        let found = self.graph.by_id.get(id).or_else(by_name).copied();
         found.ok_or_else(|| ReadError::Missing(id.to_owned()))
     }
 
