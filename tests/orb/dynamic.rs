@@ -285,7 +285,7 @@ fn lying() -> Vec<TypeCode> {
     let nothing = TypeCode::structure("IDL:N:1.0", "N", &[]);
     vec![
         large,
-        TypeCode::sequence(&endless, 0),
+        TypeCode::array(&endless, 2),
         endless,
         TypeCode::recursive("IDL:S:1.0"),
         TypeCode::fixed(32, 0),

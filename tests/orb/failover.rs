@@ -372,7 +372,7 @@ async fn dynamic_calls_go_to_the_endpoints_that_static_ones_go_to() {
             let bad = Bad::start(how);
             let orb = client().build().await.unwrap();
             let account = Way::Profiles.reference(&orb, bad.address, good).await;
-            let owner = account.as_object().request("_get_owner");
+            let owner = account.as_object().request("owner");
             let owner = owner.returns(TypeCode::string(0));
             let (may_serve, may_fail) = how.first();
             for number in 0..4 {

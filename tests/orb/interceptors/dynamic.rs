@@ -251,10 +251,8 @@ async fn dynamic_calls_follow_the_forwards_of_interceptors() {
             *other.lock().unwrap() = Some(to.as_object().clone());
             let expected = passed(Way::Stub, &from, "add", &seen).await;
             assert_eq!(expected.0, "21 40");
-            assert!(
-                expected.1.iter().any(|it| it.ends_with("LocationForward")),
-                "{expected:?}"
-            );
+            let attempts = expected.1.iter().filter(|it| *it == "c1 add SendRequest");
+            assert_eq!(attempts.count(), 2, "{expected:?}");
             for way in Way::DYNAMIC {
                 *other.lock().unwrap() = Some(to.as_object().clone());
                 let found = passed(way, &from, "add", &seen).await;
@@ -308,13 +306,15 @@ async fn interceptors_decode_the_values_of_dynamic_calls() {
     let far = pair(&[], &[]).await;
     let near: TillRef = orb.root_poa().activate(TillServant::new(Servant)).unwrap();
     let seen_far = orb.string_to_object(&far.near.to_string()).await.unwrap();
-    for till in [near, seen_far.unchecked_narrow()] {
-        for operation in ["add", "refuse"] {
-            within(call(Way::Stub, &till, operation)).await;
-            let expected = seen.take();
-            assert_eq!(expected.len(), 2, "{expected:?}");
+    let seen_far: TillRef = seen_far.unchecked_narrow();
+    for operation in ["add", "refuse"] {
+        within(call(Way::Stub, &seen_far, operation)).await;
+        let expected = seen.take();
+        assert_eq!(expected.len(), 2, "{expected:?}");
+        // Those of a stub within an ORB are passed as values, which no interceptor decodes.
+        for till in [&near, &seen_far] {
             for way in Way::DYNAMIC {
-                within(call(way, &till, operation)).await;
+                within(call(way, till, operation)).await;
                 assert_eq!(seen.take(), expected, "{way:?}");
             }
         }

@@ -8,6 +8,7 @@ use crate::{
         TcKind,
         data::TypeRef,
         encoding::encode_type,
+        is_stand_in,
         label::{read_label, write_label},
     },
 };
@@ -164,6 +165,9 @@ impl Walk {
         e: &mut Encoder<P>,
     ) -> Walked {
         match from.kind() {
+            TcKind::Struct if is_stand_in(from) => Err(d.error(DecodeErrorKind::Expected(
+                "a TypeCode that is not a stand-in of another",
+            ))),
             TcKind::Struct | TcKind::Except => self.members(from, to, d, e),
             TcKind::Union => self.union(from, to, d, e),
             TcKind::Value | TcKind::ValueBox | TcKind::Event => self.value(from, to, d, e),

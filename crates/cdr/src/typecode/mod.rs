@@ -17,6 +17,7 @@ mod kind;
 pub(crate) mod label;
 mod set;
 
+pub(crate) use build::is_stand_in;
 pub(crate) use compare::{Sameness, same};
 pub use kind::TcKind;
 pub use set::{TypeCodeSet, TypeDefinition, TypeSlot};

@@ -33,6 +33,8 @@ pub(crate) struct ServerFlow {
     pub(crate) request_id: u32,
     pub(crate) nested: Nested,
     pub(crate) slots: Slots,
+    /// The name of an operation without a number, such as a dynamic servant's: a panic takes the request along.
+    pub(crate) operation: Option<Box<str>>,
 }
 
 /// How a request has ended.
@@ -100,6 +102,7 @@ impl ServerRequestInfo<'_> {
             Some(number) if name.is_empty() => {
                 self.object.operation_name(number).unwrap_or_default()
             }
+            None if name.is_empty() => self.flow.operation.as_deref().unwrap_or_default(),
             _ => name,
         }
     }

@@ -174,6 +174,10 @@ impl Points<'_> {
             Some(peer) => Caller::Peer(peer),
             None => Caller::Collocated,
         };
+        if self.number.is_none() {
+            let name = core::str::from_utf8(request.operation()).unwrap_or_default();
+            self.flow.operation = Some(name.into());
+        }
         let panicked = |exception: SystemException| ServerRequest::panicked(receipt, &exception);
         let object = self.object;
         let mut upcall = match self.within(caller, || object.start(request)) {
