@@ -88,8 +88,8 @@ impl Operation {
             Kind::OneWayNoParams => ("sendNoParams_1way", None),
             Kind::OneWayOctet => ("sendOctetSeq_1way", Some(octets()?)),
             Kind::OneWayStruct => ("sendStructSeq_1way", Some(structs()?)),
-            Kind::EchoString | Kind::EchoStruct | Kind::EchoOctet => {
-                return Err("operations with results are called by their stubs".into());
+            Kind::EchoString | Kind::EchoStruct | Kind::EchoOctet | Kind::StructInMemory => {
+                return Err("this operation is called by its stub alone".into());
             }
         };
         let request = server.as_object().request(name);
