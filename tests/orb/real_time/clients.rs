@@ -84,7 +84,7 @@ async fn dynamic_calls_and_servants_have_the_lanes_of_static_ones() {
                 let invoked = current.scope(Priority(priority), place.invoke()).await;
                 assert_eq!(spot(invoked.unwrap().unwrap()), expected);
                 // At the priority of its caller, although the task that waits has none.
-                let sent = async { place.send_deferred() };
+                let sent = poll_fn(|_| Poll::Ready(place.send_deferred()));
                 let pending = current.scope(Priority(priority), sent).await.unwrap();
                 assert_eq!(spot(pending.await.unwrap()), expected);
             }

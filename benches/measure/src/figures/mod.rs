@@ -291,13 +291,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_declared_experiment_has_peers_data_and_a_place_on_the_page() {
-        let page = fs::read_to_string(root().join("docs/papers.md")).unwrap();
+    fn every_declared_experiment_has_peers_data_and_a_place_on_a_page() {
+        let pages = ["docs/papers.md", "docs/naming-service.md"];
+        let pages = pages.map(|page| fs::read_to_string(root().join(page)).unwrap());
         for experiment in EXPERIMENTS {
             let name = experiment.name;
+            let picture = format!("(figures/{name}.svg)");
             assert!(
-                page.contains(&format!("(figures/{name}.svg)")),
-                "{name} is not on the page"
+                pages.iter().any(|page| page.contains(&picture)),
+                "{name} is on no page"
             );
             let data = Data::read(&root().join(format!("docs/figures/{name}.csv"))).unwrap();
             assert!(!data.points.is_empty(), "{name}");
