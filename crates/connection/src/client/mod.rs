@@ -296,7 +296,7 @@ impl ClientConnection {
         self.link.stream.peer()
     }
 
-    /// Whether values lie in the server's memory as here: see [`Connection::is_to_alike_peer`](zorb_transport::Connection::is_to_alike_peer).
+    /// Whether values lie in the server's memory as here: see [`Connection::is_to_alike_peer`].
     #[must_use]
     pub fn is_to_alike_peer(&self) -> bool {
         self.link.stream.is_to_alike_peer()
