@@ -98,8 +98,17 @@ const FLOODS: &[(&str, &str)] = &[
     ("raw sockets", "raw"),
 ];
 const CALLERS: &[(&str, &str)] = &[("zorb", "zorb-default"), ("omniORB", "omni")];
+const REQUESTS: &[(&str, &str)] = &[
+    ("zorb", "zorb-default"),
+    ("zorb: request used again", "zorb-dii"),
+    ("zorb: new request", "zorb-dii-new"),
+    ("omniORB", "omni"),
+    ("omniORB: arguments used again", "omni-dii"),
+    ("omniORB: new request", "omni-dii-new"),
+];
 const UNITS: &[usize] = &[1, 16, 128, 1_024];
 const HOW_MANY: &[usize] = &[1, 100, 500, 1_000, 10_000];
+const HUNDREDS: &[usize] = &[1, 100, 500];
 const BUFFERS: &[usize] = &[1_024, 8_192, 65_536, 131_072, 1_048_576];
 const TASKS: &[usize] = &[1, 2, 4, 16, 64];
 const TYPES: &[(&str, &str, usize)] = &[
@@ -155,6 +164,45 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
             "bench-native sizes --rounds 7 --calls 300",
             "bench-native sizes --rounds 1 --calls 10",
         ),
+    },
+    Experiment {
+        name: "dynamic",
+        title: "Stubs and dynamic invocation, with octets and structs, on one CPU",
+        x: axis("units in the sequence", Log),
+        y: TIME,
+        how: How::Timed(&[
+            timed(
+                "octets: two-way",
+                Same,
+                Varies::Size("octet", UNITS),
+                REQUESTS,
+            ),
+            timed(
+                "structs: two-way",
+                Same,
+                Varies::Size("struct", UNITS),
+                REQUESTS,
+            ),
+            timed(
+                "octets: one-way",
+                Same,
+                Varies::Size("oneway_octet", UNITS),
+                REQUESTS,
+            ),
+            timed(
+                "structs: one-way",
+                Same,
+                Varies::Size("oneway_struct", UNITS),
+                REQUESTS,
+            ),
+        ]),
+    },
+    Experiment {
+        name: "dynamic-servants",
+        title: "Stubs and dynamic invocation without parameters, by the number of servants, on one CPU",
+        x: SERVANTS,
+        y: TIME,
+        how: How::Timed(&[timed("one CPU", Same, Varies::Servants(HUNDREDS), REQUESTS)]),
     },
     recorded(
         "demultiplexing",
