@@ -2,7 +2,7 @@
 
 use crate::support::{HANG, Running};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::process::Command;
 
 /// A request, and the status and JSON of its reply; null if it has none.
 pub(crate) fn http(method: &str, url: &str, body: Option<Value>) -> (u16, Value) {
@@ -34,12 +34,14 @@ pub(crate) struct Browser {
 impl Browser {
     /// Opens a page.
     pub(crate) fn open(url: &str) -> Self {
-        let mut driver = Running::start(Path::new("chromedriver"), &["--port=0"]);
-        let port = driver.find(|line| {
-            let port = line.split("started successfully on port ").nth(1)?;
-            Some(port.trim_end_matches('.').to_owned())
-        });
-        let port = port.unwrap_or_else(|| panic!("{driver:?}"));
+        // With port 0 it takes one that is free for IPv6, and ends where that is not free for IPv4.
+        let command = |port: u16| {
+            let mut command = Command::new("chromedriver");
+            command.arg(format!("--port={port}"));
+            command
+        };
+        let is_ready = |line: &str| line.contains("started successfully").then_some(());
+        let (driver, port, ()) = Running::on_a_port(command, is_ready);
         let place = format!("http://127.0.0.1:{port}/session");
         let args = [
             "--headless",

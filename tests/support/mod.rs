@@ -152,7 +152,27 @@ impl Running {
 
     /// The reference that a server prints as soon as it serves.
     pub(crate) fn reference(&mut self) -> Option<String> {
-        self.find(|line| Some(line[line.find("IOR:")?..].to_owned()))
+        self.find(reference)
+    }
+
+    /// A program that cannot choose a port by itself, on one that is free, and what `find` makes of the line that says so. Where
+    /// it ends without that, another program has perhaps taken the port in between, and it gets another one.
+    #[allow(dead_code, reason = "not every test that starts programs has such")]
+    pub(crate) fn on_a_port<T>(
+        command: impl Fn(u16) -> Command,
+        find: impl Fn(&str) -> Option<T>,
+    ) -> (Self, u16, T) {
+        let mut tries = 0..10;
+        loop {
+            // Of both families.
+            let free = std::net::TcpListener::bind("[::]:0").and_then(|free| free.local_addr());
+            let port = free.expect("a free port").port();
+            let mut running = Self::command(command(port));
+            if let Some(found) = running.find(&find) {
+                return (running, port, found);
+            }
+            assert!(tries.next().is_some(), "{running:?}");
+        }
     }
 
     /// Waits until the program has ended by itself.
@@ -163,6 +183,11 @@ impl Running {
         let lines = std::mem::take(&mut self.seen);
         Ended { status, lines }
     }
+}
+
+/// The reference in a line, if there is one.
+pub(crate) fn reference(line: &str) -> Option<String> {
+    Some(line[line.find("IOR:")?..].to_owned())
 }
 
 impl std::fmt::Debug for Running {

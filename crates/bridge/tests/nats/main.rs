@@ -544,17 +544,14 @@ async fn a_foreign_channel_gets_every_message_of_a_cluster_that_loses_a_server_a
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let free = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
-    let port = free.local_addr().unwrap().port().to_string();
-    drop(free);
-    let mut command = Command::new("omniEvents");
-    command.env("OMNIORB_CONFIG", "/dev/null");
-    command.args(["-f", "-v", "-t", "/dev/stdout", "-p", &port, "-l"]);
-    let mut events = Running::command({
-        command.arg(folder.path());
+    let command = |port: u16| {
+        let mut command = Command::new("omniEvents");
+        command.env("OMNIORB_CONFIG", "/dev/null");
+        command.args(["-f", "-v", "-t", "/dev/stdout", "-p"]);
+        command.arg(port.to_string()).arg("-l").arg(folder.path());
         command
-    });
-    let factory = events.reference().unwrap_or_else(|| panic!("{events:?}"));
+    };
+    let (_events, _, factory) = Running::on_a_port(command, support::reference);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0");
     let orb = orb.build().await.unwrap();
     let factory = orb.string_to_object(&factory).await.unwrap();

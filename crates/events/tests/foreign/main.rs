@@ -11,7 +11,6 @@ mod support;
 use common::notify::{Notifications, alarm, event_type, number_of};
 use common::{Channel, Daemon, event, number, orb};
 use std::io::Write;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use support::{Running, have, passed};
@@ -30,17 +29,16 @@ struct OmniEvents {
 impl OmniEvents {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // It takes no port 0.
-        let free = TcpListener::bind("0.0.0.0:0").unwrap().local_addr();
-        let port = free.unwrap().port().to_string();
-        let mut command = Command::new("omniEvents");
-        command.env("OMNIORB_CONFIG", "/dev/null");
-        command.args(["-f", "-v", "-t", "/dev/stdout", "-p", &port, "-l"]);
-        command.arg(folder.path());
-        let mut running = Running::command(command);
-        let factory = running.reference();
+        let command = |port: u16| {
+            let mut command = Command::new("omniEvents");
+            command.env("OMNIORB_CONFIG", "/dev/null");
+            command.args(["-f", "-v", "-t", "/dev/stdout", "-p"]);
+            command.arg(port.to_string()).arg("-l").arg(folder.path());
+            command
+        };
+        let (running, port, factory) = Running::on_a_port(command, support::reference);
         Self {
-            factory: factory.unwrap_or_else(|| panic!("{running:?}")),
+            factory,
             _running: running,
             _folder: folder,
             address: format!("127.0.0.1:{port}"),
